@@ -1,0 +1,220 @@
+"""The one error tree of promptpex, with the exit code that each branch gives the command line.
+
+::
+
+    PromptpexError                       2   one sentence: what is wrong, where, what to do
+    ├── InputError                       2   a file, a flag or a setting that cannot be used
+    │   ├── PromptFileError              2   the prompt file
+    │   ├── SpecError                    2   the spec file
+    │   ├── SuiteError                   2   the case file
+    │   ├── CheckError                   2   an assertion that cannot be used as written
+    │   ├── ConfigError                  2   settings, environment, flags
+    │   └── RunError                     2   a run folder
+    ├── StoreError                       2   the response store
+    ├── ModelError                       3   a model could not answer; ``reason`` says why
+    │   ├── RateLimited                  3   retryable
+    │   ├── TimedOut                     3   retryable
+    │   ├── Unavailable                  3   retryable
+    │   ├── NotAuthorised                3
+    │   ├── UnknownModel                 3
+    │   ├── RetiredModel                 3
+    │   ├── ContextTooSmall              3   the prompt does not fit, or was cut behind our back
+    │   ├── Filtered                     3   the provider refused to answer
+    │   ├── BadRequest                   3
+    │   ├── BudgetExceeded               3
+    │   ├── EmptyReply                   3
+    │   ├── TruncatedReply               3
+    │   ├── MalformedReply               3   the reply is kept in ``reply``
+    │   └── NotRecorded                  3   a recording holds no answer to this request
+    ├── GateFailed                       1   a limit that the user set was passed
+    └── Interrupted                    130   Ctrl-C
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+
+class PromptpexError(Exception):
+    """Something the user can act on. ``str(error)`` is one sentence; ``exit_code`` is for the shell."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class InputError(PromptpexError):
+    """Bad input, with the place it stands at where that is known.
+
+    Args:
+        message: what is wrong and what to do.
+        path: the file it stands in.
+        line: the line, counted from 1.
+    """
+
+    def __init__(self, message: str, *, path: Path | str | None = None, line: int | None = None) -> None:
+        self.message = message
+        self.path = Path(path) if path is not None else None
+        self.line = line
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        if self.path is None:
+            return self.message
+        place = f"{self.path}:{self.line}" if self.line is not None else str(self.path)
+        return f"{place}: {self.message}"
+
+
+class PromptFileError(InputError):
+    """A prompt file that cannot be read as a prompt."""
+
+
+class SpecError(InputError):
+    """A spec file that cannot be used."""
+
+
+class SuiteError(InputError):
+    """A case file that cannot be used."""
+
+
+class CheckError(InputError):
+    """An assertion that cannot be used as written: unknown kind, bad value, pattern that does not compile."""
+
+
+class ConfigError(InputError):
+    """A setting, environment variable or flag that cannot be used."""
+
+
+class RunError(InputError):
+    """A run folder that is missing, incomplete or damaged."""
+
+
+class StoreError(PromptpexError):
+    """The response store is damaged, locked, read-only or out of space."""
+
+
+class ModelError(PromptpexError):
+    """A model that could not answer.
+
+    Args:
+        message: what happened, naming the model, and what to do.
+        model: the model as the user named it.
+        retry_after: seconds the provider asked to wait, where it said so.
+        reply: the text that came, where there was some.
+    """
+
+    exit_code: ClassVar[int] = 3
+    reason: ClassVar[str] = "error"
+    retryable: ClassVar[bool] = False
+    model_wide: ClassVar[bool] = False
+
+    def __init__(
+        self, message: str, *, model: str = "", retry_after: float | None = None, reply: str | None = None
+    ) -> None:
+        self.message = message
+        self.model = model
+        self.retry_after = retry_after
+        self.reply = reply
+        super().__init__(message)
+
+
+class RateLimited(ModelError):
+    """Too many requests; the provider may have said when to come back."""
+
+    reason: ClassVar[str] = "rate-limited"
+    retryable: ClassVar[bool] = True
+
+
+class TimedOut(ModelError):
+    """No answer within the deadline of the call or of the run."""
+
+    reason: ClassVar[str] = "timed-out"
+    retryable: ClassVar[bool] = True
+
+
+class Unavailable(ModelError):
+    """The server cannot be reached, broke off, or answered with its own error."""
+
+    reason: ClassVar[str] = "unavailable"
+    retryable: ClassVar[bool] = True
+
+
+class NotAuthorised(ModelError):
+    """No key, a wrong key, or a key without the right to this model."""
+
+    reason: ClassVar[str] = "not-authorised"
+    model_wide: ClassVar[bool] = True
+
+
+class UnknownModel(ModelError):
+    """No provider knows this name, or the model is not pulled."""
+
+    reason: ClassVar[str] = "unknown-model"
+    model_wide: ClassVar[bool] = True
+
+
+class RetiredModel(ModelError):
+    """The provider has withdrawn the model."""
+
+    reason: ClassVar[str] = "retired-model"
+    model_wide: ClassVar[bool] = True
+
+
+class ContextTooSmall(ModelError):
+    """The prompt does not fit the model's context, or was cut to fit."""
+
+    reason: ClassVar[str] = "context-too-small"
+
+
+class Filtered(ModelError):
+    """The provider's filter withheld the answer, or the model declined through the API's own field."""
+
+    reason: ClassVar[str] = "filtered"
+
+
+class BadRequest(ModelError):
+    """The provider rejects the request as it stands."""
+
+    reason: ClassVar[str] = "bad-request"
+
+
+class BudgetExceeded(ModelError):
+    """The run's budget is spent; nothing was sent."""
+
+    reason: ClassVar[str] = "budget"
+    model_wide: ClassVar[bool] = True
+
+
+class EmptyReply(ModelError):
+    """The model answered with nothing."""
+
+    reason: ClassVar[str] = "empty"
+
+
+class TruncatedReply(ModelError):
+    """The answer was cut off at the token limit."""
+
+    reason: ClassVar[str] = "truncated"
+
+
+class MalformedReply(ModelError):
+    """A reply that is not what was asked for, also after one repair turn; ``reply`` keeps it."""
+
+    reason: ClassVar[str] = "malformed"
+
+
+class NotRecorded(ModelError):
+    """A recording that holds no answer to this request."""
+
+    reason: ClassVar[str] = "not-recorded"
+
+
+class GateFailed(PromptpexError):
+    """A limit that the user set was passed."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class Interrupted(PromptpexError):
+    """The user stopped the run; what was answered is kept."""
+
+    exit_code: ClassVar[int] = 130

@@ -1,0 +1,104 @@
+"""Typed events: what the pipeline and the model layer tell whoever listens (progress bars, logs, reports)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened. Events carry no key, no header and no full prompt."""
+
+    def plain(self) -> dict[str, Any]:
+        """The event as JSON-ready data with its name under ``event``."""
+        return {"event": type(self).__name__, **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class StageStarted(Event):
+    """A stage begins; ``total`` is the number of its steps, for ``model`` where the stage has one."""
+
+    stage: str
+    total: int
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StageEnded(Event):
+    """A stage is over."""
+
+    stage: str
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepDone(Event):
+    """One step of a stage is done; ``error`` is the reason code when it gave no usable result."""
+
+    stage: str
+    model: str = ""
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Event):
+    """A request was answered: by a provider, or from the store (``cached``)."""
+
+    model: str
+    stage: str
+    request: str
+    cached: bool
+    latency_ms: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed(Event):
+    """A request ended without an answer, retries included."""
+
+    model: str
+    stage: str
+    request: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying(Event):
+    """An attempt failed and another follows after ``wait_s`` seconds."""
+
+    model: str
+    request: str
+    attempt: int
+    wait_s: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Event):
+    """Something people should read: ``level`` is ``info`` or ``warning``."""
+
+    message: str
+    level: str = "info"
+
+
+Listener = Callable[[Event], None]
+
+
+def nobody(event: Event) -> None:
+    """A listener that hears nothing."""
+
+
+def fan_out(listeners: Iterable[Listener]) -> Listener:
+    """One listener that passes each event on to all of ``listeners``."""
+    heard = tuple(listeners)
+
+    def emit(event: Event) -> None:
+        for listener in heard:
+            listener(event)
+
+    return emit

@@ -1,0 +1,26 @@
+"""Ids: hashes of canonical JSON, so that equal content has an equal name on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+
+def canonical(value: Any) -> str:
+    """JSON with sorted keys, no blanks and non-ASCII kept: one text per value.
+
+    Raises:
+        ValueError: for NaN and infinities, which JSON does not have.
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def digest(value: Any, length: int = 64) -> str:
+    """The first ``length`` hex digits of the SHA-256 of ``value``'s canonical JSON (UTF-8, lone surrogates kept)."""
+    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()[:length]
+
+
+def text_digest(text: str, length: int = 16) -> str:
+    """The first ``length`` hex digits of the SHA-256 of a text (UTF-8, lone surrogates kept)."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:length]

@@ -1,0 +1,3 @@
+"""Models: one seam, its providers and the wrappers around them."""
+
+from __future__ import annotations

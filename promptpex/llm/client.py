@@ -1,0 +1,20 @@
+"""The one seam to models: everything that answers, and everything that wraps what answers, has this shape."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from promptpex.records import Completion, Request
+
+
+class Client(Protocol):
+    """Something that completes requests.
+
+    ``complete`` returns what the model answered, whatever its content (empty, truncated and filtered answers are
+    returned, with their ``finish_reason``), or raises an ``errors.ModelError``. ``close`` frees connections and
+    loaded models; it may be called twice.
+    """
+
+    async def complete(self, request: Request) -> Completion: ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,108 @@
+"""Requests to models and what they complete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from promptpex.ids import digest
+from promptpex.records._base import Record
+from promptpex.records.prompt import Message
+
+
+class Params(Record):
+    """Settings of a request. None leaves the choice to the provider.
+
+    ``extra`` rides along unchanged to providers that take unknown parameters.
+    """
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] | None = None
+    logprobs: bool = False
+    extra: dict[str, Any] = Field(default_factory=dict)
+
+
+class ModelName(Record):
+    """A model as the user names it: ``gpt-4o-mini?temperature=0&max_tokens=200``.
+
+    Attributes:
+        name: without the parameters; what the request carries.
+        params: what the ``?`` part says.
+        api_base: the server's base URL, from ``?api_base=`` or ``--api-base``.
+        label: as typed; what tables call it.
+    """
+
+    name: str
+    params: Params = Params()
+    api_base: str | None = None
+    label: str
+
+
+class Request(Record):
+    """One question to one model.
+
+    Attributes:
+        model: the model's name, without parameters.
+        messages: plain text turns.
+        params: settings.
+        reply_schema: JSON schema the reply should follow, where a structured reply is wanted.
+        template: fingerprint of the stage template that made the messages; None for outputs under test.
+        repeat: number of the repeat, from 0: each repeat is its own question.
+        api_base: the server asked, where the user named one.
+        stage: for meters and logs; not part of the id.
+    """
+
+    model: str
+    messages: tuple[Message, ...]
+    params: Params = Params()
+    reply_schema: dict[str, Any] | None = None
+    template: str | None = None
+    repeat: int = 0
+    api_base: str | None = None
+    stage: str = "output"
+
+    @property
+    def id(self) -> str:
+        """SHA-256 of the canonical JSON of all that shapes the reply (design: paid for once)."""
+        return digest(self.model_dump(mode="json", exclude={"stage"}))
+
+
+class TokenLogprob(Record):
+    """One token of a reply with its natural-log probability, and the likeliest alternatives."""
+
+    token: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+class Completion(Record):
+    """What a model answered.
+
+    Attributes:
+        text: the answer; may be empty.
+        finish_reason: ``stop``, ``length``, ``content_filter`` or the provider's own word; None if it gave none.
+        refusal: the text of the API's own refusal field, where it has one.
+        reasoning: thinking that came apart from the answer.
+        tokens_in, tokens_out: as the provider counted; None if it did not say.
+        cost_usd: US dollars; None = unknown, never 0 for unknown.
+        latency_ms: from sending to the last byte, queueing here not included.
+        model_reported: the model id that the provider returned.
+        logprobs: per token, where asked for and given.
+        cached: whether the answer came from the store; never stored itself.
+    """
+
+    text: str
+    finish_reason: str | None = None
+    refusal: str | None = None
+    reasoning: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+    latency_ms: float | None = None
+    model_reported: str | None = None
+    logprobs: tuple[TokenLogprob, ...] | None = None
+    cached: bool = Field(default=False, exclude=True)
