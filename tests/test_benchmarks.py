@@ -176,6 +176,10 @@ def test_inputs_satisfy_the_input_checks(folder: Path) -> None:
             elif check["kind"] in ("regex", "not-regex"):
                 found = _found(check["value"], text)
                 assert found in (None, check["kind"] == "regex"), case["id"]
+            elif check["kind"] == "word-count" and isinstance(check["value"], dict):
+                words = len(text.split()) if check.get("unit", "words") == "words" else None
+                low, high = check["value"].get("min", 0), check["value"].get("max", float("inf"))
+                assert words is None or low <= words <= high, case["id"]
 
 
 @each_benchmark
