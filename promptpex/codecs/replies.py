@@ -1,0 +1,259 @@
+"""JSON out of a model's reply, whatever stands around it.
+
+Total: any text gives a value or a ``ReplyError``, in time bounded by a small multiple of the text's length. Nothing is
+guessed: several different answers in one reply, or half of one, are errors, since either guess could turn a verdict.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+MAX_CHARS = 4_000_000
+"""Longer replies are refused unread."""
+
+MAX_MENDED = 32_000
+"""Longer texts are not given to json-repair, whose time can grow faster than its input."""
+
+MAX_STARTS = 256
+"""Opening brackets outside of any value that are tried as the start of one."""
+
+MAX_DEPTH = 100
+"""Deeper nesting than this is not an answer to any of our questions."""
+
+_THINKING = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_THINK_START = re.compile(r"\s*<(?:think|thinking|reasoning)>", re.IGNORECASE)
+_THINK_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
+_FENCE = re.compile(r"\s*(```|~~~)")
+_OPENING = re.compile(r"[{\[]")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
+_JSON_START = re.compile(r"\{\s*[\"'}]|\[\s*[{\[\"'\dtfn-]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class ReplyError(ValueError):
+    """A reply that holds no usable JSON; the message says why, without quoting the reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedReply:
+    """A value read from a reply.
+
+    Attributes:
+        value: plain JSON data.
+        repaired: whether the JSON itself was broken and had to be mended; fences and text around it do not count.
+    """
+
+    value: Any
+    repaired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    """A bracketed part of a text: with its value where it is JSON; unclosed where the text ends inside it."""
+
+    text: str
+    value: Any = None
+    sound: bool = False
+    closed: bool = True
+
+
+def read_json_reply(text: str) -> ParsedReply:
+    """The JSON value of a model's reply.
+
+    Read past: a byte order mark, ``<think>`` blocks, code fences, text before and after. Mended and flagged: trailing
+    commas, single quotes, comments, unquoted keys. Of a ``<think>`` that never ends only a value that closes the text
+    is taken, and flagged: what stands further up is a draft.
+
+    Raises:
+        ReplyError: there is no JSON, it is cut off, there are several different values, or it is too large.
+    """
+    if len(text) > MAX_CHARS:
+        raise ReplyError(f"The reply is {len(text)} characters long; at most {MAX_CHARS} are read.")
+    bare = text.strip().lstrip("\ufeff").strip()
+    if not bare:
+        raise ReplyError("The reply is empty.")
+    try:
+        return ParsedReply(_decode(bare))
+    except ReplyError:
+        pass
+    answer, drafting = _after_thinking(bare)
+    if not answer:
+        raise ReplyError("The reply holds only thinking, no answer.")
+    return _closing(answer) if drafting else _inside(answer)
+
+
+def _decode(text: str) -> Any:
+    """JSON by the standard, line breaks inside strings allowed."""
+    try:
+        value = _DECODER.decode(text)
+    except (ValueError, RecursionError) as error:
+        raise ReplyError("The reply is not JSON.") from error
+    return _clean(value)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, strict=False)
+
+
+def _clean(value: Any, depth: int = 0) -> Any:
+    """The value with lone surrogates replaced, since they cannot be written to any file."""
+    if depth > MAX_DEPTH:
+        raise ReplyError(f"The reply's JSON is nested deeper than {MAX_DEPTH} levels.")
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_clean(key): _clean(each, depth + 1) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_clean(each, depth + 1) for each in value]
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        raise ReplyError("The reply's JSON holds a number out of range.")
+    return value
+
+
+def _after_thinking(text: str) -> tuple[str, bool]:
+    """What follows the thinking, and whether the thinking never ended."""
+    at = 0
+    while match := _THINKING.match(text, at):
+        at = match.end()
+    if _THINK_START.match(text, at):
+        return text[at:], True
+    rest = text[at:].strip()
+    end = _THINK_END.search(rest)
+    opening = _OPENING.search(rest)
+    if end and (opening is None or _OPENING.search(rest, end.end())):
+        return rest[end.end() :].strip(), False
+    return rest, False
+
+
+def _closing(text: str) -> ParsedReply:
+    """The value that ends the text."""
+    tail = text.rstrip("`~ \t\r\n")
+    segments = list(_segments(tail))
+    if segments and segments[-1].sound and tail.endswith(segments[-1].text):
+        return ParsedReply(_clean(segments[-1].value), repaired=True)
+    raise ReplyError("The reply's thinking never ends, and no JSON closes it.")
+
+
+def _inside(answer: str) -> ParsedReply:
+    """The one value in a text: inside its code fences, else anywhere."""
+    fenced = [segment for block in _fenced(answer) for segment in _segments(block)]
+    if any(segment.sound for segment in fenced):
+        return _chosen(fenced)
+    return _chosen(list(_segments(answer)))
+
+
+def _chosen(segments: list[_Segment]) -> ParsedReply:
+    if not segments:
+        raise ReplyError("The reply holds no JSON object or array.")
+    values = _distinct([segment.value for segment in segments if segment.sound])
+    longest = max(segments, key=lambda segment: len(segment.text))
+    if not longest.closed:
+        raise ReplyError("The reply's JSON is cut off before its end.")
+    if longest.sound or values:
+        mended = None if longest.sound else _mended(longest)
+        if mended is not None:
+            return mended
+        if len(values) > 1:
+            raise ReplyError(f"The reply holds {len(values)} different JSON values; one is wanted.")
+        return ParsedReply(_clean(values[0]))
+    mended = _mended(longest)
+    if mended is None:
+        raise ReplyError("The reply holds brackets, but no JSON that can be read.")
+    return mended
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    """The different values: objects if there are any, else arrays; empty ones only if there is nothing else."""
+    for wanted in (
+        [value for value in values if isinstance(value, dict) and value],
+        [value for value in values if isinstance(value, list) and value],
+        values,
+    ):
+        if wanted:
+            return [value for at, value in enumerate(wanted[:MAX_STARTS]) if value not in wanted[:at]]
+    return []
+
+
+def _segments(text: str) -> Iterator[_Segment]:
+    """The outermost bracketed parts of a text that are JSON or look like it, in order."""
+    at, work = 0, 4 * len(text) + 100_000
+    for _ in range(MAX_STARTS):
+        start = _OPENING.search(text, at)
+        if start is None or work < 0:
+            return
+        try:
+            value, end = _DECODER.raw_decode(text, start.start())
+        except (ValueError, RecursionError):
+            broken = _broken(text, start.start())
+            work -= len(broken.text)
+            at = start.start() + len(broken.text) if broken.closed else start.end()
+            if _JSON_START.match(broken.text):
+                yield broken
+            if not broken.closed and _JSON_START.match(broken.text):
+                return
+        else:
+            at = end
+            yield _Segment(text[start.start() : end], value, sound=True)
+
+
+def _broken(text: str, start: int) -> _Segment:
+    """The part from the bracket at ``start`` to the one that closes it, strings skipped."""
+    depth = 0
+    for token in _TOKEN.finditer(text, start):
+        if token.group() in "{[":
+            depth += 1
+        elif token.group() in "}]":
+            depth -= 1
+        if depth == 0:
+            return _Segment(text[start : token.end()])
+    return _Segment(text[start:], closed=False)
+
+
+def _fenced(text: str) -> list[str]:
+    """The contents of the closed code fences, in order."""
+    blocks: list[str] = []
+    mark = ""
+    lines: list[str] = []
+    for line in text.splitlines():
+        fence = _FENCE.match(line)
+        if not mark and fence:
+            mark, lines = fence.group(1), []
+        elif mark and fence and fence.group(1) == mark:
+            blocks.append("\n".join(lines))
+            mark = ""
+        elif mark:
+            lines.append(line)
+    return blocks
+
+
+def _mended(segment: _Segment) -> ParsedReply | None:
+    """What json-repair makes of a broken part, if that has the part's own shape."""
+    text = segment.text
+    if len(text) > MAX_MENDED or not _JSON_LIKE.match(text) or _depth(text) > MAX_DEPTH:
+        return None
+    import json_repair
+
+    try:
+        value = json_repair.loads(text, skip_json_loads=True)
+        shape = dict if text[0] == "{" else list
+        return ParsedReply(_clean(value), repaired=True) if value and isinstance(value, shape) else None
+    except (ValueError, RecursionError):
+        return None
+
+
+_JSON_LIKE = re.compile(r"\{.*:|\[", re.DOTALL)
+
+
+def _depth(text: str) -> int:
+    deepest = depth = 0
+    for char in text:
+        depth += (char in "{[") - (char in "}]")
+        deepest = max(deepest, depth)
+    return deepest

@@ -1,0 +1,89 @@
+"""JSON schemas of structured replies, in the form that the strictest takers accept.
+
+OpenAI's strict mode wants every property required, no further ones, and no ``$ref`` surprises; llama.cpp turns the
+schema into a grammar. Both ignore or refuse some keywords; what is left out here is still held by the reply type.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel
+
+DROPPED = frozenset({"title", "default", "examples", "minLength", "maxLength", "uniqueItems", "discriminator", "$defs"})
+"""Keywords that strict takers refuse or that say nothing to a model."""
+
+
+def reply_schema(reply_type: type[BaseModel]) -> dict[str, Any]:
+    """The schema of ``reply_type`` with every reference written out, objects closed and all properties required.
+
+    Properties keep the order of the fields: a model that reasons first should be asked for the reason first. The
+    dictionary is shared; do not change it.
+
+    Raises:
+        ValueError: the type contains itself, which a written-out schema cannot say.
+    """
+    return _cached(reply_type)
+
+
+@cache
+def _cached(reply_type: type[BaseModel]) -> dict[str, Any]:
+    schema = reply_type.model_json_schema()
+    written = _written_out(schema, schema.get("$defs", {}), ())
+    assert isinstance(written, dict)
+    return written
+
+
+def described(schema: dict[str, Any]) -> str:
+    """The schema as a demand in words, for models that take no schema."""
+    text = json.dumps(schema, ensure_ascii=False)
+    return f"Answer with one JSON value that follows this JSON schema, and with nothing else:\n{text}"
+
+
+def follows(value: Any, schema: dict[str, Any]) -> bool:
+    """Whether ``value`` has at least the outermost shape that ``schema`` asks for."""
+    if schema.get("type") == "array":
+        return isinstance(value, list)
+    return isinstance(value, dict) and all(name in value for name in schema.get("required", ()))
+
+
+def _written_out(node: Any, defs: dict[str, Any], within: tuple[str, ...]) -> Any:
+    if isinstance(node, list):
+        return [_written_out(each, defs, within) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        return _referred(node, defs, within)
+    if len(node.get("allOf", ())) == 1:
+        merged = {**node["allOf"][0], **{key: value for key, value in node.items() if key != "allOf"}}
+        return _written_out(merged, defs, within)
+    out = {_renamed(key): _member(key, value, defs, within) for key, value in node.items() if key not in DROPPED}
+    return _closed(out)
+
+
+def _referred(node: dict[str, Any], defs: dict[str, Any], within: tuple[str, ...]) -> Any:
+    name = node["$ref"].rsplit("/", 1)[-1]
+    if name in within:
+        raise ValueError(f"The reply type {name} contains itself; a reply schema cannot be written out for it.")
+    beside = {key: value for key, value in node.items() if key != "$ref"}
+    return _written_out({**defs[name], **beside}, defs, (*within, name))
+
+
+def _member(key: str, value: Any, defs: dict[str, Any], within: tuple[str, ...]) -> Any:
+    if key == "properties":
+        return {name: _written_out(each, defs, within) for name, each in value.items()}
+    if key in ("enum", "const", "required"):
+        return value
+    return _written_out(value, defs, within)
+
+
+def _renamed(key: str) -> str:
+    return "anyOf" if key == "oneOf" else key
+
+
+def _closed(node: dict[str, Any]) -> dict[str, Any]:
+    if "properties" not in node:
+        return node
+    return {**node, "required": list(node["properties"]), "additionalProperties": False}
