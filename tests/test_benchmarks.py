@@ -98,7 +98,7 @@ def test_rules_are_whole(folder: Path) -> None:
         assert rule["rule"] != rule["inverse"], rule["id"]
         assert rule["origin"] in ORIGINS, rule["id"]
         if "decides" in rule:
-            assert rule["decides"] in ("fully", "partly"), rule["id"]
+            assert rule["decides"] in ("wholly", "partly"), rule["id"]
             assert rule.get("checks"), f"{rule['id']} has no checks that decide anything"
 
 
