@@ -1,0 +1,65 @@
+"""The distribution functions against scipy, over their whole range."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpex.stats.special import (
+    beta_cdf,
+    beta_quantile,
+    binomial_cdf,
+    crossing,
+    normal_cdf,
+    normal_quantile,
+    t_quantile,
+)
+
+stats = pytest.importorskip("scipy.stats")
+special = pytest.importorskip("scipy.special")
+
+shapes = st.floats(min_value=0.05, max_value=5000)
+shares = st.floats(min_value=1e-6, max_value=1 - 1e-6)
+
+
+@given(x=shares, a=shapes, b=shapes)
+def test_beta_cdf_is_scipys(x: float, a: float, b: float) -> None:
+    assert beta_cdf(x, a, b) == pytest.approx(float(special.betainc(a, b, x)), rel=1e-8, abs=1e-12)
+
+
+@given(p=shares, a=st.floats(min_value=0.5, max_value=2000), b=st.floats(min_value=0.5, max_value=2000))
+def test_beta_quantile_is_scipys(p: float, a: float, b: float) -> None:
+    assert beta_quantile(p, a, b) == pytest.approx(float(stats.beta.ppf(p, a, b)), rel=1e-7, abs=1e-11)
+
+
+def test_beta_has_its_ends() -> None:
+    assert beta_cdf(0, 2, 3) == 0
+    assert beta_cdf(1, 2, 3) == 1
+    assert beta_quantile(0, 2, 3) == 0
+    assert beta_quantile(1, 2, 3) == 1
+    assert beta_cdf(0.5, 1e5, 1e5) == pytest.approx(0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("df", [1, 2, 3, 5, 9.5, 30, 200, 10_000])
+@pytest.mark.parametrize("p", [0.001, 0.025, 0.2, 0.5, 0.8, 0.975, 0.9995])
+def test_t_quantile_is_scipys(p: float, df: float) -> None:
+    assert t_quantile(p, df) == pytest.approx(float(stats.t.ppf(p, df)), rel=1e-8, abs=1e-12)
+
+
+@given(n=st.integers(0, 400), data=st.data(), p=shares)
+def test_binomial_cdf_is_scipys(n: int, data: st.DataObject, p: float) -> None:
+    k = data.draw(st.integers(-1, n + 1))
+    assert binomial_cdf(k, n, p) == pytest.approx(float(stats.binom.cdf(k, n, p)), rel=1e-7, abs=1e-12)
+
+
+@given(p=shares)
+def test_normal_round_trip(p: float) -> None:
+    assert normal_cdf(normal_quantile(p)) == pytest.approx(p, rel=1e-10)
+
+
+def test_crossing_finds_rising_and_falling_roots() -> None:
+    assert crossing(lambda x: x * x - 2, 0, 2) == pytest.approx(math.sqrt(2), rel=1e-14)
+    assert crossing(lambda x: 2 - x * x, 0, 2) == pytest.approx(math.sqrt(2), rel=1e-14)
