@@ -1,0 +1,24 @@
+"""Holm's step-down correction: many tests, one error rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from promptpex.errors import InputError
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p-values in the order given (Holm 1979, Scand. J. Statist. 6:65).
+
+    Calling every hypothesis with an adjusted p <= alpha false makes any wrong call with probability alpha at
+    most, however the tests depend on each other.
+    """
+    if any(not 0.0 <= p <= 1.0 for p in p_values):
+        raise InputError("A p-value lies outside 0 to 1: give the p-values of the tests.")
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    adjusted = [0.0] * len(p_values)
+    running = 0.0
+    for rank, i in enumerate(order):
+        running = max(running, min(1.0, (len(order) - rank) * p_values[i]))
+        adjusted[i] = running
+    return adjusted
