@@ -1,0 +1,94 @@
+"""Non-inferiority: the exact test by brute force, its size, and the score test beside it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptpex.errors import InputError
+from promptpex.stats.noninferiority import EXACT_UP_TO, non_inferiority
+from promptpex.stats.paired import PairedCounts, tango_difference, tango_score
+
+np = pytest.importorskip("numpy")
+
+
+def brute_force(counts: PairedCounts, margin: float) -> float:
+    n = counts.n
+    observed = tango_score(counts, -margin)
+    outcomes = [(b, c) for b in range(n + 1) for c in range(n + 1 - b)]
+    scores = {(b, c): tango_score(PairedCounts(n - b - c, b, c, 0), -margin) for b, c in outcomes}
+    inside = [outcome for outcome, score in scores.items() if score >= observed - 1e-9]
+    worst = 0.0
+    for step in range(301):
+        q = (1 - margin) / 2 * step / 300
+        rest = max(0.0, 1 - margin - 2 * q)
+        total = sum(
+            math.comb(n, b) * math.comb(n - b, c) * q**b * (q + margin) ** c * rest ** (n - b - c) for b, c in inside
+        )
+        worst = max(worst, total)
+    return min(1.0, worst)
+
+
+@pytest.mark.parametrize("table", [(10, 0, 0, 0), (8, 2, 1, 3), (5, 0, 3, 4), (3, 4, 0, 5), (0, 1, 9, 2)])
+@pytest.mark.parametrize("margin", [0.05, 0.2])
+def test_the_exact_test_is_the_supremum(table: tuple[int, int, int, int], margin: float) -> None:
+    counts = PairedCounts(*table)
+    assert non_inferiority(counts, margin, method="exact").p == pytest.approx(brute_force(counts, margin), abs=0.004)
+
+
+@pytest.mark.parametrize("n", [20, 58, 59, 100])
+def test_without_a_discordant_pair_it_is_the_rule_of_three(n: int) -> None:
+    got = non_inferiority(PairedCounts(n, 0, 0, 0), 0.05)
+    assert got.p >= 0.95**n - 1e-12
+    assert got.shown == (n >= 59)
+
+
+def test_few_cases_are_not_a_tie() -> None:
+    assert not non_inferiority(PairedCounts(20, 1, 1, 2), 0.05).shown
+    assert non_inferiority(PairedCounts(0, 0, 0, 0), 0.05).p == 1
+
+
+def test_many_cases_are_judged_by_the_score_and_agree_with_the_interval() -> None:
+    for b, c in ((10, 12), (10, 30), (40, 10)):
+        counts = PairedCounts(400 - b - c, b, c, 0)
+        got = non_inferiority(counts, 0.05, alpha=0.025)
+        assert got.method == "score"
+        assert got.shown == (tango_difference(counts, 0.95).low > -0.05)
+    small = PairedCounts(EXACT_UP_TO - 10, 5, 5, 0)
+    assert non_inferiority(small, 0.05).method == "exact"
+    assert non_inferiority(small, 0.05).p == pytest.approx(non_inferiority(small, 0.05, method="score").p, abs=0.02)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 12), st.integers(0, 12), st.integers(1, 40))
+def test_a_better_outcome_and_a_wider_margin_never_hurt(b: int, c: int, agreed: int) -> None:
+    counts = PairedCounts(agreed, b, c, 0)
+    p = non_inferiority(counts, 0.1).p
+    assert 0 <= p <= 1
+    assert non_inferiority(counts, 0.2).p <= p + 1e-9
+    if c:
+        assert non_inferiority(PairedCounts(agreed, b + 1, c - 1, 0), 0.1).p <= p + 1e-9
+
+
+@pytest.mark.parametrize("q", [0.0, 0.02, 0.1])
+@pytest.mark.parametrize("n", [30, 80])
+def test_the_error_rate_is_kept_at_the_margin(n: int, q: float) -> None:
+    """Exact: the probability of a wrong claim, summed over all outcomes, no sampling."""
+    margin = 0.05
+    wrong = 0.0
+    for b in range(min(n, 25) + 1):
+        for c in range(min(n - b, 40) + 1):
+            rest = 1 - margin - 2 * q
+            mass = math.comb(n, b) * math.comb(n - b, c) * q**b * (q + margin) ** c * rest ** (n - b - c)
+            if mass > 1e-9 and non_inferiority(PairedCounts(n - b - c, b, c, 0), margin).shown:
+                wrong += mass
+    assert wrong <= 0.05
+
+
+@pytest.mark.parametrize("margin", [0.0, 1.0, -0.1, 5.0])
+def test_a_margin_that_is_no_share_is_refused(margin: float) -> None:
+    with pytest.raises(InputError):
+        non_inferiority(PairedCounts(1, 1, 1, 1), margin)
