@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
+from promptpex.ids import digest
 from promptpex.records._base import Record
 from promptpex.records.spec import Origin
 
@@ -26,6 +27,7 @@ class Case(Record):
         expanded_from: the id of the shorter case that this one grew from.
         expected_from: where a generated ``expected`` came from, such as ``gpt-4o (0.9)``.
         invalid: why the case was put aside (it breaks the input spec, or lint found it unusable); None = usable.
+        content: hash of what the machine wrote; a generated case that no longer matches it was edited by hand.
     """
 
     id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
@@ -40,6 +42,14 @@ class Case(Record):
     expanded_from: str | None = None
     expected_from: str | None = None
     invalid: str | None = None
+    content: str | None = None
+
+    def content_hash(self) -> str:
+        """What ``content`` says when nobody has touched the case since the machine wrote it."""
+        return digest(self.model_dump(mode="json", exclude=_NOT_CONTENT, exclude_defaults=True), 12)
+
+
+_NOT_CONTENT = {"content", "origin", "made_from"}
 
 
 class Suite(Record):

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
+from promptpex.ids import digest
 from promptpex.records._base import Record
 
 Origin = Literal["extracted", "generated", "edited", "added"]
@@ -100,6 +101,7 @@ class Rule(Record):
         decides: whether the checks decide it ``wholly`` or leave a rest to the judge.
         origin: who made it.
         gone: set when the words it rests on are no longer in the prompt.
+        content: hash of what the machine wrote; an extracted rule that no longer matches it was edited by hand.
     """
 
     id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
@@ -110,6 +112,7 @@ class Rule(Record):
     decides: Literal["wholly", "partly"] = "wholly"
     origin: Origin = "extracted"
     gone: bool = False
+    content: str | None = None
 
     @property
     def inverse_id(self) -> str:
@@ -119,6 +122,13 @@ class Rule(Record):
     def needs_judge(self) -> bool:
         """Whether code alone cannot decide it."""
         return not self.checks or self.decides == "partly"
+
+    def content_hash(self) -> str:
+        """What ``content`` says when nobody has touched the rule since the machine wrote it."""
+        return digest(self.model_dump(mode="json", exclude=_NOT_CONTENT, exclude_defaults=True), 12)
+
+
+_NOT_CONTENT = {"content", "origin", "gone"}
 
 
 class Spec(Record):

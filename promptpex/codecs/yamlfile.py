@@ -1,0 +1,195 @@
+"""YAML 1.2 with line numbers: the core schema (YAML 1.2.2, section 10.3), plain data out, hostile files refused.
+
+Dates stay text, ``no`` stays text, ``012`` is 12: a value means what it looks like. Anchors and aliases are read,
+but not beyond ``MAX_NODES`` values in all, so that a few lines cannot unfold into gigabytes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from promptpex.codecs.textfile import read_text
+from promptpex.errors import InputError
+
+MAX_BYTES = 20_000_000
+MAX_NODES = 500_000
+MAX_DEPTH = 60
+
+_NULL = re.compile(r"(?:~|null|Null|NULL|)\Z")
+_TRUE = re.compile(r"(?:true|True|TRUE)\Z")
+_FALSE = re.compile(r"(?:false|False|FALSE)\Z")
+_INT = re.compile(r"[-+]?[0-9]{1,400}\Z")
+_OCT = re.compile(r"0o[0-7]{1,400}\Z")
+_HEX = re.compile(r"0x[0-9a-fA-F]{1,400}\Z")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_INFINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
+_STANDARD_TAG = "tag:yaml.org,2002:"
+
+Keys = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class YamlDoc:
+    """A YAML file as data, with the places of its values.
+
+    Attributes:
+        text: as read, its byte order mark removed.
+        data: plain Python: dict, list, str, int, float, bool, None.
+        root: the node tree, for edits in place; None for a file of comments only.
+        path: the file, for messages.
+        first_line: the line of the file that the text begins on.
+    """
+
+    text: str
+    data: Any
+    root: Node | None
+    path: Path | str | None = None
+    first_line: int = 1
+    error: type[InputError] = field(default=InputError, compare=False)
+
+    def node(self, *keys: str | int) -> Node | None:
+        """The node at this path of keys and positions, or None."""
+        found = self._find(keys)
+        return found[1] if found is not None and found[0] == len(keys) else None
+
+    def line(self, *keys: str | int) -> int:
+        """The line of the value at this path, or of the nearest value around it that exists."""
+        place = self.root
+        line = self.root.start_mark.line if self.root is not None else 0
+        for key in keys:
+            step = _step(place, key)
+            if step is None:
+                break
+            line, place = step
+        return int(line) + self.first_line
+
+    def source(self, *keys: str | int) -> str | None:
+        """The characters of a scalar as they stand in the file (without quotes), or None."""
+        node = self.node(*keys)
+        return node.value if isinstance(node, ScalarNode) else None
+
+    def fail(self, message: str, *keys: str | int) -> InputError:
+        """An error of the document's class at the line of this path."""
+        return self.error(message, path=self.path, line=self.line(*keys))
+
+    def _find(self, keys: Keys) -> tuple[int, Node] | None:
+        place = self.root
+        for depth, key in enumerate(keys):
+            step = _step(place, key)
+            if step is None:
+                return (depth, place) if place is not None else None
+            place = step[1]
+        return (len(keys), place) if place is not None else None
+
+
+def _step(node: Node | None, key: str | int) -> tuple[int, Node] | None:
+    if isinstance(node, MappingNode):
+        for name, value in node.value:
+            if name.value == key:
+                return name.start_mark.line, value
+    elif isinstance(node, SequenceNode) and isinstance(key, int) and 0 <= key < len(node.value):
+        value = node.value[key]
+        return value.start_mark.line, value
+    return None
+
+
+def read(path: Path | str, *, error: type[InputError], what: str, limit: int = MAX_BYTES) -> YamlDoc:
+    """A YAML file as data with line numbers.
+
+    Raises:
+        InputError: (as ``error``) a file that cannot be read, is not YAML, says a key twice, or unfolds too far.
+    """
+    text = read_text(path, error=error, what=what, limit=limit)
+    return load(text, path=path, error=error, what=what)
+
+
+def load(
+    text: str, *, path: Path | str | None = None, error: type[InputError], what: str, first_line: int = 1
+) -> YamlDoc:
+    """YAML text as data with line numbers; ``first_line`` is where in the file the text begins."""
+    try:
+        root = YAML(typ="safe", pure=True).compose(text)
+    except MarkedYAMLError as failure:
+        mark = failure.problem_mark or failure.context_mark
+        line = mark.line + first_line if mark is not None else None
+        said = " ".join(part for part in (failure.context, failure.problem) if part)
+        raise error(f"the {what} is not valid YAML: {said}", path=path, line=line) from None
+    except (YAMLError, ValueError, AssertionError, IndexError, AttributeError, TypeError, OverflowError) as failure:
+        said = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
+        raise error(f"the {what} is not valid YAML: {said}", path=path) from None
+    except RecursionError:
+        raise error(f"the {what} is nested too deeply", path=path) from None
+    builder = _Builder(path, error, what, first_line)
+    data = builder.build(root, 0) if root is not None else None
+    return YamlDoc(text, data, root, path, first_line, error)
+
+
+class _Builder:
+    """Turns nodes into data, counting them."""
+
+    def __init__(self, path: Path | str | None, error: type[InputError], what: str, first_line: int) -> None:
+        self.path, self.error, self.what, self.first_line = path, error, what, first_line
+        self.seen = 0
+
+    def build(self, node: Node, depth: int) -> Any:
+        self.seen += 1
+        if self.seen > MAX_NODES:
+            raise self.fail(f"the {self.what} unfolds to more than {MAX_NODES} values", node)
+        if depth > MAX_DEPTH:
+            raise self.fail(f"the {self.what} is nested more than {MAX_DEPTH} deep", node)
+        if isinstance(node, SequenceNode):
+            return [self.build(item, depth + 1) for item in node.value]
+        if isinstance(node, MappingNode):
+            return self.mapping(node, depth)
+        assert isinstance(node, ScalarNode)
+        return self.scalar(node)
+
+    def mapping(self, node: MappingNode, depth: int) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        lines: dict[str, int] = {}
+        for name, value in node.value:
+            if not isinstance(name, ScalarNode):
+                raise self.fail("a key must be one word or text, not a list or mapping", name)
+            if name.value in data:
+                first = lines[name.value] + self.first_line
+                raise self.fail(f"the key {name.value!r} is there twice (first on line {first}); keep one", name)
+            lines[name.value] = name.start_mark.line
+            data[name.value] = self.build(value, depth + 1)
+        return data
+
+    def scalar(self, node: ScalarNode) -> Any:
+        tag = str(node.tag)
+        if not tag.startswith(_STANDARD_TAG):
+            raise self.fail(f"the tag {tag!r} is not known; remove it", node)
+        if node.style or tag == f"{_STANDARD_TAG}str":
+            return node.value
+        value = plain_value(node.value)
+        if isinstance(value, float) and value in (float("inf"), float("-inf")):
+            raise self.fail(f"the number {node.value} is too large; write it in quotes", node)
+        return value
+
+    def fail(self, message: str, node: Node) -> InputError:
+        return self.error(message, path=self.path, line=node.start_mark.line + self.first_line)
+
+
+def plain_value(text: str) -> Any:
+    """What an unquoted scalar means under the core schema; infinities and not-a-number stay text."""
+    if _NULL.match(text):
+        return None
+    if _TRUE.match(text):
+        return True
+    if _FALSE.match(text):
+        return False
+    for pattern, base in ((_INT, 10), (_OCT, 8), (_HEX, 16)):
+        if pattern.match(text):
+            return int(text if base == 10 else text[2:], base)
+    if _FLOAT.match(text) and not _INFINITE.match(text):
+        return float(text)
+    return text

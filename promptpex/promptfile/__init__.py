@@ -1,0 +1,8 @@
+"""Prompt files: reading them in every format we know, and rendering them with a case's inputs."""
+
+from __future__ import annotations
+
+from promptpex.promptfile.read import examine, parse, read, read_with_warnings
+from promptpex.promptfile.render import render, required, variables
+
+__all__ = ["examine", "parse", "read", "read_with_warnings", "render", "required", "variables"]

@@ -1,0 +1,211 @@
+"""The formats of prompt files, each read into front matter and messages with the lines they begin on.
+
+Markdown and text with role lines are ours; Prompty's front matter in both versions, GitHub's ``.prompt.yml`` and
+OpenAI's list of messages are read as their documents describe them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from promptpex.codecs import yamlfile
+from promptpex.errors import PromptFileError
+from promptpex.records import Message, Role
+
+WHAT = "prompt file"
+_ROLE_LINE = re.compile(r"(system|user|assistant):[ \t]*\Z")
+_PROMPTY_ROLE_LINE = re.compile(r"#?[ \t]*(system|user|assistant|developer)[ \t]*:[ \t]*\Z", re.IGNORECASE)
+_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+_ROLES: dict[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+SUFFIXES = (
+    ".md",
+    ".txt",
+    ".prompty",
+    ".prompt.yml",
+    ".prompt.yaml",
+    ".yml",
+    ".yaml",
+    ".j2",
+    ".jinja",
+    ".jinja2",
+    ".json",
+)
+
+
+@dataclass
+class Turn:
+    """A message with the line of the file that its text begins on."""
+
+    message: Message
+    line: int
+
+
+@dataclass
+class Parsed:
+    """What a file holds, before variables are looked for."""
+
+    turns: list[Turn]
+    front: dict[str, Any] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+def parse_text(text: str, path: Path | str) -> Parsed:
+    """The parsed file, by the form its name says it has.
+
+    Raises:
+        PromptFileError: front matter, messages or JSON that cannot be read, with the line where one is known.
+    """
+    name = str(path).lower()
+    if name.endswith(".json"):
+        return _from_json(text, path)
+    if name.endswith((".yml", ".yaml")):
+        return _from_yaml(text, path)
+    return _from_body(text, path, prompty=name.endswith(".prompty"))
+
+
+def stem(path: Path | str) -> str:
+    """The file's name without what says its format."""
+    name = Path(path).name
+    suffix = next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), "")
+    return name[: len(name) - len(suffix)] or name
+
+
+def _from_body(text: str, path: Path | str, *, prompty: bool) -> Parsed:
+    lines = text.split("\n")
+    parsed = Parsed([])
+    start = 0
+    if lines[0].rstrip() == "---":
+        start = _front_matter(lines, path, parsed)
+    role_line = _PROMPTY_ROLE_LINE if prompty else _ROLE_LINE
+    parsed.turns = _split_roles(lines, start, role_line, parsed.warnings)
+    return parsed
+
+
+def _front_matter(lines: list[str], path: Path | str, parsed: Parsed) -> int:
+    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
+    if end is None:
+        raise PromptFileError(
+            "the front matter that begins here never ends; close it with a line '---'", path=path, line=1
+        )
+    doc = yamlfile.load("\n".join(lines[1:end]), path=path, error=PromptFileError, what="front matter", first_line=2)
+    _take_front(doc, parsed)
+    return end + 1
+
+
+def _take_front(doc: yamlfile.YamlDoc, parsed: Parsed) -> None:
+    if doc.data is None:
+        return
+    if not isinstance(doc.data, dict):
+        raise doc.fail("the front matter must be 'key: value' lines")
+    parsed.front = doc.data
+    parsed.lines = {key: doc.line(key) for key in doc.data}
+
+
+def _split_roles(lines: list[str], start: int, role_line: re.Pattern[str], warnings: list[str]) -> list[Turn]:
+    fenced = _fenced_lines(lines, start)
+    turns: list[Turn] = []
+    role: Role = "system"
+    begin = start
+    split = False
+    for number in range(start, len(lines) + 1):
+        match = role_line.match(lines[number]) if number < len(lines) and number not in fenced else None
+        if match is None and number < len(lines):
+            continue
+        content = "\n".join(lines[begin:number])
+        if content.strip():
+            turns.append(Turn(Message(role=role, content=content.strip()), _first_line(lines, begin)))
+        elif split:
+            warnings.append(f"line {begin}: the {role} message is empty and left out")
+        if match is not None:
+            role, begin, split = _ROLES[match.group(1).lower()], number + 1, True
+    return turns
+
+
+def _first_line(lines: list[str], begin: int) -> int:
+    return next(number for number in range(begin, len(lines)) if lines[number].strip()) + 1
+
+
+def _fenced_lines(lines: list[str], start: int) -> set[int]:
+    """The lines inside code fences that close again: a role name there is part of the text."""
+    inside: set[int] = set()
+    opened: tuple[int, str] | None = None
+    for number in range(start, len(lines)):
+        fence = _FENCE.match(lines[number])
+        if fence is None:
+            continue
+        if opened is None:
+            opened = (number, fence.group(1))
+        elif fence.group(1).startswith(opened[1]) and not lines[number][fence.end() :].strip():
+            inside.update(range(opened[0], number + 1))
+            opened = None
+    return inside
+
+
+def _from_yaml(text: str, path: Path | str) -> Parsed:
+    doc = yamlfile.load(text, path=path, error=PromptFileError, what=WHAT)
+    if not isinstance(doc.data, dict) or not isinstance(doc.data.get("messages"), list):
+        raise doc.fail("a prompt in YAML needs 'messages', a list of roles and contents")
+    parsed = Parsed([])
+    _take_front(doc, parsed)
+    messages = parsed.front.pop("messages")
+    for number, item in enumerate(messages):
+        line = doc.line("messages", number, "content")
+        _take_message(item, number, line, path, parsed)
+    return parsed
+
+
+def _from_json(text: str, path: Path | str) -> Parsed:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as failure:
+        raise PromptFileError(f"the JSON is broken: {failure.msg}", path=path, line=failure.lineno) from None
+    except (RecursionError, ValueError):
+        raise PromptFileError("the JSON is nested too deeply or holds too long a number", path=path) from None
+    parsed = Parsed([])
+    if isinstance(data, dict):
+        parsed.front = {key: value for key, value in data.items() if key != "messages"}
+        data = data.get("messages")
+    if not isinstance(data, list):
+        raise PromptFileError("a prompt in JSON must be a list of messages with 'role' and 'content'", path=path)
+    for number, item in enumerate(data):
+        _take_message(item, number, None, path, parsed)
+    return parsed
+
+
+def _take_message(item: Any, number: int, line: int | None, path: Path | str, parsed: Parsed) -> None:
+    where = f"message {number + 1}"
+    if not isinstance(item, Mapping) or not isinstance(item.get("role"), str):
+        raise PromptFileError(f"{where} needs a 'role' and a 'content'", path=path, line=line)
+    role = _ROLES.get(item["role"].lower())
+    if role is None:
+        known = "system, user or assistant"
+        raise PromptFileError(f"{where} has the role {item['role']!r}; use {known}", path=path, line=line)
+    content = _content(item.get("content"), where, line, path)
+    extra = sorted(str(key) for key in item if key not in ("role", "content"))
+    if extra:
+        parsed.warnings.append(f"{where}: not used: {', '.join(extra)}")
+    if content.strip():
+        parsed.turns.append(Turn(Message(role=role, content=content.strip()), line or 1))
+    else:
+        parsed.warnings.append(f"{where} is empty and left out")
+
+
+def _content(content: Any, where: str, line: int | None, path: Path | str) -> str:
+    if isinstance(content, str):
+        return content.replace("\r\n", "\n")
+    if content is None:
+        return ""
+    if not isinstance(content, list):
+        raise PromptFileError(f"{where}: 'content' must be text or a list of text parts", path=path, line=line)
+    texts: list[str] = []
+    for part in content:
+        if not isinstance(part, Mapping) or part.get("type") != "text" or not isinstance(part.get("text"), str):
+            raise PromptFileError(f"{where} has a part that is no text; only text can be sent", path=path, line=line)
+        texts.append(part["text"])
+    return "\n".join(texts)

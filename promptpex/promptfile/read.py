@@ -1,0 +1,147 @@
+"""Reading a prompt file into a ``Prompt``, with the warnings that people should see."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import TemplateSyntaxError
+
+from promptpex.codecs.textfile import read_text
+from promptpex.errors import PromptFileError
+from promptpex.ids import canonical, text_digest
+from promptpex.promptfile.formats import WHAT, Parsed, parse_text, stem
+from promptpex.promptfile.render import named_variables
+from promptpex.records import INPUT_VARIABLE, Problem, Prompt
+
+# fmt: off
+KNOWN = (
+    "name", "description", "version", "authors", "author", "tags", "license", "model", "modelParameters",
+    "parameters", "sample", "samples", "scenarios", "instructions", "inputs", "outputs", "effort", "template",
+    "testData", "evaluators", "responseFormat", "jsonSchema", "response_format",
+)
+# fmt: on
+"""Front matter keys that mean something to us or to the formats we read; all others are kept and warned about."""
+
+
+def read(path: Path | str) -> Prompt:
+    """The prompt in this file.
+
+    Raises:
+        PromptFileError: missing, a folder, empty, binary, over 1 MB, broken front matter, template or messages; with
+            the line where there is one.
+    """
+    return read_with_warnings(path)[0]
+
+
+def read_with_warnings(path: Path | str) -> tuple[Prompt, list[str]]:
+    """As ``read``, with a sentence for each thing that is odd but can be used."""
+    prompt, problems = examine(path)
+    return prompt, [problem.sentence() for problem in problems]
+
+
+def examine(path: Path | str) -> tuple[Prompt, list[Problem]]:
+    """As ``read``, with the warnings as problems that know their lines."""
+    text = read_text(path, error=PromptFileError, what=WHAT)
+    return _build(parse_text(_lines(text), path), path)
+
+
+def parse(text: str, path: Path | str = "prompt.md") -> Prompt:
+    """The prompt that a file of this name would hold with this text; nothing is read from disk."""
+    return _build(parse_text(_lines(text), path), path)[0]
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _build(parsed: Parsed, path: Path | str) -> tuple[Prompt, list[Problem]]:
+    if not parsed.turns:
+        raise PromptFileError("the prompt is empty: there is no text below the front matter", path=path)
+    messages = tuple(turn.message for turn in parsed.turns)
+    named = _variables(parsed, path)
+    meta = {key: value for key, value in parsed.front.items() if key in KNOWN}
+    unknown = {key: value for key, value in parsed.front.items() if key not in KNOWN}
+    meta = _normalised(meta, parsed, path)
+    name = meta.get("name")
+    prompt = Prompt(
+        name=name.strip() if isinstance(name, str) and name.strip() else stem(path),
+        messages=messages,
+        variables=named or (INPUT_VARIABLE,),
+        implicit_input=not named,
+        fingerprint=text_digest(canonical([[turn.role, turn.content] for turn in messages])),
+        meta=meta,
+        unknown=unknown,
+        path=str(path),
+    )
+    return prompt, _warnings(prompt, parsed, path)
+
+
+def _variables(parsed: Parsed, path: Path | str) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for turn in parsed.turns:
+        try:
+            found.update(dict.fromkeys(named_variables([turn.message.content])))
+        except TemplateSyntaxError as failure:
+            line = turn.line + max(failure.lineno, 1) - 1
+            said = f"the template is broken: {failure.message}; text with {{{{ or {{% goes between "
+            raise PromptFileError(said + "{% raw %} and {% endraw %}", path=path, line=line) from None
+    return tuple(found)
+
+
+def _normalised(meta: dict[str, Any], parsed: Parsed, path: Path | str) -> dict[str, Any]:
+    """Inputs as a mapping of names (Prompty v1 has one, v2 a list), samples as one list."""
+    result = dict(meta)
+    if "inputs" in result:
+        result["inputs"] = _inputs(result["inputs"], parsed.lines.get("inputs"), path)
+    sample = result.pop("sample", None)
+    if sample is not None and "samples" not in result:
+        result["samples"] = [sample] if isinstance(sample, Mapping) else sample
+    return result
+
+
+def _inputs(declared: Any, line: int | None, path: Path | str) -> dict[str, Any]:
+    if declared is None:
+        return {}
+    if isinstance(declared, list):
+        pairs: dict[str, Any] = {}
+        for item in declared:
+            name = item if isinstance(item, str) else item.get("name") if isinstance(item, Mapping) else None
+            if not isinstance(name, str):
+                raise PromptFileError("each of the 'inputs' needs a 'name'", path=path, line=line)
+            about = item if isinstance(item, Mapping) else {}
+            pairs[name] = {key: value for key, value in about.items() if key != "name"}
+        return pairs
+    if isinstance(declared, Mapping):
+        return {name: _about(about) for name, about in declared.items()}
+    raise PromptFileError("'inputs' must name the variables, as a mapping or a list", path=path, line=line)
+
+
+def _about(about: Any) -> dict[str, Any]:
+    """One input of a mapping: its description, its type (a bare word), or, in Prompty v1, an example value."""
+    if isinstance(about, Mapping):
+        return dict(about)
+    return {} if about is None else {"type" if isinstance(about, str) else "sample": about}
+
+
+def _warnings(prompt: Prompt, parsed: Parsed, path: Path | str) -> list[Problem]:
+    found = [Problem(path=str(path), message=text, severity="warning") for text in parsed.warnings]
+
+    def warn(message: str, key: str, suggestion: str = "") -> None:
+        line = parsed.lines.get(key)
+        found.append(Problem(path=str(path), line=line, message=message, suggestion=suggestion, severity="warning"))
+
+    for key in prompt.unknown:
+        near = difflib.get_close_matches(key, KNOWN, 1)
+        hint = f"did you mean {near[0]!r}?" if near else "it is kept and not used"
+        warn(f"the front matter key {key!r} is not known", key, hint)
+    declared = prompt.meta.get("inputs") or {}
+    for name in declared:
+        if name not in prompt.variables:
+            warn(f"the input {name!r} is declared and not used", "inputs", f"use it as {{{{{name}}}}} or remove it")
+    for name in prompt.variables:
+        if declared and name not in declared and not prompt.implicit_input:
+            warn(f"the variable {name!r} is used and not among the declared inputs", "inputs", "declare it")
+    return found

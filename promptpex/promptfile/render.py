@@ -1,0 +1,123 @@
+"""Rendering a prompt with inputs: sandboxed, strict about missing values, and values are never rendered again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError, meta, nodes
+
+from promptpex.errors import PromptFileError
+from promptpex.promptfile.sandbox import PromptEnvironment, TemplateTooLarge, compile_template, run_template
+from promptpex.records import INPUT_VARIABLE, Message, Prompt
+
+_ENVIRONMENT = PromptEnvironment()
+
+
+def render(prompt: Prompt, inputs: Mapping[str, Any]) -> tuple[Message, ...]:
+    """The messages that a model is sent for these inputs.
+
+    Texts go in as they are; everything else as JSON, so that ``true`` is ``true``; loops over lists work. Inputs that
+    the front matter gives a ``default`` may be missing. A prompt that names no variable gets its input as a last
+    user message.
+
+    Raises:
+        PromptFileError: a variable has no value, the template fails on these values, or makes far too much text.
+    """
+    values = {**_defaults(prompt), **inputs}
+    if prompt.implicit_input:
+        given = values.get(INPUT_VARIABLE)
+        if given is None:
+            raise _fail(prompt, f"there is no value for {INPUT_VARIABLE!r}; give it in the case's inputs")
+        added: tuple[Message, ...] = (
+            Message(role="user", content=_render_text(prompt, "{{input}}", {INPUT_VARIABLE: given})),
+        )
+    else:
+        added = ()
+    turns = tuple(
+        Message(role=turn.role, content=_render_text(prompt, turn.content, values)) for turn in prompt.messages
+    )
+    return turns + added
+
+
+def variables(prompt: Prompt) -> tuple[str, ...]:
+    """The names of the inputs, in order of appearance; ``("input",)`` where the text names none."""
+    return prompt.variables
+
+
+def required(prompt: Prompt) -> tuple[str, ...]:
+    """The variables that a case must give: all but those that the front matter has a default for."""
+    defaults = _defaults(prompt)
+    return tuple(name for name in prompt.variables if name not in defaults)
+
+
+def named_variables(sources: Iterable[str]) -> tuple[str, ...]:
+    """The variables that these templates name, in order of appearance.
+
+    Raises:
+        TemplateSyntaxError: with its line, in the first template that is broken.
+    """
+    found: dict[str, None] = {}
+    for source in sources:
+        compiled(source)
+        tree = _ENVIRONMENT.parse(source)
+        free = meta.find_undeclared_variables(tree) - set(_ENVIRONMENT.globals)
+        found.update((name, None) for name in _in_order(tree) if name in free)
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def compiled(source: str) -> Any:
+    """The compiled template of this text.
+
+    Raises:
+        TemplateSyntaxError: with its line.
+    """
+    try:
+        return compile_template(source, _ENVIRONMENT)
+    except TemplateSyntaxError:
+        raise
+    except (TemplateError, RecursionError, ValueError, SyntaxError, OverflowError, MemoryError) as failure:
+        raise TemplateSyntaxError(f"the template cannot be compiled: {type(failure).__name__}", 1) from None
+
+
+def _in_order(tree: nodes.Node) -> Iterator[str]:
+    for child in tree.iter_child_nodes():
+        if isinstance(child, nodes.Name):
+            yield child.name
+        yield from _in_order(child)
+
+
+def _defaults(prompt: Prompt) -> dict[str, Any]:
+    declared = prompt.meta.get("inputs")
+    if not isinstance(declared, Mapping):
+        return {}
+    return {
+        name: about["default"] for name, about in declared.items() if isinstance(about, Mapping) and "default" in about
+    }
+
+
+def _render_text(prompt: Prompt, source: str, values: Mapping[str, Any]) -> str:
+    try:
+        return run_template(compiled(source), values)
+    except UndefinedError as failure:
+        raise _fail(prompt, f"the template needs what it is not given: {failure.message}") from None
+    except TemplateTooLarge as failure:
+        raise _fail(prompt, str(failure)) from None
+    except TemplateError as failure:
+        raise _fail(prompt, f"the template cannot be rendered: {failure.message or type(failure).__name__}") from None
+    except (
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RecursionError,
+        MemoryError,
+    ) as failure:
+        raise _fail(prompt, f"the template fails on these inputs: {failure or type(failure).__name__}") from None
+
+
+def _fail(prompt: Prompt, message: str) -> PromptFileError:
+    return PromptFileError(message, path=prompt.path or prompt.name)
