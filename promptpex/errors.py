@@ -11,6 +11,10 @@
     │   ├── ConfigError                  2   settings, environment, flags
     │   └── RunError                     2   a run folder
     ├── StoreError                       2   the response store
+    │   ├── StoreDamaged                 2   not a store, or one whose file is broken
+    │   ├── StoreLocked                  2   another program keeps it locked
+    │   ├── StoreReadOnly                2   it cannot be created or written
+    │   └── StoreFull                    2   no space left on the disk
     ├── ModelError                       3   a model could not answer; ``reason`` says why
     │   ├── RateLimited                  3   retryable
     │   ├── TimedOut                     3   retryable
@@ -25,7 +29,8 @@
     │   ├── EmptyReply                   3
     │   ├── TruncatedReply               3
     │   ├── MalformedReply               3   the reply is kept in ``reply``
-    │   └── NotRecorded                  3   a recording holds no answer to this request
+    │   ├── NotRecorded                  3   a recording holds no answer to this request
+    │   └── Stopped                      3   the run is being stopped; nothing was sent
     ├── GateFailed                       1   a limit that the user set was passed
     └── Interrupted                    130   Ctrl-C
 """
@@ -90,6 +95,22 @@ class RunError(InputError):
 
 class StoreError(PromptpexError):
     """The response store is damaged, locked, read-only or out of space."""
+
+
+class StoreDamaged(StoreError):
+    """The file is not a store, or it is broken."""
+
+
+class StoreLocked(StoreError):
+    """Another program keeps the store locked."""
+
+
+class StoreReadOnly(StoreError):
+    """The store cannot be created, opened or written."""
+
+
+class StoreFull(StoreError):
+    """There is no space left where the store is."""
 
 
 class ModelError(PromptpexError):
@@ -206,6 +227,12 @@ class NotRecorded(ModelError):
     """A recording that holds no answer to this request."""
 
     reason: ClassVar[str] = "not-recorded"
+
+
+class Stopped(ModelError):
+    """The run is being stopped; nothing was sent."""
+
+    reason: ClassVar[str] = "interrupted"
 
 
 class GateFailed(PromptpexError):

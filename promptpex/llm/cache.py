@@ -1,0 +1,120 @@
+"""Paid for once: what the store knows is not asked again, and what is asked is stored before it is used."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from promptpex.errors import ModelError, StoreError
+from promptpex.llm.client import Client
+from promptpex.records import Completion, Request
+
+FIRST_POLL_S = 0.1
+"""Seconds until another process's answer is looked for again; it doubles up to ``LAST_POLL_S``."""
+
+LAST_POLL_S = 2.0
+
+PATIENCE_S = 900.0
+"""Seconds after which a question that another living process still holds is asked all the same."""
+
+
+class Store(Protocol):
+    """What the cache needs of a store. ``put`` returns once the answer is durable, with the answer that is kept."""
+
+    def get(self, request_id: str) -> Completion | None: ...
+
+    async def put(self, request_id: str, request: Request, completion: Completion) -> Completion: ...
+
+    async def claim(self, request_id: str) -> bool: ...
+
+    async def release(self, request_id: str) -> None: ...
+
+
+class CachedClient:
+    """Answers from the store, else asks ``inner`` and stores the answer.
+
+    A question that several tasks or processes ask at the same time is asked once. Errors are never stored; empty, cut
+    off and filtered answers are, since they were paid for. An answer that was not asked for here says ``cached``.
+
+    Args:
+        inner: who is asked.
+        store: where answers are kept.
+        sleep: waits that many seconds.
+    """
+
+    def __init__(
+        self, inner: Client, store: Store, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
+        self._inner = inner
+        self._store = store
+        self._sleep = sleep
+        self._flights: dict[str, asyncio.Future[Completion | None]] = {}
+
+    async def complete(self, request: Request) -> Completion:
+        """The answer to ``request``, durable in the store.
+
+        Raises:
+            StoreError: the answer could not be stored.
+        """
+        request_id = request.id
+        while True:
+            stored = self._store.get(request_id)
+            if stored is not None:
+                return _cached(stored)
+            flight = self._flights.get(request_id)
+            if flight is None:
+                return await self._fly(request_id, request)
+            shared = await asyncio.shield(flight)
+            if shared is not None:
+                return _cached(shared)
+
+    async def close(self) -> None:
+        """Closes ``inner``; the store belongs to whoever opened it."""
+        await self._inner.close()
+
+    async def _fly(self, request_id: str, request: Request) -> Completion:
+        """Asks for all who ask the same now. Who joined goes on alone (None) when this task is cancelled."""
+        flight: asyncio.Future[Completion | None] = asyncio.get_running_loop().create_future()
+        self._flights[request_id] = flight
+        try:
+            completion = await self._ask(request_id, request)
+            flight.set_result(completion)
+            return completion
+        except ModelError as error:
+            flight.set_exception(error)
+            flight.exception()
+            raise
+        finally:
+            del self._flights[request_id]
+            if not flight.done():
+                flight.set_result(None)
+
+    async def _ask(self, request_id: str, request: Request) -> Completion:
+        stored = await self._claimed_or_stored(request_id)
+        if stored is not None:
+            return stored
+        try:
+            completion = await self._inner.complete(request)
+        except BaseException:
+            with contextlib.suppress(StoreError):
+                await self._store.release(request_id)
+            raise
+        return await self._store.put(request_id, request, completion)
+
+    async def _claimed_or_stored(self, request_id: str) -> Completion | None:
+        """None once the question is ours to ask; the answer if another process gave it meanwhile."""
+        wait, waited = FIRST_POLL_S, 0.0
+        while waited < PATIENCE_S and not await self._store.claim(request_id):
+            stored = self._store.get(request_id)
+            if stored is not None:
+                return _cached(stored)
+            await self._sleep(wait)
+            waited += wait
+            wait = min(LAST_POLL_S, wait * 2)
+        return None
+
+
+def _cached(completion: Completion) -> Completion:
+    return completion if completion.cached else completion.model_copy(update={"cached": True})

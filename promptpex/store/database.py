@@ -1,0 +1,141 @@
+"""The store's SQLite file: its tables, how it is opened, and what its errors mean to a user."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from promptpex.errors import StoreDamaged, StoreError, StoreFull, StoreLocked, StoreReadOnly
+
+APPLICATION_ID = 0x70707831
+"""Marks the file as ours (SQLite's ``application_id``)."""
+
+SCHEMA_VERSION = 1
+
+Synchronous = Literal["full", "normal"]
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS replies (
+    id TEXT PRIMARY KEY,
+    model TEXT NOT NULL,
+    stage TEXT NOT NULL,
+    created_at REAL NOT NULL,
+    scrubbed INTEGER NOT NULL,
+    request TEXT NOT NULL,
+    completion TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS owners (
+    owner TEXT PRIMARY KEY,
+    host TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    started TEXT NOT NULL,
+    beat INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS claims (
+    id TEXT PRIMARY KEY,
+    owner TEXT NOT NULL
+);
+"""
+
+
+def open_database(path: Path, *, synchronous: Synchronous, busy_timeout_s: float) -> sqlite3.Connection:
+    """A connection in autocommit mode to the store at ``path``, which is made if it is missing (mode 0600).
+
+    Raises:
+        StoreError: the file cannot be made, opened or used.
+    """
+    with named_errors(path):
+        _make_file(path)
+        connection = sqlite3.connect(path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False)
+        try:
+            _prepare(connection, path, synchronous)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _make_file(path: Path) -> None:
+    if not path.parent.is_dir():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, synchronous: Synchronous) -> None:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > SCHEMA_VERSION:
+        raise StoreError(f"{path}: the store was written by a newer promptpex; update promptpex or name another store.")
+    ours = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(f"PRAGMA synchronous = {synchronous}")
+    if version < SCHEMA_VERSION:
+        _make_tables(connection, path)
+    elif not ours:
+        raise StoreDamaged(f"{path}: this SQLite file is not a promptpex store; name another path for the store.")
+
+
+def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        foreign = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if version == 0 and foreign:
+            raise StoreDamaged(f"{path}: this SQLite file is not a promptpex store; name another path for the store.")
+        for statement in _TABLES.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+@contextlib.contextmanager
+def named_errors(path: Path) -> Iterator[None]:
+    """Turns what SQLite and the file system raise into a ``StoreError`` that says what to do."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise store_error(path, error) from error
+
+
+def store_error(path: Path, error: BaseException) -> StoreError:
+    """The ``StoreError`` for what SQLite or the file system raised.
+
+    SQLite's primary result code is the lowest byte of the code (https://www.sqlite.org/rescode.html).
+    """
+    if isinstance(error, StoreError):
+        return error
+    code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return StoreDamaged(
+            f"{path}: the store is damaged or no SQLite file. Move it away to start afresh, or recover what it holds "
+            "with sqlite3's .recover command; nothing was written to it."
+        )
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreLocked(
+            f"{path}: another program keeps the store locked. Close it and run the same command again; "
+            "what was committed is kept."
+        )
+    if code == sqlite3.SQLITE_FULL or getattr(error, "errno", None) == 28:
+        return StoreFull(
+            f"{path}: no space is left for the store. Free some and run the same command again; "
+            "what was committed is kept."
+        )
+    if isinstance(error, OSError) or code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return StoreReadOnly(
+            f"{path}: the store cannot be written ({_why(error)}). Give write permission or name another path for it."
+        )
+    return StoreError(
+        f"{path}: the store failed ({_why(error)}); run the same command again, what was committed is kept."
+    )
+
+
+def _why(error: BaseException) -> str:
+    return (getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")

@@ -1,0 +1,181 @@
+"""Group commit: one thread writes, and whatever waits when it is free goes into one transaction.
+
+A write is done when its transaction is committed, so durability costs one disk sync per group instead of one per reply.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from promptpex.errors import StoreError
+from promptpex.store.database import Synchronous, open_database, store_error
+
+T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], Any]
+
+MAX_GROUP = 1000
+"""Writes in one transaction."""
+
+
+class _Item:
+    """A piece of work, who waits for it, and how it ended."""
+
+    __slots__ = ("error", "future", "keep", "result", "work")
+
+    def __init__(self, work: Work, future: asyncio.Future[Any], keep: bool) -> None:
+        self.work = work
+        self.future = future
+        self.keep = keep
+        self.result: Any = None
+        self.error: StoreError | None = None
+
+    def resolve(self) -> None:
+        if self.future.done():
+            return
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.result)
+
+
+class GroupWriter:
+    """Runs pieces of work, each with the connection inside a transaction, in the order they came.
+
+    Args:
+        path: the store's file.
+        synchronous, busy_timeout_s: as in ``open_database``.
+        pulse: asked in the thread whenever it wakes, at least every ``pulse_s`` seconds; the work it gives, if any,
+            goes into the next transaction.
+        pulse_s: seconds.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        synchronous: Synchronous,
+        busy_timeout_s: float,
+        pulse: Callable[[], Work | None],
+        pulse_s: float,
+    ) -> None:
+        self._path = path
+        self._synchronous = synchronous
+        self._busy_timeout_s = busy_timeout_s
+        self._pulse = pulse
+        self._pulse_s = pulse_s
+        self._queue: queue.SimpleQueue[list[_Item] | None] = queue.SimpleQueue()
+        self._waiting: list[_Item] = []
+        self._unwritten: list[Work] = []
+        self._thread: threading.Thread | None = None
+
+    async def run(self, work: Callable[[sqlite3.Connection], T], *, keep: bool = False) -> T:
+        """The result of ``work`` once its transaction is committed.
+
+        Work goes on when its caller is cancelled: what was handed over is written. ``keep``: work that fails is
+        remembered and tried once more by ``close``, when the disk may have room or the lock be gone.
+
+        Raises:
+            StoreError: the transaction could not be made or committed; nothing of it is in the store.
+        """
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        if not self._waiting:
+            future.get_loop().call_soon(self._flush)
+        self._waiting.append(_Item(work, future, keep))
+        return await future
+
+    def close(self) -> None:
+        """Writes what waits and tries again what failed, then ends the thread. May be called twice."""
+        self._flush()
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def _flush(self) -> None:
+        if not self._waiting:
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="promptpex-store", daemon=True)
+            self._thread.start()
+        group, self._waiting = self._waiting, []
+        self._queue.put(group)
+
+    def _serve(self) -> None:
+        connection: sqlite3.Connection | None = None
+        while (group := self._next_group()) is not None:
+            pulse = self._pulse()
+            if group or pulse:
+                connection = self._commit(connection, group, pulse)
+                _resolve(group)
+        if connection is not None:
+            self._write_unwritten(connection)
+            connection.close()
+
+    def _next_group(self) -> list[_Item] | None:
+        """All that waits; an empty list after ``pulse_s`` without any; None at the end."""
+        try:
+            group = self._queue.get(timeout=self._pulse_s)
+        except queue.Empty:
+            return []
+        while group is not None and len(group) < MAX_GROUP and not self._queue.empty():
+            more = self._queue.get_nowait()
+            if more is None:
+                self._queue.put(None)
+                break
+            group = group + more
+        return group
+
+    def _commit(
+        self, connection: sqlite3.Connection | None, group: list[_Item], pulse: Work | None
+    ) -> sqlite3.Connection | None:
+        """Runs a group in one transaction; all of it fails together."""
+        try:
+            connection = connection or open_database(
+                self._path, synchronous=self._synchronous, busy_timeout_s=self._busy_timeout_s
+            )
+            connection.execute("BEGIN IMMEDIATE")
+            for item in group:
+                item.result = item.work(connection)
+            if pulse is not None:
+                pulse(connection)
+            connection.execute("COMMIT")
+        except Exception as error:
+            _roll_back(connection)
+            self._fail(group, store_error(self._path, error))
+        return connection
+
+    def _fail(self, group: list[_Item], error: StoreError) -> None:
+        self._unwritten += [item.work for item in group if item.keep]
+        for item in group:
+            item.error = error
+
+    def _write_unwritten(self, connection: sqlite3.Connection) -> None:
+        for work in self._unwritten:
+            with contextlib.suppress(sqlite3.Error, OSError):
+                work(connection)
+
+
+def _roll_back(connection: sqlite3.Connection | None) -> None:
+    if connection is not None and connection.in_transaction:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+
+
+def _resolve(group: list[_Item]) -> None:
+    """Wakes the waiting coroutines: one call per event loop, not one per item."""
+    for loop in {item.future.get_loop() for item in group}:
+        mine = [item for item in group if item.future.get_loop() is loop]
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(_resolve_all, mine)
+
+
+def _resolve_all(items: list[_Item]) -> None:
+    for item in items:
+        item.resolve()
