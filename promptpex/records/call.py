@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from promptpex.ids import digest
 from promptpex.records._base import Record
@@ -67,8 +67,11 @@ class Request(Record):
 
     @property
     def id(self) -> str:
-        """SHA-256 of the canonical JSON of all that shapes the reply (design: paid for once)."""
-        return digest(self.model_dump(mode="json", exclude={"stage"}))
+        """SHA-256 of the canonical JSON of all that shapes the reply (design: paid for once).
+
+        Fields at their default are left out, so that a field added later leaves older ids as they are.
+        """
+        return digest(self.model_dump(mode="json", exclude={"stage"}, exclude_defaults=True))
 
 
 class TokenLogprob(Record):
@@ -106,3 +109,11 @@ class Completion(Record):
     model_reported: str | None = None
     logprobs: tuple[TokenLogprob, ...] | None = None
     cached: bool = Field(default=False, exclude=True)
+
+    @field_validator("text", "refusal", "reasoning")
+    @classmethod
+    def _encodable(cls, text: str | None) -> str | None:
+        """Lone surrogates, which no file can hold, become U+FFFD."""
+        if text is None or text.isascii():
+            return text
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -56,6 +56,8 @@ class Verdict(Record):
         source: who said so: ``check:regex``, ``judge:gpt-4o``, ``none``.
         fingerprint: hash of the check or of the judge's template and settings.
         confidence: probability of the chosen label by the judge's log-probabilities, where given.
+        counts: whether it decides its rule; False for a judge beside code that decides, for one judge of several,
+            and for a rule that nothing judges in this run.
     """
 
     case: str
@@ -68,6 +70,7 @@ class Verdict(Record):
     source: str
     fingerprint: str = ""
     confidence: float | None = None
+    counts: bool = True
 
     @property
     def key(self) -> tuple[str, str, int]:

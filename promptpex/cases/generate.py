@@ -1,0 +1,213 @@
+"""Generation: test cases for each rule and each inverse, made by the author model in small fresh requests.
+
+After PromptPex (arXiv 2503.05070v1, §3.4). Differing from it: a few cases a request, a value for each variable, and
+only what the plan says is missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from promptpex.cases.plan import TEMPLATE, Aim, Generation, Plan
+from promptpex.events import Listener, Notice, nobody
+from promptpex.llm.asker import Asker
+from promptpex.llm.batch import ask_each
+from promptpex.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec, Suite, VariableSpec
+from promptpex.templates import Rendered, render
+
+LONGEST_VALUE = 6000
+
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """One request: up to ``batch`` cases for one aim; ``number`` tells the requests of an aim apart."""
+
+    aim: Aim
+    count: int
+    number: int
+
+
+async def generate(
+    author: Asker,
+    prompt: Prompt,
+    spec: Spec,
+    plan: Plan,
+    *,
+    suite_for: str,
+    options: Generation = Generation(),
+    emit: Listener = nobody,
+) -> Suite:
+    """The suite with what the plan keeps, and new cases for what it misses, in the spec's order.
+
+    An aim whose request fails has fewer cases, with a notice; the next generation asks for these again.
+    """
+    asks = list(_asks(plan, options.batch))
+
+    async def ask(one: _Ask) -> list[Case]:
+        rendered = request_text(prompt, spec, one.aim, one.count, _known(plan, one.aim), options)
+        reply = await author.ask(
+            rendered, reply_type(free_variables(prompt, one.aim)), stage="cases", repeat=one.number
+        )
+        return _cases(reply.value, one.aim, spec)
+
+    nothing: list[Case] = []
+    replies = await ask_each("cases", author.label, asks, ask, emit, default=nothing)
+    made = _merged(plan, asks, replies)
+    short = plan.missing - len(made)
+    if short > 0:
+        emit(Notice(f"cases: {short} of {plan.missing} cases could not be made; run generate again", "warning"))
+    return Suite(prompt=suite_for, cases=_ordered(spec, [*plan.keep, *made]))
+
+
+def request_text(
+    prompt: Prompt, spec: Spec, aim: Aim, count: int, known: Sequence[str], options: Generation
+) -> Rendered:
+    """The rendered template that asks for ``count`` cases of one aim."""
+    return render(
+        TEMPLATE,
+        prompt=prompt.text(),
+        input_spec=input_spec_text(prompt, spec),
+        variables=free_variables(prompt, aim),
+        rule=aim.rule.rule,
+        aim=aim.text,
+        inverse=aim.inverse,
+        count=count,
+        scenario=_scenario_text(aim),
+        samples="\n".join(options.samples),
+        known=list(known),
+        instructions=options.instructions,
+    )
+
+
+def input_spec_text(prompt: Prompt, spec: Spec) -> str:
+    """The input spec as text: a paragraph a variable, then what holds of all together."""
+    parts = []
+    for name in (*prompt.variables, WHOLE_INPUT):
+        variable = spec.inputs.get(name)
+        if variable is None:
+            continue
+        title = {WHOLE_INPUT: "All together", INPUT_VARIABLE: "The input"}.get(name, name)
+        lines = [*variable.constraints, *typed_constraints(variable)]
+        parts.append("\n".join([f"{title}:", *(f"- {line}" for line in lines)]))
+    return "\n\n".join(parts) or "(nothing is written down about the input)"
+
+
+def typed_constraints(variable: VariableSpec) -> list[str]:
+    """What a variable's type and bounds ask for, in words."""
+    lines = []
+    if variable.type == "enum" or variable.values:
+        lines.append("One of: " + ", ".join(json.dumps(value, ensure_ascii=False) for value in variable.values or ()))
+    elif variable.type != "text":
+        lines.append(f"Written as JSON of type {variable.type}.")
+    if variable.schema_:
+        lines.append(f"Valid under this JSON schema: {json.dumps(variable.schema_, ensure_ascii=False)}")
+    bounds = (("At least", variable.minimum, ""), ("At most", variable.maximum, ""))
+    lengths = (("At least", variable.min_length, " characters"), ("At most", variable.max_length, " characters"))
+    lines += [f"{word} {bound}{unit}." for word, bound, unit in (*bounds, *lengths) if bound is not None]
+    return lines
+
+
+def free_variables(prompt: Prompt, aim: Aim) -> tuple[str, ...]:
+    """The variables that the author gives values for: all but those that the scenario fixes."""
+    fixed = aim.scenario.fixed if aim.scenario else {}
+    return tuple(name for name in prompt.variables if name not in fixed)
+
+
+@lru_cache(maxsize=64)
+def reply_type(variables: tuple[str, ...]) -> type[BaseModel]:
+    """The shape of a reply: a list of cases, each with its reasoning and a text for each variable."""
+    fields: dict[str, Any] = {
+        f"v{index}": (str, Field(alias=name, max_length=LONGEST_VALUE)) for index, name in enumerate(variables)
+    }
+    inputs = create_model("Inputs", __config__=ConfigDict(populate_by_name=True), **fields)
+    case = create_model("NewCase", reasoning=(str, Field(max_length=600)), inputs=(inputs, ...))
+    return create_model("NewCases", cases=(list[case], Field(min_length=1, max_length=12)))
+
+
+def read_value(text: str, variable: VariableSpec | None) -> Any:
+    """A variable's value from the author's text: JSON where the spec gives a type other than text."""
+    if variable is None or variable.type in ("text", "enum"):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _asks(plan: Plan, batch: int) -> Iterator[_Ask]:
+    for aim, missing in plan.make:
+        for number, start in enumerate(range(0, missing, batch)):
+            yield _Ask(aim, min(batch, missing - start), number)
+
+
+def _known(plan: Plan, aim: Aim) -> list[str]:
+    cases = (case for case in plan.keep if case.rule == aim.rule.id and case.inverse == aim.inverse)
+    return [json.dumps(case.inputs, ensure_ascii=False) for case in cases]
+
+
+def _cases(reply: BaseModel, aim: Aim, spec: Spec) -> list[Case]:
+    fixed: Mapping[str, Any] = aim.scenario.fixed if aim.scenario else {}
+    cases = []
+    for item in reply.cases:  # type: ignore[attr-defined]
+        values = item.inputs.model_dump(by_alias=True)
+        inputs = {name: read_value(text, spec.inputs.get(name)) for name, text in values.items()}
+        cases.append(
+            Case(
+                id="new",
+                rule=aim.rule.id,
+                inverse=aim.inverse,
+                inputs={**inputs, **fixed},
+                reasoning=item.reasoning.strip(),
+                scenario=aim.scenario.name if aim.scenario else None,
+                made_from=aim.made_from,
+                origin="generated",
+            )
+        )
+    return cases
+
+
+def _merged(plan: Plan, asks: Sequence[_Ask], replies: Sequence[Sequence[Case]]) -> list[Case]:
+    """The new cases that repeat no input, each aim with at most what it misses, under ids that are free."""
+    seen = {_same(case) for case in plan.keep}
+    taken = {case.id for case in plan.keep}
+    made: list[Case] = []
+    room = {aim.made_from: missing for aim, missing in plan.make}
+    for ask, cases in zip(asks, replies, strict=True):
+        for case in cases:
+            if room[ask.aim.made_from] < 1 or _same(case) in seen or not any(map(str, case.inputs.values())):
+                continue
+            seen.add(_same(case))
+            room[ask.aim.made_from] -= 1
+            made.append(case.but(id=_free_id(ask.aim.stem, taken)))
+    return made
+
+
+def _same(case: Case) -> str:
+    return " ".join(json.dumps(case.inputs, sort_keys=True, ensure_ascii=False).split()).casefold()
+
+
+def _free_id(stem: str, taken: set[str]) -> str:
+    number = 1
+    while f"{stem}-{number}" in taken:
+        number += 1
+    taken.add(f"{stem}-{number}")
+    return f"{stem}-{number}"
+
+
+def _ordered(spec: Spec, cases: Sequence[Case]) -> tuple[Case, ...]:
+    """The cases in the order of their rules, normal before inverse; what aims at no known rule comes last."""
+    place = {rule.id: index for index, rule in enumerate(spec.rules)}
+    return tuple(sorted(cases, key=lambda case: (place.get(case.rule or "", len(place)), case.inverse)))
+
+
+def _scenario_text(aim: Aim) -> str:
+    if aim.scenario is None:
+        return ""
+    fixed = [f"{name} is always {json.dumps(value, ensure_ascii=False)}" for name, value in aim.scenario.fixed.items()]
+    return "\n".join([aim.scenario.name, *aim.scenario.constraints, *fixed])

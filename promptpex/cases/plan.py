@@ -1,0 +1,169 @@
+"""What has to be generated: for each aim (a rule or its inverse, in a scenario), the cases that are kept or missing.
+
+A generated case depends on its aim, the input spec, the template, the author and the settings, nothing else; the hash
+of these is its ``made_from``. A case with a stale hash is retired and made again. What people wrote is never touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from promptpex.ids import digest
+from promptpex.records import Case, Prompt, Rule, Spec, Suite
+from promptpex.templates import fingerprint
+
+TEMPLATE = "cases/generate"
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A named set of extra input constraints and of variables with a fixed value."""
+
+    name: str
+    constraints: tuple[str, ...] = ()
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """How many cases to make, and how.
+
+    Attributes:
+        per_rule, per_inverse: generated cases for each rule and each inverse (per scenario).
+        batch: cases asked for in one request; small, since long generations derail at their end.
+        scenarios: each rule is put to the test in each of them; none = once, without.
+        samples: real inputs given as examples.
+        instructions: the owner's note for this stage.
+    """
+
+    per_rule: int = 2
+    per_inverse: int = 1
+    batch: int = 3
+    scenarios: tuple[Scenario, ...] = ()
+    samples: tuple[str, ...] = ()
+    instructions: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """One thing to aim cases at.
+
+    Attributes:
+        rule: the rule.
+        inverse: whether its inverse is aimed at.
+        scenario: the scenario, if there are any.
+        made_from: hash of what the cases depend on.
+        count: how many generated cases there should be.
+    """
+
+    rule: Rule
+    inverse: bool
+    scenario: Scenario | None
+    made_from: str
+    count: int
+
+    @property
+    def text(self) -> str:
+        """The words of the rule or of the inverse."""
+        return (self.rule.inverse or "") if self.inverse else self.rule.rule
+
+    @property
+    def stem(self) -> str:
+        """What the ids of its cases begin with."""
+        stem = self.rule.inverse_id if self.inverse else self.rule.id
+        return f"{stem}-{self.scenario.name}" if self.scenario else stem
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a generation will do.
+
+    Attributes:
+        keep: cases that stay as they are.
+        retire: generated cases whose rule, spec, template, author or settings have changed or gone.
+        make: aims with the number of cases still missing.
+        orphans: people's cases whose rule is gone; they stay.
+    """
+
+    keep: tuple[Case, ...]
+    retire: tuple[Case, ...]
+    make: tuple[tuple[Aim, int], ...]
+    orphans: tuple[Case, ...]
+
+    @property
+    def missing(self) -> int:
+        """How many cases will be asked for."""
+        return sum(count for _, count in self.make)
+
+
+def plan(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, options: Generation) -> Plan:
+    """Which cases of ``suite`` stay, which go, and what is to be made."""
+    aims = aims_of(prompt, spec, author=author, options=options)
+    fresh: dict[str, list[Case]] = {aim.made_from: [] for aim in aims}
+    wanted = {aim.made_from: aim.count for aim in aims}
+    keep: list[Case] = []
+    retire: list[Case] = []
+    for case in suite.cases:
+        if case.origin in ("edited", "added"):
+            keep.append(case)
+            continue
+        same = fresh.get(case.made_from or "")
+        if same is None or (case.invalid is None and len(same) >= wanted[case.made_from or ""]):
+            retire.append(case)
+            continue
+        keep.append(case)
+        if case.invalid is None:
+            same.append(case)
+    make = tuple((aim, aim.count - len(fresh[aim.made_from])) for aim in aims)
+    known = {rule.id for rule in spec.rules}
+    return Plan(
+        keep=tuple(keep),
+        retire=tuple(retire),
+        make=tuple((aim, count) for aim, count in make if count > 0),
+        orphans=tuple(case for case in keep if case.rule is not None and case.rule not in known),
+    )
+
+
+def aims_of(prompt: Prompt, spec: Spec, *, author: str, options: Generation) -> list[Aim]:
+    """Every rule and inverse, in the spec's order, in every scenario, with the hash of what its cases depend on."""
+    scenarios: Sequence[Scenario | None] = options.scenarios or (None,)
+    aims = []
+    for rule in spec.rules:
+        if rule.gone:
+            continue
+        for inverse, count in ((False, options.per_rule), (True, options.per_inverse)):
+            if count < 1 or (inverse and not rule.inverse):
+                continue
+            for scenario in scenarios:
+                made_from = _made_from(prompt, spec, rule, inverse, scenario, author, options)
+                aims.append(Aim(rule, inverse, scenario, made_from, count))
+    return aims
+
+
+def _made_from(
+    prompt: Prompt,
+    spec: Spec,
+    rule: Rule,
+    inverse: bool,
+    scenario: Scenario | None,
+    author: str,
+    options: Generation,
+) -> str:
+    return digest(
+        {
+            "rule": rule.id,
+            "text": rule.rule,
+            "inverse": rule.inverse if inverse else None,
+            "inputs": {name: variable.plain() for name, variable in spec.inputs.items()},
+            "input_checks": [check.plain() for check in spec.input_checks],
+            "variables": prompt.variables,
+            "scenario": [scenario.name, list(scenario.constraints), dict(scenario.fixed)] if scenario else None,
+            "samples": list(options.samples),
+            "instructions": options.instructions,
+            "template": fingerprint(TEMPLATE),
+            "author": author,
+        },
+        16,
+    )

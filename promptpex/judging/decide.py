@@ -1,0 +1,105 @@
+"""Which verdict counts: code first, judges for the rest, and what neither could say."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from promptpex.records import Output, Rule, Spec, Verdict
+
+Quorum = Literal["majority", "unanimous"]
+
+
+def unusable(output: Output, rules: Iterable[str]) -> list[Verdict]:
+    """Unscored verdicts on an output that is an error: nothing judges those."""
+    return [
+        _verdict(output, rule, output.error or "error", output.message or "", source="none", counts=True)
+        for rule in rules
+    ]
+
+
+def unjudged(output: Output, rules: Iterable[Rule]) -> list[Verdict]:
+    """Unscored verdicts for rules that need a judge in a run that has none; shown, and never counted."""
+    reason = "no check covers this rule and the run has no judge"
+    return [
+        _verdict(output, rule.id, "no-judge", reason, source="none", counts=False) for rule in rules if not rule.checks
+    ]
+
+
+def weigh(
+    spec: Spec, checked: Iterable[Verdict], judged: Sequence[Sequence[Verdict]], *, quorum: Quorum = "majority"
+) -> list[Verdict]:
+    """All verdicts, each with ``counts`` as it should be, and one verdict for several judges.
+
+    Args:
+        spec: tells which rules code decides wholly.
+        checked: the verdicts of code; they count.
+        judged: per judge, its verdicts. A lone judge counts where code does not decide wholly; of several judges none
+            counts alone, their majority or unanimity does.
+    """
+    wholly = {rule.id for rule in spec.rules if not rule.needs_judge}
+    verdicts = list(checked)
+    if len(judged) == 1:
+        return verdicts + [verdict.but(counts=verdict.rule not in wholly) for verdict in judged[0]]
+    together: dict[tuple[tuple[str, str, int], str], list[Verdict]] = defaultdict(list)
+    for verdict in (verdict for judge in judged for verdict in judge):
+        verdicts.append(verdict.but(counts=False))
+        together[verdict.key, verdict.rule].append(verdict)
+    return verdicts + [agreed(group, quorum).but(counts=rule not in wholly) for (_, rule), group in together.items()]
+
+
+def agreed(group: Sequence[Verdict], quorum: Quorum) -> Verdict:
+    """What several judges say together of one rule on one output.
+
+    Majority: more than half of those who could judge; a tie, or nobody, is unscored. Unanimous: pass only if every
+    judge passes it; one fail among scored verdicts is a fail; one unscored without a fail leaves it unscored.
+    """
+    votes = [verdict.status for verdict in group if verdict.status != "unscored"]
+    failed, passed = votes.count("fail"), votes.count("pass")
+    if quorum == "unanimous":
+        status = "fail" if failed else "pass" if passed == len(group) else "unscored"
+    else:
+        status = "fail" if failed > passed else "pass" if passed > failed else "unscored"
+    code = None if status != "unscored" else "judges-tied" if votes else group[0].unscored
+    return group[0].but(
+        status=status,
+        reason=f"{passed} of {len(group)} judges pass it, {failed} fail it",
+        unscored=code,
+        source=f"judges:{quorum}",
+        confidence=None,
+    )
+
+
+def row_status(verdicts: Iterable[Verdict]) -> tuple[str, str | None]:
+    """An output's own verdict: fail when a verdict that counts fails, else unscored when one could not judge, else
+    pass; with the reason code when unscored. Without any verdict that counts: unscored, ``no-judge``."""
+    counting = [verdict for verdict in verdicts if verdict.counts]
+    if any(verdict.status == "fail" for verdict in counting):
+        return "fail", None
+    open_ = next((verdict for verdict in counting if verdict.status == "unscored"), None)
+    if open_ is not None:
+        return "unscored", open_.unscored
+    return ("pass", None) if counting else ("unscored", "no-judge")
+
+
+def by_output(verdicts: Iterable[Verdict]) -> Mapping[tuple[str, str, int], list[Verdict]]:
+    """The verdicts grouped by the key of their output."""
+    groups: dict[tuple[str, str, int], list[Verdict]] = defaultdict(list)
+    for verdict in verdicts:
+        groups[verdict.key].append(verdict)
+    return groups
+
+
+def _verdict(output: Output, rule: str, code: str, reason: str, *, source: str, counts: bool) -> Verdict:
+    return Verdict(
+        case=output.case,
+        model=output.model,
+        repeat=output.repeat,
+        rule=rule,
+        status="unscored",
+        reason=reason,
+        unscored=code,
+        source=source,
+        counts=counts,
+    )

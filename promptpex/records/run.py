@@ -1,0 +1,59 @@
+"""A run: one execution of a prompt's suite on models, and the manifest that tells how it came about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from promptpex.records._base import Record
+from promptpex.records.case import Suite
+from promptpex.records.output import Output, Verdict
+from promptpex.records.prompt import Prompt
+from promptpex.records.spec import Spec
+
+
+class Manifest(Record):
+    """What a run was made from. Equal manifests (``created`` aside) mean equal questions.
+
+    Attributes:
+        run: the run's id, also its folder's name.
+        prompt, prompt_fingerprint: which prompt, in which wording.
+        spec_digest, suite_digest: hashes of the spec and of the suite that were used.
+        models: labels, as the user gave them.
+        author, judges: labels; None or empty where the role was not needed or not filled.
+        settings: the resolved settings.
+        origins: where each setting came from.
+        reported: per model label, the ids that the providers returned.
+        versions: of promptpex, Python and the libraries that shape results.
+        templates: fingerprint of each stage template.
+        created: ISO 8601, UTC.
+        partial: why the run is not complete, where it is not (``interrupted``, ``budget``).
+    """
+
+    run: str
+    prompt: str
+    prompt_fingerprint: str
+    spec_digest: str
+    suite_digest: str
+    models: tuple[str, ...]
+    author: str | None = None
+    judges: tuple[str, ...] = ()
+    settings: dict[str, Any] = Field(default_factory=dict)
+    origins: dict[str, str] = Field(default_factory=dict)
+    reported: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    versions: dict[str, str] = Field(default_factory=dict)
+    templates: dict[str, str] = Field(default_factory=dict)
+    created: str = ""
+    partial: str | None = None
+
+
+class Run(Record):
+    """Everything a report needs: the manifest, what was asked, what was answered, and how it was judged."""
+
+    manifest: Manifest
+    prompt: Prompt
+    spec: Spec
+    suite: Suite
+    outputs: tuple[Output, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()

@@ -1,0 +1,193 @@
+"""Extraction: what a prompt promises, written down by the author model.
+
+After PromptPex (arXiv 2503.05070v1, §3): intent, input specification, output rules, inverse rules. Differing from it:
+one request per variable and per inverse, so that no long generation derails, and each rule keeps the words it rests on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from promptpex.events import Listener, StageEnded, StageStarted, StepDone, nobody
+from promptpex.llm.asker import Asker
+from promptpex.llm.batch import ask_each
+from promptpex.records import WHOLE_INPUT, Prompt, Rule, Spec, VariableSpec
+from promptpex.templates import render
+
+Sentence = Annotated[str, Field(min_length=1, max_length=600)]
+
+
+class IntentReply(BaseModel):
+    """What the prompt is for."""
+
+    intent: Sentence
+
+
+class InputsReply(BaseModel):
+    """Constraints on one variable, or on all together."""
+
+    constraints: list[Annotated[str, Field(max_length=600)]] = Field(max_length=8)
+
+
+class RuleReply(BaseModel):
+    """One rule and the words it rests on."""
+
+    rule: Sentence
+    source: Annotated[str, Field(max_length=600)]
+
+
+class RulesReply(BaseModel):
+    """The output rules."""
+
+    rules: list[RuleReply] = Field(min_length=1, max_length=24)
+
+
+class InverseReply(BaseModel):
+    """The opposite of one rule."""
+
+    inverse: Sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """How to extract: at most ``max_rules`` rules; the owner's instructions per stage (``rules``, ``intent``, ...)."""
+
+    max_rules: int = 10
+    instructions: Mapping[str, str] = field(default_factory=dict)
+
+    def note(self, stage: str) -> str:
+        """The owner's instructions for a stage, or nothing."""
+        return self.instructions.get(stage, "")
+
+
+async def extract(
+    author: Asker, prompt: Prompt, *, spec_for: str, options: Extraction = Extraction(), emit: Listener = nobody
+) -> Spec:
+    """The spec of a prompt, as the author model reads it.
+
+    Args:
+        author: who writes it.
+        prompt: the prompt under test.
+        spec_for: the prompt's file name, as the spec should name it.
+        options: limits and instructions.
+        emit: hears the stages.
+
+    Raises:
+        ModelError: the author could not name a single rule. A missing intent, constraint or inverse is only noticed.
+    """
+    text = prompt.text()
+    intent = await _intent(author, text, options, emit)
+    inputs = await _inputs(author, prompt, options, emit)
+    rules = await propose_rules(author, text, intent, options=options, emit=emit)
+    return Spec(
+        prompt=spec_for,
+        prompt_fingerprint=prompt.fingerprint,
+        intent=intent,
+        inputs=inputs,
+        rules=tuple(await add_inverses(author, intent, rules, options=options, emit=emit)),
+    )
+
+
+async def propose_rules(
+    author: Asker,
+    prompt_text: str,
+    intent: str,
+    *,
+    known: Sequence[Rule] = (),
+    options: Extraction = Extraction(),
+    emit: Listener = nobody,
+) -> list[Rule]:
+    """Rules of the prompt that ``known`` does not have yet, without inverses, with ids that are free."""
+    rendered = render(
+        "specs/rules",
+        prompt=prompt_text,
+        intent=intent,
+        limit=options.max_rules,
+        known=[rule.rule for rule in known],
+        instructions=options.note("rules"),
+    )
+    emit(StageStarted("rules", 1, author.label))
+    reply = await author.ask(rendered, RulesReply, stage="rules")
+    emit(StepDone("rules", author.label))
+    emit(StageEnded("rules", author.label))
+    return _numbered(reply.value.rules[: options.max_rules], known)
+
+
+async def add_inverses(
+    author: Asker,
+    intent: str,
+    rules: Sequence[Rule],
+    *,
+    options: Extraction = Extraction(),
+    emit: Listener = nobody,
+) -> list[Rule]:
+    """The rules, each that had no inverse with one, in a request of its own; one that fails stays without."""
+    missing = [rule for rule in rules if not rule.inverse]
+
+    async def ask(rule: Rule) -> str:
+        rendered = render("specs/inverse", intent=intent, rule=rule.rule, instructions=options.note("inverse"))
+        return (await author.ask(rendered, InverseReply, stage="inverse")).value.inverse.strip()
+
+    inverses = await ask_each("inverse", author.label, missing, ask, emit, default="")
+    found = dict(zip((rule.id for rule in missing), inverses, strict=True))
+    return [rule.but(inverse=found[rule.id] or None) if rule.id in found else rule for rule in rules]
+
+
+async def _intent(author: Asker, text: str, options: Extraction, emit: Listener) -> str:
+    async def ask(stage: str) -> str:
+        rendered = render("specs/intent", prompt=text, instructions=options.note("intent"))
+        return (await author.ask(rendered, IntentReply, stage=stage)).value.intent.strip()
+
+    return (await ask_each("intent", author.label, ["intent"], ask, emit, default=""))[0]
+
+
+async def _inputs(author: Asker, prompt: Prompt, options: Extraction, emit: Listener) -> dict[str, VariableSpec]:
+    wanted = [*prompt.variables, *([WHOLE_INPUT] if len(prompt.variables) > 1 else [])]
+
+    async def ask(variable: str) -> tuple[str, ...]:
+        rendered = render(
+            "specs/inputs",
+            prompt=prompt.text(),
+            variable=variable,
+            variables=prompt.variables,
+            whole=WHOLE_INPUT,
+            implicit=prompt.implicit_input,
+            instructions=options.note("inputs"),
+        )
+        reply = await author.ask(rendered, InputsReply, stage="inputs")
+        return tuple(dict.fromkeys(stripped(reply.value.constraints)))
+
+    nothing: tuple[str, ...] = ()
+    constraints = await ask_each("inputs", author.label, wanted, ask, emit, default=nothing)
+    found = zip(wanted, constraints, strict=True)
+    return {name: VariableSpec(constraints=lines) for name, lines in found if lines or name != WHOLE_INPUT}
+
+
+def stripped(lines: Sequence[str]) -> list[str]:
+    """The lines without blanks around them, empty ones left out."""
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _numbered(replies: Sequence[RuleReply], known: Sequence[Rule]) -> list[Rule]:
+    taken = {rule.id for rule in known}
+    seen = {_folded(rule.rule) for rule in known}
+    rules: list[Rule] = []
+    number = 0
+    for reply in replies:
+        text = reply.rule.strip()
+        if not text or _folded(text) in seen:
+            continue
+        seen.add(_folded(text))
+        number += 1
+        while f"r{number}" in taken:
+            number += 1
+        rules.append(Rule(id=f"r{number}", rule=text, source=reply.source.strip() or None, origin="extracted"))
+    return rules
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold().rstrip(".")

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+
+from promptpex.judging.decide import agreed, row_status, unjudged, unusable, weigh
+from promptpex.records import Verdict
+from tests.samples import output, spec
+
+
+def verdict(status: str, rule: str = "r2", source: str = "judge:a", unscored: str | None = None) -> Verdict:
+    data = {"case": "c1", "model": "m", "rule": rule, "status": status, "source": source, "unscored": unscored}
+    return Verdict.model_validate(data)
+
+
+def test_a_judge_beside_code_that_decides_does_not_count() -> None:
+    code = [verdict("pass", "r1", "check:word-count")]
+    judge = [verdict("fail", "r1"), verdict("pass", "r2")]
+    weighed = weigh(spec(), code, [judge])
+    assert [(v.rule, v.source, v.counts) for v in weighed] == [
+        ("r1", "check:word-count", True),
+        ("r1", "judge:a", False),
+        ("r2", "judge:a", True),
+    ]
+    assert row_status(weighed) == ("pass", None)
+
+
+def test_both_count_where_code_decides_in_part() -> None:
+    partly = spec().but(rules=(spec().rules[0].but(decides="partly"), spec().rules[1]))
+    weighed = weigh(partly, [verdict("pass", "r1", "check:word-count")], [[verdict("fail", "r1")]])
+    assert row_status(weighed) == ("fail", None)
+
+
+def test_several_judges_count_only_together() -> None:
+    weighed = weigh(spec(), [], [[verdict("pass")], [verdict("fail")], [verdict("fail")]])
+    assert [v.counts for v in weighed] == [False, False, False, True]
+    assert (weighed[-1].status, weighed[-1].source) == ("fail", "judges:majority")
+
+
+@pytest.mark.parametrize(
+    ("votes", "majority", "unanimous"),
+    [
+        (["pass", "pass", "fail"], "pass", "fail"),
+        (["pass", "fail"], "unscored", "fail"),
+        (["pass", "unscored"], "pass", "unscored"),
+        (["unscored", "unscored"], "unscored", "unscored"),
+        (["pass", "pass"], "pass", "pass"),
+        (["fail", "unscored"], "fail", "fail"),
+    ],
+)
+def test_quorum(votes: list[str], majority: str, unanimous: str) -> None:
+    group = [verdict(vote, unscored="judge-empty" if vote == "unscored" else None) for vote in votes]
+    assert agreed(group, "majority").status == majority
+    assert agreed(group, "unanimous").status == unanimous
+    for together in (agreed(group, "majority"), agreed(group, "unanimous")):
+        assert (together.unscored is not None) == (together.status == "unscored")
+
+
+def test_a_row_fails_before_it_is_unscored_and_passes_only_when_all_do() -> None:
+    open_ = verdict("unscored", unscored="judge-timed-out")
+    assert row_status([verdict("fail"), open_]) == ("fail", None)
+    assert row_status([verdict("pass"), open_]) == ("unscored", "judge-timed-out")
+    assert row_status([verdict("pass")]) == ("pass", None)
+    assert row_status([]) == ("unscored", "no-judge")
+
+
+def test_rules_that_nothing_judges_are_shown_and_do_not_count() -> None:
+    verdicts = unjudged(output(), spec().rules)
+    assert [(v.rule, v.unscored, v.counts) for v in verdicts] == [("r2", "no-judge", False)]
+
+
+def test_an_error_is_unscored_for_every_rule_with_its_own_reason() -> None:
+    verdicts = unusable(output(None, error="timed-out"), ["r1", "r2"])
+    assert row_status(verdicts) == ("unscored", "timed-out")
+    assert {v.source for v in verdicts} == {"none"}

@@ -1,0 +1,71 @@
+"""Small prompts, specs and cases that several tests share, and an author and a judge with chosen replies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from promptpex.ids import text_digest
+from promptpex.llm.asker import Asker
+from promptpex.llm.fake import FakeClient
+from promptpex.llm.structured import Structured
+from promptpex.records import Case, Check, Message, ModelName, Output, Prompt, Request, Rule, Spec, Suite, VariableSpec
+
+TEXT = "Name the colour of the thing in one word. Answer in capitals."
+
+
+def prompt(text: str = TEXT, variables: tuple[str, ...] = ("thing", "place")) -> Prompt:
+    body = text + "".join(f"\n{{{{{name}}}}}" for name in variables)
+    return Prompt(
+        name="colours",
+        messages=(Message(role="system", content=body),),
+        variables=variables,
+        fingerprint=text_digest(body),
+    )
+
+
+def spec() -> Spec:
+    return Spec(
+        prompt="prompt.md",
+        intent="Name a colour.",
+        inputs={"thing": VariableSpec(constraints=("The thing is an object.",))},
+        rules=(
+            Rule(
+                id="r1",
+                rule="The output is one word.",
+                inverse="The output has several words.",
+                source="in one word",
+                checks=(Check(kind="word-count", value=1),),
+            ),
+            Rule(id="r2", rule="The output is a colour.", inverse="The output is no colour.", source="the colour"),
+        ),
+    )
+
+
+def suite() -> Suite:
+    cases = [
+        Case(id=f"c{n}", rule="r1" if n < 3 else "r2", inverse=n % 2 == 0, inputs={"thing": f"t{n}", "place": "here"})
+        for n in range(1, 5)
+    ]
+    return Suite(prompt="prompt.md", cases=tuple(case.but(origin="added") for case in cases))
+
+
+def output(text: str | None = "RED", *, case: str = "c1", model: str = "m", error: str | None = None) -> Output:
+    return Output(case=case, model=model, text=text, error=error)
+
+
+def asker(reply: Callable[[Request], Any], label: str = "fake/author") -> tuple[Asker, FakeClient]:
+    """A model in a role whose replies are chosen by a function; what is no text goes through JSON."""
+
+    def answer(request: Request) -> Any:
+        chosen = reply(request)
+        return chosen if isinstance(chosen, str | Exception) else json.dumps(chosen)
+
+    client = FakeClient(answer)
+    return Asker(Structured(client), ModelName(name=label, label=label)), client
+
+
+def asked(request: Request) -> str:
+    """What a request says, all turns together."""
+    return "\n".join(message.content for message in request.messages)
