@@ -1,0 +1,16 @@
+"""``python -m promptpex`` and the ``promptpex`` command."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Runs the command line and leaves with its exit code."""
+    from promptpex.cli.main import run_cli
+
+    sys.exit(run_cli(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

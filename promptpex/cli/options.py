@@ -1,0 +1,85 @@
+"""Options that several commands share. Each is named like the setting that it overrides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PROMPT = click.argument("prompt", type=click.Path(path_type=Path))
+
+
+def together(*options: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Several options as one decorator, shown in this order by ``--help``."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+manners = together(
+    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+    click.option("-q", "--quiet", is_flag=True, help="No progress and no notices on stderr."),
+    click.option("-v", "--verbose", is_flag=True, help="Say more: settings with their origin, every retry."),
+    click.option("--log", type=click.Path(path_type=Path), help="Append every event to this file, a JSON line each."),
+    click.option("--debug", is_flag=True, expose_value=False, help="Show a traceback on errors."),
+)
+
+config = together(
+    click.option("--config", type=click.Path(path_type=Path), help="Settings file [promptpex.toml]."),
+    click.option("--store", help="Response store [.promptpex/store.db]."),
+    click.option("--results", "results_dir", help="Folder of the runs [results]."),
+)
+
+files = together(
+    click.option("--spec", type=click.Path(path_type=Path), help="Spec file [PROMPT.spec.yaml]."),
+    click.option("--cases", type=click.Path(path_type=Path), help="Case file [PROMPT.cases.yaml]."),
+)
+
+models = together(
+    click.option("--models", help="Models under test, comma-separated: gpt-4o-mini,llama3.2:1b?temperature=0."),
+    click.option("--repeats", type=click.IntRange(1), help="Times each case is asked [1]."),
+)
+
+author = click.option("--author", help="Model that writes specs and cases.")
+
+judge = together(
+    click.option("--judge", help="Model that judges what no check decides; several, comma-separated, vote."),
+    click.option(
+        "--judge-mode", type=click.Choice(["rules", "prompt"]), help="Judge rule by rule, or the prompt whole."
+    ),
+    click.option("--judge-sees-input", is_flag=True, default=None, help="Show the judge the inputs."),
+    click.option(
+        "--judge-all", is_flag=True, default=None, help="Judge also what code decides, to see how they agree."
+    ),
+)
+
+asking = together(
+    click.option("--api-base", help="Base URL of an OpenAI-compatible server for openai/... models."),
+    click.option("--temperature", type=float, help="Sampling temperature of the models under test."),
+    click.option("--max-tokens", type=click.IntRange(1), help="Longest answer, in tokens [1024]."),
+    click.option("--seed", type=int, help="Seed of everything random [0]."),
+    click.option("--concurrency", type=click.IntRange(1), help="Most requests in flight to one provider."),
+    click.option("--rpm", type=click.IntRange(1), help="Most requests a minute to one provider."),
+    click.option("--tpm", type=click.IntRange(1), help="Most tokens a minute to one provider."),
+    click.option("--timeout", "call_timeout_s", type=float, help="Seconds a call may take, retries included [120]."),
+    click.option("--deadline", "run_deadline_s", type=float, help="Seconds the whole run may take."),
+    click.option("--max-cost", type=float, help="US dollars the run may cost, authors and judges included."),
+    click.option("--max-requests", type=click.IntRange(0), help="Requests the run may send."),
+    click.option("--max-total-tokens", "max_tokens_total", type=click.IntRange(0), help="Tokens the run may use."),
+    click.option("--record", help="Write every request and reply to this JSONL file, for replay/FILE."),
+    click.option("--pull", is_flag=True, default=None, help="Pull Ollama models that are missing."),
+)
+
+generation = together(
+    click.option("--max-rules", type=click.IntRange(1), help="Most rules to extract [10]."),
+    click.option("--cases-per-rule", type=click.IntRange(0), help="Generated cases for each rule [2]."),
+    click.option("--inverse-cases", type=click.IntRange(0), help="Generated cases for each inverse [1]."),
+)

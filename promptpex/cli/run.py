@@ -1,0 +1,52 @@
+"""``promptpex run``: the main job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from promptpex.cli import options
+
+
+@click.command("run")
+@options.PROMPT
+@options.models
+@options.author
+@options.judge
+@options.files
+@options.generation
+@options.asking
+@click.option(
+    "--fail-over", type=click.FloatRange(0, 1), help="Exit 1 if any model's non-compliance is above this share."
+)
+@options.config
+@options.manners
+def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, **flags: Any) -> int:
+    """Run a prompt's suite on models, judge every answer, and report.
+
+    A spec and cases that are missing are extracted and generated first. The same command again asks only what is
+    missing: every reply is kept in the store before it is used.
+
+    \b
+    Examples:
+      promptpex run prompt.md --models gpt-4o-mini,llama3.2:1b
+      promptpex run prompt.md --models openai/my-model --api-base http://127.0.0.1:8080/v1
+      promptpex run prompt.md --models embedded/smollm2-135m
+    """
+    from promptpex.cli.showing import show_run
+    from promptpex.cli.work import work
+    from promptpex.pipeline import files_of, run
+
+    files = files_of(prompt, spec=spec, suite=cases)
+    finished, folder, totals = work(flags, _job(run, files), start=prompt.parent)
+    return show_run(finished, folder, as_json=as_json, totals=totals, fail_over=flags.get("fail_over"))
+
+
+def _job(run: Any, files: Any) -> Any:
+    async def job(session: Any) -> Any:
+        finished, folder = await run(session, files)
+        return finished, folder, session.meter.totals()
+
+    return job

@@ -1,0 +1,35 @@
+"""``promptpex validate``: every problem of prompt, spec and case files, with file and line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from promptpex.cli import options
+
+
+@click.command("validate")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@options.manners
+def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -> int:
+    """Report every problem of prompts, specs and case files; a prompt brings the files beside it along.
+
+    Exit code 2 when there is an error; warnings and hints leave it at 0.
+    """
+    from promptpex.validation import validate
+
+    from promptpex.cli.plain import visible
+    from promptpex.cli.showing import print_json
+
+    problems = validate(files)
+    if as_json:
+        print_json([problem.plain() for problem in problems])
+    else:
+        for problem in problems:
+            click.echo(visible(problem.text()))
+        errors = sum(problem.severity == "error" for problem in problems)
+        if not quiet:
+            click.echo(f"{errors} errors, {len(problems) - errors} warnings and hints", err=True)
+    return 2 if any(problem.severity == "error" for problem in problems) else 0

@@ -1,0 +1,123 @@
+"""Outputs: every case sent to every model under test, each answer kept as text or as a named error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from promptpex.engines import run_all
+from promptpex.errors import InputError, ModelError
+from promptpex.events import Listener, StageEnded, StageStarted, StepDone, nobody
+from promptpex.llm.answers import usable
+from promptpex.llm.asker import merged
+from promptpex.llm.client import Client
+from promptpex.promptfile import render
+from promptpex.records import Case, Completion, ModelName, Output, Params, Prompt, Request
+
+STAGE = "output"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One question: a case, a model, a repeat."""
+
+    case: Case
+    model: ModelName
+    repeat: int
+
+
+def cells(cases: Sequence[Case], models: Sequence[ModelName], repeats: int) -> list[Cell]:
+    """All questions, model by model so that a local server loads each once."""
+    return [Cell(case, model, repeat) for model in models for repeat in range(repeats) for case in cases]
+
+
+def request_for(prompt: Prompt, cell: Cell, defaults: Params) -> Request:
+    """The request of a cell.
+
+    Raises:
+        InputError: the prompt cannot be rendered with the case's inputs.
+    """
+    return Request(
+        model=cell.model.name,
+        messages=render(prompt, cell.case.inputs),
+        params=merged(cell.model.params, defaults, repeat=cell.repeat),
+        repeat=cell.repeat,
+        api_base=cell.model.api_base,
+        stage=STAGE,
+    )
+
+
+async def collect(
+    client: Client,
+    prompt: Prompt,
+    questions: Sequence[Cell],
+    *,
+    defaults: Params = Params(),
+    emit: Listener = nobody,
+    on_output: Callable[[Output], None] = lambda output: None,
+) -> list[Output]:
+    """An output for every question, in their order; ``on_output`` hears each as it comes.
+
+    An answer that is empty, cut off or filtered, and a model that gives none, are outputs with their reason in
+    ``error``; one model's failure never ends another's.
+    """
+    labels = list(dict.fromkeys(question.model.label for question in questions))
+    for label in labels:
+        emit(StageStarted(STAGE, sum(q.model.label == label for q in questions), label))
+
+    async def answer(question: Cell) -> Output:
+        output = await _answer(client, prompt, question, defaults)
+        emit(StepDone(STAGE, output.model, output.error))
+        on_output(output)
+        return output
+
+    outputs = await run_all(answer, questions)
+    for label in labels:
+        emit(StageEnded(STAGE, label))
+    return outputs
+
+
+async def _answer(client: Client, prompt: Prompt, question: Cell, defaults: Params) -> Output:
+    asked: Request | None = None
+    completion: Completion | None = None
+    try:
+        asked = request_for(prompt, question, defaults)
+        completion = await client.complete(asked)
+        text = usable(completion, question.model.label)
+        return _output(question, asked, completion, text=text)
+    except ModelError as error:
+        kept = completion.text if completion is not None else error.reply
+        return _output(question, asked, completion, text=kept, error=error.reason, message=str(error))
+    except InputError as error:
+        return _output(question, asked, None, error="bad-input", message=str(error))
+
+
+def _output(
+    question: Cell,
+    asked: Request | None,
+    completion: Completion | None,
+    *,
+    text: str | None = None,
+    error: str | None = None,
+    message: str | None = None,
+) -> Output:
+    output = Output(
+        case=question.case.id,
+        model=question.model.label,
+        repeat=question.repeat,
+        text=text,
+        error=error,
+        message=message,
+        request=asked.id if asked is not None else None,
+    )
+    if completion is None:
+        return output
+    return output.but(
+        finish_reason=completion.finish_reason,
+        tokens_in=completion.tokens_in,
+        tokens_out=completion.tokens_out,
+        cost_usd=completion.cost_usd,
+        latency_ms=completion.latency_ms,
+        model_reported=completion.model_reported,
+        logprobs=completion.logprobs,
+    )

@@ -1,0 +1,94 @@
+"""The report in a terminal: a table per model with intervals, then the rules most broken with an example each."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+from promptpex.report.summary import Example, Summary, records
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+SHORT = 160
+
+
+def show(summary: Summary, console: Console) -> None:
+    """Prints the report."""
+    console.print(_models(summary))
+    for line in notes(summary):
+        console.print(line, markup=False, highlight=False)
+    if summary.examples:
+        console.print("\nMost broken rules", style="bold")
+        for example in summary.examples:
+            _example(example, console)
+    if summary.folder is not None:
+        console.print(f"\nReports in {summary.folder}", markup=False, highlight=False, soft_wrap=True)
+
+
+def notes(summary: Summary) -> list[str]:
+    """What a reader of the table has to know beside it."""
+    lines = []
+    for model, reasons in summary.unscored.items():
+        told = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+        lines.append(f"Unscored, {clean(model)}: {told}.")
+    if summary.unjudged:
+        count, total = len(summary.unjudged), len(summary.run.spec.rules)
+        lines.append(
+            f"Not judged: {count} of {total} rules ({', '.join(summary.unjudged)}) have no check and no judge."
+        )
+    if summary.run.manifest.partial:
+        lines.append(f"This run is not complete ({summary.run.manifest.partial}): the same command goes on with it.")
+    return lines
+
+
+def clean(text: Any, limit: int = SHORT) -> str:
+    """Foreign text for one line of a terminal: control characters shown as blanks, cut at ``limit``."""
+    one_line = " ".join(str("" if text is None else text).split())
+    safe = "".join(" " if unicodedata.category(letter) in ("Cc", "Cf", "Cs") else letter for letter in one_line)
+    return safe if len(safe) <= limit else safe[: limit - 1] + "…"
+
+
+def percent(share: float | None) -> str:
+    """A share as a whole percentage; a dash when there is none."""
+    return "–" if share is None else f"{100 * share:.0f} %"
+
+
+def _models(summary: Summary) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=f"{clean(summary.run.prompt.name)}: non-compliance by model", title_justify="left")
+    table.add_column("model", overflow="fold")
+    for name in ("outputs", "scored", "broken", "non-compliance", "95 % interval", "unscored", "cost", "p50"):
+        table.add_column(name, justify="right")
+    for row in records(summary.models):
+        interval = "–" if row["ci_low"] is None else f"{100 * row['ci_low']:.0f}–{100 * row['ci_high']:.0f} %"
+        cells = [row["outputs"], row["scored"], row["non_compliant"], percent(row["non_compliance"]), interval]
+        cells += [row["unscored"], money(row["cost_usd"]), seconds(row["latency_p50_ms"])]
+        table.add_row(Text(clean(row["model"], 60)), *map(str, cells))
+    return table
+
+
+def money(usd: float | None) -> str:
+    """US dollars, or ``unknown``."""
+    if usd is None:
+        return "unknown"
+    return f"${usd:.4f}" if 0 < usd < 1 else f"${usd:.2f}"
+
+
+def seconds(milliseconds: float | None) -> str:
+    """Milliseconds as seconds, or a dash."""
+    return "–" if milliseconds is None else f"{milliseconds / 1000:.2f} s"
+
+
+def _example(example: Example, console: Console) -> None:
+    lines = [
+        f"  {example.rule}  broken in {example.broken} of {example.scored}: {clean(example.text)}",
+        f"      {clean(example.model, 60)}, case {example.case}: {clean(example.inputs)}",
+        f"      answered: {clean(example.output)}",
+        f"      {clean(example.reason)}",
+    ]
+    for line in lines:
+        console.print(line, markup=False, highlight=False, overflow="ellipsis", no_wrap=True)

@@ -1,0 +1,7 @@
+"""Run folders: what a run leaves on disk, and reading it back."""
+
+from __future__ import annotations
+
+from promptpex.runs.folder import Appender, begin, finish, folder_for, latest, read, resolve
+
+__all__ = ["Appender", "begin", "finish", "folder_for", "latest", "read", "resolve"]

@@ -1,0 +1,166 @@
+"""A session: the settings, the models behind their wrappers, and the store, opened together and closed together."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from promptpex.config import Resolved, Settings
+from promptpex.errors import ConfigError
+from promptpex.events import Listener, Notice, nobody
+from promptpex.llm.asker import Asker
+from promptpex.llm.client import Client
+from promptpex.llm.meter import Meter
+from promptpex.llm.names import parse_models
+from promptpex.llm.providers import ProviderOptions, Router, reachable_models
+from promptpex.llm.stack import Stack, StackOptions, build
+from promptpex.llm.structured import Structured
+from promptpex.records import ModelName, Params
+from promptpex.store import ReplyStore
+
+
+@dataclass(slots=True)
+class Session:
+    """What every stage of a command shares.
+
+    Attributes:
+        resolved: the settings, and where each came from.
+        client: the wrapped client that all roles ask through.
+        emit: hears events.
+        chosen: roles that were filled from what is reachable, ``role -> model``.
+    """
+
+    resolved: Resolved
+    client: Stack
+    structured: Structured
+    emit: Listener = nobody
+    chosen: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> Settings:
+        return self.resolved.settings
+
+    @property
+    def meter(self) -> Meter:
+        """What was asked so far, per stage and model."""
+        return self.client.meter
+
+    def models(self) -> tuple[ModelName, ...]:
+        """The models under test: as set, else what can be reached."""
+        named = self.settings.models or (self._reachable("model"),)
+        return self._parsed(named)
+
+    def author(self) -> Asker:
+        """The author: as set, else what can be reached."""
+        named = self.settings.author or self._reachable("author")
+        return self._asker(self._parsed([named])[0])
+
+    def judges(self) -> tuple[Asker, ...]:
+        """The judges: as set, else what can be reached."""
+        named = self.settings.judge or (self._reachable("judge"),)
+        return tuple(self._asker(model) for model in self._parsed(named))
+
+    def output_params(self) -> Params:
+        """Settings of requests to models under test, where their names leave them open."""
+        settings = self.settings
+        return Params(temperature=settings.temperature, max_tokens=settings.max_tokens, seed=settings.seed)
+
+    def _asker(self, model: ModelName) -> Asker:
+        defaults = Params(temperature=0.0, max_tokens=self.settings.max_tokens, seed=self.settings.seed)
+        return Asker(self.structured, model, defaults)
+
+    def _parsed(self, named: Sequence[str]) -> tuple[ModelName, ...]:
+        models = parse_models(",".join(named))
+        base = self.settings.api_base
+        return tuple(with_base(model, base) for model in models)
+
+    def _reachable(self, role: str) -> str:
+        if role not in self.chosen:
+            found = [one for one in reachable_models(provider_options(self.settings)) if role in one.roles]
+            if not found:
+                raise ConfigError(
+                    f"no model for the role of {role}: none is set and none can be reached; name one with "
+                    f"--{'models' if role == 'model' else role}, or install the embedded one (promptpex[embedded])"
+                )
+            self.chosen[role] = found[0].name
+            self.emit(Notice(f"{role}: {found[0].name} (none was set; this one can be reached)"))
+        warn_if_small(role, self.chosen[role], self.emit)
+        return self.chosen[role]
+
+
+def with_base(model: ModelName, base: str | None) -> ModelName:
+    """The model with the base URL of ``--api-base``, if it has none of its own and speaks OpenAI's protocol."""
+    takes = model.name.startswith("openai/") or ("/" not in model.name and ":" not in model.name)
+    return model.but(api_base=base) if base and model.api_base is None and takes else model
+
+
+def warn_if_small(role: str, name: str, emit: Listener) -> None:
+    """Says plainly that the embedded model is no author and no judge to rely on."""
+    if role in ("author", "judge") and name.startswith("embedded/smollm2"):
+        what = "specs and cases" if role == "author" else "verdicts"
+        emit(
+            Notice(
+                f"{name} is a very small model: its {what} show that the machinery runs; do not rely on them", "warning"
+            )
+        )
+
+
+def provider_options(settings: Settings) -> ProviderOptions:
+    """What the providers need of the settings."""
+    return ProviderOptions(
+        api_base=settings.api_base,
+        embedded_threads=settings.embedded_threads,
+        embedded_slots=settings.embedded_slots,
+        embedded_model_path=settings.embedded_model,
+        timeout_s=settings.call_timeout_s,
+        pull=settings.pull,
+        prices=settings.prices,
+    )
+
+
+def stack_options(settings: Settings) -> StackOptions:
+    """What the wrappers need of the settings."""
+    return StackOptions(
+        concurrency=settings.concurrency,
+        rpm=settings.rpm,
+        tpm=settings.tpm,
+        call_deadline_s=settings.call_timeout_s,
+        run_deadline_s=settings.run_deadline_s,
+        max_attempts=settings.max_attempts,
+        max_cost=settings.max_cost,
+        max_requests=settings.max_requests,
+        max_tokens=settings.max_tokens_total,
+        record=settings.record,
+    )
+
+
+@asynccontextmanager
+async def open_session(
+    resolved: Resolved, *, provider: Client | None = None, emit: Listener = nobody
+) -> AsyncIterator[Session]:
+    """A session on these settings; ``provider`` stands in for the real ones, as tests and replays do.
+
+    Raises:
+        StoreError: the response store cannot be opened.
+    """
+    settings = resolved.settings
+    store = ReplyStore(Path(settings.store))
+    try:
+        client = build(
+            provider if provider is not None else Router(provider_options(settings)),
+            store=store,
+            emit=emit,
+            rng=random.Random(settings.seed),
+            clock=time.monotonic,
+            options=stack_options(settings),
+        )
+        try:
+            yield Session(resolved=resolved, client=client, structured=Structured(client), emit=emit)
+        finally:
+            await client.close()
+    finally:
+        store.close()

@@ -1,0 +1,172 @@
+"""Tidy DataFrames of a run: one row per output, one row per verdict, with columns and dtypes that never change.
+
+Text is pandas' ``string``, counts are ``Int64``, measures ``Float64``, flags ``boolean``: all of them know a missing
+value, so that an unknown price stays unknown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from promptpex.records import Case, Output, Run, Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OUTPUT_COLUMNS: Mapping[str, str] = {
+    "case": "string",
+    "rule": "string",
+    "inverse": "boolean",
+    "scenario": "string",
+    "model": "string",
+    "repeat": "Int64",
+    "inputs": "string",
+    "output": "string",
+    "verdict": "string",
+    "unscored": "string",
+    "broken_rules": "string",
+    "reasons": "string",
+    "error": "string",
+    "message": "string",
+    "finish_reason": "string",
+    "tokens_in": "Int64",
+    "tokens_out": "Int64",
+    "cost_usd": "Float64",
+    "latency_ms": "Float64",
+    "model_reported": "string",
+    "request": "string",
+}
+"""Columns of ``outputs``: what was asked (``rule`` is the rule the case aims at), the answer, and how it was judged.
+
+``verdict`` is ``pass``, ``fail`` or ``unscored``; ``broken_rules`` are ids joined by blanks; ``reasons`` has a line
+``id: reason`` for each; ``inputs`` is JSON.
+"""
+
+VERDICT_COLUMNS: Mapping[str, str] = {
+    "case": "string",
+    "aim": "string",
+    "inverse": "boolean",
+    "scenario": "string",
+    "model": "string",
+    "repeat": "Int64",
+    "rule": "string",
+    "status": "string",
+    "reason": "string",
+    "unscored": "string",
+    "source": "string",
+    "counts": "boolean",
+    "confidence": "Float64",
+    "fingerprint": "string",
+}
+"""Columns of ``verdicts``, the cube: ``rule`` is the rule judged, ``aim`` the rule its case aims at."""
+
+
+def outputs(run: Run) -> pd.DataFrame:
+    """A row per output of the run, in the run's order; columns ``OUTPUT_COLUMNS``."""
+    cases = _cases(run)
+    rows = [_output_row(output, cases.get(output.case)) for output in run.outputs]
+    frame = typed(rows, OUTPUT_COLUMNS)
+    judged = row_verdicts(verdicts(run))
+    keys = ["model", "case", "repeat"]
+    frame = frame.drop(columns=list(ROW_COLUMNS)).merge(judged, on=keys, how="left")
+    frame["verdict"] = frame["verdict"].fillna("unscored")
+    missing = frame["verdict"].eq("unscored") & frame["unscored"].isna()
+    frame.loc[missing, "unscored"] = frame.loc[missing, "error"].fillna("no-judge")
+    return frame[list(OUTPUT_COLUMNS)]
+
+
+def verdicts(run: Run) -> pd.DataFrame:
+    """A row per verdict of the run, in the run's order; columns ``VERDICT_COLUMNS``."""
+    cases = _cases(run)
+    return typed([_verdict_row(verdict, cases.get(verdict.case)) for verdict in run.verdicts], VERDICT_COLUMNS)
+
+
+ROW_COLUMNS = ("verdict", "unscored", "broken_rules", "reasons")
+
+
+def row_verdicts(cube: pd.DataFrame) -> pd.DataFrame:
+    """Per output that has a verdict that counts: ``model, case, repeat`` and ``ROW_COLUMNS``.
+
+    Fail when a verdict that counts fails, else unscored when one could not judge, else pass.
+    """
+    keys = ["model", "case", "repeat"]
+    counting = cube[cube["counts"]]
+    failing = counting["status"].eq("fail")
+    open_ = counting["status"].eq("unscored")
+    marks = counting[keys].assign(fails=failing.astype("int8"), opens=open_.astype("int8"))
+    rows = marks.groupby(keys, sort=False, as_index=False, observed=True).max()
+    rows["verdict"] = "pass"
+    rows.loc[rows["opens"].eq(1), "verdict"] = "unscored"
+    rows.loc[rows["fails"].eq(1), "verdict"] = "fail"
+    reasons = counting[open_].drop_duplicates(keys)[[*keys, "unscored"]]
+    rows = rows.merge(reasons, on=keys, how="left").merge(_broken(counting[failing], keys), on=keys, how="left")
+    rows.loc[rows["verdict"].ne("unscored"), "unscored"] = None
+    shape = {name: OUTPUT_COLUMNS[name] for name in (*keys, *ROW_COLUMNS)}
+    return rows[list(shape)].astype(shape)
+
+
+def typed(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pd.DataFrame:
+    """A DataFrame with exactly these columns and dtypes, also when there are no rows."""
+    import pandas as pd
+
+    listed = list(rows)
+    data = {name: pd.array([row.get(name) for row in listed], dtype=kind) for name, kind in columns.items()}  # type: ignore[call-overload]
+    return pd.DataFrame(data, columns=list(columns))
+
+
+def _broken(failing: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    lines = failing["rule"] + ": " + failing["reason"].fillna("")
+    grouped = failing[[*keys, "rule"]].assign(line=lines).groupby(keys, sort=False, as_index=False, observed=True)
+    joined = grouped.agg(broken_rules=("rule", _joined_once), reasons=("line", "\n".join))
+    return joined.astype({"broken_rules": "string", "reasons": "string"})
+
+
+def _joined_once(rules: Iterable[str]) -> str:
+    return " ".join(dict.fromkeys(rules))
+
+
+def _cases(run: Run) -> dict[str, Case]:
+    return {case.id: case for case in run.suite.cases}
+
+
+def _output_row(output: Output, case: Case | None) -> dict[str, Any]:
+    return {
+        "case": output.case,
+        "rule": case.rule if case else None,
+        "inverse": case.inverse if case else None,
+        "scenario": case.scenario if case else None,
+        "model": output.model,
+        "repeat": output.repeat,
+        "inputs": json.dumps(case.inputs, ensure_ascii=False) if case else None,
+        "output": output.text,
+        "error": output.error,
+        "message": output.message,
+        "finish_reason": output.finish_reason,
+        "tokens_in": output.tokens_in,
+        "tokens_out": output.tokens_out,
+        "cost_usd": output.cost_usd,
+        "latency_ms": output.latency_ms,
+        "model_reported": output.model_reported,
+        "request": output.request,
+    }
+
+
+def _verdict_row(verdict: Verdict, case: Case | None) -> dict[str, Any]:
+    return {
+        "case": verdict.case,
+        "aim": case.rule if case else None,
+        "inverse": case.inverse if case else None,
+        "scenario": case.scenario if case else None,
+        "model": verdict.model,
+        "repeat": verdict.repeat,
+        "rule": verdict.rule,
+        "status": verdict.status,
+        "reason": verdict.reason,
+        "unscored": verdict.unscored,
+        "source": verdict.source,
+        "counts": verdict.counts,
+        "confidence": verdict.confidence,
+        "fingerprint": verdict.fingerprint,
+    }
