@@ -6,8 +6,9 @@ but not beyond ``MAX_NODES`` values in all, so that a few lines cannot unfold in
 
 from __future__ import annotations
 
+import codecs
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ class YamlDoc:
         root: the node tree, for edits in place; None for a file of comments only.
         path: the file, for messages.
         first_line: the line of the file that the text begins on.
+        mark: the byte order mark that the file began with, or nothing.
     """
 
     text: str
@@ -53,6 +55,7 @@ class YamlDoc:
     path: Path | str | None = None
     first_line: int = 1
     error: type[InputError] = field(default=InputError, compare=False)
+    mark: str = ""
 
     def node(self, *keys: str | int) -> Node | None:
         """The node at this path of keys and positions, or None."""
@@ -107,7 +110,10 @@ def read(path: Path | str, *, error: type[InputError], what: str, limit: int = M
         InputError: (as ``error``) a file that cannot be read, is not YAML, says a key twice, or unfolds too far.
     """
     text = read_text(path, error=error, what=what, limit=limit)
-    return load(text, path=path, error=error, what=what)
+    doc = load(text, path=path, error=error, what=what)
+    with Path(path).open("rb") as file:
+        marked = file.read(3) == codecs.BOM_UTF8
+    return replace(doc, mark="\ufeff") if marked else doc
 
 
 def load(

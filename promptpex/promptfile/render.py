@@ -82,6 +82,13 @@ def compiled(source: str) -> Any:
         raise TemplateSyntaxError(f"the template cannot be compiled: {type(failure).__name__}", 1) from None
 
 
+def _implicit(prompt: Prompt, values: Mapping[str, Any]) -> Message:
+    given = values.get(INPUT_VARIABLE)
+    if given is None:
+        raise _fail(prompt, f"there is no value for {INPUT_VARIABLE!r}; give it in the case's inputs")
+    return Message(role="user", content=_render_text(prompt, "{{input}}", {INPUT_VARIABLE: given}))
+
+
 def _in_order(tree: nodes.Node) -> Iterator[str]:
     for child in tree.iter_child_nodes():
         if isinstance(child, nodes.Name):

@@ -1,0 +1,251 @@
+"""The spec file: read with every mistake named by its line, written so that people's hands are respected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from promptpex.codecs import yamledit, yamlfile
+from promptpex.codecs.atomic import write_text
+from promptpex.codecs.recordyaml import (
+    Findings,
+    ListUpdate,
+    as_problem,
+    check_written,
+    claimed,
+    new_document,
+    take,
+    unknown_key,
+)
+from promptpex.codecs.schemaplace import schema_place
+from promptpex.codecs.yamlfile import YamlDoc
+from promptpex.errors import InputError, SpecError
+from promptpex.records import PROMPT_RULE, InputCheck, Problem, Rule, Spec, VariableSpec
+
+WHAT = "spec file"
+_RULE_TEXTS = ("id", "rule", "inverse", "source", "content")
+_ALWAYS = ("id", "rule", "origin")
+_TOP = ("prompt", "prompt_fingerprint", "intent")
+
+
+def read_spec(path: Path | str) -> Spec:
+    """The spec in this file, each rule with the origin it has in truth.
+
+    A rule that says no origin counts as ``added``; an extracted one whose words no longer fit its ``content`` hash
+    counts as ``edited``.
+
+    Raises:
+        SpecError: the first mistake, with file and line: not YAML, unknown key, missing or twice used id, a check
+            that cannot be used, no rules.
+    """
+    doc = yamlfile.read(path, error=SpecError, what=WHAT)
+    spec, found = _examine(doc)
+    found.raise_first()
+    assert spec is not None
+    return spec
+
+
+def examine(path: Path | str) -> tuple[Spec | None, list[Problem]]:
+    """The spec if it can be used, and all problems of the file, not just the first."""
+    try:
+        doc = yamlfile.read(path, error=SpecError, what=WHAT)
+    except SpecError as failure:
+        return None, [as_problem(failure)]
+    spec, found = _examine(doc)
+    return spec, found.problems
+
+
+def lines(path: Path | str) -> dict[str, int]:
+    """The line that each rule begins on, by its id; empty for a file that is no spec."""
+    try:
+        doc = yamlfile.read(path, error=SpecError, what=WHAT)
+    except SpecError:
+        return {}
+    rules = doc.data.get("rules") if isinstance(doc.data, dict) else None
+    ids = [item.get("id") if isinstance(item, dict) else None for item in rules] if isinstance(rules, list) else []
+    return {str(name): doc.line("rules", position) for position, name in enumerate(ids)}
+
+
+def write_spec(path: Path | str, spec: Spec, *, by_hand: bool = False, schema: str | None = None) -> Spec:
+    """Write the spec, or bring the file up to it with the least edits; gives what the file now says.
+
+    What has not changed keeps every byte: comments, order, quoting, blank lines. Rules are matched by id. A rule that
+    is a person's on file is neither changed nor removed, unless ``by_hand`` says that a person asked for it.
+
+    Args:
+        schema: what the first line of a new file names as its JSON schema; by default the one of this package.
+
+    Raises:
+        SpecError: the file on disk is broken (it is left as it is), or cannot be edited in place.
+        OSError: it cannot be written.
+    """
+    if not Path(path).exists():
+        update = _rules_update((), spec.rules, by_hand)
+        fresh = spec.but(rules=tuple(update.wanted()))
+        write_text(path, new_document(schema or schema_place(path, "spec"), _shown(fresh, update)))
+        return fresh
+    doc = yamlfile.read(path, error=SpecError, what=WHAT)
+    old = _on_file(doc)
+    update = _rules_update(old.rules, spec.rules, by_hand)
+    text = _edited(doc, old, spec, update)
+    if text != doc.text:
+        _verify(text, doc, spec, update)
+        write_text(path, doc.mark + text)
+    return spec.but(rules=tuple(update.wanted()))
+
+
+def _rules_update(old: Sequence[Rule], new: Sequence[Rule], by_hand: bool) -> ListUpdate:
+    return ListUpdate("rules", old, new, _ALWAYS, by_hand)
+
+
+def _on_file(doc: YamlDoc) -> Spec:
+    found = Findings(doc)
+    spec = _load(doc, found)
+    found.raise_first()
+    assert spec is not None
+    return spec
+
+
+def _examine(doc: YamlDoc) -> tuple[Spec | None, Findings]:
+    found = Findings(doc)
+    spec = _load(doc, found)
+    if isinstance(doc.data, dict) and not doc.data.get("rules"):
+        found.add("the spec has no rules", "rules", suggestion="add some, or extract them from the prompt")
+    if any(problem.severity == "error" for problem in found.problems):
+        spec = None
+    return spec, found
+
+
+def _load(doc: YamlDoc, found: Findings) -> Spec | None:
+    data = doc.data
+    if not isinstance(data, dict):
+        found.add("a spec must be a mapping with 'prompt' and 'rules'")
+        return None
+    for key in data:
+        if key not in Spec.model_fields:
+            message, suggestion = unknown_key(key, Spec.model_fields)
+            found.add(message, key, suggestion=suggestion)
+    rules = _rules(_items(data, "rules", found), found)
+    inputs = _inputs(data.get("inputs"), found)
+    checks = [
+        take(InputCheck, item, ("input_checks", number), found, text_fields=("variable",))
+        for number, item in enumerate(_items(data, "input_checks", found))
+    ]
+    _compile_all(data, found)
+    top = {name: data[name] for name in _TOP if name in data}
+    head = take(Spec, top, (), found, text_fields=_TOP)
+    if head is None or any(problem.severity == "error" for problem in found.problems):
+        return None
+    return head.but(rules=tuple(rules), inputs=inputs, input_checks=tuple(check for check in checks if check))
+
+
+def _items(data: dict[str, Any], key: str, found: Findings) -> list[Any]:
+    items = data.get(key)
+    if items is None:
+        return []
+    if not isinstance(items, list):
+        found.add(f"{key!r} must be a list", key, suggestion="put '- ' before each item")
+        return []
+    return items
+
+
+def _rules(items: list[Any], found: Findings) -> list[Rule]:
+    rules: list[Rule] = []
+    seen: dict[str, int] = {}
+    for number, item in enumerate(items):
+        rule = take(Rule, item, ("rules", number), found, text_fields=_RULE_TEXTS)
+        if rule is None:
+            continue
+        line = found.doc.line("rules", number, "id")
+        if rule.id in seen or rule.id == PROMPT_RULE:
+            said = "stands for the prompt as a whole" if rule.id == PROMPT_RULE else f"is on line {seen[rule.id]} too"
+            found.add(f"the rule id {rule.id!r} {said}", "rules", number, "id", suggestion="give it another")
+        if not rule.rule.strip():
+            found.add(f"the rule {rule.id!r} is empty", "rules", number, "rule")
+        seen.setdefault(rule.id, line)
+        rules.append(claimed(rule, item))
+    for number, rule in enumerate(rules):
+        if rule.inverse_id in seen:
+            found.add(
+                f"{rule.inverse_id!r} is the inverse of {rule.id!r}; no rule can have that id", "rules", number, "id"
+            )
+    return rules
+
+
+def _inputs(data: Any, found: Findings) -> dict[str, VariableSpec]:
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        found.add("'inputs' must name the variables, each with its constraints", "inputs")
+        return {}
+    result: dict[str, VariableSpec] = {}
+    for name, said in data.items():
+        shaped = {"constraints": [said]} if isinstance(said, str) else said
+        shaped = {"constraints": said} if isinstance(said, list) else shaped
+        spec = take(VariableSpec, {} if shaped is None else shaped, ("inputs", name), found)
+        if spec is not None:
+            result[name] = spec
+    return result
+
+
+def _compile_all(data: dict[str, Any], found: Findings) -> None:
+    """Nothing to compile with yet."""
+
+
+def _shown(spec: Spec, update: ListUpdate) -> dict[str, Any]:
+    content: dict[str, Any] = {"prompt": spec.prompt}
+    if spec.prompt_fingerprint is not None:
+        content["prompt_fingerprint"] = spec.prompt_fingerprint
+    content["intent"] = spec.intent
+    content["inputs"] = {name: _variable(item) for name, item in spec.inputs.items()}
+    if spec.input_checks:
+        content["input_checks"] = [check.plain() for check in spec.input_checks]
+    content["rules"] = [update.shown(rule) for rule in update.wanted()]
+    return content
+
+
+def _variable(item: VariableSpec) -> Any:
+    plain = item.plain()
+    return plain.get("constraints", []) if set(plain) <= {"constraints"} else plain
+
+
+def _edited(doc: YamlDoc, old: Spec, new: Spec, update: ListUpdate) -> str:
+    edits = yamledit.Edits(doc)
+    for name in _TOP:
+        if getattr(old, name) != getattr(new, name):
+            edits.set((), name, getattr(new, name))
+    _edit_inputs(edits, doc, old, new)
+    if old.input_checks != new.input_checks:
+        edits.set((), "input_checks", [check.plain() for check in new.input_checks])
+    update.apply(edits)
+    return edits.text()
+
+
+def _edit_inputs(edits: yamledit.Edits, doc: YamlDoc, old: Spec, new: Spec) -> None:
+    if old.inputs == new.inputs:
+        return
+    if not old.inputs or not new.inputs:
+        edits.set((), "inputs", {name: _variable(item) for name, item in new.inputs.items()})
+        return
+    gone = [name for name in old.inputs if name not in new.inputs]
+    if len(gone) == len(old.inputs):
+        edits.set((), "inputs", {name: _variable(item) for name, item in new.inputs.items()})
+        return
+    for name, item in new.inputs.items():
+        if old.inputs.get(name) != item:
+            edits.set(("inputs",), name, _variable(item))
+    for name in gone:
+        edits.remove(("inputs",), name, [])
+
+
+def _verify(text: str, doc: YamlDoc, spec: Spec, update: ListUpdate) -> None:
+    sentence = f"the {WHAT} cannot be edited in place without harm; it was left as it is"
+    try:
+        again = _on_file(yamlfile.load(text, path=doc.path, error=SpecError, what=WHAT))
+    except InputError:
+        raise SpecError(sentence, path=doc.path) from None
+    check_written(sentence, doc, again.rules, update.wanted())
+    same = all(getattr(again, name) == getattr(spec, name) for name in (*_TOP, "input_checks"))
+    if not same or any(again.inputs.get(name) != item for name, item in spec.inputs.items()):
+        raise SpecError(sentence, path=doc.path)
