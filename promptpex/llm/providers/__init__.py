@@ -1,0 +1,8 @@
+"""Everything that answers: one client per provider, and the router that chooses among them."""
+
+from __future__ import annotations
+
+from promptpex.llm.providers.options import ProviderOptions
+from promptpex.llm.providers.router import Router, open_provider
+
+__all__ = ["ProviderOptions", "Router", "open_provider"]

@@ -1,0 +1,145 @@
+"""The chat-completions format of OpenAI and all who speak it: a request's body, and a reply's meaning.
+
+OpenAI API reference, "Create chat completion". Servers differ in what they leave out, so that everything but the
+first choice's message is optional here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from promptpex.errors import MalformedReply
+from promptpex.records import Completion, Request, TokenLogprob
+
+TOP_LOGPROBS = 5
+
+
+def request_body(request: Request, model: str, *, limit_name: str = "max_tokens") -> dict[str, Any]:
+    """The JSON body that asks ``request`` of ``model``.
+
+    Args:
+        request: what to ask; unknown parameters (``params.extra``) ride along unchanged and win over ours.
+        model: the id that the server knows.
+        limit_name: what this server calls the token limit.
+    """
+    params = request.params
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+    }
+    if params.temperature is not None:
+        body["temperature"] = params.temperature
+    if params.max_tokens is not None:
+        body[limit_name] = params.max_tokens
+    if params.top_p is not None:
+        body["top_p"] = params.top_p
+    if params.seed is not None:
+        body["seed"] = params.seed
+    if params.stop:
+        body["stop"] = list(params.stop)
+    if params.logprobs:
+        body["logprobs"] = True
+        body["top_logprobs"] = TOP_LOGPROBS
+    if request.reply_schema is not None:
+        body["response_format"] = response_format(request.reply_schema)
+    body.update(params.extra)
+    return body
+
+
+def response_format(schema: dict[str, Any]) -> dict[str, Any]:
+    """The ``response_format`` that asks for JSON of this schema."""
+    name = "".join(char if char.isalnum() else "_" for char in str(schema.get("title") or "reply"))[:64]
+    return {"type": "json_schema", "json_schema": {"name": name if name.isascii() else "reply", "schema": schema}}
+
+
+def completion_of(payload: Any, *, model: str, latency_ms: float | None = None) -> Completion:
+    """What a reply's JSON says.
+
+    Raises:
+        MalformedReply: no object, no choices, or a message that is none.
+    """
+    choice = _first_choice(payload, model)
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        raise _malformed(model, "its first choice holds no message")
+    usage = payload.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    return Completion(
+        text=content_text(message.get("content")),
+        finish_reason=text_or_none(choice.get("finish_reason")),
+        refusal=text_or_none(message.get("refusal")),
+        reasoning=text_or_none(message.get("reasoning_content")) or text_or_none(message.get("reasoning")),
+        tokens_in=count_or_none(usage.get("prompt_tokens")),
+        tokens_out=count_or_none(usage.get("completion_tokens")),
+        latency_ms=latency_ms,
+        model_reported=text_or_none(payload.get("model")),
+        logprobs=logprobs_of(choice.get("logprobs")),
+    )
+
+
+def _first_choice(payload: Any, model: str) -> dict[str, Any]:
+    if not isinstance(payload, dict):
+        raise _malformed(model, f"it is a JSON {type(payload).__name__}, not an object")
+    choices = payload.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise _malformed(model, "it holds no choices")
+    return choices[0]
+
+
+def _malformed(model: str, why: str) -> MalformedReply:
+    return MalformedReply(
+        f"{model}: the server's reply is no chat completion: {why}; check that the address is that of an "
+        "OpenAI-compatible API.",
+        model=model,
+    )
+
+
+def content_text(content: Any) -> str:
+    """A message's content as text: a string, nothing, or a list of parts whose texts are joined."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        parts = (part.get("text") if isinstance(part, dict) else part for part in content)
+        return "".join(part for part in parts if isinstance(part, str))
+    return ""
+
+
+def text_or_none(value: Any) -> str | None:
+    """``value`` if it is a text that is not empty."""
+    return _encodable(value) if isinstance(value, str) and value else None
+
+
+def count_or_none(value: Any) -> int | None:
+    """``value`` if it is a whole number of things."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def logprobs_of(value: Any) -> tuple[TokenLogprob, ...] | None:
+    """Log-probabilities per token, from an object with ``content`` or a bare list; malformed entries are left out."""
+    entries = value.get("content") if isinstance(value, dict) else value
+    if not isinstance(entries, list):
+        return None
+    tokens = (_token(entry) for entry in entries)
+    return tuple(token for token in tokens if token is not None) or None
+
+
+def _token(entry: Any) -> TokenLogprob | None:
+    if not (isinstance(entry, dict) and isinstance(entry.get("token"), str) and _is_number(entry.get("logprob"))):
+        return None
+    top = entry.get("top_logprobs")
+    others = [each for each in top if isinstance(each, dict)] if isinstance(top, list) else []
+    pairs: list[tuple[Any, Any]] = [(each.get("token"), each.get("logprob")) for each in others]
+    kept = tuple(
+        (_encodable(name), float(value)) for name, value in pairs if isinstance(name, str) and _is_number(value)
+    )
+    return TokenLogprob(token=_encodable(entry["token"]), logprob=float(entry["logprob"]), top=kept)
+
+
+def _encodable(text: str) -> str:
+    """Lone surrogates, which no file can hold, as question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _is_number(value: Any) -> bool:
+    """A finite number: JSON as Python reads it may hold NaN and infinities, which no store of ours takes."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and -1e300 < value < 1e300

@@ -1,0 +1,128 @@
+"""Embedded models: ``embedded/smollm2-135m`` and ``embedded/PATH.gguf``, by llama.cpp in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from typing import Any
+
+from promptpex.errors import BadRequest
+from promptpex.llm.providers.chat_format import completion_of, request_body
+from promptpex.llm.providers.llama_engine import Ask, Engine, EngineKey, borrowed, returned, thread_count
+from promptpex.llm.providers.options import ProviderOptions
+from promptpex.llm.providers.prices import rates_of
+from promptpex.llm.providers.weights import weights_path
+from promptpex.records import Completion, Request
+
+REPLY_LIMIT = 1024
+"""Tokens of an answer where the request sets no limit: small models may never end by themselves."""
+
+_STREAM = {"stream": True, "stream_options": {"include_usage": True}, "return_progress": True}
+_KEYWORDS_OF_SCHEMAS = ("properties", "$defs", "definitions")
+
+
+class EmbeddedClient:
+    """A ``Client`` for one embedded model. Answers cost nothing; replies to a JSON schema are held to it as they form.
+
+    Args:
+        name: the model, as in ``embedded/smollm2-135m``.
+        options: threads, slots, the configured file.
+    """
+
+    def __init__(self, name: str, options: ProviderOptions | None = None) -> None:
+        self.name = name
+        self._options = options or ProviderOptions()
+        self._engine: Engine | None = None
+        self._opening = asyncio.Lock()
+        self._unconstrained: set[str] = set()
+
+    async def complete(self, request: Request) -> Completion:
+        """The model's answer to ``request``; or an ``errors.ModelError``. A cancelled request stops the model soon."""
+        engine = await self._open()
+        body = _body(request)
+        schema_id = str(request.reply_schema)
+        if request.reply_schema is not None and schema_id in self._unconstrained:
+            del body["response_format"]
+        try:
+            payload, latency_ms = await _asked(engine, request.model, body)
+        except BadRequest:
+            if "response_format" not in body:
+                raise
+            self._unconstrained.add(schema_id)
+            del body["response_format"]
+            payload, latency_ms = await _asked(engine, request.model, body)
+        answer = completion_of(payload, model=request.model, latency_ms=latency_ms)
+        return answer.model_copy(update={"model_reported": engine.key.path.stem, "cost_usd": self._cost(answer)})
+
+    async def close(self) -> None:
+        """Frees the model when nobody else in this process uses it."""
+        engine, self._engine = self._engine, None
+        free = returned(engine) if engine is not None else None
+        if free is not None:
+            await asyncio.to_thread(free)
+
+    async def _open(self) -> Engine:
+        async with self._opening:
+            if self._engine is None:
+                options = self._options
+                path = await asyncio.to_thread(
+                    weights_path, self.name, configured=options.embedded_model_path, emit=options.emit
+                )
+                key = EngineKey(path, thread_count(options.embedded_threads), max(1, options.embedded_slots))
+                self._engine = borrowed(key)
+            return self._engine
+
+    def _cost(self, answer: Completion) -> float:
+        rates = rates_of(self.name, self._options.prices) if self.name in self._options.prices else None
+        if rates is None:
+            return 0.0
+        return ((answer.tokens_in or 0) * rates[0] + (answer.tokens_out or 0) * rates[1]) / 1e6
+
+
+async def _asked(engine: Engine, model: str, body: dict[str, Any]) -> tuple[dict[str, Any], float]:
+    cancelled = threading.Event()
+    loop = asyncio.get_running_loop()
+    try:
+        return await loop.run_in_executor(engine.pool, engine.ask, Ask(model, body, cancelled))
+    except asyncio.CancelledError:
+        cancelled.set()
+        raise
+
+
+def _body(request: Request) -> dict[str, Any]:
+    body = request_body(request, request.model)
+    body.setdefault("max_tokens", REPLY_LIMIT)
+    for message in body["messages"]:
+        message["content"] = message["content"].encode("utf-8", "replace").decode("utf-8")
+    if request.reply_schema is not None and "response_format" in body:
+        body["response_format"]["json_schema"]["schema"] = grammar_schema(request.reply_schema)
+    return body | _STREAM
+
+
+def grammar_schema(schema: Any) -> Any:
+    """``schema`` without the patterns that llama.cpp's grammars cannot hold; a reply is checked again afterwards.
+
+    It takes patterns that are anchored at both ends and use neither groups with ``?`` nor word boundaries; for others
+    it writes a warning to the terminal and accepts any text.
+    """
+    if isinstance(schema, list):
+        return [grammar_schema(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _named(value) if key in _KEYWORDS_OF_SCHEMAS else grammar_schema(value)
+        for key, value in schema.items()
+        if not (key == "pattern" and not _holdable(value))
+    }
+
+
+def _named(schemas: Any) -> Any:
+    """Schemas under names of the user's, where ``pattern`` is a name like any other."""
+    return {name: grammar_schema(each) for name, each in schemas.items()} if isinstance(schemas, dict) else schemas
+
+
+def _holdable(pattern: Any) -> bool:
+    if not isinstance(pattern, str) or not (pattern.startswith("^") and pattern.endswith("$")):
+        return False
+    return re.search(r"\(\?|\\[bBpPkuAZ1-9]|[*+?}][?+]", pattern) is None

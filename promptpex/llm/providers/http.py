@@ -1,0 +1,249 @@
+"""One HTTP exchange of JSON: bounded, without redirects, every failure one of ours."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from promptpex.errors import BadRequest, ConfigError, MalformedReply, ModelError, TimedOut
+from promptpex.llm.failures import from_exception, from_status, short
+
+if TYPE_CHECKING:
+    import aiohttp
+
+MAX_REPLY_BYTES = 32 * 1024 * 1024
+CONNECT_S = 15.0
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A successful reply: its JSON, and the milliseconds from sending to the last byte."""
+
+    payload: Any
+    latency_ms: float
+
+
+class JsonPoster:
+    """POSTs JSON to one server over kept connections.
+
+    The pool grows with the requests in flight: whoever limits them sits above. A proxy of the environment
+    (``HTTPS_PROXY``, ``NO_PROXY``) is used as other programs use it, and never for this machine itself.
+
+    Args:
+        base_url: without a slash at its end.
+        timeout_s: seconds for one exchange.
+        max_bytes: the largest reply that is read.
+    """
+
+    def __init__(self, base_url: str, *, timeout_s: float, max_bytes: int = MAX_REPLY_BYTES) -> None:
+        self.base_url = base_url
+        self._timeout_s = timeout_s
+        self._max_bytes = max_bytes
+        self._proxy = proxy_for(base_url)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def post(
+        self, path: str, body: Mapping[str, Any], *, model: str, headers: Mapping[str, str] | None = None
+    ) -> Reply:
+        """The reply to ``body``.
+
+        Raises:
+            ModelError: whatever went wrong, by ``failures``.
+        """
+        data = encoded(body, model)
+        started = time.perf_counter()
+        status, reply_headers, raw = await self._exchange("POST", path, data, model, headers)
+        latency_ms = (time.perf_counter() - started) * 1000
+        if status != 200:
+            raise refusal(status, reply_headers, raw, model=model, where=self.base_url)
+        return Reply(parsed(raw, reply_headers, model=model, where=self.base_url), latency_ms)
+
+    async def get(self, path: str, *, headers: Mapping[str, str] | None = None) -> Any:
+        """The JSON at ``path``."""
+        status, reply_headers, raw = await self._exchange("GET", path, None, "server", headers)
+        if status != 200:
+            raise refusal(status, reply_headers, raw, model="server", where=self.base_url)
+        return parsed(raw, reply_headers, model="server", where=self.base_url)
+
+    async def close(self) -> None:
+        """Closes the connections; may be called twice."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _exchange(
+        self, method: str, path: str, data: bytes | None, model: str, headers: Mapping[str, str] | None
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        import aiohttp
+
+        session = self._open()
+        try:
+            async with session.request(
+                method, self.base_url + path, data=data, headers=headers, allow_redirects=False, proxy=self._proxy
+            ) as response:
+                raw = await self._read(response, model)
+                return response.status, response.headers, raw
+        except TimeoutError as error:
+            raise self._timed_out(model) from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise from_exception(error, model=model, where=self.base_url) from error
+
+    async def _read(self, response: aiohttp.ClientResponse, model: str) -> bytes:
+        length = response.content_length
+        if length is not None and length <= self._max_bytes and "Content-Encoding" not in response.headers:
+            return await response.read()
+        chunks: list[bytes] = []
+        size = 0
+        async for chunk in response.content.iter_any():
+            size += len(chunk)
+            if size > self._max_bytes:
+                response.close()
+                raise MalformedReply(
+                    f"{model} at {self.base_url}: the reply is larger than {self._max_bytes // 2**20} MB and was not "
+                    "read to its end; set max_tokens.",
+                    model=model,
+                )
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+    def _open(self) -> aiohttp.ClientSession:
+        import aiohttp
+
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, limit_per_host=0, keepalive_timeout=30),
+                timeout=aiohttp.ClientTimeout(total=self._timeout_s, sock_connect=min(CONNECT_S, self._timeout_s)),
+                headers={"Content-Type": "application/json", "User-Agent": "promptpex"},
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._session
+
+    def _timed_out(self, model: str) -> TimedOut:
+        return TimedOut(
+            f"{model} at {self.base_url}: no answer within {self._timeout_s:g} s; raise --timeout, or try when the "
+            "server is less busy.",
+            model=model,
+        )
+
+
+def encoded(body: Mapping[str, Any], model: str) -> bytes:
+    """``body`` as JSON; lone surrogates, which UTF-8 has not, as U+FFFD."""
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(body, ensure_ascii=False, allow_nan=False)
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
+    except (TypeError, ValueError) as error:
+        raise BadRequest(f"{model}: a parameter cannot be sent as JSON ({error}).", model=model) from error
+
+
+def parsed(raw: bytes, headers: Mapping[str, str], *, model: str, where: str) -> Any:
+    """The JSON in ``raw``, whatever its content type says; or a ``MalformedReply`` that keeps the text."""
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        kind = headers.get("Content-Type", "no content type")
+        text = raw[:2000].decode("utf-8", "replace")
+        raise MalformedReply(
+            f"{model} at {where}: the reply is no JSON ({short(kind, 60)}, {len(raw)} bytes: {short(text, 120)!r}); "
+            "check that the address is that of the API.",
+            model=model,
+            reply=text,
+        ) from error
+
+
+def refusal(status: int, headers: Mapping[str, str], raw: bytes, *, model: str, where: str) -> ModelError:
+    """The error for a reply that is no success."""
+    if 300 <= status < 400:
+        target = urlsplit(headers.get("Location", ""))
+        return BadRequest(
+            f"{model} at {where}: the server redirects to {target.scheme}://{target.hostname}, which is not followed; "
+            "give the final address with --api-base.",
+            model=model,
+        )
+    return from_status(status, model=model, where=where, detail=error_detail(raw), retry_after=retry_after_s(headers))
+
+
+def error_detail(raw: bytes) -> str:
+    """What an error reply says: the message and code of its JSON, or its text."""
+    text = raw[:100_000].decode("utf-8", "replace")
+    try:
+        payload = json.loads(text)
+    except (ValueError, RecursionError):
+        return short(text)
+    error = payload.get("error", payload) if isinstance(payload, dict) else payload
+    if isinstance(error, dict):
+        code = error.get("code") or error.get("type")
+        message = error.get("message") or error.get("detail") or error
+        return f"{message} [{code}]" if code else str(message)
+    return str(error)
+
+
+def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Seconds to wait by ``Retry-After`` (seconds, or an HTTP date; RFC 9110 §10.2.3) or ``retry-after-ms``."""
+    text = headers.get("retry-after-ms", "").strip()
+    if text:
+        return _seconds(text, 0.001)
+    text = headers.get("Retry-After", "").strip()
+    if not text:
+        return None
+    seconds = _seconds(text, 1.0)
+    if seconds is not None:
+        return seconds
+    try:
+        at = parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return max(0.0, (at - (now or datetime.now(UTC))).total_seconds())
+
+
+def _seconds(text: str, unit: float) -> float | None:
+    try:
+        value = float(text) * unit
+    except ValueError:
+        return None
+    return value if 0 <= value < 1e7 else None
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy that the environment names for ``url``, if any."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host in _LOOPBACK or host.startswith("127."):
+        return None
+    proxies = urllib.request.getproxies_environment()
+    if urllib.request.proxy_bypass_environment(host, proxies):  # type: ignore[attr-defined]
+        return None
+    return proxies.get(parts.scheme) or proxies.get("all")
+
+
+def checked_base(url: str) -> str:
+    """A base URL in its one form: scheme and host there, no key in it, no slash at its end.
+
+    Raises:
+        ConfigError: when it is no such address.
+    """
+    text = url.strip().rstrip("/")
+    text = text if "://" in text else f"http://{text}"
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError as error:
+        raise ConfigError(f"The address {short(url, 80)!r} is no URL ({error}).") from error
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"The address {short(url, 80)!r} is no http or https URL; write http://HOST:PORT/v1.")
+    if parts.username or parts.password or parts.query or parts.fragment or port == 0:
+        raise ConfigError(
+            f"The address http://{parts.hostname} must carry neither a user nor a key nor a query; "
+            "put the key into PROMPTPEX_API_KEY."
+        )
+    return text

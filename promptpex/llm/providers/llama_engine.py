@@ -1,0 +1,296 @@
+"""llama.cpp in this process: one loaded model, asked from worker threads.
+
+The context begins small and grows with the prompts, by loading the weights again (about half a second for a small
+model), up to what the model was trained for: memory goes with the context, and most prompts are short.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import math
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from promptpex.errors import ContextTooSmall, ModelError, Unavailable, UnknownModel
+from promptpex.llm.failures import from_exception, from_status, short
+from promptpex.llm.providers.gguf import NotGguf, read_head
+
+FIRST_CONTEXT = 2048
+_PROMPT_CACHE_MIB = 128
+_BATCH = 256
+"""Tokens of a prompt between two looks at whether the request was cancelled."""
+_CHARS_PER_TOKEN = 2.5
+"""Fewer than in English prose, so that the first guess of a prompt's tokens is seldom too low."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineKey:
+    """What makes a loaded model the only one of its kind in this process."""
+
+    path: Path
+    threads: int
+    slots: int
+
+
+@dataclass(slots=True)
+class Ask:
+    """One request on its way: the body, and whether nobody waits for it any more."""
+
+    model: str
+    body: dict[str, Any]
+    cancelled: threading.Event
+
+
+class Engine:
+    """A GGUF model, loaded when first asked.
+
+    Args:
+        key: the file and how many threads and slots.
+    """
+
+    def __init__(self, key: EngineKey) -> None:
+        self.key = key
+        self.pool = ThreadPoolExecutor(max_workers=key.slots, thread_name_prefix="promptpex-embedded")
+        self.users = 0
+        self._turn = threading.Condition()
+        self._running = 0
+        self._growing = False
+        self._server: Any = None
+        self._context = 0
+        self._trained: int | None = None
+
+    def ask(self, ask: Ask) -> tuple[dict[str, Any], float]:
+        """The reply as a chat completion's JSON, and its milliseconds; called on a thread of ``pool``.
+
+        Raises:
+            ModelError: whatever kept the model from answering.
+        """
+        limit = int(ask.body.get("max_tokens") or 0)
+        needed = _guessed_tokens(ask.body) + limit
+        while True:
+            with self._room(needed, ask.model) as context:
+                started = time.perf_counter()
+                events = self._events(ask)
+                latency_ms = (time.perf_counter() - started) * 1000
+            short_by = self._short_by(events, context, limit, ask.model)
+            if short_by is None:
+                return _assembled(events, ask.model), latency_ms
+            needed = short_by
+
+    def close(self) -> None:
+        """Waits for the answers under way and frees the model."""
+        self.pool.shutdown(wait=True, cancel_futures=True)
+        with self._turn:
+            self._server = None
+            self._context = 0
+
+    def _events(self, ask: Ask) -> list[dict[str, Any]]:
+        events: list[dict[str, Any]] = []
+
+        def heard(event: dict[str, Any]) -> bool:
+            events.append(event)
+            return ask.cancelled.is_set()
+
+        try:
+            self._server.handle_chat_completions(ask.body, heard)
+        except Exception as error:  # Python's own classes only; told apart by the table
+            raise from_exception(error, model=ask.model, library="xllamacpp") from error
+        return events
+
+    def _short_by(self, events: list[dict[str, Any]], context: int, limit: int, model: str) -> int | None:
+        """The context to ask again with; None when this one was enough, or is all there is."""
+        error = next((event["error"] for event in events if isinstance(event.get("error"), dict)), None)
+        if error is not None:
+            if error.get("type") != "exceed_context_size_error":
+                raise _refusal(error, model)
+            tokens = int(error.get("n_prompt_tokens") or 0)
+            most = self._trained or int(error.get("n_ctx") or context)
+            if tokens >= most or context >= most:
+                raise _too_small(model, tokens, most)
+            return max(tokens + limit, context + 1)
+        usage = _last(events, "usage") or {}
+        used = int(usage.get("total_tokens") or 0)
+        whole = not limit or int(usage.get("completion_tokens") or 0) >= limit
+        if _finish(events) != "length" or whole or used < context - 1 or context >= (self._trained or context):
+            return None
+        return context + 1
+
+    @contextlib.contextmanager
+    def _room(self, needed: int, model: str) -> Iterator[int]:
+        """The model loaded with room for ``needed`` tokens, or with all it was trained for; gives its context."""
+        while True:
+            with self._turn:
+                self._turn.wait_for(lambda: not self._growing)
+                if self._server is not None and self._context >= min(needed, self._trained or needed):
+                    self._running += 1
+                    break
+                self._growing = True
+                self._turn.wait_for(lambda: self._running == 0)
+            try:
+                self._load(needed, model)
+            finally:
+                with self._turn:
+                    self._growing = False
+                    self._turn.notify_all()
+        try:
+            yield self._context
+        finally:
+            with self._turn:
+                self._running -= 1
+                self._turn.notify_all()
+
+    def _load(self, needed: int, model: str) -> None:
+        self._trained = self._trained or _trained_context(self.key.path, model)
+        context = max(FIRST_CONTEXT, 2 ** math.ceil(math.log2(max(needed, 1))))
+        context = min(context, self._trained) if self._trained else context
+        self._server = None
+        self._server = _started(self.key, context, model)
+        self._context = context
+
+
+def _trained_context(path: Path, model: str) -> int | None:
+    try:
+        return read_head(path).context
+    except NotGguf as error:
+        raise UnknownModel(
+            f"{model}: {path.name} cannot be loaded: {error}; give another file.", model=model
+        ) from error
+    except OSError as error:
+        raise UnknownModel(f"{model}: {path.name} cannot be read ({error}).", model=model) from error
+
+
+def _started(key: EngineKey, context: int, model: str) -> Any:
+    """llama.cpp's server object. It also listens on a loopback port of its own choice: a random key closes that."""
+    xllamacpp = _xllamacpp(model)
+    params = xllamacpp.CommonParams()
+    params.model.path = str(key.path)
+    params.n_ctx = context * key.slots
+    params.n_parallel = key.slots
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = key.threads
+    params.n_batch = params.n_ubatch = _BATCH
+    params.cache_ram_mib = _PROMPT_CACHE_MIB
+    params.warmup = False
+    params.verbosity = -1
+    params.hostnames = ["127.0.0.1"]
+    params.api_keys = [secrets.token_hex(32)]
+    try:
+        return xllamacpp.Server(params)
+    except Exception as error:  # RuntimeError for whatever is wrong
+        raise Unavailable(
+            f"{model}: llama.cpp could not load {key.path.name} with a context of {context} tokens "
+            f"({short(str(error))}); the file is damaged, of an unknown architecture, or memory is short.",
+            model=model,
+        ) from error
+
+
+def _xllamacpp(model: str) -> Any:
+    try:
+        import xllamacpp
+    except ImportError as error:
+        raise UnknownModel(
+            f"{model}: embedded models need the package xllamacpp; install promptpex[embedded] "
+            f"({short(str(error), 80)}).",
+            model=model,
+        ) from error
+    return xllamacpp
+
+
+def _guessed_tokens(body: dict[str, Any]) -> int:
+    texts = [str(message["content"]) for message in body["messages"]]
+    return int(sum(len(text) for text in texts) / _CHARS_PER_TOKEN) + 16 * len(texts) + 64
+
+
+def _refusal(error: dict[str, Any], model: str) -> ModelError:
+    code = error.get("code")
+    detail = f"{error.get('message', '')} [{error.get('type', '')}]"
+    return from_status(code if isinstance(code, int) and code >= 400 else 500, model=model, detail=detail)
+
+
+def _too_small(model: str, tokens: int, most: int) -> ContextTooSmall:
+    return ContextTooSmall(
+        f"{model}: the prompt has {tokens} tokens and the model's context {most}; shorten the prompt or the input, or "
+        "use a model with a larger context.",
+        model=model,
+    )
+
+
+def _assembled(events: list[dict[str, Any]], model: str) -> dict[str, Any]:
+    """The streamed pieces as one chat completion."""
+    choices = [choice for event in events for choice in event.get("choices") or ()]
+    deltas = [choice.get("delta") or {} for choice in choices]
+    if not any(choice.get("finish_reason") for choice in choices):
+        raise Unavailable(
+            f"{model}: llama.cpp broke off before the end of its answer; repeat the command.", model=model
+        )
+    tokens = [token for choice in choices for token in (choice.get("logprobs") or {}).get("content") or ()]
+    message = {
+        "content": "".join(delta.get("content") or "" for delta in deltas),
+        "reasoning_content": "".join(delta.get("reasoning_content") or "" for delta in deltas),
+    }
+    choice = {"message": message, "finish_reason": _finish(events), "logprobs": {"content": tokens}}
+    return {"choices": [choice], "usage": _last(events, "usage")}
+
+
+def _finish(events: list[dict[str, Any]]) -> str | None:
+    reasons = [choice.get("finish_reason") for event in events for choice in event.get("choices") or ()]
+    return next((reason for reason in reversed(reasons) if isinstance(reason, str)), None)
+
+
+def _last(events: list[dict[str, Any]], name: str) -> Any:
+    return next((event[name] for event in reversed(events) if event.get(name)), None)
+
+
+_ENGINES: dict[EngineKey, Engine] = {}
+_LOCK = threading.Lock()
+
+
+def borrowed(key: EngineKey) -> Engine:
+    """The process's one engine of this kind; give it back with ``returned``."""
+    with _LOCK:
+        engine = _ENGINES.get(key)
+        if engine is None:
+            engine = _ENGINES[key] = Engine(key)
+        engine.users += 1
+        return engine
+
+
+def returned(engine: Engine) -> Callable[[], None] | None:
+    """Gives ``engine`` back; the last user gets what frees it, which may wait for an answer under way."""
+    with _LOCK:
+        engine.users -= 1
+        if engine.users > 0:
+            return None
+        _ENGINES.pop(engine.key, None)
+        return engine.close
+
+
+@atexit.register
+def _free_all() -> None:
+    with _LOCK:
+        engines = list(_ENGINES.values())
+        _ENGINES.clear()
+    for engine in engines:
+        engine.close()
+
+
+def thread_count(asked: int | None) -> int:
+    """CPU threads: as asked, by ``PROMPTPEX_EMBEDDED_THREADS``, 1 under CI and tests, else half the cores up to 2.
+
+    On a busy machine two threads are slower than one: they wait for each other spinning.
+    """
+    if asked is not None:
+        return max(1, asked)
+    configured = os.environ.get("PROMPTPEX_EMBEDDED_THREADS", "")
+    if configured.isdigit() and int(configured) > 0:
+        return int(configured)
+    if os.environ.get("CI") or os.environ.get("PYTEST_CURRENT_TEST"):
+        return 1
+    return max(1, min(2, (os.cpu_count() or 1) // 2))

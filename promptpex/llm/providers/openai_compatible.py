@@ -1,0 +1,136 @@
+"""OpenAI and every server that speaks its chat completions, over a lean HTTP client.
+
+A sixth to a twentieth of the CPU time that the usual client libraries take per request, which is what decides how
+many requests one process can keep in flight.
+
+Keys: ``OPENAI_API_KEY`` goes to OpenAI's own host, and to the host that ``OPENAI_BASE_URL`` (or ``OPENAI_API_BASE``)
+names, since whoever sets both means them for each other. Any other server gets ``PROMPTPEX_API_KEY`` if that is set,
+else no key: a base URL on the command line must not be able to collect the user's OpenAI key.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from promptpex.errors import BadRequest, ModelError, NotAuthorised
+from promptpex.events import Notice
+from promptpex.llm.providers.chat_format import completion_of, request_body
+from promptpex.llm.providers.http import JsonPoster, checked_base
+from promptpex.llm.providers.options import ProviderOptions
+from promptpex.llm.providers.prices import cost_of
+from promptpex.records import Completion, Request
+
+OPENAI = "https://api.openai.com/v1"
+_DROPPABLE = ("temperature", "top_p", "seed", "stop", "logprobs", "top_logprobs", "response_format")
+_REFUSES = ("unsupported", "not support", "unrecognized", "unknown parameter", "not permitted", "extra inputs")
+
+
+class OpenAICompatible:
+    """A ``Client`` for one OpenAI-compatible server.
+
+    A parameter that a model refuses by name is left out from then on, with a notice; a refused JSON schema too, since
+    structured replies are read tolerantly anyway.
+
+    Args:
+        base_url: as in ``http://127.0.0.1:8000/v1``; None = ``OPENAI_BASE_URL`` or OpenAI.
+        options: timeouts and prices.
+    """
+
+    def __init__(self, base_url: str | None = None, options: ProviderOptions | None = None) -> None:
+        self._options = options or ProviderOptions()
+        self.base_url = api_root(base_url or own_base())
+        self._http = JsonPoster(self.base_url, timeout_s=self._options.timeout_s)
+        self._refused: dict[str, set[str]] = {}
+
+    async def complete(self, request: Request) -> Completion:
+        """The server's answer to ``request``; or an ``errors.ModelError``."""
+        headers = self._headers(request.model)
+        model = bare_name(request.model)
+        while True:
+            body = self._body(request, model)
+            try:
+                reply = await self._http.post("/chat/completions", body, model=request.model, headers=headers)
+            except BadRequest as error:
+                if not self._learn(request.model, body, error):
+                    raise
+                continue
+            answer = completion_of(reply.payload, model=request.model, latency_ms=reply.latency_ms)
+            cost = cost_of(request.model, answer, prices=self._options.prices, hosted=self.is_openai)
+            return answer if cost is None else answer.model_copy(update={"cost_usd": cost})
+
+    async def models(self) -> list[str]:
+        """The ids that the server lists."""
+        payload = await self._http.get("/models", headers=self._headers("the server"))
+        entries = payload.get("data") if isinstance(payload, dict) else None
+        ids = [entry.get("id") for entry in entries or () if isinstance(entry, dict)]
+        return sorted(each for each in ids if isinstance(each, str))
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._http.close()
+
+    @property
+    def is_openai(self) -> bool:
+        """Whether this is OpenAI's own server, whose prices are known."""
+        return urlsplit(self.base_url).hostname == urlsplit(OPENAI).hostname
+
+    def _headers(self, model: str) -> Mapping[str, str]:
+        key = key_for(self.base_url)
+        if key:
+            return {"Authorization": f"Bearer {key}"}
+        if self.is_openai:
+            raise NotAuthorised(f"{model}: no key for OpenAI; set OPENAI_API_KEY in the environment.", model=model)
+        return {}
+
+    def _body(self, request: Request, model: str) -> dict[str, Any]:
+        refused = self._refused.get(request.model, set())
+        renamed = self.is_openai or "max_tokens" in refused
+        body = request_body(request, model, limit_name="max_completion_tokens" if renamed else "max_tokens")
+        return {name: value for name, value in body.items() if name not in refused} if refused else body
+
+    def _learn(self, model: str, body: Mapping[str, Any], error: ModelError) -> bool:
+        """Remembers the parameter that ``error`` says the model refuses; False if it says nothing of the kind."""
+        text = error.message.lower()
+        refused = self._refused.setdefault(model, set())
+        if "max_completion_tokens" in text and "max_tokens" in body:
+            refused.add("max_tokens")
+            return True
+        named = [name for name in _DROPPABLE if name in body and name in text]
+        if "json_schema" in text and "response_format" in body:
+            named.append("response_format")
+        if not named or not any(word in text for word in _REFUSES):
+            return False
+        if "logprobs" in named and "top_logprobs" in body:
+            named.append("top_logprobs")
+        refused.update(named)
+        names = ", ".join(sorted(set(named)))
+        self._options.emit(Notice(f"{model} refuses {names}; it is asked without from now on.", "warning"))
+        return True
+
+
+def bare_name(name: str) -> str:
+    """The id that the server knows: without our ``openai/``."""
+    return name.removeprefix("openai/")
+
+
+def api_root(base_url: str) -> str:
+    """The base URL with the ``/v1`` that such servers use, where it names a host alone."""
+    base = checked_base(base_url)
+    return base if urlsplit(base).path else f"{base}/v1"
+
+
+def own_base() -> str:
+    """The base URL of the user's environment, or OpenAI's."""
+    return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or OPENAI
+
+
+def key_for(base_url: str) -> str | None:
+    """The key that may go to this server; see the module."""
+    host = urlsplit(base_url).hostname
+    meant = {urlsplit(OPENAI).hostname, urlsplit(checked_base(own_base())).hostname}
+    key = os.environ.get("OPENAI_API_KEY") if host in meant else None
+    custom = os.environ.get("PROMPTPEX_API_KEY") if host != urlsplit(OPENAI).hostname else None
+    return (custom or key or "").strip() or None

@@ -1,0 +1,33 @@
+"""What providers are told by the user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from promptpex.events import Listener, nobody
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderOptions:
+    """Settings of the providers.
+
+    Attributes:
+        api_base: base URL for models that name none themselves and whose provider takes one.
+        timeout_s: seconds that one request may take, from sending to the last byte.
+        pull: whether a model that Ollama lacks may be downloaded by it.
+        prices: the user's own prices: model name to US dollars per million tokens in and out.
+        embedded_threads: CPU threads of the embedded model; None = by the machine.
+        embedded_slots: requests that the embedded model answers side by side.
+        embedded_model_path: the GGUF file behind ``embedded/smollm2-135m``, instead of the usual places.
+        emit: hears notices, such as a parameter that a model refuses.
+    """
+
+    api_base: str | None = None
+    timeout_s: float = 300.0
+    pull: bool = False
+    prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    embedded_threads: int | None = None
+    embedded_slots: int = 1
+    embedded_model_path: str | None = None
+    emit: Listener = nobody

