@@ -1,0 +1,379 @@
+"""Settings: defaults, effort presets, a settings file, ``PROMPTPEX_*`` in the environment, flags, each over the last.
+
+What somebody set is never changed by a preset: explicit beats preset beats default. API keys have no place here; the
+providers read them from the environment under their own names.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pydantic import Field, ValidationError, field_validator
+
+from promptpex.codecs.textfile import read_text
+from promptpex.errors import ConfigError
+from promptpex.records import Record
+
+FILE = "promptpex.toml"
+PROJECT = "pyproject.toml"
+PREFIX = "PROMPTPEX_"
+
+Effort = Literal["min", "low", "medium", "high"]
+
+EFFORT: dict[str, dict[str, Any]] = {
+    "min": {
+        "max_rules": 5, "cases_per_rule": 1, "inverse_cases": 0, "rounds": 1, "expansion": 0, "repeats": 1,
+        "validity": False, "checks": False,
+    },
+    "low": {
+        "max_rules": 10, "cases_per_rule": 1, "inverse_cases": 1, "rounds": 1, "expansion": 0, "repeats": 1,
+        "validity": False, "checks": False,
+    },
+    "medium": {
+        "max_rules": 15, "cases_per_rule": 2, "inverse_cases": 2, "rounds": 1, "expansion": 0, "repeats": 2,
+        "validity": True, "checks": False,
+    },
+    "high": {
+        "max_rules": 20, "cases_per_rule": 3, "inverse_cases": 3, "rounds": 2, "expansion": 1, "repeats": 3,
+        "validity": True, "checks": True,
+    },
+}  # fmt: skip
+"""What each effort sets where nobody else did. From one row to the next nothing ever gets less."""
+
+_SHAPING = (
+    "temperature", "max_tokens", "seed", "repeats", "judge_mode", "judge_sees_input", "judge_all", "judge_repeat",
+    "quorum", "instructions",
+)  # fmt: skip
+_KEY_NAME = re.compile(r"api[_-]?key|secret|password|passwd|credential|bearer|(?:^|[_-])(?:token|key)$", re.IGNORECASE)
+_KEY_VALUE = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|github_pat|pplx|nvapi|AIza)[-_A-Za-z0-9]{20,}|api[_-]?key\s*=", re.IGNORECASE
+)
+
+
+class Price(NamedTuple):
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+
+
+class ScenarioSetting(Record):
+    """A named set of extra input constraints, and of variables with a fixed value."""
+
+    name: str = Field(min_length=1)
+    constraints: tuple[str, ...] = ()
+    fixed: dict[str, Any] = Field(default_factory=dict)
+
+
+class Settings(Record):
+    """All settings, resolved. Names are those of the flags, the file's keys and the environment's variables.
+
+    Attributes:
+        models: models under test. author: writes specs and cases. judge: grade what no check decides.
+        api_base: base URL of an OpenAI-compatible server.
+        temperature, max_tokens, seed: of requests to models under test.
+        repeats: times each case is asked.
+        concurrency, rpm, tpm: requests in flight, requests and tokens a minute, for one provider.
+        call_timeout_s, run_deadline_s: seconds for a call with its retries, and for the run.
+        max_attempts: times a request is tried.
+        max_cost, max_requests, max_tokens_total: the run's budget, authors and judges included.
+        results_dir, store, record: the folder of the runs, the response store, a file to record all replies in.
+        prices: US dollars per million tokens, per model, over the known ones.
+        judge_mode: ``rules``: rule by rule; ``prompt``: the prompt as a whole.
+        judge_sees_input, judge_all: show the judge the inputs; judge also what code decides.
+        judge_repeat: times each judge is asked. quorum: how several judges agree.
+        effort: preset for what nobody set.
+        max_rules, cases_per_rule, inverse_cases, rounds, expansion, validity, checks: how much is extracted, generated
+            and verified.
+        scenarios: each rule is put to the test in each. instructions: notes for each stage, by its name.
+        embedded_threads, embedded_slots, embedded_model: CPU threads (None: by the machine), requests side by side, and
+            the GGUF file of the embedded model.
+        confidence: level of intervals. tolerance: difference in non-compliance that does not count as a regression.
+        fail_over: highest non-compliance before the command exits with 1.
+        allow_self_judging: whether a model may judge its own outputs without a warning.
+        pull: whether missing Ollama models are pulled.
+    """
+
+    models: tuple[str, ...] = ()
+    author: str | None = None
+    judge: tuple[str, ...] = ()
+    api_base: str | None = None
+    temperature: float | None = Field(default=None, ge=0)
+    max_tokens: int = Field(default=1024, ge=1)
+    seed: int = 0
+    repeats: int = Field(default=1, ge=1)
+    concurrency: int = Field(default=8, ge=1)
+    rpm: int | None = Field(default=None, ge=1)
+    tpm: int | None = Field(default=None, ge=1)
+    call_timeout_s: float = Field(default=120.0, gt=0)
+    run_deadline_s: float | None = Field(default=None, gt=0)
+    max_attempts: int = Field(default=5, ge=1)
+    max_cost: float | None = Field(default=None, ge=0)
+    max_requests: int | None = Field(default=None, ge=0)
+    max_tokens_total: int | None = Field(default=None, ge=0)
+    results_dir: str = "results"
+    store: str = ".promptpex/store.db"
+    record: str | None = None
+    prices: dict[str, Price] = Field(default_factory=dict)
+    judge_mode: Literal["rules", "prompt"] = "rules"
+    judge_sees_input: bool = False
+    judge_all: bool = False
+    judge_repeat: int = Field(default=1, ge=1)
+    quorum: Literal["majority", "unanimous"] = "majority"
+    effort: Effort | None = None
+    max_rules: int = Field(default=10, ge=1)
+    cases_per_rule: int = Field(default=2, ge=0)
+    inverse_cases: int = Field(default=1, ge=0)
+    rounds: int = Field(default=1, ge=1)
+    expansion: int = Field(default=0, ge=0)
+    validity: bool = False
+    checks: bool = False
+    scenarios: tuple[ScenarioSetting, ...] = ()
+    instructions: dict[str, str] = Field(default_factory=dict)
+    embedded_threads: int | None = Field(default=None, ge=1)
+    embedded_slots: int = Field(default=1, ge=1)
+    embedded_model: str | None = None
+    confidence: float = Field(default=0.95, gt=0, lt=1)
+    tolerance: float = Field(default=0.0, ge=0, le=1)
+    fail_over: float | None = Field(default=None, ge=0, le=1)
+    allow_self_judging: bool = False
+    pull: bool = False
+
+    @field_validator("models", "judge", mode="before")
+    @classmethod
+    def _from_one_text(cls, value: Any) -> Any:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("record", "embedded_model", "results_dir", "store", mode="before")
+    @classmethod
+    def _from_path(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, Path) else value
+
+    @field_validator("prices", mode="before")
+    @classmethod
+    def _prices(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        return {name: _price(name, said) for name, said in value.items()}
+
+    def plain(self) -> dict[str, Any]:
+        """All settings as JSON-ready data, those at their default too: a manifest leaves nothing to guess."""
+        return self.model_dump(mode="json")
+
+    def shaping(self) -> dict[str, Any]:
+        """The settings that shape what is asked or how it is judged: two runs that differ in one are two runs."""
+        everything = self.plain()
+        return {name: everything[name] for name in _SHAPING}
+
+
+class Resolved(Record):
+    """The settings; for each, its origin: ``default``, ``preset low``, ``file ...``, ``environment`` or ``flag``."""
+
+    settings: Settings
+    origins: dict[str, str]
+    warnings: tuple[str, ...] = ()
+    file: str | None = None
+
+
+class _Layer(NamedTuple):
+    """Settings from one place; ``where`` names it in ``origins``, ``place`` makes the sentence about one of them."""
+
+    where: str
+    values: dict[str, Any]
+    path: Path | None = None
+    text: str = ""
+
+
+def load(flags: Mapping[str, Any], *, start: Path, env: Mapping[str, str]) -> Resolved:
+    """The settings in force.
+
+    Args:
+        flags: what the command line gave, by the settings' names; None counts as not given. ``config`` names the file.
+        start: the folder from which upward a settings file is looked for.
+        env: the environment.
+
+    Raises:
+        ConfigError: an unknown setting, a value of the wrong kind, a key among the settings, a file that cannot be
+            read; with file and line, or the name of the variable or flag.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    named = given.pop("config", None) or env.get(f"{PREFIX}CONFIG") or None
+    warnings: list[str] = []
+    layers = [_file_layer(named, start), _env_layer(env, warnings), _Layer("flag", given)]
+    for layer in layers:
+        _refuse_strangers(layer)
+        _refuse_keys(layer)
+    values: dict[str, Any] = {}
+    origins = dict.fromkeys(Settings.model_fields, "default")
+    for layer in layers:
+        _validated(layer.values, layer)
+        values.update(layer.values)
+        origins.update(dict.fromkeys(layer.values, layer.where))
+    _preset(values, origins)
+    path = layers[0].path
+    return Resolved(
+        settings=Settings.model_validate(values),
+        origins=origins,
+        warnings=tuple(warnings),
+        file=str(path) if path is not None else None,
+    )
+
+
+def find_file(start: Path) -> Path | None:
+    """The settings file in this folder or the nearest above it, up to the root of the repository or of the disk."""
+    folder = start.resolve()
+    for place in (folder, *folder.parents):
+        if (place / FILE).is_file():
+            return place / FILE
+        if _has_section(place / PROJECT):
+            return place / PROJECT
+        if (place / ".git").exists():
+            return None
+    return None
+
+
+def _has_section(path: Path) -> bool:
+    try:
+        return path.is_file() and re.search(r"(?m)^\s*\[tool\.promptpex\b", path.read_text("utf-8")) is not None
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _preset(values: dict[str, Any], origins: dict[str, str]) -> None:
+    effort = values.get("effort")
+    for name, value in EFFORT.get(effort or "", {}).items():
+        if name not in values:
+            values[name] = value
+            origins[name] = f"preset {effort}"
+
+
+def _file_layer(named: Any, start: Path) -> _Layer:
+    path = Path(named) if named else find_file(start)
+    if path is None:
+        return _Layer("file", {})
+    try:
+        text = read_text(path, error=ConfigError, what="settings file")
+    except ConfigError as failure:
+        if failure.message.endswith("is empty"):
+            return _Layer("file", {}, path)
+        raise
+    try:
+        data: Any = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as failure:
+        place = re.search(r"at line (\d+)", str(failure))
+        line = int(place.group(1)) if place else None
+        said = re.sub(r" \(at .*\)$", "", str(failure))
+        raise ConfigError(f"the settings file is not valid TOML: {said}", path=path, line=line) from None
+    if path.name == PROJECT:
+        data = data.get("tool", {}).get("promptpex", {})
+    if not isinstance(data, dict):
+        raise ConfigError("[tool.promptpex] must be a table", path=path)
+    return _Layer(f"file {path.name}", {name.replace("-", "_"): value for name, value in data.items()}, path, text)
+
+
+def _env_layer(env: Mapping[str, str], warnings: list[str]) -> _Layer:
+    values: dict[str, Any] = {}
+    for variable, text in sorted(env.items()):
+        name = variable.removeprefix(PREFIX).lower()
+        if not variable.startswith(PREFIX) or not text.strip() or name == "config":
+            continue
+        if name in Settings.model_fields:
+            values[name] = _from_text(name, text.strip())
+        elif _KEY_NAME.search(name):
+            raise ConfigError(f"{variable}: {_NO_KEYS}")
+        else:
+            warnings.append(f"{variable} is not a setting{_hint(name, Settings.model_fields, PREFIX)}")
+    return _Layer("environment", values)
+
+
+def _from_text(name: str, text: str) -> Any:
+    """A variable's text as a setting; tables and lists of tables are written as JSON."""
+    if name not in ("prices", "instructions", "scenarios"):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise ConfigError(f"{PREFIX}{name.upper()} must be JSON") from None
+
+
+_NO_KEYS = (
+    "API keys do not belong in settings, which are written into every run's manifest; put it into the environment "
+    "variable that its provider names, such as OPENAI_API_KEY"
+)
+
+
+def _refuse_strangers(layer: _Layer) -> None:
+    for name in layer.values:
+        if name in Settings.model_fields:
+            continue
+        if _KEY_NAME.search(name):
+            raise _fail(layer, name, _NO_KEYS)
+        raise _fail(layer, name, f"there is no such setting{_hint(name, Settings.model_fields)}")
+
+
+def _refuse_keys(layer: _Layer) -> None:
+    for name, value in layer.values.items():
+        if any(_KEY_VALUE.search(text) for text in _texts(value)):
+            raise _fail(layer, name, _NO_KEYS)
+
+
+def _texts(value: Any) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from (*_texts(key), *_texts(item))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+
+
+def _validated(values: dict[str, Any], layer: _Layer) -> None:
+    """Check one layer by itself, so that the error names the place the value came from."""
+    try:
+        Settings.model_validate(values)
+    except ValidationError as failure:
+        error = failure.errors(include_url=False)[0]
+        name = str(error["loc"][0]) if error["loc"] else ""
+        inner = ".".join(str(part) for part in error["loc"][1:])
+        said = str(error["msg"]).removeprefix("Value error, ").replace("Input should", "it should")
+        shown = json.dumps(error.get("input"), default=str, ensure_ascii=False)[:60]
+        raise _fail(layer, name, f"{inner + ': ' if inner else ''}{said}, not {shown}") from None
+
+
+def _fail(layer: _Layer, name: str, message: str) -> ConfigError:
+    if layer.path is not None:
+        return ConfigError(f"{name}: {message}", path=layer.path, line=_line_of(name, layer.text))
+    if layer.where == "environment":
+        return ConfigError(f"{PREFIX}{name.upper()}: {message}")
+    return ConfigError(f"--{name.replace('_', '-')}: {message}")
+
+
+def _line_of(name: str, text: str) -> int | None:
+    word = re.escape(name).replace("_", "[_-]")
+    found = re.search(rf"""(?m)^[ \t]*(?:\[+[^\]\n]*?)?["']?{word}["']?[ \t]*(?:=|\.|\])""", text)
+    return text.count("\n", 0, found.start()) + 1 if found else None
+
+
+def _hint(name: str, known: Iterable[str], prefix: str = "") -> str:
+    near = difflib.get_close_matches(name, list(known), 1)
+    shown = f"{prefix}{near[0].upper()}" if near and prefix else near[0] if near else ""
+    return f"; did you mean {shown}?" if near else ""
+
+
+def _price(name: str, said: Any) -> Any:
+    if isinstance(said, Mapping):
+        if set(said) != {"input", "output"}:
+            raise ValueError(f"the price of {name} needs 'input' and 'output', US dollars per million tokens")
+        said = (said["input"], said["output"])
+    if not isinstance(said, list | tuple) or len(said) != 2:
+        raise ValueError(f"the price of {name} needs 'input' and 'output', US dollars per million tokens")
+    if any(not isinstance(part, int | float) or isinstance(part, bool) or part < 0 for part in said):
+        raise ValueError(f"the price of {name} must be two numbers that are not negative")
+    return Price(float(said[0]), float(said[1]))

@@ -1,0 +1,150 @@
+"""Settings: where each comes from, what wins, and what is refused with which sentence."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpex.config import EFFORT, Price, Resolved, Settings, find_file, load
+from promptpex.errors import ConfigError
+
+
+def _load(tmp_path: Path, flags: dict[str, Any] | None = None, **env: str) -> Resolved:
+    return load(flags or {}, start=tmp_path, env=env)
+
+
+def _file(tmp_path: Path, text: str, name: str = "promptpex.toml") -> Path:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+
+
+def test_nothing_set_gives_the_defaults(tmp_path: Path) -> None:
+    resolved = _load(tmp_path)
+    assert resolved.settings == Settings()
+    assert set(resolved.origins.values()) == {"default"}
+    assert set(resolved.origins) == set(Settings.model_fields)
+
+
+def test_file_environment_flag_win_in_this_order(tmp_path: Path) -> None:
+    _file(tmp_path, "seed = 1\nrepeats = 1\nmax_tokens = 1\n")
+    resolved = _load(tmp_path, {"max_tokens": 3, "rpm": None}, PROMPTPEX_REPEATS="2", PROMPTPEX_MAX_TOKENS="2")
+    assert (resolved.settings.seed, resolved.settings.repeats, resolved.settings.max_tokens) == (1, 2, 3)
+    named = {name: resolved.origins[name] for name in ("seed", "repeats", "max_tokens", "rpm")}
+    assert named == {"seed": "file promptpex.toml", "repeats": "environment", "max_tokens": "flag", "rpm": "default"}
+
+
+def test_pyproject_counts_only_with_its_section(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    _file(inner, "[project]\nname = 'x'\n", "pyproject.toml")
+    _file(tmp_path, "[tool.promptpex]\nmodels = 'a, b'\n", "pyproject.toml")
+    assert find_file(inner) == tmp_path / "pyproject.toml"
+    assert load({}, start=inner, env={}).settings.models == ("a", "b")
+
+
+def test_the_search_ends_at_the_repository(tmp_path: Path) -> None:
+    inner = tmp_path / "repo"
+    (inner / ".git").mkdir(parents=True)
+    _file(tmp_path, "seed = 5\n")
+    assert find_file(inner) is None
+
+
+def test_a_named_file_must_exist(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such settings file"):
+        _load(tmp_path, {"config": tmp_path / "none.toml"})
+
+
+def test_a_preset_fills_only_what_nobody_set(tmp_path: Path) -> None:
+    resolved = _load(tmp_path, {"effort": "high", "repeats": 1}, PROMPTPEX_CASES_PER_RULE="2")
+    assert (resolved.settings.repeats, resolved.settings.cases_per_rule) == (1, 2)
+    assert resolved.settings.inverse_cases == EFFORT["high"]["inverse_cases"]
+    assert (resolved.origins["inverse_cases"], resolved.origins["repeats"]) == ("preset high", "flag")
+
+
+def test_presets_only_ever_add_work() -> None:
+    rows = [EFFORT[name] for name in ("min", "low", "medium", "high")]
+    for less, more in pairwise(rows):
+        assert all(less[name] <= more[name] for name in less)
+        assert less != more
+
+
+@given(
+    st.sampled_from(list(EFFORT)),
+    st.dictionaries(st.sampled_from(["repeats", "cases_per_rule", "inverse_cases", "rounds"]), st.integers(1, 9)),
+)
+def test_explicit_beats_preset(effort: str, flags: dict[str, int]) -> None:
+    resolved = load({**flags, "effort": effort}, start=Path("/"), env={})
+    plain = resolved.settings.plain()
+    assert {name: plain[name] for name in flags} == flags
+    assert all(plain[name] == value for name, value in EFFORT[effort].items() if name not in flags)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("seed = 1\nrepaets = 2\n", 2, "did you mean repeats"),
+        ("seed = 1\nrepeats = 0\n", 2, "repeats: it should be greater"),
+        ("seed = \n", 1, "not valid TOML"),
+        ("\nopenai_api_key = 'x'\n", 2, "keys do not belong"),
+        ("author = 'sk-abcdefghijklmnopqrstuvwxyz'\n", 1, "keys do not belong"),
+        ("[prices.'a/b']\ninput = 1\n", 1, "needs 'input' and 'output'"),
+        ("judge_mode = 'both'\n", 1, "judge_mode"),
+    ],
+)
+def test_a_bad_file_is_named_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
+    path = _file(tmp_path, text)
+    with pytest.raises(ConfigError) as caught:
+        _load(tmp_path)
+    assert (caught.value.path, caught.value.line) == (path, line)
+    assert said in str(caught.value)
+    assert "sk-abc" not in str(caught.value)
+
+
+def test_a_bad_variable_and_a_bad_flag_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="PROMPTPEX_SEED"):
+        _load(tmp_path, PROMPTPEX_SEED="many")
+    with pytest.raises(ConfigError, match="--max-cost"):
+        _load(tmp_path, {"max_cost": -1})
+    with pytest.raises(ConfigError, match="PROMPTPEX_API_KEY"):
+        _load(tmp_path, PROMPTPEX_API_KEY="x")
+
+
+def test_an_unknown_variable_warns(tmp_path: Path) -> None:
+    warnings = _load(tmp_path, PROMPTPEX_SEEDS="1").warnings
+    assert warnings == ("PROMPTPEX_SEEDS is not a setting; did you mean PROMPTPEX_SEED?",)
+
+
+def test_tables_lists_and_prices(tmp_path: Path) -> None:
+    _file(
+        tmp_path,
+        "models = ['a', 'b?temperature=0']\njudge = 'j'\nresults-dir = 'out'\n[prices.'my/model']\ninput = 1\n"
+        "output = 2.5\n[instructions]\ncases = 'short ones'\n[[scenarios]]\nname = 'angry'\nfixed = {tone = 'x'}\n",
+    )
+    settings = _load(tmp_path, PROMPTPEX_PULL="true").settings
+    assert settings.models == ("a", "b?temperature=0")
+    assert settings.judge == ("j",)
+    assert settings.results_dir == "out"
+    assert settings.prices == {"my/model": Price(1.0, 2.5)}
+    assert settings.scenarios[0].fixed == {"tone": "x"}
+    assert settings.pull
+
+
+def test_an_empty_file_sets_nothing(tmp_path: Path) -> None:
+    _file(tmp_path, "\n")
+    assert _load(tmp_path).settings == Settings()
+
+
+def test_what_shapes_a_run_is_part_of_the_settings() -> None:
+    assert set(Settings().shaping()) < set(Settings().plain())
+    assert Settings(seed=1).shaping() != Settings().shaping()
