@@ -1,0 +1,107 @@
+"""What the verdicts of several assertions come to: weights, thresholds, metrics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from promptpex.assertions.model import CheckReport, CheckResult, Status
+from promptpex.assertions.registry import SET
+from promptpex.assertions.wording import plural
+
+FAILED_TO_RUN = frozenset(("script-error", "bad-pattern", "timeout", "memory"))
+"""Reasons that promptfoo counts as a score of 0; with a threshold the rest may carry the set without them."""
+
+
+def combine(results: Sequence[CheckResult], threshold: float | None = None, empty_score: float = 1.0) -> CheckReport:
+    """The verdict on a row, or on an assert-set.
+
+    The score is sum(score x weight) / sum(weight). Without a threshold: fail when an assertion that counts (weight
+    not 0) fails, else unscored when one could not judge, else pass. With one: whether the score reaches it.
+
+    Args:
+        results: in order.
+        threshold: the least score that passes.
+        empty_score: the score where there is nothing to add up.
+    """
+    score = _score(results) if results else empty_score
+    named = _named(results)
+    lame = next((result for result in results if result.status == "unscored"), None)
+    if threshold is not None and (results or empty_score < 1):
+        status, reason = _by_threshold(results, score, threshold, lame)
+    else:
+        status, reason = _by_all(results, lame)
+    return CheckReport(
+        status=status,
+        score=None if score is None or lame is not None or not math.isfinite(score) else score,
+        reason=reason,
+        unscored=lame.unscored if status == "unscored" and lame is not None else None,
+        results=tuple(results),
+        named_scores=named,
+    )
+
+
+def _by_all(results: Sequence[CheckResult], lame: CheckResult | None) -> tuple[Status, str]:
+    failed = next((result for result in results if result.status == "fail" and counts(result)), None)
+    if failed is not None:
+        return "fail", _says(failed)
+    if lame is not None:
+        return "unscored", _says(lame)
+    return "pass", f"all of {plural(len(results), 'assertion')} passed" if results else "there is nothing to check"
+
+
+def counts(result: CheckResult) -> bool:
+    """Whether a failure of it fails the row: a weight of 0 informs only; a set always counts, as in promptfoo."""
+    return result.weight != 0 or result.kind.removeprefix("not-") == SET
+
+
+def _by_threshold(
+    results: Sequence[CheckResult], score: float | None, threshold: float, lame: CheckResult | None
+) -> tuple[Status, str]:
+    if lame is not None:
+        return _bounded(results, threshold, lame)
+    reached = score is not None and score >= threshold
+    shown = "a score that is no number" if score is None else f"the score {score:.6g}"
+    return ("pass" if reached else "fail"), f"{shown} {'reaches' if reached else 'is below'} {threshold:.6g}"
+
+
+def _bounded(results: Sequence[CheckResult], threshold: float, lame: CheckResult) -> tuple[Status, str]:
+    """With unscored parts: fail where even full marks for them are too little; see ``FAILED_TO_RUN`` for pass."""
+    most = _score(results, unknown=1.0)
+    if most is not None and most < threshold:
+        return "fail", f"the score cannot reach {threshold:.6g}"
+    least = _score(results, unknown=0.0)
+    codes = {result.unscored for result in results if result.status == "unscored"}
+    if least is not None and least >= threshold and codes <= FAILED_TO_RUN:
+        return "pass", f"the score reaches {threshold:.6g} without {lame.kind}, which could not judge"
+    return "unscored", _says(lame)
+
+
+def _score(results: Iterable[CheckResult], unknown: float = 0.0) -> float | None:
+    """The weighted mean; 0 where the weights' sum is not above 0; None where a score is not finite."""
+    total = weights = 0.0
+    for result in results:
+        value = unknown if result.status == "unscored" else result.score
+        if value is None:
+            return None
+        total += value * result.weight
+        weights += result.weight
+    return total / weights if weights > 0 else 0.0
+
+
+def _named(results: Iterable[CheckResult]) -> dict[str, float]:
+    """The weighted mean per metric; a set's inner names come up with the set's weight."""
+    sums: dict[str, list[float]] = {}
+    for result in results:
+        carried = dict(result.named)
+        if result.metric is not None and result.score is not None:
+            carried[result.metric] = result.score
+        for name, value in carried.items():
+            entry = sums.setdefault(name, [0.0, 0.0])
+            entry[0] += value * result.weight
+            entry[1] += result.weight
+    return {name: (total / weight if weight > 0 else 0.0) for name, (total, weight) in sums.items()}
+
+
+def _says(result: CheckResult) -> str:
+    return f"{result.kind}: {result.reason}"

@@ -1,0 +1,337 @@
+"""From assertions to verdicts: compile once, judge many outputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from promptpex.assertions import combine, parse, registry, templates, v8
+from promptpex.assertions.jsvalues import MISSING
+from promptpex.assertions.model import Assertion, CheckReport, CheckResult, Facts, Judged, Unscorable
+from promptpex.errors import CheckError
+
+if TYPE_CHECKING:
+    from promptpex.records import Check
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An assertion made ready: its kind, and its plan where the value needs no variables.
+
+    ``problem`` is set where it cannot be used as written.
+    """
+
+    assertion: Assertion
+    kind: registry.Kind | None = None
+    plan: Any = None
+    planned: bool = False
+    steps: tuple[Step, ...] = ()
+    problem: Unscorable | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Assertions made ready to judge outputs.
+
+    Attributes:
+        steps: one per assertion, in order.
+        warnings: sentences about what will be ignored, such as misspelt keys.
+    """
+
+    steps: tuple[Step, ...]
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+
+
+def compile_checks(checks: Sequence[Check | Mapping[str, Any]], *, where: str = "") -> Compiled:
+    """Make checks ready, refusing what cannot be used as written.
+
+    Args:
+        checks: records, or mappings in promptfoo's shape.
+        where: such as ``rule r1``; stands at the start of the error's sentence.
+
+    Raises:
+        CheckError: an unknown kind (with a suggestion), a value of the wrong type, a pattern, schema or template that
+            does not compile, a missing threshold. One sentence; the caller adds file and line.
+    """
+    steps = [_strict_step(check, where) for check in checks]
+    return Compiled(tuple(steps), tuple(_warnings(steps, where)))
+
+
+def _strict_step(check: Any, where: str) -> Step:
+    found = _step(check)
+    try:
+        _refuse(found)
+    except Unscorable as error:
+        raise CheckError(f"{where}: {error.message}" if where else error.message) from error
+    return found
+
+
+def _refuse(found: Step) -> None:
+    if found.problem is not None:
+        raise found.problem
+    for part in found.steps:
+        _refuse(part)
+    if found.kind is not None and found.kind.verify is not None and found.planned:
+        found.kind.verify(found.assertion, found.plan)
+    if found.kind is not None and found.kind.refuse is not None:
+        found.kind.refuse(found.assertion)
+
+
+def _warnings(steps: Iterable[Step], where: str) -> Iterable[str]:
+    for found in steps:
+        for key in found.assertion.unknown:
+            yield f"{where + ': ' if where else ''}{found.assertion.kind} has no key {key!r}; it is ignored"
+        yield from _warnings(found.steps, where)
+
+
+def ready(checks: Iterable[Any]) -> Compiled:
+    """Make checks ready; one that cannot be used gives unscored results with its reason, its neighbours stay."""
+    return Compiled(tuple(_step(check) for check in checks))
+
+
+def _step(check: Any) -> Step:
+    try:
+        assertion = parse.assertion(check)
+    except Unscorable as error:
+        return Step(_nameless(check), problem=error)
+    try:
+        return _planned(assertion)
+    except Unscorable as error:
+        return Step(assertion, problem=error)
+
+
+def _nameless(check: Any) -> Assertion:
+    """A stand-in for what could not be read, so that results have a kind to name."""
+    kind = check.get("kind", check.get("type")) if isinstance(check, Mapping) else None
+    return Assertion(kind=kind if isinstance(kind, str) and kind else "unreadable")
+
+
+def _planned(assertion: Assertion) -> Step:
+    if assertion.asserts is not None:
+        return Step(assertion, steps=tuple(_step(part) for part in assertion.asserts))
+    kind = registry.kind(assertion.base)
+    if kind.renders and _holds_template(assertion.value):
+        _check_templates(assertion.value)
+        return Step(assertion, kind)
+    return Step(assertion, kind, kind.plan(assertion, assertion.value), planned=True)
+
+
+def _holds_template(value: Any) -> bool:
+    if isinstance(value, str):
+        return templates.has_template(value)
+    if isinstance(value, list | tuple):
+        return any(isinstance(item, str) and templates.has_template(item) for item in value)
+    return isinstance(value, Mapping) and any(_holds_template(item) for item in value.values())
+
+
+def _check_templates(value: Any) -> None:
+    if isinstance(value, str):
+        templates.check_syntax(value)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _check_templates(item)
+    elif isinstance(value, Mapping):
+        _check_templates(list(value.values()))
+
+
+def rendered(value: Any, variables: Mapping[str, Any]) -> Any:
+    """``value`` with the templates in its texts rendered: the text, a list's items, an object's values."""
+    if isinstance(value, str):
+        return templates.render(value, variables)
+    if isinstance(value, list | tuple):
+        return [rendered(item, variables) if isinstance(item, str) else item for item in value]
+    if isinstance(value, Mapping):
+        return {key: rendered(item, variables) for key, item in value.items()}
+    return value
+
+
+def judge(compiled: Compiled, facts: Facts, threshold: float | None = None) -> CheckReport:
+    """The verdicts on one output, and what they come to."""
+    results = [_result(found, facts) for found in compiled.steps]
+    return combine.combine(results, threshold)
+
+
+def judge_many(rows: Sequence[tuple[Compiled, Facts, float | None]]) -> list[CheckReport]:
+    """``judge`` for several rows, with all their regular expressions in one call into V8."""
+    prime((compiled, facts) for compiled, facts, _ in rows)
+    return [judge(compiled, facts, threshold) for compiled, facts, threshold in rows]
+
+
+def prime(rows: Iterable[tuple[Compiled, Facts]]) -> None:
+    """Make the matches of these rows now, in few calls."""
+    matches = [match for compiled, facts in rows for found in compiled.steps for match in _matches(found, facts)]
+    if len(matches) > 1:
+        v8.REGEXES.prime(matches)
+
+
+def _matches(found: Step, facts: Facts) -> Iterable[v8.Match]:
+    for part in found.steps:
+        yield from _matches(part, facts)
+    assertion = found.assertion
+    if assertion.base != "regex" or found.kind is None or assertion.dialect == "python" or assertion.transform:
+        return
+    if facts.output is None or found.problem is not None:
+        return
+    try:
+        yield (_plan(found, facts), "", facts.text)
+    except Unscorable:
+        return
+
+
+def _plan(found: Step, facts: Facts) -> Any:
+    if found.planned or found.kind is None:
+        return found.plan
+    return found.kind.plan(found.assertion, rendered(found.assertion.value, facts.vars))
+
+
+def _result(found: Step, facts: Facts) -> CheckResult:
+    if found.problem is not None:
+        return _unscored(found.assertion, found.problem)
+    if found.assertion.asserts is not None:
+        return _of_set(found, facts)
+    try:
+        if facts.output is None:
+            raise Unscorable("no-output", "there is no output to judge")
+        return _scored(found.assertion, _judged(found, facts), facts)
+    except Unscorable as error:
+        return _unscored(found.assertion, error, facts)
+    except (RecursionError, MemoryError):
+        return _unscored(found.assertion, Unscorable("memory", "the output nests too deep to be judged"), facts)
+
+
+def _judged(found: Step, facts: Facts) -> Judged:
+    assert found.kind is not None
+    if found.assertion.transform is not None:
+        from promptpex.assertions import script_kind
+
+        facts = facts.with_output(script_kind.transformed(found.assertion.transform, facts))
+    return found.kind.judge(found.assertion, _plan(found, facts), facts)
+
+
+def _scored(assertion: Assertion, judged: Judged, facts: Facts) -> CheckResult:
+    passed, score = judged.passed, judged.score
+    if assertion.negated and judged.flips:
+        passed = not passed
+        score = negated_score(score, passed)
+    if score is None:
+        score = 1.0 if passed else 0.0
+    return CheckResult(
+        kind=assertion.kind,
+        status="pass" if passed else "fail",
+        score=score if math.isfinite(score) else None,
+        reason=judged.reason,
+        weight=assertion.weight,
+        metric=metric_name(assertion, facts),
+        named=judged.named or {},
+    )
+
+
+def negated_score(score: float | None, passed: bool) -> float | None:
+    """The score under ``not-``: 1 - score where it is a share, else 1 or 0 by the verdict."""
+    if score is None or not 0 <= score <= 1:
+        return None
+    return 1 - score
+
+
+def _of_set(found: Step, facts: Facts) -> CheckResult:
+    assertion = found.assertion
+    parts = [_result(part, facts) for part in found.steps]
+    report = combine.combine(parts, assertion.threshold, empty_score=0.0)
+    passed = report.status == "pass"
+    status, score = report.status, report.score
+    if assertion.negated and status != "unscored":
+        status = "fail" if passed else "pass"
+        score = negated_score(score, not passed)
+    return CheckResult(
+        kind=assertion.kind,
+        status=status,
+        score=score,
+        reason=report.reason,
+        unscored=report.unscored,
+        weight=assertion.weight,
+        metric=metric_name(assertion, facts),
+        parts=tuple(parts),
+        named=report.named_scores,
+    )
+
+
+def metric_name(assertion: Assertion, facts: Facts | None) -> str | None:
+    """The metric with its template rendered; the raw text where that fails, None where it comes out empty."""
+    if not assertion.metric or facts is None:
+        return assertion.metric or None
+    try:
+        return templates.render(assertion.metric, facts.vars) or None
+    except Unscorable:
+        return assertion.metric
+
+
+def _unscored(assertion: Assertion, error: Unscorable, facts: Facts | None = None) -> CheckResult:
+    return CheckResult(
+        kind=assertion.kind,
+        status="unscored",
+        score=None,
+        reason=error.message,
+        unscored=error.code,
+        weight=assertion.weight,
+        metric=metric_name(assertion, facts),
+    )
+
+
+def facts_of(
+    output: Any,
+    variables: Mapping[str, Any] | None = None,
+    *,
+    asserts: Sequence[Any] = (),
+    **measured: Any,
+) -> Facts:
+    """The facts of one output, its variables prepared for templates."""
+    return Facts(output=output, vars=templates.prepared(variables or {}), asserts=asserts, **measured)
+
+
+def check(
+    output: Any,
+    assertions: Sequence[Check | Mapping[str, Any]],
+    *,
+    vars: Mapping[str, Any] | None = None,
+    cost: float | None = None,
+    latency_ms: float | None = None,
+    logprobs: Sequence[float] | None = None,
+    finish_reason: str | None = None,
+    threshold: float | None = None,
+    prompt: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> CheckReport:
+    """Judge one output.
+
+    Args:
+        output: a text or any JSON value; None = there is none.
+        assertions: records, or mappings in promptfoo's shape (``type`` or ``kind``).
+        vars: the test's variables, for templates and scripts.
+        cost: US dollars.
+        latency_ms: milliseconds.
+        logprobs: natural-log probabilities of the tokens.
+        finish_reason: as the provider gave it.
+        threshold: the least weighted score that passes; None = every assertion has to pass.
+        prompt, metadata: what scripts see as ``context.prompt`` and ``context.metadata``.
+
+    Returns:
+        a verdict per assertion and the row's. What cannot judge is unscored with its reason; nothing is raised.
+    """
+    compiled = ready(assertions)
+    facts = facts_of(
+        output,
+        vars,
+        asserts=assertions,
+        cost=cost,
+        latency_ms=latency_ms,
+        logprobs=logprobs,
+        finish_reason=finish_reason,
+        prompt=prompt,
+        metadata=metadata,
+    )
+    return judge(compiled, facts, threshold)
+
+
+__all__ = ["MISSING", "Compiled", "Step", "check", "compile_checks", "facts_of", "judge", "judge_many", "ready"]

@@ -1,0 +1,205 @@
+"""The shapes inside the room: an assertion, the facts it judges, what a judgement says, and what stops one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from promptpex.assertions import jsvalues
+
+Status = Literal["pass", "fail", "unscored"]
+
+
+class Unscorable(Exception):
+    """A check that cannot judge.
+
+    Args:
+        code: the reason code: ``bad-value``, ``bad-template``, ``no-cost``, ``no-latency``, ``no-logprobs``,
+            ``no-threshold``, ``no-output``, ``script-error``, ``timeout``, ``memory``, ``unknown-kind``, ``bad-check``.
+        message: one sentence for people.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        self.message = message
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """One assertion as written, checked for its shape: what ``records.Check`` says, without pydantic's weight.
+
+    ``kind`` keeps its ``not-``; ``value`` is ``jsvalues.MISSING`` where none was given.
+    """
+
+    kind: str
+    value: Any = jsvalues.MISSING
+    threshold: float | None = None
+    weight: float = 1.0
+    metric: str | None = None
+    transform: str | None = None
+    unit: str = "words"
+    dialect: str = "ecmascript"
+    n: int = 1
+    config: Any = None
+    asserts: tuple[Assertion, ...] | None = None
+    unknown: tuple[str, ...] = ()
+    raw: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def negated(self) -> bool:
+        return self.kind.startswith("not-")
+
+    @property
+    def base(self) -> str:
+        """The kind without its ``not-``."""
+        return self.kind[4:] if self.negated else self.kind
+
+
+@dataclass
+class Facts:
+    """All that a check may look at.
+
+    Attributes:
+        output: the raw output, a text or any JSON value.
+        vars: the test's variables, prepared for templates.
+        cost: US dollars; None = unknown.
+        latency_ms: milliseconds; None = unknown.
+        logprobs: natural-log probabilities of the tokens; None = unknown.
+        finish_reason: as the provider gave it.
+        prompt: the prompt's text, for scripts.
+        metadata: free data for scripts.
+        asserts: the assertions of the row as data, for scripts.
+    """
+
+    output: Any
+    vars: Mapping[str, Any] = field(default_factory=dict)
+    cost: float | None = None
+    latency_ms: float | None = None
+    logprobs: Sequence[float] | None = None
+    finish_reason: str | None = None
+    prompt: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    asserts: Sequence[Any] = ()
+
+    @cached_property
+    def text(self) -> str:
+        """The output as text."""
+        return jsvalues.output_text(self.output)
+
+    @cached_property
+    def lower(self) -> str:
+        """The text in lower case."""
+        return jsvalues.lower(self.text)
+
+    def with_output(self, output: Any) -> Facts:
+        """The same facts about another output."""
+        return Facts(
+            output=output,
+            vars=self.vars,
+            cost=self.cost,
+            latency_ms=self.latency_ms,
+            logprobs=self.logprobs,
+            finish_reason=self.finish_reason,
+            prompt=self.prompt,
+            metadata=self.metadata,
+            asserts=self.asserts,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a kind says of an output, before ``not-``.
+
+    Attributes:
+        passed: the verdict.
+        reason: in words.
+        score: a number where the kind measures; None = 1 for pass, 0 for fail.
+        flips: whether ``not-`` turns it.
+        named: scores under names that a script returned.
+    """
+
+    passed: bool
+    reason: str = ""
+    score: float | None = None
+    flips: bool = True
+    named: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One assertion's verdict on one output.
+
+    Attributes:
+        kind: as written, with its ``not-``.
+        status: pass, fail or unscored.
+        score: usually 0..1; None when unscored or not finite.
+        reason: in words.
+        unscored: the reason code of an unscored result.
+        weight: its share; 0 informs only.
+        metric: the name its score is collected under.
+        parts: an assert-set's own results.
+    """
+
+    kind: str
+    status: Status
+    score: float | None
+    reason: str
+    unscored: str | None = None
+    weight: float = 1.0
+    metric: str | None = None
+    parts: tuple[CheckResult, ...] = ()
+    named: Mapping[str, float] = field(default_factory=dict)
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON-ready data, empty fields left out."""
+        data: dict[str, Any] = {
+            "kind": self.kind,
+            "status": self.status,
+            "score": self.score,
+            "reason": self.reason,
+        }
+        if self.unscored is not None:
+            data["unscored"] = self.unscored
+        if self.weight != 1:
+            data["weight"] = self.weight
+        if self.metric is not None:
+            data["metric"] = self.metric
+        if self.parts:
+            data["assertions"] = [part.plain() for part in self.parts]
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """All the verdicts on one output, and what they come to.
+
+    Attributes:
+        status: fail when an assertion that counts fails, else unscored when one could not judge, else pass;
+            with a threshold the weighted score decides.
+        score: weighted mean; None when it cannot be told.
+        reason: the deciding assertion's reason.
+        unscored: the reason code when ``status`` is unscored.
+        results: in the order of the assertions.
+        named_scores: weighted means per metric.
+    """
+
+    status: Status
+    score: float | None
+    reason: str
+    unscored: str | None = None
+    results: tuple[CheckResult, ...] = ()
+    named_scores: Mapping[str, float] = field(default_factory=dict)
+
+    def plain(self, row_id: Any = None) -> dict[str, Any]:
+        """As JSON-ready data: ``{id, status, score, reason, assertions}``."""
+        data: dict[str, Any] = {} if row_id is None else {"id": row_id}
+        data |= {"status": self.status, "score": self.score, "reason": self.reason}
+        if self.unscored is not None:
+            data["unscored"] = self.unscored
+        data["assertions"] = [result.plain() for result in self.results]
+        if self.named_scores:
+            data["named_scores"] = dict(self.named_scores)
+        return data

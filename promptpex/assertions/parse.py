@@ -1,0 +1,132 @@
+"""Assertions as written, in promptfoo's shape or ours, checked for their shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from promptpex.assertions import jsvalues
+from promptpex.assertions.model import Assertion, Unscorable
+
+if TYPE_CHECKING:
+    from promptpex.records import Check
+
+KEYS = frozenset(
+    ("kind", "type", "value", "threshold", "weight", "metric", "transform", "unit", "dialect", "n", "config")
+) | {"assert", "asserts", "provider", "variable"}
+UNITS = ("words", "sentences", "lines", "characters")
+DIALECTS = ("ecmascript", "python")
+SET = "assert-set"
+
+
+def assertion(data: Any) -> Assertion:
+    """The assertion that a mapping or a ``records.Check`` says.
+
+    Raises:
+        Unscorable: code ``bad-check``, with what is wrong in one sentence.
+    """
+    if isinstance(data, Assertion):
+        return data
+    if isinstance(data, Mapping):
+        return _from_mapping(data)
+    if hasattr(data, "kind") and hasattr(data, "asserts"):
+        return from_check(data)
+    raise _bad(f"an assertion is a mapping with a kind, not {_named(data)}")
+
+
+def from_check(check: Check) -> Assertion:
+    """A record as an assertion; keys that were not set stay absent."""
+    given = {name: getattr(check, name) for name in check.model_fields_set if name in KEYS and name != "asserts"}
+    if "threshold" in given and given["threshold"] is None:
+        del given["threshold"]
+    if "metric" in given and given["metric"] is None:
+        del given["metric"]
+    if "value" not in given and check.value is not None:
+        given["value"] = check.value
+    if check.asserts is not None:
+        given["assert"] = [from_check(part) for part in check.asserts]
+    return _from_mapping({**given, "kind": check.kind})
+
+
+def _from_mapping(data: Mapping[Any, Any], inside: bool = False) -> Assertion:
+    kind = _kind(data)
+    base = kind.removeprefix("not-")
+    if base == SET and inside:
+        raise _bad("an assert-set cannot stand inside an assert-set; write its assertions in the outer one")
+    return Assertion(
+        kind=kind,
+        value=data.get("value", jsvalues.MISSING),
+        threshold=_number(data, "threshold", None),
+        weight=_number(data, "weight", 1.0) or 0.0,
+        metric=_text(data, "metric"),
+        transform=_text(data, "transform"),
+        unit=_choice(data, "unit", UNITS),
+        dialect=_choice(data, "dialect", DIALECTS),
+        n=_order(data),
+        config=data.get("config"),
+        asserts=_parts(data, base),
+        unknown=tuple(str(key) for key in data if key not in KEYS),
+        raw=data,
+    )
+
+
+def _kind(data: Mapping[Any, Any]) -> str:
+    kind = data.get("kind", data.get("type"))
+    if not isinstance(kind, str):
+        raise _bad("an assertion has no kind; write kind: contains, or another kind")
+    return kind
+
+
+def _number(data: Mapping[Any, Any], key: str, default: float | None) -> float | None:
+    if key not in data:
+        return default
+    value = data[key]
+    if not jsvalues.is_number(value) or not math.isfinite(jsvalues.as_double(value)):
+        raise _bad(f"the {key} is a number, not {_named(value)}")
+    return float(value)
+
+
+def _text(data: Mapping[Any, Any], key: str) -> str | None:
+    value = data.get(key)
+    if key not in data or isinstance(value, str):
+        return value
+    raise _bad(f"the {key} is a text, not {_named(value)}")
+
+
+def _choice(data: Mapping[Any, Any], key: str, choices: tuple[str, ...]) -> str:
+    value = data.get(key, choices[0])
+    if value not in choices:
+        raise _bad(f"the {key} is one of {', '.join(choices)}, not {_named(value)}")
+    return str(value)
+
+
+def _order(data: Mapping[Any, Any]) -> int:
+    value = data.get("n", 1)
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 20:
+        raise _bad(f"n is a whole number from 1 to 20, not {_named(value)}")
+    return value
+
+
+def _parts(data: Mapping[Any, Any], base: str) -> tuple[Assertion, ...] | None:
+    if base != SET:
+        return None
+    parts = data.get("assert", data.get("asserts"))
+    if not isinstance(parts, list | tuple):
+        raise _bad("an assert-set needs a list under assert")
+    return tuple(part if isinstance(part, Assertion) else _inner(part) for part in parts)
+
+
+def _inner(part: Any) -> Assertion:
+    if not isinstance(part, Mapping):
+        raise _bad(f"an assertion is a mapping with a kind, not {_named(part)}")
+    return _from_mapping(part, inside=True)
+
+
+def _named(value: Any) -> str:
+    shown = "null" if value is None else repr(value)
+    return shown if len(shown) <= 40 else shown[:37] + "..."
+
+
+def _bad(message: str) -> Unscorable:
+    return Unscorable("bad-check", message)

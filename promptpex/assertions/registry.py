@@ -1,0 +1,84 @@
+"""What a kind is; which kinds there are, each found in its own module when first needed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+
+Plan = Callable[[Assertion, Any], Any]
+Judge = Callable[[Assertion, Any, Facts], Judged]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of assertion.
+
+    Attributes:
+        name: without ``not-``.
+        plan: makes of an assertion and its rendered value what ``judge`` works with, or raises ``Unscorable``.
+        judge: gives the verdict before ``not-``, or raises ``Unscorable``.
+        renders: whether texts in the value are templates.
+        verify: what only a strict compile looks at, such as whether a pattern is one.
+        refuse: what only a strict compile refuses, such as a threshold that is not there.
+    """
+
+    name: str
+    plan: Plan
+    judge: Judge
+    renders: bool = True
+    verify: Callable[[Assertion, Any], None] | None = None
+    refuse: Callable[[Assertion], None] | None = None
+
+
+_HOMES = {
+    "text_kinds": (
+        "contains icontains contains-all contains-any icontains-all icontains-any equals starts-with ends-with "
+        "levenshtein"
+    ),
+    "regex_kind": "regex",
+    "count_kinds": "word-count",
+    "json_kinds": "is-json contains-json",
+    "measure_kinds": "cost latency perplexity perplexity-score finish-reason",
+    "overlap_kinds": "bleu gleu rouge-n rouge-l",
+    "markup_kinds": "is-xml contains-xml is-html contains-html",
+    "sql_kinds": "is-sql contains-sql",
+    "refusal_kind": "is-refusal",
+    "language_kind": "language",
+    "script_kind": "javascript",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+SET = "assert-set"
+
+KIND_NAMES: tuple[str, ...] = (*sorted(_HOME_OF), SET)
+"""Every kind without ``not-``."""
+
+
+@cache
+def kind(name: str) -> Kind:
+    """The kind of this name, without ``not-``.
+
+    Raises:
+        Unscorable: code ``unknown-kind``, with the nearest names.
+    """
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise Unscorable("unknown-kind", f"there is no kind {_quoted(name)}{_suggestion(name)}")
+    for found in import_module(f"promptpex.assertions.{home}").KINDS:
+        if found.name == name:
+            return found  # type: ignore[no-any-return]
+    raise AssertionError(f"{home} lacks {name}")  # pragma: no cover - held by a test
+
+
+def _suggestion(name: str) -> str:
+    close = difflib.get_close_matches(name.removeprefix("not-").replace("_", "-").lower(), KIND_NAMES, n=1, cutoff=0.6)
+    return f"; did you mean {close[0]}?" if close else f"; the kinds are {', '.join(KIND_NAMES)}"
+
+
+def _quoted(name: str) -> str:
+    return repr(name if len(name) <= 40 else name[:37] + "...")

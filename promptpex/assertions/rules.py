@@ -1,0 +1,111 @@
+"""A spec's rules and input checks, judged by code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from promptpex.assertions import engine
+from promptpex.assertions.model import CheckReport, CheckResult, Facts
+from promptpex.ids import digest
+
+if TYPE_CHECKING:
+    from promptpex.records import InputCheck, Output, Rule, Verdict
+
+ENGINE = "assertions-1"
+"""The engine's version; part of each verdict's fingerprint, raised when a kind judges otherwise than before."""
+
+
+def check_rules(
+    rules: Sequence[Rule], outputs: Sequence[Output], inputs_of: Callable[[Output], Mapping[str, Any]]
+) -> list[Verdict]:
+    """Verdicts of code on the rules that have checks, for every usable output.
+
+    A rule passes when all its checks pass, fails when one fails, and is unscored when one could not judge.
+
+    Args:
+        rules: those without checks are passed over.
+        outputs: those with an error are passed over; they are no verdicts of code.
+        inputs_of: the inputs of an output's case, for templates in values.
+
+    Returns:
+        in the order of the outputs, then of the rules.
+
+    Raises:
+        CheckError: a check that cannot be used as written.
+    """
+    checked = [(rule, engine.compile_checks(rule.checks, where=f"rule {rule.id}")) for rule in rules if rule.checks]
+    prints = {rule.id: fingerprint(rule) for rule, _ in checked}
+    usable = [output for output in outputs if output.error is None and output.text is not None]
+    verdicts: list[Verdict] = []
+    for start in range(0, len(usable), _AT_ONCE):
+        chunk = [(output, _facts(output, inputs_of(output))) for output in usable[start : start + _AT_ONCE]]
+        engine.prime((compiled, facts) for _, facts in chunk for _, compiled in checked)
+        for output, facts in chunk:
+            for rule, compiled in checked:
+                verdicts.append(_verdict(rule, output, engine.judge(compiled, facts), prints[rule.id]))
+    return verdicts
+
+
+_AT_ONCE = 256
+
+
+def fingerprint(rule: Rule) -> str:
+    """16 hex digits: the rule's checks and the engine's version."""
+    return digest([ENGINE, [check.model_dump(mode="json", by_alias=True) for check in rule.checks]], 16)
+
+
+def _facts(output: Output, inputs: Mapping[str, Any]) -> Facts:
+    logprobs = [token.logprob for token in output.logprobs] if output.logprobs is not None else None
+    return engine.facts_of(
+        output.text,
+        inputs,
+        cost=output.cost_usd,
+        latency_ms=output.latency_ms,
+        logprobs=logprobs,
+        finish_reason=output.finish_reason,
+    )
+
+
+def _verdict(rule: Rule, output: Output, report: CheckReport, print_: str) -> Verdict:
+    from promptpex.records import Verdict
+
+    return Verdict(
+        case=output.case,
+        model=output.model,
+        repeat=output.repeat,
+        rule=rule.id,
+        status=report.status,
+        reason=report.reason,
+        unscored=report.unscored,
+        source="check:" + "+".join(_deciding(report)),
+        fingerprint=print_,
+    )
+
+
+def _deciding(report: CheckReport) -> list[str]:
+    """The kinds that made the verdict: those that failed, could not judge, or all."""
+    chosen: Sequence[CheckResult] = [result for result in report.results if result.status == report.status]
+    return list(dict.fromkeys(result.kind for result in chosen or report.results))
+
+
+def check_inputs(input_checks: Sequence[InputCheck], inputs: Mapping[str, Any]) -> list[str]:
+    """What is wrong with a case's inputs, one sentence each; empty when nothing is.
+
+    The value of the named variable is what is judged; the other inputs are there for templates.
+
+    Raises:
+        CheckError: a check that cannot be used as written.
+    """
+    problems: list[str] = []
+    for check in input_checks:
+        compiled = engine.compile_checks([check], where=f"the input check of {check.variable}")
+        if check.variable not in inputs:
+            problems.append(f"the input {check.variable} is missing")
+            continue
+        report = engine.judge(compiled, engine.facts_of(inputs[check.variable], inputs))
+        if report.status == "fail":
+            problems.append(f"the input {check.variable} breaks {report.reason}")
+        elif report.status == "unscored":
+            problems.append(f"the input {check.variable} could not be checked by {report.reason}")
+    return problems

@@ -1,0 +1,129 @@
+"""Templates in values, as promptfoo's nunjucks renders them: a sandboxed Jinja that counts and writes like JavaScript.
+
+Values of variables are data: they are put in once and never rendered themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from promptpex.assertions import jsvalues
+from promptpex.assertions.model import Unscorable
+from promptpex.assertions.wording import shown
+
+if TYPE_CHECKING:
+    import jinja2
+
+MARKS = ("{{", "{%", "{#")
+_PLAIN_NAME = re.compile(r"\{\{ *([A-Za-z_][A-Za-z0-9_]*) *\}\}")
+_INNER_NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}", re.ASCII)
+_PASSES = 5
+_RESERVED = frozenset(("true", "false", "none", "null", "not", "and", "or", "in", "is", "if", "else", "self"))
+
+
+def has_template(source: str) -> bool:
+    """Whether the text holds template syntax."""
+    return any(mark in source for mark in MARKS)
+
+
+def prepared(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """The variables as promptfoo hands them to templates.
+
+    One trailing line feed of each text is cut; ``{{ name }}`` inside a text is replaced by that variable's value,
+    in up to five passes; an unknown name stays as it stands. Nothing is done inside lists and objects.
+    """
+    ready = {name: _cut(value) for name, value in variables.items()}
+    for name, value in ready.items():
+        if isinstance(value, str) and "{{" in value:
+            ready[name] = _filled_in(value, ready)
+    return ready
+
+
+def _cut(value: Any) -> Any:
+    return value[:-1] if isinstance(value, str) and value.endswith("\n") else value
+
+
+def _filled_in(value: str, variables: Mapping[str, Any]) -> str:
+    for _ in range(_PASSES):
+        filled = _INNER_NAME.sub(lambda match: _inner(match, variables), value)
+        if filled == value or len(filled) > 1_000_000:
+            return filled
+        value = filled
+    return value
+
+
+def _inner(match: re.Match[str], variables: Mapping[str, Any]) -> str:
+    name = match.group(1)
+    return jsvalues.text(variables[name]) if name in variables else match.group(0)
+
+
+def render(source: str, variables: Mapping[str, Any]) -> str:
+    """``source`` with the variables put in. Undefined names are empty.
+
+    Raises:
+        Unscorable: code ``bad-template``: unclosed or unknown syntax, an unknown filter, a call of nothing.
+    """
+    if not has_template(source):
+        return source
+    if "{%" not in source and "{#" not in source:
+        quick = _quick(source, variables)
+        if quick is not None:
+            return quick
+    return _rendered(source, variables)
+
+
+def _quick(source: str, variables: Mapping[str, Any]) -> str | None:
+    """Plain names put in without a template engine; None where there is more to it."""
+    parts = _PLAIN_NAME.split(source)
+    texts, names = parts[0::2], parts[1::2]
+    if any("{{" in part for part in texts) or any(name not in variables or name in _RESERVED for name in names):
+        return None
+    written = list(texts)
+    for index, name in enumerate(names):
+        written[index] += output(variables[name])
+    return "".join(written)
+
+
+def output(value: Any) -> str:
+    """What ``{{ value }}`` writes: nothing for null and undefined, else the JavaScript text."""
+    return "" if value is None or value is jsvalues.MISSING else jsvalues.text(value)
+
+
+def check_syntax(source: str) -> None:
+    """Raises ``Unscorable`` where the template cannot be compiled."""
+    if has_template(source):
+        _compiled(source)
+
+
+def _rendered(source: str, variables: Mapping[str, Any]) -> str:
+    from promptpex.assertions import nunjucks
+
+    template = _compiled(source)
+    try:
+        return template.render({name: nunjucks.wrapped(value) for name, value in variables.items()})
+    except Unscorable:
+        raise
+    except (RecursionError, MemoryError) as error:
+        raise _bad(source, "it nests too deep or grows too large") from error
+    except Exception as error:  # a template can raise whatever Python can
+        raise _bad(source, str(error)) from error
+
+
+@lru_cache(maxsize=4096)
+def _compiled(source: str) -> jinja2.Template:
+    from promptpex.assertions import nunjucks
+
+    try:
+        return nunjucks.environment().from_string(source)
+    except (RecursionError, MemoryError) as error:
+        raise _bad(source, "it nests too deep") from error
+    except Exception as error:  # Jinja's own errors, and those of its compiler on odd input
+        raise _bad(source, str(error)) from error
+
+
+def _bad(source: str, detail: str) -> Unscorable:
+    line = " ".join(detail.split())
+    return Unscorable("bad-template", f"the template {shown(source)} cannot be rendered: {line[:200]}")
