@@ -103,8 +103,8 @@ def cohens_kappa(table: Sequence[Sequence[int]], confidence: float = 0.95) -> In
     """Cohen's kappa of a square table with the large-sample interval (Fleiss, Cohen and Everitt 1969).
 
     Psychol. Bull. 72:323, the standard error for a kappa that is not zero. Where that error is zero
-    (perfect agreement), the raw agreement's Wilson ends, at the chance agreement observed, take its place,
-    so that a few items do not look like certainty. The ends stay within [-1, 1].
+    (perfect agreement, or a rater with one answer), the raw agreement's Wilson ends, at the chance agreement
+    observed, take its place, so that a few items do not look like certainty. The ends stay within [-1, 1].
     """
     require_share("confidence", confidence)
     n = sum(sum(row) for row in table)
@@ -114,7 +114,7 @@ def cohens_kappa(table: Sequence[Sequence[int]], confidence: float = 0.95) -> In
     kappa = (observed - chance) / (1.0 - chance)
     z = two_sided_z(confidence)
     error = math.sqrt(_kappa_variance(table, n, observed, chance, rows, columns))
-    if error <= 1e-9:
+    if error <= 1e-6:
         low, high = score_bounds(observed, n, z)
         ends = ((low - chance) / (1.0 - chance), (high - chance) / (1.0 - chance))
         return Interval(kappa, max(-1.0, ends[0]), min(1.0, ends[1]), confidence, n, "wilson-kappa")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from promptpex.errors import InputError
 from promptpex.stats.arguments import require_share
 from promptpex.stats.intervals import Interval, score_bounds
-from promptpex.stats.special import binomial_cdf, crossing, log_beta, two_sided_z
+from promptpex.stats.special import binomial_cdf, binomial_mass, crossing, two_sided_z
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def mcnemar(counts: PairedCounts, *, mid_p: bool = False) -> float:
         return 1.0
     p = 2.0 * binomial_cdf(least, m, 0.5)
     if mid_p:
-        p -= math.exp(-log_beta(least + 1.0, m - least + 1.0) - math.log(m + 1.0) - m * math.log(2.0))
+        p -= binomial_mass(least, m, 0.5)
     return min(1.0, p)
 
 

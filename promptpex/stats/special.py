@@ -106,6 +106,16 @@ def binomial_cdf(k: int, n: int, p: float) -> float:
     return beta_cdf(1.0 - p, n - k, k + 1.0)
 
 
+def binomial_mass(k: int, n: int, p: float) -> float:
+    """P(X = k) of a binomial with ``n`` trials of probability ``p``."""
+    if not 0 <= k <= n:
+        return 0.0
+    if p in (0.0, 1.0):
+        return float(k == n * p)
+    ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    return math.exp(ways + k * math.log(p) + (n - k) * math.log1p(-p))
+
+
 def crossing(function: Callable[[float], float], low: float, high: float) -> float:
     """Where a monotone function changes sign between ``low`` and ``high``: bisection to float precision.
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.stats.agreement import agreement, cohens_kappa, kappa_bootstrap
@@ -14,14 +14,15 @@ from promptpex.stats.intervals import wilson
 from promptpex.stats.krippendorff import krippendorff_alpha
 
 np = pytest.importorskip("numpy")
+rater = pytest.importorskip("statsmodels.stats.inter_rater")
 labels = st.sampled_from(["pass", "fail", "both"])
 rated = st.lists(st.tuples(labels, labels), min_size=2, max_size=60)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@settings(deadline=None)
 @given(rated)
 def test_kappa_is_statsmodels(pairs: list[tuple[str, str]]) -> None:
-    rater = pytest.importorskip("statsmodels.stats.inter_rater")
     got = agreement(pairs)
     if got.kappa.estimate is None:
         assert len({x for pair in pairs for x in pair}) == 1
@@ -80,6 +81,14 @@ def test_perfect_agreement_on_few_items_is_not_certainty() -> None:
     assert again.low < got.kappa.low
 
 
+def test_a_rater_with_one_answer_is_kappa_zero_but_not_for_certain() -> None:
+    got = agreement([("pass", "fail")] * 3 + [("fail", "fail")] * 2).kappa
+    assert got.estimate == pytest.approx(0)
+    assert got.low < -0.1
+    assert got.high > 0.1
+
+
+@settings(deadline=None)
 @given(rated)
 def test_swapping_raters_changes_nothing(pairs: list[tuple[str, str]]) -> None:
     one, other = agreement(pairs), agreement([(b, a) for a, b in pairs])
@@ -138,6 +147,7 @@ def test_alpha_on_the_published_example() -> None:
     assert sum(got.base_rates.values()) == pytest.approx(1)
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.sampled_from(["a", "b", "c", None]), max_size=5), max_size=15))
 def test_alpha_is_the_definition(units: list[list[str | None]]) -> None:
     assert krippendorff_alpha(units).alpha == (

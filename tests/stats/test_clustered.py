@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.errors import InputError
@@ -17,6 +17,7 @@ np = pytest.importorskip("numpy")
 columns = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=1, max_size=60)
 
 
+@settings(deadline=None)
 @given(columns)
 def test_ends_stay_within_bounds_around_the_mean_and_never_meet(rows: list[tuple[bool, int]]) -> None:
     values, clusters = [float(v) for v, _ in rows], [c for _, c in rows]
@@ -29,6 +30,7 @@ def test_ends_stay_within_bounds_around_the_mean_and_never_meet(rows: list[tuple
     assert got.width >= wilson(int(sum(values)), len(values)).width - 1e-9
 
 
+@settings(deadline=None)
 @given(columns)
 def test_exchanging_pass_and_fail_mirrors_the_interval(rows: list[tuple[bool, int]]) -> None:
     clusters = [c for _, c in rows]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.errors import InputError
@@ -22,6 +22,7 @@ def counts(draw: st.DrawFn) -> tuple[int, int]:
 levels = st.sampled_from([0.8, 0.9, 0.95, 0.99])
 
 
+@settings(deadline=None)
 @given(counts(), levels)
 def test_wilson_is_statsmodels(case: tuple[int, int], level: float) -> None:
     got = wilson(*case, level)
@@ -29,6 +30,7 @@ def test_wilson_is_statsmodels(case: tuple[int, int], level: float) -> None:
     assert (got.low, got.high) == pytest.approx((low, high), abs=1e-10)
 
 
+@settings(deadline=None)
 @given(counts(), levels)
 def test_clopper_pearson_is_statsmodels(case: tuple[int, int], level: float) -> None:
     got = clopper_pearson(*case, level)
@@ -51,6 +53,7 @@ def test_the_published_example() -> None:
     assert (round(exact.low, 4), round(exact.high, 4)) == (0.2527, 0.3676)
 
 
+@settings(deadline=None)
 @given(counts(), levels)
 def test_intervals_hold_their_estimate_and_mirror(case: tuple[int, int], level: float) -> None:
     k, n = case

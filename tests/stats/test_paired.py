@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.errors import InputError
@@ -23,6 +23,8 @@ from promptpex.stats.paired import (
 )
 
 np = pytest.importorskip("numpy")
+contingency = pytest.importorskip("statsmodels.stats.contingency_tables")
+multitest = pytest.importorskip("statsmodels.stats.multitest")
 cells = st.integers(0, 60)
 tables = st.builds(PairedCounts, cells, cells, cells, cells)
 filled = tables.filter(lambda counts: counts.n > 0)
@@ -37,9 +39,9 @@ def test_count_pairs_leaves_out_the_unscored() -> None:
         PairedCounts(1, -1, 0, 0)
 
 
+@settings(deadline=None)
 @given(tables)
 def test_mcnemar_is_statsmodels(counts: PairedCounts) -> None:
-    contingency = pytest.importorskip("statsmodels.stats.contingency_tables")
     table = [[counts.both, counts.first_only], [counts.second_only, counts.neither]]
     if counts.discordant:
         assert mcnemar(counts) == pytest.approx(float(contingency.mcnemar(table, exact=True).pvalue), rel=1e-9)
@@ -48,6 +50,7 @@ def test_mcnemar_is_statsmodels(counts: PairedCounts) -> None:
     assert mcnemar(counts) == mcnemar(counts.swapped)
 
 
+@settings(deadline=None)
 @given(tables)
 def test_mid_p_counts_the_observed_outcome_half(counts: PairedCounts) -> None:
     m, least = counts.discordant, min(counts.first_only, counts.second_only)
@@ -82,6 +85,7 @@ def test_tango_on_the_published_example() -> None:
     assert (round(got.low, 3), round(got.high, 3)) == (-0.517, -0.026)
 
 
+@settings(deadline=None)
 @given(filled, st.floats(-0.97, 0.97))
 def test_restricted_shares_are_the_likeliest(counts: PairedCounts, difference: float) -> None:
     b, c, n = counts.first_only, counts.second_only, counts.n
@@ -100,6 +104,7 @@ def test_restricted_shares_are_the_likeliest(counts: PairedCounts, difference: f
     assert ours >= best - 1e-6 or ours == pytest.approx(best, rel=1e-6)
 
 
+@settings(deadline=None)
 @given(filled)
 def test_the_score_at_zero_is_mcnemars_statistic(counts: PairedCounts) -> None:
     b, c = counts.first_only, counts.second_only
@@ -107,6 +112,7 @@ def test_the_score_at_zero_is_mcnemars_statistic(counts: PairedCounts) -> None:
         assert tango_score(counts, 0.0) == pytest.approx((b - c) / math.sqrt(b + c), abs=1e-9)
 
 
+@settings(deadline=None)
 @given(filled, st.sampled_from([0.8, 0.95, 0.99]))
 def test_intervals_of_a_difference_hold_it_and_mirror(counts: PairedCounts, level: float) -> None:
     for method in (newcombe_difference, tango_difference):
@@ -119,6 +125,7 @@ def test_intervals_of_a_difference_hold_it_and_mirror(counts: PairedCounts, leve
         assert method(counts, 0.999).width >= got.width
 
 
+@settings(deadline=None)
 @given(filled)
 def test_tango_ends_are_where_the_score_is_the_quantile(counts: PairedCounts) -> None:
     got = tango_difference(counts)
@@ -151,12 +158,13 @@ def test_coverage_of_the_difference_and_size_of_the_test(shares: tuple[float, fl
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=20)
 
 
+@settings(deadline=None, max_examples=25)
 @given(p_values)
 def test_holm_is_statsmodels(values: list[float]) -> None:
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
     assert holm(values) == pytest.approx(list(multitest.multipletests(values, method="holm")[1]), abs=1e-12)
 
 
+@settings(deadline=None)
 @given(p_values)
 def test_holm_never_helps_and_keeps_the_order(values: list[float]) -> None:
     adjusted = holm(values)

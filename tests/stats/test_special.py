@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.stats.special import (
     beta_cdf,
     beta_quantile,
     binomial_cdf,
+    binomial_mass,
     crossing,
     normal_cdf,
     normal_quantile,
@@ -25,11 +26,13 @@ shapes = st.floats(min_value=0.05, max_value=5000)
 shares = st.floats(min_value=1e-6, max_value=1 - 1e-6)
 
 
+@settings(deadline=None)
 @given(x=shares, a=shapes, b=shapes)
 def test_beta_cdf_is_scipys(x: float, a: float, b: float) -> None:
     assert beta_cdf(x, a, b) == pytest.approx(float(special.betainc(a, b, x)), rel=1e-8, abs=1e-12)
 
 
+@settings(deadline=None)
 @given(p=shares, a=st.floats(min_value=0.5, max_value=2000), b=st.floats(min_value=0.5, max_value=2000))
 def test_beta_quantile_is_scipys(p: float, a: float, b: float) -> None:
     assert beta_quantile(p, a, b) == pytest.approx(float(stats.beta.ppf(p, a, b)), rel=1e-7, abs=1e-11)
@@ -49,12 +52,15 @@ def test_t_quantile_is_scipys(p: float, df: float) -> None:
     assert t_quantile(p, df) == pytest.approx(float(stats.t.ppf(p, df)), rel=1e-8, abs=1e-12)
 
 
+@settings(deadline=None)
 @given(n=st.integers(0, 400), data=st.data(), p=shares)
 def test_binomial_cdf_is_scipys(n: int, data: st.DataObject, p: float) -> None:
     k = data.draw(st.integers(-1, n + 1))
     assert binomial_cdf(k, n, p) == pytest.approx(float(stats.binom.cdf(k, n, p)), rel=1e-7, abs=1e-12)
+    assert binomial_mass(k, n, p) == pytest.approx(float(stats.binom.pmf(k, n, p)), rel=1e-9, abs=1e-300)
 
 
+@settings(deadline=None)
 @given(p=shares)
 def test_normal_round_trip(p: float) -> None:
     assert normal_cdf(normal_quantile(p)) == pytest.approx(p, rel=1e-10)
