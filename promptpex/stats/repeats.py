@@ -1,0 +1,88 @@
+"""What repeats of the same case say: how often a verdict flips, and how reliably a case passes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from promptpex.errors import InputError
+from promptpex.stats.clustered import cluster_interval
+from promptpex.stats.intervals import Interval
+
+Repeats = Mapping[Any, Sequence[bool | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Flicker:
+    """A unit (a case with a model, say) whose repeats do not agree.
+
+    Attributes:
+        unit: as it was given.
+        passed: repeats that passed.
+        failed: repeats that failed.
+        flip: the chance that two different repeats of it disagree.
+    """
+
+    unit: Hashable
+    passed: int
+    failed: int
+    flip: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """How stable verdicts are over repeats.
+
+    Attributes:
+        units: units with at least two scored repeats; the others say nothing here.
+        flickering: units with both a pass and a fail.
+        flip_rate: the chance that two repeats of the same unit disagree, averaged over units, with an interval
+            in which every unit is one observation.
+    """
+
+    units: int
+    flickering: int
+    flip_rate: Interval
+
+
+def flickers(repeats: Repeats) -> list[Flicker]:
+    """The units whose scored repeats disagree, the least decided first, in the given order among equals."""
+    found = []
+    for unit, verdicts in repeats.items():
+        passed, failed = _tally(verdicts)
+        if passed and failed:
+            found.append(Flicker(unit, passed, failed, _flip(passed, failed)))
+    return sorted(found, key=lambda flicker: -flicker.flip)
+
+
+def stability(repeats: Repeats, confidence: float = 0.95) -> Stability:
+    """Flip rate and flickering units. The flip rate is unbiased at any number of repeats from two on."""
+    tallies = [_tally(verdicts) for verdicts in repeats.values()]
+    flips = [_flip(passed, failed) for passed, failed in tallies if passed + failed >= 2]
+    interval = cluster_interval(flips, range(len(flips)), confidence)
+    return Stability(len(flips), sum(flip > 0 for flip in flips), interval)
+
+
+def pass_hat_k(repeats: Repeats, k: int, confidence: float = 0.95) -> Interval:
+    """pass^k: the chance that a unit passes k repeats out of k (Yao et al. 2024, tau-bench, section 4).
+
+    The unbiased C(c, k) / C(n, k) per unit with c passes among n scored repeats, averaged over the units
+    with at least k of them; each unit is one observation of the interval. pass^1 is the share of passes.
+    """
+    if k < 1:
+        raise InputError(f"k is {k}: give the number of repeats that must all pass, 1 or more.")
+    tallies = [_tally(verdicts) for verdicts in repeats.values()]
+    shares = [math.comb(c, k) / math.comb(c + f, k) for c, f in tallies if c + f >= k]
+    return cluster_interval(shares, range(len(shares)), confidence)
+
+
+def _tally(verdicts: Sequence[bool | None]) -> tuple[int, int]:
+    scored = [verdict for verdict in verdicts if verdict is not None]
+    return sum(map(bool, scored)), sum(not verdict for verdict in scored)
+
+
+def _flip(passed: int, failed: int) -> float:
+    n = passed + failed
+    return 2.0 * passed * failed / (n * (n - 1))
