@@ -1,0 +1,124 @@
+"""A circuit breaker per server: a server that is down costs one patience, not attempts times requests.
+
+Closed, requests pass. After several failures in a row it opens: everyone waits, and one request at a time is let
+through as a probe. A probe that succeeds closes it. When no probe has succeeded for as long as the patience lasts,
+the server counts as dead: requests fail at once, but for a probe now and then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+AFTER = 5
+"""Failures in a row, with no answer between them, that open the breaker."""
+
+FIRST_REST_S = 0.5
+"""Seconds from opening to the first probe; doubled after each failed one."""
+
+LONGEST_REST_S = 10.0
+
+PATIENCE_S = 30.0
+"""Seconds for which requests wait for a server that has answered before to come back."""
+
+FIRST_PATIENCE_S = 6.0
+"""The same for a server that never answered."""
+
+
+class Breaker:
+    """The state of one server.
+
+    Args:
+        clock: seconds, monotonic.
+        patience_s, first_patience_s: as the constants of these names.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        *,
+        patience_s: float = PATIENCE_S,
+        first_patience_s: float = FIRST_PATIENCE_S,
+    ) -> None:
+        self._clock = clock
+        self._patience_s = patience_s
+        self._first_patience_s = first_patience_s
+        self._failures = 0
+        self._answered = False
+        self._down_since: float | None = None
+        self._rest_s = FIRST_REST_S
+        self._next_probe = 0.0
+        self._probing = False
+        self._changed: asyncio.Future[None] | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether requests are held back."""
+        return self._down_since is not None
+
+    @property
+    def dead(self) -> bool:
+        """Whether the server has been down for longer than is waited for."""
+        return self._down_since is not None and self._clock() >= self._dies_at()
+
+    def wake(self) -> None:
+        """Lets everyone who waits look again."""
+        changed, self._changed = self._changed, None
+        if changed is not None and not changed.done():
+            changed.set_result(None)
+
+    async def admit(self, check: Callable[[], None]) -> bool:
+        """Waits until a request may be sent; False when the server is dead. ``check`` may raise, at every look."""
+        while self.open:
+            check()
+            if not self._probing and self._clock() >= self._next_probe:
+                self._probing = True
+                return True
+            if self.dead:
+                return False
+            await self._wait()
+        return True
+
+    def succeeded(self) -> None:
+        """The server answered."""
+        self._answered = True
+        self._failures = 0
+        self._probing = False
+        if self.open:
+            self._down_since = None
+            self._rest_s = FIRST_REST_S
+            self.wake()
+
+    def failed(self) -> None:
+        """The server could not be reached, or broke off."""
+        self._failures += 1
+        was_probe, self._probing = self._probing, False
+        if not self.open and self._failures >= AFTER:
+            self._down_since = self._clock()
+            self._next_probe = self._clock() + self._rest_s
+        elif self.open and was_probe:
+            self._rest_s = min(LONGEST_REST_S, self._rest_s * 2)
+            self._next_probe = self._clock() + self._rest_s
+            self.wake()
+
+    def gave_up(self) -> None:
+        """The request was neither answered nor failed by the server (stopped, cancelled)."""
+        if self._probing:
+            self._probing = False
+            self.wake()
+
+    async def _wait(self) -> None:
+        """Until something changes, the next probe is due, or patience ends."""
+        if self._changed is None:
+            self._changed = asyncio.get_running_loop().create_future()
+        until = self._dies_at()
+        if not self._probing:
+            until = min(until, self._next_probe)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(0.01, until - self._clock())):
+                await asyncio.shield(self._changed)
+
+    def _dies_at(self) -> float:
+        patience = self._patience_s if self._answered else self._first_patience_s
+        return (self._down_since or 0.0) + patience

@@ -1,0 +1,219 @@
+"""Whose turn it is: slots per server, by what it bears, by the user's caps, and model by model where that matters."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from promptpex.errors import ModelError, RateLimited
+from promptpex.llm.pace import Pace
+from promptpex.llm.servers import Server, server_of
+from promptpex.llm.stopping import StopFlag, stopped
+from promptpex.llm.windows import Window
+from promptpex.records import Completion, Request
+
+LINGER_S = 0.05
+"""Seconds for which a server of one model at a time waits for that model's next request before it changes over."""
+
+CHARS_PER_TOKEN = 4
+USUAL_TOKENS_OUT = 256
+
+
+class Limiter:
+    """Slots for requests, per server.
+
+    Args:
+        concurrency: most requests in flight to a server.
+        rpm, tpm: most requests, and tokens in and out, that start within ``window_s``; None = no limit.
+        clock: seconds, monotonic.
+        stop: when raised, whoever waits for a slot gets ``Stopped``.
+        window_s: a minute.
+        where: the server of a request.
+    """
+
+    def __init__(
+        self,
+        *,
+        concurrency: int,
+        rpm: int | None = None,
+        tpm: int | None = None,
+        clock: Callable[[], float],
+        stop: StopFlag,
+        window_s: float = 60.0,
+        where: Callable[[Request], Server] = server_of,
+    ) -> None:
+        self._cap = max(1, concurrency)
+        self._rpm, self._tpm, self._window_s = rpm, tpm, window_s
+        self._clock = clock
+        self._where = where
+        self._stop = stop
+        self._queues: dict[str, ServerQueue] = {}
+        stop.on_stop(self._refuse_waiting)
+
+    async def slot(self, request: Request) -> Slot:
+        """A slot, when it is this request's turn; the caller frees it.
+
+        Raises:
+            Stopped: the run is being stopped.
+        """
+        self._stop.check(request.model)
+        return await self.queue_of(request).slot(request)
+
+    def queue_of(self, request: Request) -> ServerQueue:
+        """The queue of the request's server."""
+        server = self._where(request)
+        queue = self._queues.get(server.key)
+        if queue is None:
+            pace = Pace(self._cap, server.start, self._clock)
+            windows = Window(self._rpm, self._window_s), Window(self._tpm, self._window_s)
+            queue = self._queues[server.key] = ServerQueue(server, pace, *windows, self._clock)
+        return queue
+
+    def _refuse_waiting(self) -> None:
+        for queue in self._queues.values():
+            queue.refuse_waiting()
+
+
+@dataclass(slots=True, eq=False)
+class Slot:
+    """Leave to send one request now, since ``started``."""
+
+    queue: ServerQueue
+    kind: tuple[str, str]
+    started: float
+    tokens: int
+
+    def answered(self, completion: Completion, took_s: float) -> None:
+        """The request was answered after so many seconds."""
+        self.queue.pace.answered(took_s, self.kind)
+        if completion.tokens_in is not None and completion.tokens_out is not None:
+            self.queue.tokens.correct(self.started, completion.tokens_in + completion.tokens_out - self.tokens)
+
+    def failed(self, error: ModelError) -> None:
+        """The request failed."""
+        if isinstance(error, RateLimited) and error.retryable:
+            self.queue.pace.refused(self.started, error.retry_after)
+
+    def free(self) -> None:
+        """Gives the slot back."""
+        self.queue.freed()
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    model: str
+    tokens: int
+    turn: asyncio.Future[None]
+
+
+class ServerQueue:
+    """Who waits for one server, how many are in flight, and who is next.
+
+    Models take turns; where the server serves one model at a time, the model that has it keeps it until it has
+    nothing in flight and nothing waiting.
+    """
+
+    def __init__(
+        self, server: Server, pace: Pace, requests: Window, tokens: Window, clock: Callable[[], float]
+    ) -> None:
+        self.server = server
+        self.pace = pace
+        self.requests = requests
+        self.tokens = tokens
+        self.in_flight = 0
+        self._clock = clock
+        self._waiting: dict[str, deque[_Waiting]] = {}
+        self._lane: str | None = None
+        self._idle_since = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def slot(self, request: Request) -> Slot:
+        """A slot, when it is this request's turn."""
+        waiting = _Waiting(request.model, tokens_expected(request), asyncio.get_running_loop().create_future())
+        self._waiting.setdefault(request.model, deque()).append(waiting)
+        self._pump()
+        try:
+            await waiting.turn
+        except BaseException:
+            if waiting.turn.done() and not waiting.turn.cancelled() and waiting.turn.exception() is None:
+                self.freed()
+            raise
+        return Slot(self, (request.model, request.stage), self._clock(), waiting.tokens)
+
+    def freed(self) -> None:
+        """A slot was given back."""
+        self.in_flight -= 1
+        if not self.in_flight:
+            self._idle_since = self._clock()
+        self._pump()
+
+    def refuse_waiting(self) -> None:
+        """Everyone who waits gets ``Stopped``."""
+        for queue in self._waiting.values():
+            while queue:
+                waiting = queue.popleft()
+                if not waiting.turn.done():
+                    waiting.turn.set_exception(stopped(waiting.model))
+
+    def _pump(self) -> None:
+        """Gives slots to those whose turn it is."""
+        while self.in_flight < self.pace.allowed:
+            queue = self._next()
+            if queue is None:
+                return
+            wait = self._wait_s(queue[0].tokens)
+            if wait > 0:
+                self._look_again(wait)
+                return
+            self._give(queue.popleft())
+
+    def _give(self, waiting: _Waiting) -> None:
+        if waiting.turn.done():
+            return
+        now = self._clock()
+        self.requests.add(now, 1)
+        self.tokens.add(now, waiting.tokens)
+        self.in_flight += 1
+        self._lane = waiting.model
+        waiting.turn.set_result(None)
+
+    def _next(self) -> deque[_Waiting] | None:
+        """The queue whose turn it is."""
+        if not self.server.one_model_at_a_time:
+            return self._in_turn()
+        if own := self._waiting.get(self._lane or ""):
+            return own
+        others = self._in_turn()
+        if others is None or self.in_flight:
+            return None
+        rest = self._idle_since + LINGER_S - self._clock()
+        if self._lane is not None and rest > 0:
+            self._look_again(rest)
+            return None
+        return others
+
+    def _in_turn(self) -> deque[_Waiting] | None:
+        """The models' queues take turns: the one that is served goes to the back."""
+        for model in list(self._waiting):
+            queue = self._waiting.pop(model)
+            if queue:
+                self._waiting[model] = queue
+                return queue
+        return None
+
+    def _wait_s(self, tokens: int) -> float:
+        now = self._clock()
+        return max(self.pace.not_before - now, self.requests.wait_s(now, 1), self.tokens.wait_s(now, tokens))
+
+    def _look_again(self, wait_s: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(wait_s + 0.001, self._pump)
+
+
+def tokens_expected(request: Request) -> int:
+    """A guess at the tokens that a request will take, in and out; the answer's own count replaces it."""
+    chars = sum(len(message.content) for message in request.messages)
+    return chars // CHARS_PER_TOKEN + min(request.params.max_tokens or USUAL_TOKENS_OUT, USUAL_TOKENS_OUT)

@@ -1,0 +1,174 @@
+"""The wrappers in their order around a provider.
+
+::
+
+    RecordingClient    what the run asked and got, stored answers and errors included
+      MeteredClient    counts and events
+        CachedClient   paid for once
+          SchemaFallback   reply schemas in words where a model takes none
+            RetryingClient   queue, deadlines, attempts
+              BudgetedClient   reserves what is about to be sent
+                the provider
+
+The id of a request is taken above the fallback, so what is learned about a model changes no id. The budget is below
+the queue, so that what merely waits reserves nothing, and stored answers are free.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from promptpex.events import Listener, nobody
+from promptpex.llm.budget import Budget, BudgetedClient, Rates
+from promptpex.llm.cache import CachedClient, Store
+from promptpex.llm.client import Client
+from promptpex.llm.fallback import SchemaFallback
+from promptpex.llm.limits import Limiter
+from promptpex.llm.meter import Meter, MeteredClient
+from promptpex.llm.providers.prices import rates_of
+from promptpex.llm.record import RecordingClient
+from promptpex.llm.retry import RetryingClient, RetryPolicy
+from promptpex.llm.stopping import StopFlag
+from promptpex.records import Completion, Request
+
+FREE = ("embedded/", "ollama/", "replay/", "fake/")
+"""Models that nobody charges for."""
+
+
+@dataclass(frozen=True, slots=True)
+class StackOptions:
+    """Settings of the wrappers.
+
+    Attributes:
+        concurrency: most requests in flight to one server.
+        rpm, tpm: most requests, and tokens, per minute and server; None = no limit.
+        call_deadline_s: seconds for one request with its attempts, queueing not included.
+        run_deadline_s: seconds for the whole run; None = no limit.
+        max_attempts: tries of one request.
+        max_cost, max_requests, max_tokens: the run's budget; None = no limit.
+        record: file that the run is recorded in.
+        prices: the user's own: model name to US dollars per million tokens in and out.
+    """
+
+    concurrency: int = 32
+    rpm: int | None = None
+    tpm: int | None = None
+    call_deadline_s: float = 300.0
+    run_deadline_s: float | None = None
+    max_attempts: int = 6
+    max_cost: float | None = None
+    max_requests: int | None = None
+    max_tokens: int | None = None
+    record: Path | str | None = None
+    prices: Mapping[str, Rates] = field(default_factory=dict)
+
+
+class Stack:
+    """A provider in all its wrappers: the client that the stages are handed.
+
+    Attributes:
+        meter: what was asked so far.
+        budget: what was spent of what may be.
+    """
+
+    def __init__(self, outermost: Client, *, meter: Meter, budget: Budget, stop: StopFlag) -> None:
+        self._outermost = outermost
+        self._stop = stop
+        self.meter = meter
+        self.budget = budget
+
+    @property
+    def stopped(self) -> bool:
+        """Whether ``stop`` was called."""
+        return self._stop.stopped
+
+    async def complete(self, request: Request) -> Completion:
+        """The answer to ``request``: stored, or asked for.
+
+        Raises:
+            ModelError: the model could not answer, or was not asked (``BudgetExceeded``, ``Stopped``).
+            StoreError: the answer could not be stored.
+        """
+        return await self._outermost.complete(request)
+
+    def stop(self) -> None:
+        """Sends nothing more: what is not sent yet ends with ``Stopped``, stored answers are still given.
+
+        To be called in the event loop's thread; may be called twice.
+        """
+        self._stop.stop()
+
+    async def close(self) -> None:
+        """Closes the wrappers and the provider; the store belongs to whoever opened it. May be called twice."""
+        await self._outermost.close()
+
+
+def build(
+    provider: Client,
+    *,
+    store: Store | None,
+    emit: Listener = nobody,
+    rng: random.Random,
+    clock: Callable[[], float],
+    options: StackOptions,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> Stack:
+    """``provider`` in its wrappers.
+
+    Args:
+        provider: who answers.
+        store: where answers are kept; None = nowhere.
+        emit: hears what happens.
+        rng: draws the jitter of retries.
+        clock: seconds, monotonic.
+        options: the settings.
+        sleep: waits that many seconds.
+
+    Raises:
+        ConfigError: the recording cannot be written.
+    """
+    stop = StopFlag()
+    meter = Meter()
+    budget = Budget(
+        options.max_cost,
+        options.max_requests,
+        options.max_tokens,
+        rates=lambda request: rates(request, options.prices),
+    )
+    client: Client = provider if budget.unlimited else BudgetedClient(provider, budget)
+    client = RetryingClient(
+        client,
+        RetryPolicy(
+            max_attempts=options.max_attempts,
+            call_deadline_s=options.call_deadline_s,
+            run_deadline_s=options.run_deadline_s,
+        ),
+        limiter=Limiter(concurrency=options.concurrency, rpm=options.rpm, tpm=options.tpm, clock=clock, stop=stop),
+        stop=stop,
+        rng=rng,
+        clock=clock,
+        sleep=sleep,
+        emit=emit,
+    )
+    client = SchemaFallback(client, emit)
+    if store is not None:
+        client = CachedClient(client, store, sleep=sleep)
+    client = MeteredClient(client, meter, emit)
+    if options.record is not None:
+        client = RecordingClient(client, options.record)
+    return Stack(client, meter=meter, budget=budget, stop=stop)
+
+
+def rates(request: Request, prices: Mapping[str, Rates]) -> Rates | None:
+    """US dollars per million tokens in and out: the user's, none for local models, the vendor's known ones."""
+    name = request.model
+    own = prices.get(name) or prices.get(name.partition("/")[2])
+    if own is not None:
+        return own
+    if name.startswith(FREE) or ("/" not in name and ":" in name and request.api_base is None):
+        return (0.0, 0.0)
+    return rates_of(name) if request.api_base is None else None
