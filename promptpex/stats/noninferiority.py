@@ -55,7 +55,7 @@ def non_inferiority(
 
     ``score`` is Tango's test (Tango 1998, Stat. Med. 17:891), which for few cases errs somewhat too often;
     ``exact`` orders the outcomes by that statistic and takes the largest tail probability over the unknown
-    share of discordant pairs (Liu, Hsueh, Hsieh and Chen 2002, Stat. Med. 21:231). ``auto`` is exact up to
+    share of discordant pairs (Hsueh, Liu and Chen 2001, Biometrics 57:478). ``auto`` is exact up to
     150 pairs and the score test beyond.
     """
     require_share("alpha", alpha)

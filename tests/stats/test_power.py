@@ -75,8 +75,8 @@ def test_the_size_reaches_its_power(b: float, c: float) -> None:
     assert (cases_for_difference(b, c, alpha=0.01) or 0) >= n
 
 
-def test_connors_published_size() -> None:
-    """Connor 1987 by hand: shares 0.25 and 0.10, power 0.9: 157; the exact test needs a few more."""
+def test_the_exact_test_needs_a_few_more_than_connors_size() -> None:
+    """Connor 1987, carried out by hand: shares 0.25 and 0.10, power 0.9; the exact test needs a few more."""
     gap, both = 0.15, 0.35
     connor = ((1.959964 * both**0.5 + 1.281552 * (both - gap**2) ** 0.5) / gap) ** 2
     assert math.ceil(connor) == 160
