@@ -114,20 +114,6 @@ def litellm_knows(name: str) -> bool:
     return name in known_models() or bool(slash and prefix in known_providers())
 
 
-def server_of(name: str, api_base: str | None = None) -> str:
-    """What requests to ``name`` have in common with those to other models: one word per server, for limits."""
-    provider = provider_of(name, api_base)
-    if provider == "litellm":
-        from promptpex.llm.providers.prices import known_models
-
-        prefix, slash, _ = name.partition("/")
-        entry = known_models().get(name, {})
-        return f"litellm:{prefix if slash else entry.get('litellm_provider', name)}"
-    if provider in ("openai-compatible", "ollama"):
-        return f"{provider}:{api_base or 'default'}"
-    return provider
-
-
 def _tagged(name: str) -> bool:
     """``llama3.2:1b`` or ``someone/model:tag``, but not a path or a fine-tune."""
     head, colon, tag = name.rpartition(":")

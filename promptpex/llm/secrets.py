@@ -20,6 +20,14 @@ _FIELD = re.compile(
 )
 _USERINFO = re.compile(r"(\bhttps?://)[^\s/@]+@", re.IGNORECASE)
 
+_HINTS = (
+    *("sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "xai-", "xai_", "hf-", "hf_", "ghp", "gho", "glpat", "r8-", "r8_"),
+    *("pplx", "nvapi", "fw-", "fw_", "aiza", "akia", "asia", "eyj", "bearer", "basic", "key", "token", "@"),
+)
+"""Lower-case text without any of these has nothing that the patterns above could find."""
+
+_seen: tuple[object, tuple[str, ...]] = (None, ())
+
 
 def scrub(text: str) -> str:
     """``text`` with keys replaced by ``[hidden]``.
@@ -30,6 +38,9 @@ def scrub(text: str) -> str:
     for value in planted():
         if value in text:
             text = text.replace(value, HIDDEN)
+    lower = text.lower()
+    if not any(hint in lower for hint in _HINTS):
+        return text
     for shape in _SHAPES:
         text = shape.sub(HIDDEN, text)
     text = _HEADER.sub(rf"\g<1>{HIDDEN}", text)
@@ -39,6 +50,14 @@ def scrub(text: str) -> str:
 
 def planted() -> tuple[str, ...]:
     """Values in the environment that are keys by the name of their variable and by their looks, longest first."""
+    global _seen
+    raw = getattr(os.environ, "_data", None)
+    if raw is None or _seen[0] != raw:
+        _seen = (dict(raw) if raw is not None else None, _planted())
+    return _seen[1]
+
+
+def _planted() -> tuple[str, ...]:
     values = {value for name, value in os.environ.items() if _NAMES.search(name) and _looks_like_a_key(value)}
     return tuple(sorted(values, key=lambda value: (-len(value), value)))
 

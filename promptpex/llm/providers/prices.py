@@ -13,7 +13,8 @@ from typing import Any
 
 from promptpex.records import Completion
 
-_TABLE = "litellm/model_prices_and_context_window_backup.json"
+_TABLE = "model_prices_and_context_window_backup.json"
+_PROVIDERS = "provider_endpoints_support_backup.json"
 
 Prices = Mapping[str, tuple[float, float]]
 """Model name to US dollars per million tokens in and out."""
@@ -22,20 +23,27 @@ Prices = Mapping[str, tuple[float, float]]
 @lru_cache(maxsize=1)
 def known_models() -> Mapping[str, Mapping[str, Any]]:
     """litellm's table: model name to its provider, mode, limits and prices per token; empty without the file."""
-    try:
-        text = distribution("litellm").read_text(f"../{_TABLE}")
-        table = json.loads(text) if text else {}
-    except (PackageNotFoundError, OSError, ValueError):
-        return {}
+    table = _shipped(_TABLE)
     return {name: entry for name, entry in table.items() if isinstance(entry, dict) and name != "sample_spec"}
 
 
 @lru_cache(maxsize=1)
 def known_providers() -> frozenset[str]:
-    """Prefixes of model names that litellm serves, by its table."""
-    listed = {str(entry.get("litellm_provider", "")) for entry in known_models().values()}
-    prefixes = {name.partition("/")[0] for name in known_models() if "/" in name}
-    return frozenset((listed & prefixes) | {name for name in listed if name.isidentifier()})
+    """Prefixes of model names that litellm serves, by its tables."""
+    priced = {str(entry.get("litellm_provider", "")) for entry in known_models().values()}
+    listed = _shipped(_PROVIDERS).get("providers")
+    names = priced | set(listed if isinstance(listed, dict) else ())
+    return frozenset(name for name in names if name and " " not in name and "/" not in name)
+
+
+def _shipped(name: str) -> dict[str, Any]:
+    """A JSON file of the installed litellm; empty without it."""
+    try:
+        text = distribution("litellm").read_text(f"../litellm/{name}")
+        table = json.loads(text) if text else {}
+    except (PackageNotFoundError, OSError, ValueError):
+        return {}
+    return table if isinstance(table, dict) else {}
 
 
 def price_of(model: str, tokens_in: int | None, tokens_out: int | None, prices: Prices | None = None) -> float | None:

@@ -1,0 +1,169 @@
+"""Every other provider, through litellm: the one place that imports it, late and with everything optional off.
+
+No retries underneath ours, no callbacks, no cache, no telemetry, no lists fetched from the network at import.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from promptpex.errors import ModelError, NotAuthorised, Unavailable
+from promptpex.events import Notice
+from promptpex.llm.failures import from_exception, short
+from promptpex.llm.providers.chat_format import completion_of, request_body
+from promptpex.llm.providers.http import retry_after_s
+from promptpex.llm.providers.options import ProviderOptions
+from promptpex.llm.providers.prices import known_models, price_of, rates_of
+from promptpex.records import Completion, Request
+
+_OFFLINE = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_BLOG_POSTS": "True",
+    "LITELLM_LOCAL_POLICY_TEMPLATES": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    "LITELLM_LOCAL_AUTOROUTER_PRESETS": "True",
+    "LITELLM_MODE": "PRODUCTION",  # in its other mode it reads a .env file into the environment
+}
+_OWN_CREDENTIALS = ("bedrock", "bedrock_converse", "sagemaker", "sagemaker_chat", "vertex_ai", "azure", "azure_ai")
+"""Providers whose credentials may come from files, roles or tokens, which litellm's check of variables cannot see."""
+
+
+class LitellmClient:
+    """A ``Client`` for all models that litellm serves.
+
+    Args:
+        options: timeouts and prices.
+    """
+
+    def __init__(self, options: ProviderOptions | None = None) -> None:
+        self._options = options or ProviderOptions()
+        self._checked: set[str] = set()
+        self._told: set[tuple[str, str]] = set()
+        self._used = False
+
+    async def complete(self, request: Request) -> Completion:
+        """The provider's answer to ``request``; or an ``errors.ModelError``."""
+        litellm = await asyncio.to_thread(loaded)
+        self._check_key(litellm, request.model)
+        body = request_body(request, request.model) | {
+            "api_base": request.api_base,
+            "timeout": self._options.timeout_s,
+            "num_retries": 0,
+            "max_retries": 0,
+            "drop_params": True,
+        }
+        self._tell_dropped(litellm, request.model, body)
+        self._used = True
+        started = time.perf_counter()
+        try:
+            async with asyncio.timeout(self._options.timeout_s + 5):
+                reply = await litellm.acompletion(**body)
+        except Exception as error:  # its classes are told apart by the table in failures
+            raise from_exception(error, model=request.model, retry_after=_asked_to_wait(error)) from error
+        latency_ms = (time.perf_counter() - started) * 1000
+        answer = completion_of(reply.model_dump(), model=request.model, latency_ms=latency_ms)
+        return answer.model_copy(update={"cost_usd": self._cost(request.model, answer, reply)})
+
+    async def close(self) -> None:
+        """Closes litellm's connections."""
+        if self._used:
+            self._used = False
+            await loaded().close_litellm_async_clients()
+
+    def _check_key(self, litellm: Any, model: str) -> None:
+        """Refuses a model without its key, which litellm would call a failure of the server, as if it would pass."""
+        if model in self._checked:
+            return
+        missing = missing_keys(litellm, model)
+        if missing:
+            names = " and ".join(missing)
+            raise NotAuthorised(f"{model}: no key for its provider; set {names} in the environment.", model=model)
+        self._checked.add(model)
+
+    def _tell_dropped(self, litellm: Any, model: str, body: Mapping[str, Any]) -> None:
+        supported = supported_params(litellm, model)
+        if supported is None:
+            return
+        known = ("temperature", "max_tokens", "top_p", "seed", "stop", "logprobs", "top_logprobs", "response_format")
+        for name in known:
+            if name in body and name not in supported and (model, name) not in self._told:
+                self._told.add((model, name))
+                self._options.emit(Notice(f"{model} does not take {name}; it is asked without.", "warning"))
+
+    def _cost(self, model: str, answer: Completion, reply: Any) -> float | None:
+        """The user's price, else what litellm reckons (it knows of cached tokens), else its table."""
+        prices = self._options.prices
+        if rates_of(model, prices) is not None and (model in prices or model.partition("/")[2] in prices):
+            return price_of(model, answer.tokens_in, answer.tokens_out, prices)
+        reckoned = (getattr(reply, "_hidden_params", None) or {}).get("response_cost")
+        if isinstance(reckoned, (int, float)) and reckoned > 0:
+            return float(reckoned)
+        return price_of(model, answer.tokens_in, answer.tokens_out)
+
+
+@functools.lru_cache(maxsize=1)
+def loaded() -> Any:
+    """litellm, imported once, quiet and offline. It takes seconds: call it on a thread.
+
+    Raises:
+        Unavailable: when it cannot be imported.
+    """
+    os.environ.update(_OFFLINE)
+    try:
+        import litellm
+    except ImportError as error:
+        raise Unavailable(f"litellm cannot be imported ({short(str(error))}); install promptpex anew.") from error
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    litellm.disable_hf_tokenizer_download = True
+    litellm.turn_off_message_logging = True
+    litellm.num_retries = None
+    litellm.cache = None
+    for name in ("callbacks", "input_callback", "success_callback", "failure_callback", "service_callback"):
+        setattr(litellm, name, [])
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    return litellm
+
+
+def missing_keys(litellm: Any, model: str) -> list[str]:
+    """Environment variables that the model's provider needs and that are not set."""
+    prefix = model.partition("/")[0] if "/" in model else ""
+    provider = prefix or str(known_models().get(model, {}).get("litellm_provider", ""))
+    if provider in _OWN_CREDENTIALS:
+        return []
+    try:
+        found = litellm.validate_environment(model)
+    except Exception:  # an unknown name: the call itself will say so
+        return []
+    return [] if found.get("keys_in_environment") else [str(name) for name in found.get("missing_keys") or ()]
+
+
+def supported_params(litellm: Any, model: str) -> frozenset[str] | None:
+    """Parameters that the provider takes for this model; None when litellm cannot tell."""
+    try:
+        found = litellm.get_supported_openai_params(model=model)
+    except Exception:  # an unknown name: the call itself will say so
+        return None
+    return frozenset(found) if found else None
+
+
+def _asked_to_wait(error: BaseException) -> float | None:
+    if isinstance(error, ModelError):
+        return error.retry_after
+    for headers in (
+        getattr(error, "litellm_response_headers", None),
+        getattr(getattr(error, "response", None), "headers", None),
+    ):
+        if headers:
+            lowered = {str(name).lower(): str(value) for name, value in dict(headers).items()}
+            seconds = retry_after_s({"Retry-After": lowered.get("retry-after", ""), **lowered})
+            if seconds is not None:
+                return seconds
+    return None

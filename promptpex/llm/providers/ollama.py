@@ -1,0 +1,260 @@
+"""Ollama, straight through its ``/api/chat``.
+
+By default Ollama cuts a prompt that exceeds the context, silently and with success (Ollama, docs/context-length and
+issue 3839). Three layers keep such an answer from ever being scored: the context is sized from the prompt and always
+sent; the server is told neither to truncate nor to shift, which newer ones obey; and the count of prompt tokens that
+comes back is held against the context and against the least that the prompt can have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from promptpex.errors import ContextTooSmall, MalformedReply, ModelError, Unavailable, UnknownModel
+from promptpex.events import Notice
+from promptpex.llm.providers.chat_format import TOP_LOGPROBS, content_text, count_or_none, logprobs_of, text_or_none
+from promptpex.llm.providers.http import JsonPoster, Reply
+from promptpex.llm.providers.ollama_admin import ModelFacts, host_url, is_cloud, missing, pull, show
+from promptpex.llm.providers.options import ProviderOptions
+from promptpex.llm.providers.prices import price_of
+from promptpex.records import Completion, Message, Request
+
+FIRST_CONTEXT = 4096
+REPLY_ROOM = 1024
+"""Tokens kept free for an answer whose length the request does not limit."""
+_CHARS_PER_TOKEN = 3.0
+_TOP_LEVEL = ("think", "keep_alive")
+
+
+class OllamaClient:
+    """A ``Client`` for one Ollama server.
+
+    Args:
+        host: its address; None = ``OLLAMA_HOST`` or this machine.
+        options: timeouts, prices, whether missing models may be pulled.
+    """
+
+    def __init__(self, host: str | None = None, options: ProviderOptions | None = None) -> None:
+        self._options = options or ProviderOptions()
+        self.base_url = host_url(host)
+        self._http = JsonPoster(self.base_url, timeout_s=self._options.timeout_s)
+        self._facts: dict[str, ModelFacts] = {}
+        self._contexts: dict[str, int] = {}
+        self._asking = asyncio.Lock()
+
+    async def complete(self, request: Request) -> Completion:
+        """The server's answer to ``request``; or an ``errors.ModelError``."""
+        model = bare_name(request.model)
+        facts = await self._known(model)
+        least = least_tokens(request.messages)
+        if facts.context is not None and least > facts.context:
+            raise _too_small(request.model, facts.context, f"at least {least} tokens")
+        while True:
+            context = self._context(request, model, facts)
+            reply = await self._post(request, model, context)
+            if not self._grown(request, model, facts, context, reply.payload):
+                break
+        answer = _completion(reply, request.model)
+        _check_whole(answer, request, context, least)
+        return answer.model_copy(update={"cost_usd": self._cost(request.model, answer)})
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._http.close()
+
+    async def _post(self, request: Request, model: str, context: int) -> Reply:
+        body = _body(request, model, context)
+        try:
+            return await self._http.post("/api/chat", body, model=request.model, headers=self._headers())
+        except UnknownModel as error:
+            self._facts.pop(model, None)
+            raise missing(model, self.base_url) from error
+        except ContextTooSmall as error:
+            if (
+                context >= (self._facts.get(model, ModelFacts()).context or context)
+                or "num_ctx" in request.params.extra
+            ):
+                raise
+            self._contexts[model] = context * 2
+            return Reply({"error": str(error)}, 0.0)
+
+    def _grown(self, request: Request, model: str, facts: ModelFacts, context: int, payload: Any) -> bool:
+        """Whether the context proved too tight and a larger one will be asked for."""
+        if not isinstance(payload, dict):
+            raise _no_answer(request.model, f"a JSON {type(payload).__name__}")
+        if "num_ctx" in request.params.extra:
+            return False
+        counted = count_or_none(payload.get("prompt_eval_count")) or 0
+        made = count_or_none(payload.get("eval_count")) or 0
+        limit = request.params.max_tokens
+        ran_out = payload.get("done_reason") == "length" and limit is not None and made < limit
+        tight = counted >= context - 1 or ran_out
+        if not (tight or "error" in payload) or context >= (facts.context or context * 2):
+            return False
+        self._contexts[model] = max(self._contexts.get(model, 0), context * 2)
+        return True
+
+    def _context(self, request: Request, model: str, facts: ModelFacts) -> int:
+        """Tokens of context to ask for: room for prompt and answer, and never less than before.
+
+        Another size makes the server load the model again, so it grows in powers of two and does not shrink.
+        """
+        chosen = request.params.extra.get("num_ctx")
+        if isinstance(chosen, int) and chosen > 0:
+            return chosen
+        needed = likely_tokens(request.messages) + (request.params.max_tokens or REPLY_ROOM)
+        context = max(FIRST_CONTEXT, 1 << (needed - 1).bit_length(), self._contexts.get(model, 0))
+        context = min(context, facts.context) if facts.context else context
+        self._contexts[model] = context
+        return context
+
+    async def _known(self, model: str) -> ModelFacts:
+        facts = self._facts.get(model)
+        if facts is not None:
+            return facts
+        async with self._asking:
+            if model not in self._facts:
+                self._facts[model] = await self._asked(model)
+            return self._facts[model]
+
+    async def _asked(self, model: str) -> ModelFacts:
+        timeout_s = min(60.0, self._options.timeout_s)
+        try:
+            return await asyncio.to_thread(show, model, self.base_url, timeout_s=timeout_s)
+        except UnknownModel:
+            if not self._options.pull:
+                raise
+        await self._pull(model)
+        return await asyncio.to_thread(show, model, self.base_url, timeout_s=timeout_s)
+
+    async def _pull(self, model: str) -> None:
+        said: set[str] = set()
+
+        def heard(status: str, done: int | None, total: int | None) -> None:
+            tenth = f" {10 * (done * 10 // total)} %" if done and total else ""
+            line = f"Pulling {model}: {status}{tenth}"
+            if line not in said:
+                said.add(line)
+                self._options.emit(Notice(line))
+
+        await asyncio.to_thread(pull, model, heard, self.base_url)
+
+    def _headers(self) -> Mapping[str, str]:
+        """A key for Ollama's own cloud; servers of one's own take none."""
+        key = os.environ.get("OLLAMA_API_KEY", "").strip()
+        return {"Authorization": f"Bearer {key}"} if key and is_cloud(self.base_url) else {}
+
+    def _cost(self, name: str, answer: Completion) -> float | None:
+        """The user's price; else nothing for a server of one's own, and unknown for the cloud."""
+        prices = self._options.prices
+        if name in prices or bare_name(name) in prices:
+            return price_of(name if name in prices else bare_name(name), answer.tokens_in, answer.tokens_out, prices)
+        return None if is_cloud(self.base_url) else 0.0
+
+
+def bare_name(name: str) -> str:
+    """The name that the server knows."""
+    return name.removeprefix("ollama/").removeprefix("ollama_chat/")
+
+
+def likely_tokens(messages: Sequence[Message]) -> int:
+    """Tokens that the messages will hardly exceed: 3 characters of ASCII to a token, one of any other script."""
+    total = 64
+    for message in messages:
+        wide = 0 if message.content.isascii() else sum(not char.isascii() for char in message.content)
+        total += 16 + wide + int((len(message.content) - wide) / _CHARS_PER_TOKEN)
+    return total
+
+
+def least_tokens(messages: Sequence[Message]) -> int:
+    """Tokens that the messages have at the very least: one for each word, since tokens do not reach across blanks,
+
+    and one for every eight characters of scripts that write without blanks.
+    """
+    total = 0
+    for message in messages:
+        for word in message.content.split():
+            total += 1 if word.isascii() else max(1, sum(not char.isascii() for char in word) // 8)
+    return total
+
+
+def _body(request: Request, model: str, context: int) -> dict[str, Any]:
+    params = request.params
+    options: dict[str, Any] = {"num_ctx": context}
+    named = (
+        ("temperature", params.temperature),
+        ("top_p", params.top_p),
+        ("seed", params.seed),
+        ("num_predict", params.max_tokens),
+        ("stop", list(params.stop) if params.stop else None),
+    )
+    options.update({name: value for name, value in named if value is not None})
+    options.update({name: value for name, value in params.extra.items() if name not in _TOP_LEVEL})
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+        "stream": False,
+        "truncate": False,
+        "shift": False,
+        "options": options,
+    }
+    body.update({name: params.extra[name] for name in _TOP_LEVEL if name in params.extra})
+    if request.reply_schema is not None:
+        body["format"] = request.reply_schema
+    if params.logprobs:
+        body |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+    return body
+
+
+def _completion(reply: Reply, name: str) -> Completion:
+    payload = reply.payload
+    if isinstance(payload.get("error"), str):
+        raise Unavailable(f"{name}: Ollama failed ({payload['error'][:300]}); repeat the command.", model=name)
+    message = payload.get("message")
+    if not isinstance(message, dict):
+        raise _no_answer(name, "no message")
+    return Completion(
+        text=content_text(message.get("content")),
+        finish_reason=text_or_none(payload.get("done_reason")) or ("stop" if payload.get("done") else None),
+        reasoning=text_or_none(message.get("thinking")),
+        tokens_in=count_or_none(payload.get("prompt_eval_count")),
+        tokens_out=count_or_none(payload.get("eval_count")),
+        latency_ms=reply.latency_ms,
+        model_reported=text_or_none(payload.get("model")),
+        logprobs=logprobs_of(payload.get("logprobs")),
+    )
+
+
+def _check_whole(answer: Completion, request: Request, context: int, least: int) -> None:
+    """Refuses an answer to a prompt that was cut.
+
+    Without a count there is nothing to hold against it: older servers leave it out for a prompt they had cached.
+    """
+    counted = answer.tokens_in
+    if not counted:
+        return
+    if counted >= context - 1:
+        raise _too_small(request.model, context, "as many tokens or more")
+    if counted < least:
+        raise ContextTooSmall(
+            f"{request.model}: the server read {counted} tokens of a prompt of at least {least}, so it cut the prompt; "
+            "shorten it, or give the model a larger context (?num_ctx=N).",
+            model=request.model,
+        )
+
+
+def _too_small(name: str, context: int, size: str) -> ContextTooSmall:
+    return ContextTooSmall(
+        f"{name}: the prompt has {size} and the context {context}; shorten the prompt or the input, or use a model "
+        "with a larger context.",
+        model=name,
+    )
+
+
+def _no_answer(name: str, what: str) -> ModelError:
+    return MalformedReply(
+        f"{name}: the server's reply is no answer of Ollama's chat API: {what}; check the address.", model=name
+    )
