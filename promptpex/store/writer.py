@@ -23,6 +23,9 @@ Work = Callable[[sqlite3.Connection], Any]
 MAX_GROUP = 1000
 """Writes in one transaction."""
 
+EAGER = 64
+"""Writes handed to the thread before the event loop's round is over, so that it begins while the round goes on."""
+
 
 class _Item:
     """A piece of work, who waits for it, and how it ended."""
@@ -88,6 +91,8 @@ class GroupWriter:
         if not self._waiting:
             future.get_loop().call_soon(self._flush)
         self._waiting.append(_Item(work, future, keep))
+        if len(self._waiting) >= EAGER:
+            self._flush()
         return await future
 
     def close(self) -> None:
