@@ -1,1 +1,81 @@
+"""promptpex: tests for prompts, from what they promise.
+
+The same steps as the command line, as functions on records::
+
+    import promptpex
+
+    prompt = promptpex.read_prompt("prompt.md")
+    spec = promptpex.extract(prompt, author="gpt-4o-mini")
+    suite = promptpex.generate(prompt, spec, author="gpt-4o-mini")
+    run = promptpex.run(prompt, spec, suite, models=["llama3.2:1b"], judge="gpt-4o-mini")
+    print(promptpex.tables.models(promptpex.tables.outputs(run)))
+
+Everything is loaded when it is first used: importing the package costs nothing.
+"""
+
 from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from promptpex import errors, records, stats, tables
+    from promptpex.api import extract, generate, judge, run
+    from promptpex.assertions import check
+    from promptpex.cases.file import read_suite, write_suite
+    from promptpex.llm.fake import FakeClient
+    from promptpex.promptfile import read as read_prompt
+    from promptpex.runs import read as read_run
+    from promptpex.specs.file import read_spec, write_spec
+
+_HOMES = {
+    "FakeClient": ("promptpex.llm.fake", "FakeClient"),
+    "check": ("promptpex.assertions", "check"),
+    "errors": ("promptpex.errors", None),
+    "extract": ("promptpex.api", "extract"),
+    "generate": ("promptpex.api", "generate"),
+    "judge": ("promptpex.api", "judge"),
+    "read_prompt": ("promptpex.promptfile", "read"),
+    "read_run": ("promptpex.runs", "read"),
+    "read_spec": ("promptpex.specs.file", "read_spec"),
+    "read_suite": ("promptpex.cases.file", "read_suite"),
+    "records": ("promptpex.records", None),
+    "run": ("promptpex.api", "run"),
+    "stats": ("promptpex.stats", None),
+    "tables": ("promptpex.tables", None),
+    "write_spec": ("promptpex.specs.file", "write_spec"),
+    "write_suite": ("promptpex.cases.file", "write_suite"),
+}
+
+__all__ = [
+    "FakeClient",
+    "check",
+    "errors",
+    "extract",
+    "generate",
+    "judge",
+    "read_prompt",
+    "read_run",
+    "read_spec",
+    "read_suite",
+    "records",
+    "run",
+    "stats",
+    "tables",
+    "write_spec",
+    "write_suite",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'promptpex' has no attribute {name!r}")
+    module, attribute = _HOMES[name]
+    home = import_module(module)
+    value = home if attribute is None else getattr(home, attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -108,7 +108,7 @@ class Settings(Record):
     max_tokens: int = Field(default=1024, ge=1)
     seed: int = 0
     repeats: int = Field(default=1, ge=1)
-    concurrency: int = Field(default=8, ge=1)
+    concurrency: int = Field(default=32, ge=1)
     rpm: int | None = Field(default=None, ge=1)
     tpm: int | None = Field(default=None, ge=1)
     call_timeout_s: float = Field(default=120.0, gt=0)
@@ -133,7 +133,7 @@ class Settings(Record):
     rounds: int = Field(default=1, ge=1)
     expansion: int = Field(default=0, ge=0)
     validity: bool = False
-    checks: bool = False
+    checks: bool = True
     scenarios: tuple[ScenarioSetting, ...] = ()
     instructions: dict[str, str] = Field(default_factory=dict)
     embedded_threads: int | None = Field(default=None, ge=1)

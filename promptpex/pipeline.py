@@ -1,150 +1,108 @@
-"""The order of the stages: the only place that knows it."""
+"""The order of the stages, on records: the only place that knows it."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-from promptpex import runs, templates
+from promptpex import templates
 from promptpex.assertions import check_rules
-from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.generate import generate as generate_cases
 from promptpex.cases.plan import Generation, Plan, plan
 from promptpex.config import Settings
 from promptpex.engines import run_all
-from promptpex.errors import InputError, SuiteError
 from promptpex.events import Notice, StageEnded, StageStarted, StepDone
 from promptpex.ids import digest
 from promptpex.judging.decide import unjudged, unusable, weigh
 from promptpex.judging.judge import Judge, Judging, judgeable
-from promptpex.llm.asker import Asker
 from promptpex.outputs import cells, collect
-from promptpex.promptfile import read_with_warnings
-from promptpex.records import PROMPT_RULE, Manifest, Output, Prompt, Run, Spec, Suite, Verdict
+from promptpex.records import PROMPT_RULE, Manifest, ModelName, Output, Prompt, Run, Spec, Suite, Verdict
 from promptpex.session import Session
 from promptpex.specs.extract import Extraction
 from promptpex.specs.extract import extract as extract_spec
-from promptpex.specs.file import read_spec, write_spec
+from promptpex.specs.propose_checks import Evidence, propose_checks, with_checks
+
+Inputs = Mapping[str, Mapping[str, Any]]
+"""The inputs of each case, by its id."""
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
-    """A prompt and the files beside it."""
-
-    prompt: Path
-    spec: Path
-    suite: Path
+async def extract(session: Session, prompt: Prompt, *, spec_for: str) -> Spec:
+    """The spec of a prompt, by the author model, with the checks that proved themselves."""
+    options = Extraction(max_rules=session.settings.max_rules, instructions=notes(session.settings, prompt))
+    spec = await extract_spec(session.author(), prompt, spec_for=spec_for, options=options, emit=session.emit)
+    return await add_checks(session, prompt, spec) if session.settings.checks else spec
 
 
-def files_of(prompt: Path, *, spec: Path | None = None, suite: Path | None = None) -> Files:
-    """The prompt's file with its spec and its cases: ``prompt.md``, ``prompt.spec.yaml``, ``prompt.cases.yaml``."""
-    stem = prompt.name.split(".")[0] or prompt.name
-    return Files(
-        prompt=prompt,
-        spec=spec or prompt.with_name(f"{stem}.spec.yaml"),
-        suite=suite or prompt.with_name(f"{stem}.cases.yaml"),
-    )
-
-
-def read_prompt(session: Session, path: Path) -> Prompt:
-    """The prompt, its warnings told to whoever listens."""
-    prompt, warnings = read_with_warnings(path)
-    for warning in warnings:
-        session.emit(Notice(warning, "warning"))
-    return prompt
-
-
-async def extract(session: Session, files: Files, *, prompt: Prompt | None = None) -> Spec:
-    """Extracts the spec of a prompt with the author model and writes it beside the prompt."""
-    prompt = prompt or read_prompt(session, files.prompt)
-    spec = await extract_spec(
+async def add_checks(session: Session, prompt: Prompt, spec: Spec, *, evidence: Evidence = Evidence()) -> Spec:
+    """The spec with checks proposed for the rules that have none; what is dropped is told with its reason."""
+    proposals = await propose_checks(
         session.author(),
-        prompt,
-        spec_for=files.prompt.name,
-        options=Extraction(max_rules=session.settings.max_rules, instructions=notes(session.settings, prompt)),
+        spec.rules,
+        intent=spec.intent,
+        evidence=evidence,
+        instructions=notes(session.settings, prompt).get("checks", ""),
         emit=session.emit,
     )
-    write_spec(files.spec, spec)
-    return spec
+    for proposal in proposals:
+        if proposal.dropped:
+            session.emit(Notice(f"rule {proposal.rule} has no check: the proposal {proposal.dropped}"))
+    return spec.but(rules=tuple(with_checks(spec.rules, proposals)))
 
 
-async def generate(
-    session: Session, files: Files, *, prompt: Prompt | None = None, spec: Spec | None = None
-) -> tuple[Suite, Plan]:
-    """Generates the cases that are missing or stale and writes the suite; people's cases stay as they are."""
-    prompt = prompt or read_prompt(session, files.prompt)
-    spec = spec or read_spec(files.spec)
-    suite = read_suite(files.suite, spec, prompt) if files.suite.exists() else Suite(prompt=files.prompt.name)
+async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> tuple[Suite, Plan]:
+    """The suite with what is missing or stale made anew, and the plan by which it was done."""
     author = session.author()
     options = generation(session.settings, prompt)
     todo = plan(prompt, spec, suite, author=author.label, options=options)
     for orphan in todo.orphans:
         session.emit(Notice(f"case {orphan.id} is yours and stays, but its rule {orphan.rule} is gone", "warning"))
-    made = await generate_cases(
-        author, prompt, spec, todo, suite_for=files.prompt.name, options=options, emit=session.emit
-    )
-    write_suite(files.suite, made)
+    made = await generate_cases(author, prompt, spec, todo, suite_for=suite.prompt, options=options, emit=session.emit)
     return made, todo
 
 
-async def run(session: Session, files: Files) -> tuple[Run, Path]:
-    """The main job: extracts and generates what is missing, collects, judges, and writes the run's folder."""
-    prompt = read_prompt(session, files.prompt)
+def begin(session: Session, prompt: Prompt, spec: Spec, suite: Suite, *, author: str | None = None) -> Run:
+    """The run that is about to be made: its manifest is known, its outputs are not."""
     models = session.models()
-    author: Asker | None = None
-    if not files.spec.exists():
-        author = session.author()
-        await extract(session, files, prompt=prompt)
-    spec = read_spec(files.spec)
-    _notice_changed(session, prompt, spec, files)
-    if not files.suite.exists():
-        author = session.author()
-        await generate(session, files, prompt=prompt, spec=spec)
-    suite = read_suite(files.suite, spec, prompt)
-    if not suite.usable():
-        raise SuiteError("holds no usable case; add some or run `promptpex generate`", path=files.suite)
     judges = judges_for(session, prompt, spec)
-    manifest = _manifest(session, prompt, spec, suite, [m.label for m in models], author, judges)
-    folder = runs.folder_for(Path(session.settings.results_dir), prompt.name, manifest.run)
-    begun = Run(manifest=_keeping_date(folder, manifest), prompt=prompt, spec=spec, suite=suite)
-    runs.begin(folder, begun)
-    questions = cells(suite.usable(), models, session.settings.repeats)
-    with runs.Appender(folder / "outputs.jsonl") as kept:
-        outputs = await collect(
-            session.client,
-            prompt,
-            questions,
-            defaults=session.output_params(),
-            emit=session.emit,
-            on_output=kept.add,
-        )
-    judged = await judge(session, begun.but(outputs=tuple(outputs)), judges)
-    finished = judged.but(manifest=_reported(judged.manifest, outputs, session))
-    runs.finish(folder, finished)
-    return finished, folder
+    manifest = _manifest(session, prompt, spec, suite, models, judges).but(author=author)
+    return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite)
 
 
-async def judge(session: Session, run: Run, judges: Sequence[Judge]) -> Run:
-    """The run with verdicts on all its outputs: code first, the judges for the rest. No output is asked for again."""
-    spec, outputs = run.spec, run.outputs
-    rules = [rule for rule in spec.rules if not rule.gone]
-    inputs = {case.id: case.inputs for case in run.suite.cases}
+async def execute(session: Session, begun: Run, *, on_output: Callable[[Output], None] = lambda output: None) -> Run:
+    """Collects an output for every usable case, model and repeat, and judges them."""
+    questions = cells(begun.suite.usable(), session.models(), session.settings.repeats)
+    outputs = await collect(
+        session.client,
+        begun.prompt,
+        questions,
+        defaults=session.output_params(),
+        emit=session.emit,
+        on_output=on_output,
+    )
+    manifest = _reported(begun.manifest, outputs)
+    return await judge(session, begun.but(manifest=manifest, outputs=tuple(outputs)))
+
+
+async def judge(session: Session, run: Run) -> Run:
+    """The run with verdicts on all its outputs: code first, judges for the rest. No output is asked for again."""
+    outputs = run.outputs
+    judges = judges_for(session, run.prompt, run.spec)
+    rules = [rule for rule in run.spec.rules if not rule.gone]
+    inputs: Inputs = {case.id: case.inputs for case in run.suite.cases}
     usable = judgeable(outputs)
     checked = check_rules(rules, usable, lambda output: inputs.get(output.case, {}))
     judged = [await _ask_judge(session, one, usable, inputs) for one in judges]
-    verdicts = weigh(spec, checked, judged, quorum=session.settings.quorum)
+    verdicts = weigh(run.spec, checked, judged, quorum=session.settings.quorum)
     if not judges:
         verdicts += [verdict for output in usable for verdict in unjudged(output, rules)]
     names = [rule.id for rule in rules]
     if session.settings.judge_mode == "prompt" and judges:
         names.append(PROMPT_RULE)
     verdicts += [verdict for output in outputs if output.error for verdict in unusable(output, names)]
-    return run.but(verdicts=tuple(_in_order(outputs, names, verdicts)))
+    manifest = run.manifest.but(judges=tuple(one.asker.label for one in judges))
+    return run.but(manifest=manifest, verdicts=tuple(_in_order(outputs, names, verdicts)))
 
 
 def judges_for(session: Session, prompt: Prompt, spec: Spec) -> tuple[Judge, ...]:
@@ -180,9 +138,7 @@ def notes(settings: Settings, prompt: Prompt) -> dict[str, str]:
     return {**(own if isinstance(own, dict) else {}), **settings.instructions}
 
 
-async def _ask_judge(
-    session: Session, judge: Judge, outputs: Sequence[Output], inputs: dict[str, dict[str, Any]]
-) -> list[Verdict]:
+async def _ask_judge(session: Session, judge: Judge, outputs: Sequence[Output], inputs: Inputs) -> list[Verdict]:
     label = judge.asker.label
     session.emit(StageStarted("judge", len(outputs), label))
 
@@ -203,60 +159,31 @@ def _in_order(outputs: Sequence[Output], rules: Sequence[str], verdicts: Sequenc
     return sorted(verdicts, key=lambda verdict: (place[verdict.key], rank.get(verdict.rule, -1)))
 
 
-def _notice_changed(session: Session, prompt: Prompt, spec: Spec, files: Files) -> None:
-    if spec.prompt_fingerprint not in (None, prompt.fingerprint):
-        session.emit(
-            Notice(
-                f"{files.prompt.name} has changed since {files.spec.name} was written: "
-                "look at it again, or run `promptpex extract --update`",
-                "warning",
-            )
-        )
-
-
 def _manifest(
-    session: Session,
-    prompt: Prompt,
-    spec: Spec,
-    suite: Suite,
-    models: Sequence[str],
-    author: Asker | None,
-    judges: Sequence[Judge],
+    session: Session, prompt: Prompt, spec: Spec, suite: Suite, models: Sequence[ModelName], judges: Sequence[Judge]
 ) -> Manifest:
-    made_of = {
-        "prompt": prompt.fingerprint,
-        "spec": digest(spec.plain()),
-        "suite": digest(suite.plain()),
-        "models": list(models),
-        "judges": [judge.fingerprint() for judge in judges],
-        "settings": session.settings.shaping(),
-    }
+    labels = tuple(model.label for model in models)
+    spec_digest, suite_digest = digest(spec.plain()), digest(suite.plain())
+    shaping = session.settings.shaping()
+    marks = [judge.fingerprint() for judge in judges]
     return Manifest(
-        run=digest(made_of, 10),
+        run=digest([prompt.fingerprint, spec_digest, suite_digest, labels, marks, shaping], 10),
         prompt=prompt.name,
         prompt_fingerprint=prompt.fingerprint,
-        spec_digest=made_of["spec"],
-        suite_digest=made_of["suite"],
-        models=tuple(models),
-        author=author.label if author else None,
+        spec_digest=spec_digest,
+        suite_digest=suite_digest,
+        models=labels,
         judges=tuple(judge.asker.label for judge in judges),
         settings=session.settings.plain(),
         origins=dict(session.resolved.origins),
         versions={"promptpex": version("promptpex"), "python": platform.python_version()},
         templates={name: templates.fingerprint(name) for name in templates.names()},
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=session.now().isoformat(timespec="seconds"),
     )
 
 
-def _keeping_date(folder: Path, manifest: Manifest) -> Manifest:
-    """The manifest with the date of the run's first execution, so that a repeated command changes nothing."""
-    try:
-        return manifest.but(created=runs.read(folder).manifest.created)
-    except InputError:
-        return manifest
-
-
-def _reported(manifest: Manifest, outputs: Sequence[Output], session: Session) -> Manifest:
+def _reported(manifest: Manifest, outputs: Sequence[Output]) -> Manifest:
+    """The manifest with the ids that the providers returned, and why the run is partial if it is."""
     reported: dict[str, dict[str, None]] = {label: {} for label in manifest.models}
     for output in outputs:
         if output.model_reported:

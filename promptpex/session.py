@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from promptpex.config import Resolved, Settings
@@ -16,7 +19,7 @@ from promptpex.llm.asker import Asker
 from promptpex.llm.client import Client
 from promptpex.llm.meter import Meter
 from promptpex.llm.names import parse_models
-from promptpex.llm.providers import ProviderOptions, Router, reachable_models
+from promptpex.llm.providers import ProviderOptions, Reachable, Router, reachable_models
 from promptpex.llm.stack import Stack, StackOptions, build
 from promptpex.llm.structured import Structured
 from promptpex.records import ModelName, Params
@@ -36,13 +39,19 @@ class Session:
 
     resolved: Resolved
     client: Stack
+    store: ReplyStore
     structured: Structured
     emit: Listener = nobody
     chosen: dict[str, str] = field(default_factory=dict)
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     @property
     def settings(self) -> Settings:
         return self.resolved.settings
+
+    def now(self) -> datetime:
+        """The wall clock, in UTC; manifests are dated by it."""
+        return self.clock()
 
     @property
     def meter(self) -> Meter:
@@ -51,7 +60,7 @@ class Session:
 
     def models(self) -> tuple[ModelName, ...]:
         """The models under test: as set, else what can be reached."""
-        named = self.settings.models or (self._reachable("model"),)
+        named = self.settings.models or (self._reachable("test"),)
         return self._parsed(named)
 
     def author(self) -> Asker:
@@ -69,33 +78,31 @@ class Session:
         settings = self.settings
         return Params(temperature=settings.temperature, max_tokens=settings.max_tokens, seed=settings.seed)
 
+    @property
+    def prices(self) -> Mapping[str, tuple[float, float]]:
+        """The user's own prices: model to US dollars per million tokens in and out."""
+        return provider_options(self.settings).prices
+
     def _asker(self, model: ModelName) -> Asker:
         defaults = Params(temperature=0.0, max_tokens=self.settings.max_tokens, seed=self.settings.seed)
         return Asker(self.structured, model, defaults)
 
     def _parsed(self, named: Sequence[str]) -> tuple[ModelName, ...]:
-        models = parse_models(",".join(named))
-        base = self.settings.api_base
-        return tuple(with_base(model, base) for model in models)
+        return parse_models(named, api_base=self.settings.api_base)
 
     def _reachable(self, role: str) -> str:
         if role not in self.chosen:
-            found = [one for one in reachable_models(provider_options(self.settings)) if role in one.roles]
+            found = [one for one in reached(provider_options(self.settings)) if role in one.roles]
             if not found:
                 raise ConfigError(
-                    f"no model for the role of {role}: none is set and none can be reached; name one with "
-                    f"--{'models' if role == 'model' else role}, or install the embedded one (promptpex[embedded])"
+                    f"no {'model under test' if role == 'test' else role}: none is set and none can be reached; name one with "
+                    f"--{'models' if role == 'test' else role}, or install the embedded one (promptpex[embedded])"
                 )
             self.chosen[role] = found[0].name
-            self.emit(Notice(f"{role}: {found[0].name} (none was set; this one can be reached)"))
+            told = "model under test" if role == "test" else role
+            self.emit(Notice(f"{told}: {found[0].name} (none was set; this one can be reached)"))
         warn_if_small(role, self.chosen[role], self.emit)
         return self.chosen[role]
-
-
-def with_base(model: ModelName, base: str | None) -> ModelName:
-    """The model with the base URL of ``--api-base``, if it has none of its own and speaks OpenAI's protocol."""
-    takes = model.name.startswith("openai/") or ("/" not in model.name and ":" not in model.name)
-    return model.but(api_base=base) if base and model.api_base is None and takes else model
 
 
 def warn_if_small(role: str, name: str, emit: Listener) -> None:
@@ -107,6 +114,12 @@ def warn_if_small(role: str, name: str, emit: Listener) -> None:
                 f"{name} is a very small model: its {what} show that the machinery runs; do not rely on them", "warning"
             )
         )
+
+
+def reached(options: ProviderOptions) -> list[Reachable]:
+    """What can be reached, in the order in which roles are filled; looked for in a loop of its own."""
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(asyncio.run, reachable_models(options)).result()
 
 
 def provider_options(settings: Settings) -> ProviderOptions:
@@ -135,6 +148,7 @@ def stack_options(settings: Settings) -> StackOptions:
         max_requests=settings.max_requests,
         max_tokens=settings.max_tokens_total,
         record=settings.record,
+        prices=settings.prices,
     )
 
 
@@ -159,7 +173,7 @@ async def open_session(
             options=stack_options(settings),
         )
         try:
-            yield Session(resolved=resolved, client=client, structured=Structured(client), emit=emit)
+            yield Session(resolved=resolved, client=client, store=store, structured=Structured(client), emit=emit)
         finally:
             await client.close()
     finally:

@@ -27,7 +27,7 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, force: bool, as
     from promptpex.cli.showing import print_json
     from promptpex.cli.work import work
     from promptpex.errors import SpecError
-    from promptpex.pipeline import extract, files_of
+    from promptpex.project import extract, files_of
 
     files = files_of(prompt, spec=spec, suite=cases)
     if files.spec.exists() and not force:

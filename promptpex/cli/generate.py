@@ -26,7 +26,7 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     """
     from promptpex.cli.showing import print_json
     from promptpex.cli.work import work
-    from promptpex.pipeline import files_of, generate
+    from promptpex.project import files_of, generate
 
     files = files_of(prompt, spec=spec, suite=cases)
     suite, todo = work(flags, lambda session: generate(session, files), start=prompt.parent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,19 +30,10 @@ def command(run: Path | None, spec: Path | None, as_json: bool, **flags: Any) ->
     return show_run(judged, folder, as_json=as_json, totals=totals)
 
 
-async def _again(session: Any, named: Path | None, spec_path: Path | None) -> Any:
-    from promptpex.specs.file import read_spec
-
+async def _again(session: Any, named: Path | None, spec: Path | None) -> Any:
     from promptpex import runs
-    from promptpex.pipeline import judge, judges_for
+    from promptpex.project import judge
 
     folder = runs.resolve(named, Path(session.settings.results_dir))
-    run = runs.read(folder)
-    if spec_path is not None:
-        run = run.but(spec=read_spec(spec_path))
-    judges = judges_for(session, run.prompt, run.spec)
-    judged = await judge(session, run, judges)
-    labels = tuple(one.asker.label for one in judges)
-    judged = judged.but(manifest=judged.manifest.but(judges=labels))
-    runs.finish(folder, judged)
-    return folder, session.meter.totals(), judged
+    judged = await judge(session, folder, spec=spec)
+    return folder, asdict(session.meter.total), judged

@@ -13,6 +13,7 @@ from promptpex.errors import PromptpexError
 
 VERBS = (
     "run",
+    "estimate",
     "extract",
     "generate",
     "validate",
@@ -20,6 +21,7 @@ VERBS = (
     "report",
     "check",
     "models",
+    "cache",
     "init",
 )
 """In the order of use; each is ``promptpex.cli.<verb>:command``."""

@@ -17,20 +17,18 @@ from promptpex.cli import options
 @options.manners
 def command(pull_name: str | None, fetch: bool, as_json: bool, **flags: Any) -> int:
     """List the models that can be reached from here, and the roles they would fill when none is named."""
-    from promptpex.llm.providers import reachable_models
-
     from promptpex.cli.showing import print_json
     from promptpex.cli.work import settings
-    from promptpex.session import provider_options
+    from promptpex.session import provider_options, reached
 
     options_ = provider_options(settings(flags).settings)
     if pull_name:
         _pull(pull_name)
     if fetch:
-        from promptpex.llm.providers.weights import find_weights
+        from promptpex.llm.providers.weights import fetch_default, found_default
 
-        click.echo(f"weights: {find_weights(fetch=True)}", err=True)
-    found = reachable_models(options_)
+        click.echo(f"weights: {found_default() or fetch_default()}", err=True)
+    found = reached(options_)
     if as_json:
         print_json([{"name": m.name, "provider": m.provider, "roles": list(m.roles), "note": m.note} for m in found])
         return 0
@@ -42,9 +40,10 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, **flags: Any) -> 
 
 
 def _pull(name: str) -> None:
-    from promptpex.llm.providers.ollama import pull
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    from promptpex.llm.providers.ollama_admin import pull
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:

@@ -80,6 +80,7 @@ asking = together(
 
 generation = together(
     click.option("--max-rules", type=click.IntRange(1), help="Most rules to extract [10]."),
+    click.option("--checks/--no-checks", default=None, help="Propose code for each rule, and keep what proves itself."),
     click.option("--cases-per-rule", type=click.IntRange(0), help="Generated cases for each rule [2]."),
     click.option("--inverse-cases", type=click.IntRange(0), help="Generated cases for each inverse [1]."),
 )

@@ -101,7 +101,8 @@ def plain_lines(clock: Callable[[], float] = time.monotonic) -> Listener:
         if tally is None or not isinstance(event, StepDone | StageEnded):
             return
         now = clock()
-        if isinstance(event, StageEnded) or now - tally.shown >= EVERY_S:
+        waited = now - tally.shown >= EVERY_S and tally.done < tally.total
+        if isinstance(event, StageEnded) or waited:
             tally.shown = now
             click.echo(visible(f"{event.stage}  {event.model}  {tally.text()}"), err=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     """
     from promptpex.cli.showing import show_run
     from promptpex.cli.work import work
-    from promptpex.pipeline import files_of, run
+    from promptpex.project import files_of, run
 
     files = files_of(prompt, spec=spec, suite=cases)
     finished, folder, totals = work(flags, _job(run, files), start=prompt.parent)
@@ -47,6 +48,6 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
 def _job(run: Any, files: Any) -> Any:
     async def job(session: Any) -> Any:
         finished, folder = await run(session, files)
-        return finished, folder, session.meter.totals()
+        return finished, folder, asdict(session.meter.total)
 
     return job

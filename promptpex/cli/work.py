@@ -20,7 +20,6 @@ from promptpex.events import Listener, fan_out
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
-
     from promptpex.session import Session
 
 T = TypeVar("T")

@@ -11,19 +11,20 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from promptpex.errors import ModelError
 from promptpex.ids import digest
 from promptpex.llm.asker import Asker
-from promptpex.records import PROMPT_RULE, Output, Prompt, Rule, Spec, Verdict
+from promptpex.llm.schemas import reply_schema
+from promptpex.records import PROMPT_RULE, Output, Prompt, Request, Rule, Spec, Verdict
 from promptpex.templates import Rendered, fingerprint, render
 
 Mode = Literal["rules", "prompt"]
 
-T = TypeVar("T", bound=BaseModel)
+STAGE = "judge"
 
 
 class RuleVerdict(BaseModel):
@@ -86,9 +87,8 @@ class Judge:
         """A verdict per rule on a usable output, in the spec's order; unscored with the reason where none came."""
         if not self.rules:
             return []
-        work = self._prompt_mode if self.options.mode == "prompt" else self._rules_mode
         try:
-            return await work(output, inputs, repeat)
+            return await self._verdicts(output, inputs, repeat)
         except ModelError as error:
             return self.unscored(output, f"judge-{error.reason}", str(error))
 
@@ -97,34 +97,34 @@ class Judge:
         say = self._verdict(output)
         return [say(rule, "unscored", reason, code) for rule in self.rules]
 
-    async def _rules_mode(self, output: Output, inputs: Mapping[str, Any], repeat: int) -> list[Verdict]:
-        rules = self.options.rules_for_judge(self.spec)
-        rendered = render(
+    def request(self, output: Output, inputs: Mapping[str, Any], *, repeat: int = 0) -> Request:
+        """The request that judging this output begins with."""
+        request = self.asker.request(self._rendered(output, inputs), stage=STAGE, repeat=repeat)
+        return request.model_copy(update={"reply_schema": reply_schema(self._shape())})
+
+    async def _verdicts(self, output: Output, inputs: Mapping[str, Any], repeat: int) -> list[Verdict]:
+        reply = await self.asker.ask(self._rendered(output, inputs), self._shape(), stage=STAGE, repeat=repeat)
+        say, value = self._verdict(output), reply.value
+        if isinstance(value, PromptVerdict):
+            return [say(PROMPT_RULE, "pass" if value.verdict == "OK" else "fail", value.reason.strip())]
+        found = {info.alias or name: getattr(value, name) for name, info in type(value).model_fields.items()}
+        return [say(rule, found[rule].verdict, found[rule].reason.strip()) for rule in self.rules]
+
+    def _shape(self) -> type[BaseModel]:
+        return PromptVerdict if self.options.mode == "prompt" else rules_reply(self.rules)
+
+    def _rendered(self, output: Output, inputs: Mapping[str, Any]) -> Rendered:
+        text, note = output.text or "", self.options.instructions
+        if self.options.mode == "prompt":
+            return render("judging/prompt", prompt=self.prompt.text(), output=text, instructions=note)
+        return render(
             "judging/rules",
             intent=self.spec.intent,
-            rules=rules,
-            output=output.text or "",
+            rules=self.options.rules_for_judge(self.spec),
+            output=text,
             inputs=inputs_text(inputs) if self.options.sees_input else "",
-            instructions=self.options.instructions,
+            instructions=note,
         )
-        reply = await self._ask(rendered, rules_reply(tuple(rule.id for rule in rules)), repeat)
-        say = self._verdict(output)
-        found = {info.alias or name: getattr(reply, name) for name, info in type(reply).model_fields.items()}
-        return [say(rule.id, found[rule.id].verdict, found[rule.id].reason.strip()) for rule in rules]
-
-    async def _prompt_mode(self, output: Output, inputs: Mapping[str, Any], repeat: int) -> list[Verdict]:
-        rendered = render(
-            "judging/prompt",
-            prompt=self.prompt.text(),
-            output=output.text or "",
-            instructions=self.options.instructions,
-        )
-        reply = await self._ask(rendered, PromptVerdict, repeat)
-        status = "pass" if reply.verdict == "OK" else "fail"
-        return [self._verdict(output)(PROMPT_RULE, status, reply.reason.strip())]
-
-    async def _ask(self, rendered: Rendered, shape: type[T], repeat: int) -> T:
-        return (await self.asker.ask(rendered, shape, stage="judge", repeat=repeat)).value
 
     def _verdict(self, output: Output) -> Callable[..., Verdict]:
         mark = self.fingerprint()

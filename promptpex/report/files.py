@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpex.codecs.atomic import write_text
-from promptpex.codecs.csvsafe import safe_cell
+from promptpex.codecs.csvsafe import guard
 from promptpex.report.summary import Summary
 
 if TYPE_CHECKING:
@@ -25,5 +25,5 @@ def csv_text(frame: pd.DataFrame) -> str:
     """A table as CSV: a header, ``\\n`` at line ends, missing values empty, no cell that a spreadsheet would run."""
     safe = frame.copy()
     for name in frame.columns[frame.dtypes == "string"]:
-        safe[name] = frame[name].map(safe_cell, na_action="ignore")
+        safe[name] = frame[name].map(guard, na_action="ignore")
     return safe.to_csv(index=False, lineterminator="\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from promptpex.report.summary import Example, Summary, records
@@ -56,19 +57,26 @@ def percent(share: float | None) -> str:
 
 
 def _models(summary: Summary) -> Table:
+    from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=f"{clean(summary.run.prompt.name)}: non-compliance by model", title_justify="left")
-    table.add_column("model", overflow="fold")
-    for name in ("outputs", "scored", "broken", "non-compliance", "95 % interval", "unscored", "cost", "p50"):
-        table.add_column(name, justify="right")
+    title = f"{clean(summary.run.prompt.name)}: outputs that break a rule"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("model", overflow="fold", min_width=20)
+    for name in ("broken", "share (95 % interval)", "unscored", "cost", "p50"):
+        table.add_column(name, justify="right", no_wrap=True)
     for row in records(summary.models):
-        interval = "–" if row["ci_low"] is None else f"{100 * row['ci_low']:.0f}–{100 * row['ci_high']:.0f} %"
-        cells = [row["outputs"], row["scored"], row["non_compliant"], percent(row["non_compliance"]), interval]
-        cells += [row["unscored"], money(row["cost_usd"]), seconds(row["latency_p50_ms"])]
-        table.add_row(Text(clean(row["model"], 60)), *map(str, cells))
+        cells = [f"{row['non_compliant']} of {row['scored']}", _share(row), str(row["unscored"])]
+        cells += [money(row["cost_usd"]), seconds(row["latency_p50_ms"])]
+        table.add_row(Text(clean(row["model"], 60)), *cells)
     return table
+
+
+def _share(row: Mapping[str, Any]) -> str:
+    if row["ci_low"] is None:
+        return "–"
+    return f"{percent(row['non_compliance'])} ({100 * row['ci_low']:.0f}–{100 * row['ci_high']:.0f} %)"
 
 
 def money(usd: float | None) -> str:

@@ -91,9 +91,7 @@ def read(folder: Path) -> Run:
     Raises:
         RunError: no run there, or a file that is damaged, with its line.
     """
-    if not (folder / MANIFEST).is_file():
-        raise RunError(f"no run here: {MANIFEST} is missing; name a folder that `promptpex run` wrote", path=folder)
-    manifest = _record(folder / MANIFEST, Manifest)
+    manifest = read_manifest(folder)
     inputs = _record(folder / INPUTS, _Inputs)
     return Run(
         manifest=manifest,
@@ -103,6 +101,17 @@ def read(folder: Path) -> Run:
         outputs=tuple(_lines(folder / OUTPUTS, Output)),
         verdicts=tuple(_lines(folder / VERDICTS, Verdict)),
     )
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest alone.
+
+    Raises:
+        RunError: no run there, or the file is damaged.
+    """
+    if not (folder / MANIFEST).is_file():
+        raise RunError(f"no run here: {MANIFEST} is missing; name a folder that `promptpex run` wrote", path=folder)
+    return _record(folder / MANIFEST, Manifest)
 
 
 def latest(results: Path) -> Path:

@@ -1,0 +1,106 @@
+"""The steps as functions on records, for programs and notebooks.
+
+Each opens a session, does its work and closes it. Settings are the command line's, by name (``seed=1``,
+``store="..."``, ``max_cost=0.5``); environment and settings files hold here as well. ``client`` stands in for the real
+models, as ``FakeClient`` does in tests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from promptpex import pipeline
+from promptpex.config import load
+from promptpex.llm.client import Client
+from promptpex.records import Prompt, Run, Spec, Suite
+from promptpex.session import Session, open_session
+
+T = TypeVar("T")
+
+
+def extract(prompt: Prompt, *, author: str | None = None, client: Client | None = None, **settings: Any) -> Spec:
+    """The spec of a prompt, by the author model.
+
+    Raises:
+        errors.PromptpexError: settings that cannot be used; an author that could not name a single rule.
+    """
+
+    async def job(session: Session) -> Spec:
+        return await pipeline.extract(session, prompt, spec_for=Path(prompt.path or prompt.name).name)
+
+    return _in_session(job, {"author": author, **settings}, client)
+
+
+def generate(
+    prompt: Prompt,
+    spec: Spec,
+    *,
+    suite: Suite | None = None,
+    author: str | None = None,
+    client: Client | None = None,
+    **settings: Any,
+) -> Suite:
+    """The suite with what is missing or stale made by the author model; people's cases stay as they are."""
+
+    async def job(session: Session) -> Suite:
+        made, _ = await pipeline.generate(session, prompt, spec, suite or Suite(prompt=spec.prompt))
+        return made
+
+    return _in_session(job, {"author": author, **settings}, client)
+
+
+def run(
+    prompt: Prompt,
+    spec: Spec,
+    suite: Suite,
+    *,
+    models: Sequence[str],
+    judge: str | Sequence[str] | None = None,
+    client: Client | None = None,
+    **settings: Any,
+) -> Run:
+    """Every usable case sent to every model, and each answer judged; ``promptpex.tables`` makes DataFrames of it."""
+
+    async def job(session: Session) -> Run:
+        return await pipeline.execute(session, pipeline.begin(session, prompt, spec, suite))
+
+    return _in_session(job, {"models": list(models), "judge": _listed(judge), **settings}, client)
+
+
+def judge(run: Run, *, judge: str | Sequence[str] | None = None, client: Client | None = None, **settings: Any) -> Run:
+    """The run with new verdicts on its outputs; no model under test is asked."""
+
+    async def job(session: Session) -> Run:
+        return await pipeline.judge(session, run)
+
+    return _in_session(job, {"judge": _listed(judge), **settings}, client)
+
+
+def _listed(names: str | Sequence[str] | None) -> list[str] | None:
+    return [names] if isinstance(names, str) else None if names is None else list(names)
+
+
+def _in_session(job: Callable[[Session], Awaitable[T]], settings: dict[str, Any], client: Client | None) -> T:
+    given = {name: value for name, value in settings.items() if value is not None}
+    resolved = load(given, start=Path.cwd(), env=os.environ)
+
+    async def work() -> T:
+        async with open_session(resolved, provider=client) as session:
+            return await job(session)
+
+    return _waited(work)
+
+
+def _waited(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """The result of a coroutine, also where a loop is running already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(asyncio.run, work()).result()

@@ -1,0 +1,107 @@
+"""``promptpex cache``: the response store looked at, shortened, verified."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from promptpex.cli import options
+from promptpex.errors import ConfigError, StoreError
+
+if TYPE_CHECKING:
+    from promptpex.store import ReplyStore
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+@click.group("cache", no_args_is_help=True)
+def command() -> None:
+    """Look at, shorten or verify the response store, where every reply is kept."""
+
+
+@command.command("stats")
+@options.config
+@options.manners
+def stats(as_json: bool, **flags: Any) -> int:
+    """Replies per model and stage, size and age."""
+    from promptpex.cli.showing import print_json
+
+    with _store(flags) as store:
+        found = store.stats()
+    if as_json:
+        print_json(asdict(found))
+        return 0
+    click.echo(f"{found.replies} replies, {found.bytes / 1e6:.1f} MB in {found.path}")
+    for title, counts in (("model", found.models), ("stage", found.stages)):
+        for name, count in counts.items():
+            click.echo(f"  {title} {name}: {count}")
+    if found.oldest is not None and found.newest is not None:
+        click.echo(f"  from {_date(found.oldest)} to {_date(found.newest)}")
+    return 0
+
+
+@command.command("prune")
+@click.option("--older-than", required=True, metavar="AGE", help="Such as 30d, 12h, 90m.")
+@options.config
+@options.manners
+def prune(older_than: str, as_json: bool, **flags: Any) -> int:
+    """Delete the replies that are older than an age; they would be paid for again."""
+    from promptpex.cli.showing import print_json
+
+    age = seconds_of(older_than)
+    with _store(flags) as store:
+        gone = store.prune(age)
+    if as_json:
+        print_json({"pruned": gone})
+    else:
+        click.echo(f"{gone} replies pruned")
+    return 0
+
+
+@command.command("verify")
+@options.config
+@options.manners
+def verify(as_json: bool, **flags: Any) -> int:
+    """Check the file and every entry; exit code 2 when something is wrong."""
+    from promptpex.cli.showing import print_json
+
+    with _store(flags) as store:
+        problems = store.verify()
+    if as_json:
+        print_json([asdict(problem) for problem in problems])
+    else:
+        for problem in problems:
+            click.echo(f"{problem.id or 'store'}: {problem.what}")
+        click.echo("the store is sound" if not problems else f"{len(problems)} problems")
+    return 2 if problems else 0
+
+
+def seconds_of(age: str) -> float:
+    """An age such as ``30d`` in seconds.
+
+    Raises:
+        ConfigError: it is not a number with one of the units s, m, h, d, w.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", age.strip().lower())
+    if not found:
+        raise ConfigError(f"--older-than: {age!r} is no age; write a number and a unit, such as 30d, 12h or 90m")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def _store(flags: dict[str, Any]) -> ReplyStore:
+    from promptpex.cli.work import settings
+    from promptpex.store import ReplyStore
+
+    path = Path(settings(flags).settings.store)
+    if not path.exists():
+        raise StoreError(f"{path}: no store here yet; it is made by the first run, or name another with --store")
+    return ReplyStore(path)
+
+
+def _date(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")

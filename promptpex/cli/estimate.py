@@ -1,0 +1,79 @@
+"""``promptpex estimate``: calls, tokens and price before anything is paid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from promptpex.cli import options
+
+if TYPE_CHECKING:
+    from promptpex.estimate import Line
+
+
+@click.command("estimate")
+@options.PROMPT
+@options.models
+@options.author
+@options.judge
+@options.files
+@options.generation
+@options.asking
+@options.config
+@options.manners
+def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, **flags: Any) -> int:
+    """Say what `run` would ask, per stage and model, and what it would cost; nothing is sent.
+
+    Answers in the store cost nothing and are counted apart. Tokens are estimates; a price that nobody knows is
+    "unknown", never 0: give it in the settings under [prices."MODEL"].
+    """
+    from promptpex.cli.showing import print_json
+    from promptpex.cli.work import work
+    from promptpex.project import estimate_files, files_of
+
+    files = files_of(prompt, spec=spec, suite=cases)
+
+    async def job(session: Any) -> list[Line]:
+        return estimate_files(session, files)
+
+    lines = work(flags, job, start=prompt.parent)
+    if as_json:
+        print_json([asdict(line) for line in lines])
+    else:
+        _show(lines)
+    return 0
+
+
+def _show(lines: Sequence[Line]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from promptpex.report.terminal import clean, money
+
+    table = Table()
+    table.add_column("stage")
+    table.add_column("model", overflow="fold")
+    for name in ("calls", "in the store", "tokens in", "tokens out", "price"):
+        table.add_column(name, justify="right")
+    for line in lines:
+        calls = str(line.calls) if line.exact else f"about {line.calls}"
+        tokens = (f"{line.tokens_in:,}", f"{line.tokens_out:,}")
+        table.add_row(line.stage, Text(clean(line.model, 60)), calls, str(line.stored), *tokens, money(line.cost_usd))
+    console = Console()
+    console.print(table)
+    console.print(_total(lines), highlight=False)
+
+
+def _total(lines: Sequence[Line]) -> str:
+    from promptpex.report.terminal import money
+
+    known = sum(line.cost_usd for line in lines if line.cost_usd is not None)
+    unknown = sorted({line.model for line in lines if line.cost_usd is None})
+    calls = sum(line.calls for line in lines)
+    told = f"{calls} requests, about {money(known)}"
+    return told + (f" and the unknown price of {', '.join(unknown)}" if unknown else "")

@@ -1,0 +1,164 @@
+"""What a command will ask and what it will cost, before anything is paid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from promptpex.cases.generate import request_text
+from promptpex.cases.plan import plan
+from promptpex.llm.providers.prices import price_of
+from promptpex.outputs import Cell, cells, request_for
+from promptpex.pipeline import generation, judges_for
+from promptpex.records import Completion, Message, Output, Prompt, Request, Spec, Suite
+from promptpex.session import Session
+
+TYPICAL_ANSWER = 200
+"""Tokens of an answer whose like was never seen; a stored answer of the same model is a better guide."""
+
+TYPICAL_RULES = 8
+"""Rules of a prompt whose spec is not written yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One stage with one model.
+
+    Attributes:
+        stage: such as ``output`` or ``judge``.
+        model: the label.
+        calls: requests that will be sent.
+        stored: answers that are in the store already, and cost nothing.
+        tokens_in, tokens_out: of the requests that will be sent, estimated.
+        cost_usd: US dollars; None = the price is unknown.
+        exact: whether ``calls`` is the number, or an upper guess since an earlier stage is still missing.
+    """
+
+    stage: str
+    model: str
+    calls: int
+    stored: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+    exact: bool = True
+
+
+def estimate(session: Session, prompt: Prompt, spec: Spec | None, suite: Suite | None) -> list[Line]:
+    """A line per stage and model for what ``run`` would ask of this prompt, in the order of the stages."""
+    lines: list[Line] = []
+    if spec is None:
+        lines += _extraction(session, prompt)
+    if suite is None:
+        lines += _generation(session, prompt, spec)
+    if spec is None or suite is None:
+        return lines + _guessed_outputs(session, prompt, lines)
+    questions = cells(suite.usable(), session.models(), session.settings.repeats)
+    answers = _Answers(session, prompt, questions)
+    lines += answers.lines()
+    return lines + _judging(session, prompt, spec, suite, answers)
+
+
+def tokens_of(messages: Iterable[Message]) -> int:
+    """About how many tokens messages have: a quarter of their UTF-8 bytes, and a few a turn."""
+    return sum(4 + ceil(len(message.content.encode("utf-8", "replace")) / 4) for message in messages)
+
+
+class _Answers:
+    """The outputs' questions, with the answers that the store holds."""
+
+    def __init__(self, session: Session, prompt: Prompt, questions: Sequence[Cell]) -> None:
+        self._session = session
+        defaults = session.output_params()
+        self.questions = [(cell, request_for(prompt, cell, defaults)) for cell in questions]
+        self.found: Mapping[str, Completion] = session.store.get_many(request.id for _, request in self.questions)
+
+    def lines(self) -> list[Line]:
+        by_model: dict[str, list[Request]] = {}
+        for cell, request in self.questions:
+            by_model.setdefault(cell.model.label, []).append(request)
+        return [_line(self._session, "output", label, some, self.found) for label, some in by_model.items()]
+
+    def outputs(self) -> list[Output]:
+        """The stored answers as outputs."""
+        return [
+            Output(case=cell.case.id, model=cell.model.label, repeat=cell.repeat, text=self.found[request.id].text)
+            for cell, request in self.questions
+            if request.id in self.found
+        ]
+
+
+def _judging(session: Session, prompt: Prompt, spec: Spec, suite: Suite, answers: _Answers) -> list[Line]:
+    inputs = {case.id: case.inputs for case in suite.cases}
+    known = answers.outputs()
+    open_ = [
+        Output(case=cell.case.id, model=cell.model.label, repeat=cell.repeat, text="x" * 4 * TYPICAL_ANSWER)
+        for cell, request in answers.questions
+        if request.id not in answers.found
+    ]
+    lines = []
+    for judge in judges_for(session, prompt, spec):
+        requests = [judge.request(output, inputs[output.case]) for output in (*known, *open_)]
+        found = session.store.get_many(request.id for request in requests[: len(known)])
+        line = _line(session, "judge", judge.asker.label, requests, found)
+        lines.append(line)
+    return lines
+
+
+def _extraction(session: Session, prompt: Prompt) -> list[Line]:
+    author = session.author().label
+    each = tokens_of(prompt.messages) + 350
+    variables = len(prompt.variables) + (len(prompt.variables) > 1)
+    inverses = min(session.settings.max_rules, TYPICAL_RULES)
+    calls = {"intent": 1, "inputs": variables, "rules": 1, "inverse": inverses}
+    return [_guess(session, stage, author, count, each, exact=stage != "inverse") for stage, count in calls.items()]
+
+
+def _generation(session: Session, prompt: Prompt, spec: Spec | None) -> list[Line]:
+    author = session.author().label
+    options = generation(session.settings, prompt)
+    if spec is None:
+        aims = TYPICAL_RULES * (ceil(options.per_rule / options.batch) + ceil(options.per_inverse / options.batch))
+        return [_guess(session, "cases", author, aims, tokens_of(prompt.messages) + 600, exact=False)]
+    todo = plan(prompt, spec, Suite(prompt=spec.prompt), author=author, options=options)
+    calls = sum(ceil(missing / options.batch) for _, missing in todo.make)
+    texts = [request_text(prompt, spec, aim, missing, (), options).messages for aim, missing in todo.make]
+    each = ceil(sum(map(tokens_of, texts)) / max(len(texts), 1))
+    return [_guess(session, "cases", author, calls, each)]
+
+
+def _guessed_outputs(session: Session, prompt: Prompt, lines: Sequence[Line]) -> list[Line]:
+    settings = session.settings
+    cases = TYPICAL_RULES * (settings.cases_per_rule + settings.inverse_cases)
+    calls = cases * settings.repeats
+    each = tokens_of(prompt.messages) + 100
+    models = session.models()
+    guessed = [_guess(session, "output", model.label, calls, each, exact=False) for model in models]
+    judge_in = TYPICAL_ANSWER + 600
+    judges = [
+        _guess(session, "judge", judge.label, calls * len(models), judge_in, exact=False) for judge in session.judges()
+    ]
+    return guessed + judges
+
+
+def _line(
+    session: Session, stage: str, label: str, requests: Sequence[Request], found: Mapping[str, Completion]
+) -> Line:
+    missing = [request for request in requests if request.id not in found]
+    known = [answer.tokens_out for answer in found.values() if answer.tokens_out]
+    typical = ceil(sum(known) / len(known)) if known else TYPICAL_ANSWER
+    tokens_in = sum(tokens_of(request.messages) for request in missing)
+    line = Line(stage, label, len(missing), len(requests) - len(missing), tokens_in, typical * len(missing), None)
+    return _priced(session, line)
+
+
+def _guess(session: Session, stage: str, label: str, calls: int, each: int, *, exact: bool = True) -> Line:
+    return _priced(session, Line(stage, label, calls, 0, calls * each, calls * TYPICAL_ANSWER, None, exact))
+
+
+def _priced(session: Session, line: Line) -> Line:
+    name = line.model.partition("?")[0]
+    local = name.startswith("embedded/") or not line.calls
+    cost = 0.0 if local else price_of(name, line.tokens_in, line.tokens_out, session.prices)
+    return Line(line.stage, line.model, line.calls, line.stored, line.tokens_in, line.tokens_out, cost, line.exact)
