@@ -79,6 +79,11 @@ CLASSES: Mapping[str, type[ModelError]] = {
     "aiohttp.ContentTypeError": MalformedReply,
     "aiohttp.ClientPayloadError": Unavailable,
     "aiohttp.ClientError": Unavailable,
+    # httpx, beneath ollama's and openai's packages
+    "httpx.TimeoutException": TimedOut,
+    "httpx.UnsupportedProtocol": BadRequest,
+    "httpx.InvalidURL": BadRequest,
+    "httpx.HTTPError": Unavailable,
     # ollama: a RequestError is a request its client would not send, a ResponseError carries the server's status
     "ollama.RequestError": BadRequest,
     "ollama.ResponseError": Unavailable,

@@ -25,7 +25,7 @@ def request_body(request: Request, model: str, *, limit_name: str = "max_tokens"
     params = request.params
     body: dict[str, Any] = {
         "model": model,
-        "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+        "messages": plain_messages(request),
     }
     if params.temperature is not None:
         body["temperature"] = params.temperature
@@ -44,6 +44,11 @@ def request_body(request: Request, model: str, *, limit_name: str = "max_tokens"
         body["response_format"] = response_format(request.reply_schema)
     body.update(params.extra)
     return body
+
+
+def plain_messages(request: Request) -> list[dict[str, str]]:
+    """The turns as servers take them, lone surrogates, which UTF-8 has not, replaced."""
+    return [{"role": message.role, "content": _encodable(message.content)} for message in request.messages]
 
 
 def response_format(schema: dict[str, Any]) -> dict[str, Any]:

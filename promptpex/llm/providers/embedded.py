@@ -93,8 +93,6 @@ async def _asked(engine: Engine, model: str, body: dict[str, Any]) -> tuple[dict
 def _body(request: Request) -> dict[str, Any]:
     body = request_body(request, request.model)
     body.setdefault("max_tokens", REPLY_LIMIT)
-    for message in body["messages"]:
-        message["content"] = message["content"].encode("utf-8", "replace").decode("utf-8")
     if request.reply_schema is not None and "response_format" in body:
         body["response_format"]["json_schema"]["schema"] = grammar_schema(request.reply_schema)
     return body | _STREAM

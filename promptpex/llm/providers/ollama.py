@@ -15,7 +15,14 @@ from typing import Any
 
 from promptpex.errors import ContextTooSmall, MalformedReply, ModelError, Unavailable, UnknownModel
 from promptpex.events import Notice
-from promptpex.llm.providers.chat_format import TOP_LOGPROBS, content_text, count_or_none, logprobs_of, text_or_none
+from promptpex.llm.providers.chat_format import (
+    TOP_LOGPROBS,
+    content_text,
+    count_or_none,
+    logprobs_of,
+    plain_messages,
+    text_or_none,
+)
 from promptpex.llm.providers.http import JsonPoster, Reply
 from promptpex.llm.providers.ollama_admin import ModelFacts, host_url, is_cloud, missing, pull, show
 from promptpex.llm.providers.options import ProviderOptions
@@ -195,7 +202,7 @@ def _body(request: Request, model: str, context: int) -> dict[str, Any]:
     options.update({name: value for name, value in params.extra.items() if name not in _TOP_LEVEL})
     body: dict[str, Any] = {
         "model": model,
-        "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+        "messages": plain_messages(request),
         "stream": False,
         "truncate": False,
         "shift": False,

@@ -1,0 +1,133 @@
+"""What all tests share: no network but loopback, real servers of the model APIs, and where shared data is."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from promptpex.llm.providers.weights import found_default
+from tests.servers import LlamaServer, OllamaServer, ScriptedServer, llama_server
+
+os.environ["PROMPTPEX_EMBEDDED_THREADS"] = "1"
+
+_LOOPBACK = ("127.", "::1", "localhost")
+_REAL_CONNECT = socket.socket.connect
+_REAL_CONNECT_EX = socket.socket.connect_ex
+_REAL_SENDTO = socket.socket.sendto
+_REAL_GETADDRINFO = socket.getaddrinfo
+
+
+class NetworkForbidden(OSError):
+    """A test reached for something that is not on this machine."""
+
+
+def _check(host: object) -> None:
+    name = host.decode() if isinstance(host, bytes) else host
+    if name is None or (isinstance(name, str) and (name == "" or name.startswith(_LOOPBACK) or name == "0.0.0.0")):
+        return
+    raise NetworkForbidden(f"tests may reach loopback alone, not {name!r}")
+
+
+def _check_address(sock: socket.socket, address: Any) -> None:
+    if sock.family in (socket.AF_INET, socket.AF_INET6):
+        _check(address[0])
+
+
+def _connect(sock: socket.socket, address: Any) -> None:
+    _check_address(sock, address)
+    _REAL_CONNECT(sock, address)
+
+
+def _connect_ex(sock: socket.socket, address: Any) -> int:
+    _check_address(sock, address)
+    return _REAL_CONNECT_EX(sock, address)
+
+
+def _sendto(sock: socket.socket, data: Any, *rest: Any) -> int:
+    _check_address(sock, rest[-1])
+    return _REAL_SENDTO(sock, data, *rest)
+
+
+def _getaddrinfo(host: Any, *rest: Any, **named: Any) -> Any:
+    try:
+        _check(host)
+    except NetworkForbidden as error:
+        raise socket.gaierror(socket.EAI_NONAME, str(error)) from error
+    return _REAL_GETADDRINFO(host, *rest, **named)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def loopback_only() -> Iterator[None]:
+    """Blocks every socket and every name that is not loopback, for the whole session."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(socket.socket, "connect", _connect)
+    patch.setattr(socket.socket, "connect_ex", _connect_ex)
+    patch.setattr(socket.socket, "sendto", _sendto)
+    patch.setattr(socket, "getaddrinfo", _getaddrinfo)
+    patch.setattr(socket, "gethostbyname", lambda host: _getaddrinfo(host, None)[0][4][0])
+    yield
+    patch.undo()
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key, address or proxy of the person who runs the tests."""
+    for name in list(os.environ):
+        named = name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL", "_PROXY", "_proxy"))
+        if named or name in ("OLLAMA_HOST", "PROMPTPEX_EMBEDDED_MODEL"):
+            monkeypatch.delenv(name)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skips, visibly, what needs the embedded model where it is not installed."""
+    why = _embedded_missing()
+    if why is None:
+        return
+    for item in items:
+        if item.get_closest_marker("embedded"):
+            item.add_marker(pytest.mark.skip(reason=why))
+
+
+def _embedded_missing() -> str | None:
+    try:
+        import xllamacpp  # noqa: F401
+    except ImportError:
+        return "xllamacpp is not installed"
+    return None if found_default() else "the weights of embedded/smollm2-135m are not on this machine"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of shared test data beside the repository; tests that need it are skipped without it."""
+    folder = Path(__file__).resolve().parents[2] / "shared"
+    if not folder.is_dir():
+        pytest.skip("the shared test data is not beside the repository")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def llama() -> Iterator[LlamaServer]:
+    """A real OpenAI-compatible server on loopback: llama.cpp's own, with the embedded model."""
+    server = llama_server()
+    yield server
+    server.close()
+
+
+@pytest_asyncio.fixture
+async def ollama(llama: LlamaServer) -> AsyncIterator[OllamaServer]:
+    """A server that speaks Ollama's API and answers with the embedded model."""
+    async with OllamaServer(llama) as server:
+        yield server
+
+
+@pytest_asyncio.fixture
+async def scripted() -> AsyncIterator[ScriptedServer]:
+    """A server that answers as its ``steps`` say."""
+    async with ScriptedServer() as server:
+        yield server
