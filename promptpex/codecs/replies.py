@@ -30,7 +30,7 @@ _THINK_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _FENCE = re.compile(r"\s*(```|~~~)")
 _OPENING = re.compile(r"[{\[]")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
-_JSON_START = re.compile(r"\{\s*[\"'}]|\[\s*[{\[\"'\dtfn-]")
+_JSON_START = re.compile(r"\{\s*(?:[\"'}]|\w+\s*:)|\[\s*[{\[\"'\dtfn-]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -183,7 +183,7 @@ def _distinct(values: list[Any]) -> list[Any]:
 
 def _segments(text: str) -> Iterator[_Segment]:
     """The outermost bracketed parts of a text that are JSON or look like it, in order."""
-    at, work = 0, 4 * len(text) + 100_000
+    at, work = 0, 2 * len(text) + 100_000
     for _ in range(MAX_STARTS):
         start = _OPENING.search(text, at)
         if start is None or work < 0:
@@ -213,6 +213,8 @@ def _broken(text: str, start: int) -> _Segment:
             depth -= 1
         if depth == 0:
             return _Segment(text[start : token.end()])
+        if depth > MAX_DEPTH:
+            break
     return _Segment(text[start:], closed=False)
 
 

@@ -125,24 +125,22 @@ def _value_of_cut(completion: Completion, model: str, reply_type: type[T]) -> tu
 
 def _value(text: str, reply_type: type[T]) -> tuple[T, bool]:
     parsed = read_json_reply(text)
+    value, wrapped = _wrapped(parsed.value, reply_type)
     try:
-        return reply_type.model_validate(parsed.value), parsed.repaired
+        return reply_type.model_validate(value), parsed.repaired or wrapped
     except ValidationError as error:
-        wrapped = _wrapped(parsed.value, reply_type)
-        if wrapped is not None:
-            return wrapped, True
         raise ReplyError(_in_words(error)) from error
 
 
-def _wrapped(value: Any, reply_type: type[T]) -> T | None:
-    """A bare array where an object with that one array was asked for: the same answer, less its wrapping."""
+def _wrapped(value: Any, reply_type: type[BaseModel]) -> tuple[Any, bool]:
+    """A bare array where an object with one array alone was asked for: the same answer, less its wrapping."""
     fields = list(reply_type.model_fields.items())
-    if not isinstance(value, list) or len(fields) != 1 or get_origin(fields[0][1].annotation) not in (list, tuple):
-        return None
-    try:
-        return reply_type.model_validate({fields[0][1].alias or fields[0][0]: value})
-    except ValidationError:
-        return None
+    if not isinstance(value, list) or len(fields) != 1:
+        return value, False
+    name, field = fields[0]
+    if get_origin(field.annotation) not in (list, tuple):
+        return value, False
+    return {field.alias or name: value}, True
 
 
 def _in_words(error: ValidationError) -> str:
