@@ -33,12 +33,18 @@ def combine(results: Sequence[CheckResult], threshold: float | None = None, empt
         status, reason = _by_all(results, lame)
     return CheckReport(
         status=status,
-        score=None if score is None or lame is not None or not math.isfinite(score) else score,
+        score=score if _tells(score, status, results) else None,
         reason=reason,
         unscored=lame.unscored if status == "unscored" and lame is not None else None,
         results=tuple(results),
         named_scores=named,
     )
+
+
+def _tells(score: float | None, status: Status, results: Sequence[CheckResult]) -> bool:
+    """Whether the score says something: it is finite, and no part that it lacks could have made it another."""
+    lacking = {result.unscored for result in results if result.status == "unscored"}
+    return score is not None and math.isfinite(score) and status != "unscored" and lacking <= FAILED_TO_RUN
 
 
 def _by_all(results: Sequence[CheckResult], lame: CheckResult | None) -> tuple[Status, str]:

@@ -112,18 +112,18 @@ def _planned(assertion: Assertion) -> Step:
     if assertion.asserts is not None:
         return Step(assertion, steps=tuple(_step(part) for part in assertion.asserts))
     kind = registry.kind(assertion.base)
-    if kind.renders and _holds_template(assertion.value):
+    if kind.renders and _holds_template(assertion.value, kind.renders_inside):
         _check_templates(assertion.value)
         return Step(assertion, kind)
     return Step(assertion, kind, kind.plan(assertion, assertion.value), planned=True)
 
 
-def _holds_template(value: Any) -> bool:
+def _holds_template(value: Any, inside: bool = True) -> bool:
     if isinstance(value, str):
         return templates.has_template(value)
     if isinstance(value, list | tuple):
         return any(isinstance(item, str) and templates.has_template(item) for item in value)
-    return isinstance(value, Mapping) and any(_holds_template(item) for item in value.values())
+    return inside and isinstance(value, Mapping) and any(_holds_template(item) for item in value.values())
 
 
 def _check_templates(value: Any) -> None:
@@ -214,7 +214,7 @@ def _scored(assertion: Assertion, judged: Judged, facts: Facts) -> CheckResult:
     passed, score = judged.passed, judged.score
     if assertion.negated and judged.flips:
         passed = not passed
-        score = negated_score(score, passed)
+        score = negated_score(score) if judged.inverts else None
     if score is None:
         score = 1.0 if passed else 0.0
     return CheckResult(
@@ -228,8 +228,8 @@ def _scored(assertion: Assertion, judged: Judged, facts: Facts) -> CheckResult:
     )
 
 
-def negated_score(score: float | None, passed: bool) -> float | None:
-    """The score under ``not-``: 1 - score where it is a share, else 1 or 0 by the verdict."""
+def negated_score(score: float | None) -> float | None:
+    """The score under ``not-``: 1 - score where it is a share, else None: 1 or 0 by the verdict."""
     if score is None or not 0 <= score <= 1:
         return None
     return 1 - score
@@ -243,7 +243,7 @@ def _of_set(found: Step, facts: Facts) -> CheckResult:
     status, score = report.status, report.score
     if assertion.negated and status != "unscored":
         status = "fail" if passed else "pass"
-        score = negated_score(score, not passed)
+        score = negated_score(score)
     return CheckResult(
         kind=assertion.kind,
         status=status,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from promptpex.assertions import jsvalues
@@ -10,50 +11,74 @@ from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
 from promptpex.assertions.registry import Kind
 
 
-def _schema(assertion: Assertion, value: Any) -> Any:
-    """The compiled schema, or None where none is asked for."""
-    if value is MISSING or value is None:
+class LazySchema:
+    """A schema that is compiled when there is JSON to hold against it, as promptfoo does."""
+
+    def __init__(self, assertion: Assertion, value: Any) -> None:
+        self._assertion = assertion
+        self._value = value
+
+    def problem(self, found: Any) -> str | None:
+        """See ``schemas.Schema.problem``."""
+        return self.compile().problem(found)
+
+    def compile(self) -> Any:
+        """The schema.
+
+        Raises:
+            Unscorable: ``bad-value`` where it is none, ``bad-schema`` where it does not compile.
+        """
+        from promptpex.assertions import schemas
+
+        return schemas.compiled(_object(self._assertion, self._value))
+
+
+def _schema(assertion: Assertion, value: Any) -> LazySchema | None:
+    """The schema, or None where none is asked for: no value, null, or a template that comes out empty."""
+    if value is MISSING or value is None or (value == "" and assertion.value != ""):
         return None
-    from promptpex.assertions import schemas
-
-    return schemas.compiled(_read(assertion, value))
+    return LazySchema(assertion, value)
 
 
-def _read(assertion: Assertion, value: Any) -> dict[str, Any]:
+def _object(assertion: Assertion, value: Any) -> Mapping[str, Any]:
     if isinstance(value, str):
         from promptpex.assertions import yaml_text
 
-        if not jsvalues.trim(value):
-            raise Unscorable("bad-value", f"the schema of {assertion.kind} is an empty text; a variable may be missing")
         value = yaml_text.read(value, f"the schema of {assertion.kind}")
-    if not isinstance(value, dict):
+    if not isinstance(value, Mapping):
         raise Unscorable("bad-value", f"the schema of {assertion.kind} is an object, or a text that holds one")
     return value
 
 
-def _is_json(assertion: Assertion, schema: Any, facts: Facts) -> Judged:
+def _verify(assertion: Assertion, schema: LazySchema | None) -> None:
+    if schema is not None:
+        schema.compile()
+
+
+def _is_json(assertion: Assertion, schema: LazySchema | None, facts: Facts) -> Judged:
     try:
         found = jsvalues.strict_json(facts.text)
     except jsvalues.NotJson as error:
         return Judged(False, f"the output is not JSON: {error}")
-    if schema is None:
-        return Judged(True, "the output is JSON")
-    problem = schema.problem(found)
-    return Judged(problem is None, problem or "the output is JSON and follows the schema")
+    problem = schema.problem(found) if schema is not None else None
+    if problem is not None:
+        return Judged(False, problem)
+    return Judged(True, "the output is JSON" + (" and follows the schema" if schema is not None else ""))
 
 
-def _contains_json(assertion: Assertion, schema: Any, facts: Facts) -> Judged:
+def _contains_json(assertion: Assertion, schema: LazySchema | None, facts: Facts) -> Judged:
     from promptpex.assertions import json_search
 
-    problem = None
-    for found in json_search.values(facts.text):
+    first_problem = None
+    for found in json_search.candidates(facts.output):
         problem = schema.problem(found) if schema is not None else None
         if problem is None:
             return Judged(True, "the output holds JSON" + (" that follows the schema" if schema is not None else ""))
-    return Judged(False, problem or "the output holds no JSON object or list")
+        first_problem = first_problem or problem
+    return Judged(False, first_problem or "the output holds no JSON object or list")
 
 
 KINDS = (
-    Kind("is-json", _schema, _is_json),
-    Kind("contains-json", _schema, _contains_json),
+    Kind("is-json", _schema, _is_json, verify=_verify, renders_inside=False),
+    Kind("contains-json", _schema, _contains_json, verify=_verify, renders_inside=False),
 )

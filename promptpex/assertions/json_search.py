@@ -1,29 +1,56 @@
-"""JSON inside of other text: every object or list that strict JSON reads, from left to right."""
+"""JSON inside of other text: every object or list that strict JSON reads, from left to right.
+
+promptfoo reads braces as YAML instead, so that ``Hello {name}!`` counts as JSON there and ``{"a": "}"}`` does not;
+the decision to differ is in ``docs/assertions.md``.
+"""
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from promptpex.assertions import jsvalues
 
+_OPEN = re.compile(r"[{\[]")
+_STEPS = 2_000_000
+"""Characters that failing attempts may look at in all; hostile text of nothing but ``[`` is given up then."""
 
-def values(text: str) -> Iterator[Any]:
+
+def candidates(output: Any) -> Iterator[Any]:
+    """What ``contains-json`` tries: objects and lists in a text, and the objects inside such a list.
+
+    A structured output is not searched as text: an object is tried itself, a list for the objects it holds.
+    """
+    if isinstance(output, str):
+        for found in in_text(output):
+            yield found
+            yield from _objects_in(found)
+    elif isinstance(output, dict):
+        yield output
+    else:
+        yield from _objects_in(output)
+
+
+def _objects_in(value: Any) -> Iterator[dict[str, Any]]:
+    """The outermost objects inside a list, however deep."""
+    waiting = list(reversed(value)) if isinstance(value, list) else []
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            yield item
+        elif isinstance(item, list):
+            waiting.extend(reversed(item))
+
+
+def in_text(text: str) -> Iterator[Any]:
     """Objects and lists in ``text``; what stands inside a found one is not given again."""
-    at = 0
-    while (at := _next_open(text, at)) >= 0:
+    at, spent = 0, 0
+    while (match := _OPEN.search(text, at)) is not None and spent <= _STEPS:
         try:
-            found, at = jsvalues.raw_json(text, at)
-        except (ValueError, RecursionError):
-            at += 1
+            found, at = jsvalues.raw_json(text, match.start())
+        except jsvalues.NotJson as error:
+            at = match.start() + 1
+            spent += max(error.at - match.start(), 1)
             continue
         yield found
-
-
-def _next_open(text: str, at: int) -> int:
-    places = [place for place in (text.find("{", at), text.find("[", at)) if place >= 0]
-    return min(places, default=-1)
-
-
-__all__ = ["json", "values"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -131,7 +132,7 @@ def _write(value: Any, put: Any) -> None:
 def quoted(value: str) -> str:
     """A JSON string as ``JSON.stringify`` writes it: lone surrogates escaped, other non-ASCII kept."""
     written = json.dumps(value, ensure_ascii=False)
-    if "\x7f" <= max(value, default="") and any("\ud800" <= unit <= "\udfff" for unit in value):
+    if not value.isascii() and any("\ud800" <= unit <= "\udfff" for unit in value):
         pairs = from_utf16(to_utf16(written))
         return "".join(f"\\u{ord(unit):04x}" if "\ud800" <= unit <= "\udfff" else unit for unit in pairs)
     return written
@@ -251,7 +252,11 @@ def _in_base(digits: str, base: int) -> float:
 
 
 class NotJson(ValueError):
-    """The text is not JSON."""
+    """The text is not JSON; ``at`` is where reading stopped."""
+
+    def __init__(self, message: str, at: int = 0) -> None:
+        self.at = at
+        super().__init__(message)
 
 
 def strict_json(source: str) -> Any:
@@ -262,6 +267,8 @@ def strict_json(source: str) -> Any:
     """
     try:
         return _DECODER.decode(source)
+    except NotJson:
+        raise
     except (ValueError, RecursionError) as error:
         raise NotJson(str(error)) from error
 
@@ -305,6 +312,11 @@ def raw_json(source: str, at: int) -> tuple[Any, int]:
     """The JSON value that starts at ``at``, and where it ends.
 
     Raises:
-        ValueError: none starts there.
+        NotJson: none starts there.
     """
-    return _DECODER.raw_decode(source, at)
+    try:
+        return _DECODER.raw_decode(source, at)
+    except json.JSONDecodeError as error:
+        raise NotJson(error.msg, error.pos) from error
+    except RecursionError as error:
+        raise NotJson("it nests too deep", at + sys.getrecursionlimit()) from error

@@ -118,6 +118,7 @@ class Judged:
         reason: in words.
         score: a number where the kind measures; None = 1 for pass, 0 for fail.
         flips: whether ``not-`` turns it.
+        inverts: whether the score is a share, so that ``not-`` makes it 1 - score; else it follows the verdict.
         named: scores under names that a script returned.
     """
 
@@ -125,6 +126,7 @@ class Judged:
     reason: str = ""
     score: float | None = None
     flips: bool = True
+    inverts: bool = True
     named: Mapping[str, float] | None = None
 
 

@@ -24,6 +24,7 @@ class Kind:
         plan: makes of an assertion and its rendered value what ``judge`` works with, or raises ``Unscorable``.
         judge: gives the verdict before ``not-``, or raises ``Unscorable``.
         renders: whether texts in the value are templates.
+        renders_inside: whether texts inside of an object are templates too; schemas are taken as they stand.
         verify: what only a strict compile looks at, such as whether a pattern is one.
         refuse: what only a strict compile refuses, such as a threshold that is not there.
     """
@@ -32,6 +33,7 @@ class Kind:
     plan: Plan
     judge: Judge
     renders: bool = True
+    renders_inside: bool = True
     verify: Callable[[Assertion, Any], None] | None = None
     refuse: Callable[[Assertion], None] | None = None
 

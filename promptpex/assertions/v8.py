@@ -1,119 +1,144 @@
-"""ECMAScript regular expressions in V8: one context for all of them, since no user code runs in it.
+"""V8 in a process of its own: ECMAScript regular expressions and scripts, with limits on time and memory.
 
-A call into V8 costs some 0.3 ms in thread switches and a match some microseconds, so that whoever has many matches to
-make announces them (``prime``) and they are made in one call. No match can hang a run: V8 falls back to a linear
-engine where a pattern backtracks without end and has none of what that engine lacks, and every call has a time limit.
+Whoever has many matches to make announces them (``prime``), and they are made in one call. No match and no script can
+hang or end a run: V8 falls back to a linear engine where a pattern backtracks without end, every call has a time
+limit, and a V8 that does not answer or dies is replaced.
 """
 
 from __future__ import annotations
 
+import atexit
+import importlib.util
 import json
+import os
+import subprocess
+import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.wording import shown
 
-if TYPE_CHECKING:
-    from py_mini_racer import MiniRacer
-
 MATCH_SECONDS = 1.0
+SCRIPT_SECONDS = 2.0
+SCRIPT_BYTES = 128_000_000
+_GRACE_SECONDS = 5.0
 _BATCH = 512
 _MOST_TEXT = 4_000_000
-_FLAGS = (
-    "--single-threaded",
-    "--enable-experimental-regexp-engine-on-excessive-backtracks",
-    "--no-js-regexp-modifiers",
-    "--no-js-regexp-duplicate-named-groups",
-)
-"""The last two hold the syntax to that of the Node that promptfoo runs on: ``(?i:x)`` is no pattern there."""
-_SETUP = """
-(() => {
-  const made = new Map();
-  let results = [];
-  const pattern = (source, flags) => {
-    const key = flags + '/' + source;
-    if (!made.has(key)) {
-      if (made.size > 2000) made.clear();
-      made.set(key, new RegExp(source, flags));
-    }
-    return made.get(key);
-  };
-  globalThis.match = (packed) => {
-    const [patterns, texts, jobs] = JSON.parse(packed);
-    results = [];
-    for (const [source, text] of jobs) {
-      try {
-        results.push(pattern(patterns[source][0], patterns[source][1]).test(texts[text]));
-      } catch (error) {
-        results.push(String(error.message));
-      }
-    }
-    return JSON.stringify(results);
-  };
-  globalThis.matched = () => JSON.stringify(results);
-})()
-"""
 
 Match = tuple[str, str, str]
 """A pattern, its flags, and the text it is tried on."""
 
-Made = TypeVar("Made")
+
+class Died(Exception):
+    """V8 came down or did not answer in time."""
 
 
-def racer() -> MiniRacer:
-    """A new context of V8, with an event loop of its own whatever runs in this thread."""
-    return _outside_of_loops(_new_racer)
+class Engine:
+    """The process, started with the first request and replaced after a fall. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        """Start V8 now; it comes up while the caller goes on."""
+        with self._lock:
+            if self._process is None or self._process.poll() is not None:
+                self._process = _started()
+
+    def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """The reply to a request.
+
+        Raises:
+            Died: V8 fell, or did not answer within ``seconds`` and some grace.
+        """
+        line = json.dumps(request) + "\n"
+        with self._lock:
+            self.start()
+            process = self._process
+            assert process is not None
+            assert process.stdin is not None
+            assert process.stdout is not None
+            watchdog = threading.Timer(seconds + _GRACE_SECONDS, process.kill)
+            watchdog.daemon = True
+            watchdog.start()
+            try:
+                process.stdin.write(line)
+                process.stdin.flush()
+                reply = process.stdout.readline()
+            except (OSError, ValueError):
+                reply = ""
+            finally:
+                watchdog.cancel()
+            if not reply.endswith("\n"):
+                self.close()
+                raise Died
+            answer: dict[str, Any] = json.loads(reply)
+            return answer
+
+    def close(self) -> None:
+        """End the process."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                _closed(pipe)
 
 
-def _new_racer() -> MiniRacer:
-    from py_mini_racer import DEFAULT_V8_FLAGS, MiniRacer, init_mini_racer
-
-    init_mini_racer(flags=(*DEFAULT_V8_FLAGS, *_FLAGS), ignore_duplicate_init=True)
-    return MiniRacer()
-
-
-def _outside_of_loops(make: Callable[[], Made]) -> Made:
-    """What ``make`` gives in a thread that runs no event loop; mini-racer would else take the caller's and block."""
-    made: list[Made] = []
-    failed: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            made.append(make())
-        except BaseException as error:  # carried over to the caller
-            failed.append(error)
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    thread.join()
-    if failed:
-        raise failed[0]
-    return made[0]
+def _closed(pipe: Any) -> None:
+    try:
+        pipe.close()
+    except OSError:
+        return
 
 
-def literal(data: Any) -> str:
-    """JavaScript source of a string that holds ``data`` as JSON: ASCII alone, lone surrogates escaped."""
-    return json.dumps(json.dumps(data))
+def _started() -> subprocess.Popen[str]:
+    spec = importlib.util.find_spec("py_mini_racer")
+    if spec is None or spec.origin is None:
+        raise Unscorable("no-engine", "the package mini-racer, which brings V8, is not installed")
+    command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("v8_worker.py"))]
+    return subprocess.Popen(
+        [*command, str(Path(spec.origin).parent.parent)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=_environment(),
+        encoding="ascii",
+    )
+
+
+def _environment() -> dict[str, str]:
+    """Nothing but what Windows needs to start a process: no key reaches the one that runs scripts."""
+    return {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+
+
+ENGINE = Engine()
+"""The process's own; V8 starts with the first match or script."""
+atexit.register(ENGINE.close)
 
 
 class Regexes:
     """Matches made in V8. Safe to share between threads."""
 
-    def __init__(self, seconds: float = MATCH_SECONDS) -> None:
+    def __init__(self, engine: Engine = ENGINE, seconds: float = MATCH_SECONDS) -> None:
+        self._engine = engine
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._racer: MiniRacer | None = None
         self._known: dict[Match, bool | str | None] = {}
 
     def prime(self, matches: Iterable[Match]) -> None:
         """Make these matches now, in few calls, and remember them until the next ``prime``."""
         wanted = list(dict.fromkeys(matches))
+        known: dict[Match, bool | str | None] = {}
+        for batch in _batches(wanted):
+            known.update(zip(batch, self._run(batch), strict=True))
         with self._lock:
-            self._known = {}
-            for batch in _batches(wanted):
-                self._known.update(zip(batch, self._run(batch), strict=True))
+            self._known = known
 
     def test(self, pattern: str, text: str, flags: str = "") -> bool:
         """Whether the pattern is found anywhere in the text.
@@ -123,7 +148,11 @@ class Regexes:
         """
         match = (pattern, flags, text)
         with self._lock:
-            found = self._known[match] if match in self._known else self._run([match])[0]
+            known = match in self._known
+            found = self._known[match] if known else None
+        if not known:
+            found = self._run([match])[0]
+            self._remember(match, found)
         if isinstance(found, bool):
             return found
         if found is None:
@@ -131,8 +160,14 @@ class Regexes:
             raise Unscorable("timeout", message)
         raise Unscorable("bad-pattern", f"the pattern {shown(pattern)} does not compile: {found}")
 
+    def _remember(self, match: Match, found: bool | str | None) -> None:
+        with self._lock:
+            if len(self._known) > 4 * _BATCH:
+                self._known.clear()
+            self._known[match] = found
+
     def _run(self, matches: Sequence[Match]) -> list[bool | str | None]:
-        """A result per match: found or not, why the pattern is none, or None for out of time."""
+        """A result per match: found or not, why the pattern is none, or None for out of time or memory."""
         results: list[bool | str | None] = []
         while len(results) < len(matches):
             rest = matches[len(results) :]
@@ -144,16 +179,11 @@ class Regexes:
 
     def _call(self, matches: Sequence[Match]) -> list[bool | str | None]:
         """The results that came in time, from the first match on."""
-        from py_mini_racer import JSEvalException
-
-        if self._racer is None:
-            self._racer = racer()
-            self._racer.eval(_SETUP)
+        request = {"op": "match", "packed": json.dumps(_packed(matches)), "seconds": self._seconds}
         try:
-            packed = self._racer.eval(f"match({literal(_packed(matches))})", timeout_sec=self._seconds)
-        except JSEvalException:
-            packed = self._racer.eval("matched()", timeout_sec=self._seconds)
-        done: list[bool | str | None] = json.loads(str(packed))
+            done: list[bool | str | None] = self._engine.ask(request, self._seconds)["results"]
+        except Died:
+            return self._call(matches[: len(matches) // 2]) if len(matches) > 1 else []
         return done
 
 
@@ -179,4 +209,24 @@ def _batches(matches: Sequence[Match]) -> Iterable[Sequence[Match]]:
 
 
 REGEXES = Regexes()
-"""The process's own; V8 starts with the first match."""
+
+
+def run_script(body: str, output: Any, context: Any, mode: str = "judge") -> dict[str, Any]:
+    """What a script came to, in a context of its own.
+
+    Args:
+        body: of a function of ``output`` and ``context``.
+        output, context: JSON data; the script gets its own copy.
+        mode: ``judge`` for a verdict, ``transform`` for a value as JSON text under ``json``.
+
+    Returns:
+        ``kind`` and what belongs to it: ``boolean`` (``pass``), ``number`` (``score``), ``object`` (``pass``, ``score``,
+        ``reason``, ``named``), ``value`` (``json``), ``other`` (``message``), ``threw`` (``message``), ``stuck``,
+        ``timeout``, ``memory``. A score that is not finite is a text.
+    """
+    packed = json.dumps({"body": body, "output": output, "context": context, "mode": mode})
+    request = {"op": "run", "packed": packed, "seconds": SCRIPT_SECONDS, "memory": SCRIPT_BYTES}
+    try:
+        return ENGINE.ask(request, SCRIPT_SECONDS)
+    except Died:
+        return {"kind": "memory"}
