@@ -1,0 +1,255 @@
+"""Which room may import which: the table of ARCHITECTURE.md, held to the code.
+
+A room is a module or package directly under ``promptpex/``. Every import counts, wherever it stands: at the top, inside
+a function, or under ``TYPE_CHECKING``.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "promptpex"
+ENTRY = "promptpex"
+"""What ``import promptpex`` means inside the package: a climb to the public names."""
+
+LEVELS: dict[int, tuple[str, ...]] = {
+    0: ("errors", "ids", "stats"),
+    1: ("records", "engines", "solver", "events"),
+    2: ("tables", "llm", "templates", "codecs"),
+    3: (
+        *("promptfile", "specs", "cases", "judging", "assertions", "store", "config"),
+        *("report", "runs", "interchange", "schemas", "validation"),
+    ),
+    4: ("outputs", "synthesis", "alignment"),
+    5: ("session", "pipeline", "estimate", "project", "api", "web"),
+    6: ("cli", "__init__", "__main__"),
+}
+LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
+
+GROUND = {"errors", "ids", "records"}
+FILES = {"assertions", "cases", "codecs", "promptfile", "specs"}
+STAGES = {"specs", "cases", "judging", "outputs"}
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "ids": set(),
+    "stats": {"errors"},
+    "events": set(),
+    "engines": {"errors"},
+    "solver": {"errors"},
+    "records": {"errors", "ids"},
+    "codecs": GROUND,
+    "templates": GROUND,
+    "tables": GROUND | {"stats"},
+    "llm": GROUND | {"codecs", "engines", "events", "templates"},
+    "assertions": GROUND | {"codecs"},
+    "promptfile": GROUND | {"codecs"},
+    "config": GROUND | {"codecs"},
+    "schemas": GROUND | {"codecs"},
+    "runs": GROUND | {"codecs"},
+    "store": GROUND | {"events", "llm"},
+    "report": GROUND | {"codecs", "stats", "tables"},
+    "specs": GROUND | {"assertions", "codecs", "engines", "events", "llm", "promptfile", "templates"},
+    "cases": GROUND | {"assertions", "codecs", "engines", "events", "llm", "promptfile", "templates"},
+    "judging": GROUND | {"codecs", "engines", "events", "llm", "templates"},
+    "interchange": GROUND | FILES | {"runs"},
+    "validation": GROUND | FILES | {"config", "schemas"},
+    "outputs": GROUND | {"engines", "events", "llm", "promptfile"},
+    "synthesis": GROUND | {"assertions", "codecs", "engines", "events", "llm", "solver", "stats", "templates"},
+    "alignment": GROUND | {"assertions", "codecs", "engines", "events", "llm", "stats", "templates"},
+    "session": GROUND | {"config", "events", "llm", "store"},
+    "pipeline": GROUND | STAGES | {"assertions", "config", "engines", "events", "session", "templates"},
+    "estimate": GROUND | STAGES | {"llm", "pipeline", "session"},
+    "project": GROUND | FILES | {"estimate", "events", "pipeline", "runs", "session"},
+    "api": GROUND | {"config", "events", "llm", "pipeline", "runs", "session"},
+    "web": GROUND | {"codecs", "report", "runs", "stats", "tables"},
+    "cli": set(LEVEL) - {"cli", "__init__", "__main__"},
+    "__init__": set(LEVEL) - {"cli", "__init__", "__main__"},
+    "__main__": {"cli"},
+}
+
+STAGES_SEE = {"answers", "asker", "batch", "client", "schemas"}
+"""The modules of ``llm`` that a stage may use: ways to ask, none of the providers, wrappers or stores."""
+
+HOMES: dict[str, tuple[str, ...]] = {
+    "aiohttp": ("llm",),
+    "highspy": ("solver",),
+    "litellm": ("llm",),
+    "numpy": ("stats", "tables"),
+    "ollama": ("llm",),
+    "pandas": ("tables", "report"),
+    "py_mini_racer": ("assertions",),
+    "ray": ("engines",),
+    "rich": ("cli", "report"),
+    "starlette": ("web",),
+    "uvicorn": ("web",),
+    "xllamacpp": ("llm",),
+}
+"""Libraries that are slow or large, each with the rooms that may use it; none of them at the top of a module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One imported module, with the place of its import."""
+
+    path: Path
+    line: int
+    module: str
+    late: bool
+
+    @property
+    def room(self) -> str:
+        return room_of(self.path)
+
+    @property
+    def target(self) -> str | None:
+        """The room that is imported; ``promptpex`` for the root; None for a module of somebody else."""
+        parts = self.module.split(".")
+        if parts[0] != ENTRY:
+            return None
+        return parts[1] if len(parts) > 1 else ENTRY
+
+    def __str__(self) -> str:
+        return f"{self.path.relative_to(PACKAGE.parent).as_posix()}:{self.line} imports {self.module}"
+
+
+def room_of(path: Path) -> str:
+    """The room that a file of the package is in."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def rooms_on_disk() -> set[str]:
+    """Every module and every folder of the package that holds something."""
+    modules = {path.stem for path in PACKAGE.glob("*.py")}
+    folders = {
+        path.name
+        for path in PACKAGE.iterdir()
+        if path.is_dir() and not path.name.startswith(("_", ".")) and any(path.rglob("*.*"))
+    }
+    return modules | folders
+
+
+def imports_of(path: Path) -> Iterator[Import]:
+    """Every import of a file; ``from promptpex import x`` counts as an import of the room ``x`` if there is one."""
+    yield from _found(ast.parse(path.read_text(encoding="utf-8")), path, late=False)
+
+
+def _found(node: ast.AST, path: Path, *, late: bool) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from (Import(path, child.lineno, alias.name, late) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            yield from (Import(path, child.lineno, module, late) for module in _modules(child))
+        else:
+            yield from _found(child, path, late=late or _is_late(child))
+
+
+def _modules(node: ast.ImportFrom) -> list[str]:
+    assert node.level == 0, f"relative import of {node.module}"
+    assert node.module is not None
+    if node.module != ENTRY:
+        return [node.module]
+    return [f"{ENTRY}.{alias.name}" if alias.name in LEVEL else ENTRY for alias in node.names]
+
+
+def _is_late(node: ast.AST) -> bool:
+    """Whether what stands inside runs only when it is called, or only for the type checker."""
+    if isinstance(node, ast.If):
+        return "TYPE_CHECKING" in ast.unparse(node.test)
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+
+
+SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if "_prompts" not in path.parts)
+IMPORTS = [found for path in SOURCES for found in imports_of(path)]
+INNER = [found for found in IMPORTS if found.target is not None and found.target != found.room]
+
+
+def test_every_room_is_in_the_table() -> None:
+    assert set(MAY_IMPORT) == set(LEVEL)
+    unknown = rooms_on_disk() - set(LEVEL)
+    assert not unknown, f"rooms without a level: {sorted(unknown)}; give them a place in LEVELS and MAY_IMPORT"
+
+
+def test_no_room_imports_what_its_row_does_not_allow() -> None:
+    wrong = [str(found) for found in INNER if found.target not in (MAY_IMPORT[found.room] | {ENTRY})]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_nobody_inside_imports_the_package_root() -> None:
+    wrong = [str(found) for found in IMPORTS if found.target == ENTRY]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_table_allows_no_import_of_a_higher_level() -> None:
+    upward = [(room, to) for room, allowed in MAY_IMPORT.items() for to in allowed if LEVEL[to] > LEVEL[room]]
+    assert not upward
+
+
+def test_the_table_has_no_cycle() -> None:
+    order = list(TopologicalSorter(MAY_IMPORT).static_order())
+    assert set(order) == set(LEVEL)
+
+
+def test_stages_see_no_more_of_the_models_than_how_to_ask() -> None:
+    wrong = [
+        str(found)
+        for found in INNER
+        if found.room in STAGES and found.target == "llm" and found.module.split(".")[2] not in STAGES_SEE
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("room", ["tables", "report", "web", "runs", "engines", "stats", "solver"])
+def test_rooms_that_cannot_spend_money(room: str) -> None:
+    reached, todo = set[str](), [room]
+    while todo:
+        for allowed in MAY_IMPORT[todo.pop()] - reached:
+            reached.add(allowed)
+            todo.append(allowed)
+    spending = reached & {"llm", "session", "pipeline"}
+    assert not spending, f"{room} reaches {sorted(spending)}"
+
+
+def test_heavy_libraries_stay_at_home_and_come_late() -> None:
+    heavy = [(found, found.module.split(".")[0]) for found in IMPORTS]
+    away = [str(found) for found, name in heavy if name in HOMES and found.room not in HOMES[name]]
+    early = [str(found) for found, name in heavy if name in HOMES and not found.late]
+    assert not away, "\n".join(away)
+    assert not early, "\n".join(early)
+
+
+def test_the_table_speaks_of_libraries_in_use() -> None:
+    used = {found.module.split(".")[0] for found in IMPORTS}
+    planned = {"ray"} | {name for name, homes in HOMES.items() if not rooms_on_disk() & set(homes)}
+    idle = set(HOMES) - used - planned
+    assert not idle, f"nobody imports {sorted(idle)}: correct the names in HOMES"
+
+
+def test_the_architecture_page_names_every_room() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)/?` \| (\d)", page, flags=re.MULTILINE))
+    missing = rooms_on_disk() - set(rows)
+    assert not missing, f"ARCHITECTURE.md has no row for {sorted(missing)}"
+    wrong = {room: level for room, level in rows.items() if int(level) != LEVEL.get(room)}
+    assert not wrong, f"ARCHITECTURE.md gives another level than the table: {wrong}"
+
+
+def test_an_upward_import_would_be_seen(tmp_path: Path) -> None:
+    source = "def f():\n    from promptpex.cli.main import cli\nfrom promptpex import run, records\nimport pandas\n"
+    path = tmp_path / "x.py"
+    path.write_text(source, encoding="utf-8")
+    found = [(one.module, one.target, one.late) for one in imports_of(path)]
+    assert found == [
+        ("promptpex.cli.main", "cli", True),
+        ("promptpex", "promptpex", False),
+        ("promptpex.records", "records", False),
+        ("pandas", None, False),
+    ]

@@ -1,0 +1,66 @@
+"""What ``promptpex --help`` and ``import promptpex`` load: nothing heavy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = frozenset(
+    (
+        *("aiohttp", "highspy", "jinja2", "jsonschema", "litellm", "numpy", "ollama", "openai", "pandas"),
+        *("py_mini_racer", "pydantic", "rapidfuzz", "ray", "rich", "ruamel", "scipy", "starlette", "uvicorn"),
+        "xllamacpp",
+    )
+)
+
+RUNNER = """
+import runpy, sys
+sys.argv[:] = ["promptpex", *{arguments!r}]
+try:
+    {what}
+except SystemExit as stop:
+    assert not stop.code, stop.code
+print("\\nLOADED", *sorted({{name.partition(".")[0] for name in sys.modules}}))
+"""
+
+AS_MODULE = "runpy.run_module('promptpex', run_name='__main__')"
+
+
+def _loaded(what: str, *arguments: str) -> tuple[set[str], str]:
+    code = RUNNER.format(arguments=list(arguments), what=what)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    printed, _, loaded = done.stdout.rpartition("\nLOADED ")
+    return set(loaded.split()), printed
+
+
+def test_help_loads_nothing_heavy() -> None:
+    loaded, printed = _loaded(AS_MODULE, "--help")
+    assert "Usage: promptpex" in printed
+    assert "click" in loaded
+    assert not loaded & HEAVY
+
+
+@pytest.mark.parametrize("verb", ["run", "extract", "generate", "judge", "report", "validate", "models", "init"])
+def test_help_of_a_verb_loads_nothing_heavy(verb: str) -> None:
+    loaded, printed = _loaded(AS_MODULE, verb, "--help")
+    assert "--json" in printed
+    assert not loaded & HEAVY
+
+
+def test_version_loads_nothing_heavy() -> None:
+    loaded, printed = _loaded(AS_MODULE, "--version")
+    assert "promptpex" in printed
+    assert not loaded & HEAVY
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    loaded, _ = _loaded("import promptpex; dir(promptpex)")
+    assert not loaded & HEAVY
+
+
+def test_the_probe_sees_what_is_loaded() -> None:
+    loaded, _ = _loaded("import promptpex; promptpex.records")
+    assert "pydantic" in loaded
