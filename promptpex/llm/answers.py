@@ -33,7 +33,7 @@ def usable(completion: Completion, model: str) -> str:
 def check_filtered(completion: Completion, model: str) -> None:
     """Raises ``Filtered`` where the answer was withheld."""
     if completion.refusal or _reason(completion) in WITHHELD:
-        kept = completion.text or completion.refusal
+        kept = completion.text or completion.refusal or ""
         raise Filtered(f"{model} or its provider declined to answer.", model=model, reply=kept)
 
 

@@ -17,7 +17,7 @@ from promptpex.errors import StoreDamaged
 from promptpex.ids import canonical
 from promptpex.llm.readable import readable
 from promptpex.records import Completion, Request
-from promptpex.store.database import Synchronous, named_errors, open_database
+from promptpex.store.database import Synchronous, named_errors, open_database, store_error
 from promptpex.store.owners import PULSE_S, Owner
 from promptpex.store.writer import GroupWriter
 
@@ -171,22 +171,25 @@ class ReplyStore:
 
     def verify(self) -> list[Problem]:
         """What is wrong with the file and its entries; nothing when all is well."""
-        with named_errors(self.path):
-            said = [row[0] for row in self._connection.execute("PRAGMA integrity_check")]
-            problems = [Problem(None, each) for each in said if each != "ok"]
+        problems: list[Problem] = []
+        try:
+            said = [str(row[0]) for row in self._connection.execute("PRAGMA integrity_check")]
+            problems += [Problem(None, each) for each in said if each != "ok"]
             for row in self._rows():
                 what = _wrong_with(*row)
                 if what is not None:
                     problems.append(Problem(row[0], what))
-            return problems
+        except sqlite3.Error as error:
+            problems.append(Problem(None, str(store_error(self.path, error))))
+        return problems
 
     def entries(self) -> Iterator[Entry]:
         """Every entry, the oldest first, for export."""
         with named_errors(self.path):
             for request_id, created_at, _, request, completion in self._rows():
                 try:
-                    asked = Request.model_validate_json(request)
-                except ValidationError as error:
+                    asked = Request.model_validate(json.loads(request))
+                except ValueError as error:
                     raise self._damaged(request_id) from error
                 yield Entry(request_id, created_at, asked, self._completion(request_id, completion))
 

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import jsonschema
+import pytest
+from pydantic import BaseModel, Field
+
+from promptpex.llm.schemas import described, follows, reply_schema
+
+
+class Verdict(BaseModel):
+    reason: str = Field(description="Why, in one sentence.", max_length=2000)
+    verdict: Literal["pass", "fail"]
+    title: str | None = None
+
+
+class Verdicts(BaseModel):
+    verdicts: list[Verdict]
+    first: Verdict
+
+
+class Tree(BaseModel):
+    children: list[Tree]
+
+
+def nodes(schema: Any) -> list[dict[str, Any]]:
+    if isinstance(schema, list):
+        return [node for each in schema for node in nodes(each)]
+    if not isinstance(schema, dict):
+        return []
+    return [schema, *(node for each in schema.values() for node in nodes(each))]
+
+
+def test_references_are_written_out_and_objects_closed() -> None:
+    schema = reply_schema(Verdicts)
+    assert "$ref" not in str(schema)
+    assert "$defs" not in schema
+    objects = [node for node in nodes(schema) if node.get("type") == "object"]
+    assert len(objects) == 3
+    for node in objects:
+        assert node["additionalProperties"] is False
+        assert node["required"] == list(node["properties"])
+
+
+def test_keywords_that_strict_takers_refuse_are_left_out_but_fields_of_that_name_stay() -> None:
+    schema = reply_schema(Verdict)
+    assert list(schema["properties"]) == ["reason", "verdict", "title"]
+    assert "maxLength" not in schema["properties"]["reason"]
+    assert "default" not in schema["properties"]["title"]
+    assert schema["properties"]["reason"]["description"] == "Why, in one sentence."
+
+
+def test_it_is_a_schema_that_takes_what_the_type_takes() -> None:
+    schema = reply_schema(Verdicts)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    one = {"reason": "r", "verdict": "pass", "title": None}
+    jsonschema.validate({"verdicts": [one], "first": one}, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"verdicts": [{"verdict": "pass"}], "first": one}, schema)
+
+
+def test_a_type_that_contains_itself_is_refused() -> None:
+    with pytest.raises(ValueError, match="contains itself"):
+        reply_schema(Tree)
+
+
+def test_the_words_hold_the_schema() -> None:
+    assert '"verdict"' in described(reply_schema(Verdict))
+
+
+def test_following_is_judged_by_the_outermost_shape() -> None:
+    schema = reply_schema(Verdict)
+    assert follows({"reason": 1, "verdict": 2, "title": 3}, schema)
+    assert not follows({"reason": "r"}, schema)
+    assert not follows([1], schema)
+    assert follows([1], {"type": "array"})

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from promptpex.records import Completion
+from promptpex.store import ReplyStore
+from promptpex.store.owners import LEASE_S, Owner, process_start
+from tests.llm.questions import request
+
+ID = request().id
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> sqlite3.Connection:
+    ReplyStore(tmp_path / "store.db").close()
+    return sqlite3.connect(tmp_path / "store.db", isolation_level=None)
+
+
+async def test_one_of_two_may_ask(tmp_path: Path) -> None:
+    with ReplyStore(tmp_path / "store.db") as one, ReplyStore(tmp_path / "store.db") as two:
+        assert await one.claim(ID)
+        assert not await two.claim(ID)
+        await one.release(ID)
+        assert await two.claim(ID)
+        await two.put(ID, request(), Completion(text="x"))
+        assert not await one.claim(ID)
+        assert one.get(ID) == Completion(text="x")
+
+
+async def test_closing_gives_claims_back(tmp_path: Path) -> None:
+    one, two = ReplyStore(tmp_path / "store.db"), ReplyStore(tmp_path / "store.db")
+    assert await one.claim(ID)
+    one.close()
+    assert await two.claim(ID)
+    two.close()
+
+
+CLAIMS = """
+import asyncio, sys, time
+from promptpex.store import ReplyStore
+store = ReplyStore(sys.argv[1])
+print(asyncio.run(store.claim(sys.argv[2])), flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems wait for the beat")
+async def test_the_claims_of_a_killed_process_are_free_at_once(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", CLAIMS, str(tmp_path / "store.db"), ID]
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"True\n"
+    with ReplyStore(tmp_path / "store.db") as store:
+        assert not await store.claim(ID)
+        process.kill()
+        await process.wait()
+        assert await store.claim(ID)
+
+
+def test_an_owner_on_another_host_lives_while_its_beat_moves(database: sqlite3.Connection) -> None:
+    now = [0.0]
+    here = Owner(lambda: now[0], host="here")
+    there = Owner(lambda: now[0], host="there")
+    assert there.claim(database, ID)
+    assert not here.claim(database, ID)
+    for _ in range(5):
+        now[0] += LEASE_S - 1
+        pulse = there.pulse()
+        assert pulse is not None
+        pulse(database)
+        assert not here.claim(database, ID)
+    now[0] += LEASE_S - 1
+    assert not here.claim(database, ID)
+    now[0] += 2
+    assert here.claim(database, ID)
+
+
+def test_a_process_id_that_was_given_anew_is_another_process(database: sqlite3.Connection) -> None:
+    if process_start(os.getpid()) is None:
+        pytest.skip("this system does not tell when a process started")
+    one, two = Owner(lambda: 0.0), Owner(lambda: 0.0)
+    assert one.claim(database, ID)
+    assert not two.claim(database, ID)
+    database.execute("UPDATE owners SET started = 'another boot:1' WHERE owner = ?", (one.name,))
+    assert two.claim(database, ID)
+
+
+def test_process_start_knows_the_living_from_the_dead() -> None:
+    if not sys.platform.startswith("linux"):
+        assert process_start(os.getpid()) is None
+        return
+    process = subprocess.Popen([sys.executable, "-c", "pass"])
+    process.wait()
+    assert process_start(os.getpid())
+    assert process_start(process.pid) is None
+
+
+async def test_a_beat_is_written_while_claims_are_held(tmp_path: Path) -> None:
+    now = [0.0]
+    with ReplyStore(tmp_path / "store.db", monotonic=lambda: now[0]) as store:
+        await store.claim(ID)
+        now[0] = 100.0
+        await store.claim("other")
+        database = sqlite3.connect(tmp_path / "store.db")
+        assert database.execute("SELECT beat FROM owners").fetchall() == [(1,)]
+        database.close()
+        await asyncio.sleep(0)
