@@ -31,7 +31,7 @@ class Breaker:
 
     Args:
         clock: seconds, monotonic.
-        patience_s, first_patience_s: as the constants of these names.
+        patience_s, first_patience_s, first_rest_s: as the constants of these names.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class Breaker:
         *,
         patience_s: float = PATIENCE_S,
         first_patience_s: float = FIRST_PATIENCE_S,
+        first_rest_s: float = FIRST_REST_S,
     ) -> None:
         self._clock = clock
         self._patience_s = patience_s
@@ -47,7 +48,7 @@ class Breaker:
         self._failures = 0
         self._answered = False
         self._down_since: float | None = None
-        self._rest_s = FIRST_REST_S
+        self._first_rest_s = self._rest_s = first_rest_s
         self._next_probe = 0.0
         self._probing = False
         self._changed: asyncio.Future[None] | None = None
@@ -87,7 +88,7 @@ class Breaker:
         self._probing = False
         if self.open:
             self._down_since = None
-            self._rest_s = FIRST_REST_S
+            self._rest_s = self._first_rest_s
             self.wake()
 
     def failed(self) -> None:

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from promptpex.errors import RateLimited, StoreError
+from promptpex.llm.cache import CachedClient
+from promptpex.llm.fake import FakeClient
+from promptpex.records import Completion, Request
+from promptpex.store import ReplyStore
+from tests.llm.questions import request
+
+
+class BrokenStore:
+    """A store that takes no answers."""
+
+    def get(self, request_id: str) -> Completion | None:
+        return None
+
+    async def put(self, request_id: str, request: Request, completion: Completion) -> Completion:
+        raise StoreError("no space left; free some")
+
+    async def claim(self, request_id: str) -> bool:
+        return True
+
+    async def release(self, request_id: str) -> None:
+        return None
+
+
+async def test_what_is_stored_is_not_asked_again(tmp_path: Path) -> None:
+    inner = FakeClient(["one"])
+    with ReplyStore(tmp_path / "store.db") as store:
+        client = CachedClient(inner, store)
+        first = await client.complete(request())
+        again = await client.complete(request())
+    assert (first.cached, again.cached) == (False, True)
+    assert again.but(cached=False) == first
+    assert len(inner.requests) == 1
+
+
+async def test_repeats_are_questions_of_their_own(tmp_path: Path) -> None:
+    inner = FakeClient(["one", "two"])
+    with ReplyStore(tmp_path / "store.db") as store:
+        client = CachedClient(inner, store)
+        texts = [(await client.complete(request(repeat=repeat))).text for repeat in (0, 1, 0)]
+    assert texts == ["one", "two", "one"]
+
+
+async def test_an_answer_is_durable_before_it_is_returned(tmp_path: Path) -> None:
+    with ReplyStore(tmp_path / "store.db") as store, ReplyStore(tmp_path / "store.db") as other:
+        answer = await CachedClient(FakeClient(["one"]), store).complete(request())
+        assert other.get(request().id) == answer
+
+
+async def test_empty_cut_and_filtered_answers_were_paid_for_too(tmp_path: Path) -> None:
+    answers = [Completion(text="", finish_reason=reason) for reason in ("stop", "length", "content_filter")]
+    with ReplyStore(tmp_path / "store.db") as store:
+        client = CachedClient(FakeClient(answers), store)
+        for _ in range(2):
+            got = [await client.complete(request(reason)) for reason in "abc"]
+            assert [each.finish_reason for each in got] == ["stop", "length", "content_filter"]
+
+
+async def test_errors_are_not_stored(tmp_path: Path) -> None:
+    inner = FakeClient([RateLimited("slow down"), "one"])
+    with ReplyStore(tmp_path / "store.db") as store:
+        client = CachedClient(inner, store)
+        with pytest.raises(RateLimited):
+            await client.complete(request())
+        assert (await client.complete(request())).text == "one"
+
+
+async def test_the_same_question_at_the_same_time_is_asked_once(tmp_path: Path) -> None:
+    inner = FakeClient(["one"], latency_s=0.02)
+    with ReplyStore(tmp_path / "store.db") as store:
+        client = CachedClient(inner, store)
+        answers = await asyncio.gather(*(client.complete(request()) for _ in range(20)))
+    assert len(inner.requests) == 1
+    assert sorted(answer.cached for answer in answers) == [False, *[True] * 19]
+
+
+async def test_whoever_waits_for_the_same_question_gets_its_error(tmp_path: Path) -> None:
+    inner = FakeClient([RateLimited("slow down")], latency_s=0.02)
+    with ReplyStore(tmp_path / "store.db") as store:
+        client = CachedClient(inner, store)
+        outcomes = await asyncio.gather(*(client.complete(request()) for _ in range(3)), return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [RateLimited] * 3
+    assert len(inner.requests) == 1
+
+
+async def test_when_the_one_who_asks_is_cancelled_another_asks(tmp_path: Path) -> None:
+    inner = FakeClient(["one", "two"], latency_s=0.05)
+    with ReplyStore(tmp_path / "store.db") as store:
+        client = CachedClient(inner, store)
+        first = asyncio.create_task(client.complete(request()))
+        second = asyncio.create_task(client.complete(request()))
+        await asyncio.sleep(0.02)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        assert (await second).text == "one"
+    assert len(inner.requests) == 2
+
+
+async def test_two_processes_share_one_answer(tmp_path: Path) -> None:
+    here, there = FakeClient(["here"], latency_s=0.15), FakeClient(["there"], latency_s=0.15)
+    with ReplyStore(tmp_path / "store.db") as one, ReplyStore(tmp_path / "store.db") as two:
+        answers = await asyncio.gather(
+            CachedClient(here, one).complete(request()), CachedClient(there, two).complete(request())
+        )
+    assert len(here.requests) + len(there.requests) == 1
+    assert len({answer.text for answer in answers}) == 1
+
+
+async def test_when_the_other_process_fails_this_one_asks(tmp_path: Path) -> None:
+    here, there = FakeClient([RateLimited("slow down")], latency_s=0.05), FakeClient(["there"])
+    with ReplyStore(tmp_path / "store.db") as one, ReplyStore(tmp_path / "store.db") as two:
+        failing = asyncio.create_task(CachedClient(here, one).complete(request()))
+        await asyncio.sleep(0.03)
+        assert (await CachedClient(there, two).complete(request())).text == "there"
+        with pytest.raises(RateLimited):
+            await failing
+
+
+async def test_a_store_that_fails_is_the_stores_error() -> None:
+    with pytest.raises(StoreError):
+        await CachedClient(FakeClient(["one"]), BrokenStore()).complete(request())
+
+
+async def test_replays_pass_by_the_store(tmp_path: Path) -> None:
+    inner = FakeClient(["one", "two"])
+    with ReplyStore(tmp_path / "store.db") as store:
+        client = CachedClient(inner, store)
+        answers = [await client.complete(request(model="replay/run.jsonl")) for _ in range(2)]
+        assert store.stats().replies == 0
+    assert [answer.text for answer in answers] == ["one", "two"]
+    await client.close()
+    assert inner.closed
