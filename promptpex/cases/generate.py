@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from promptpex.cases.context import context_variable, noted, share_out
 from promptpex.cases.plan import TEMPLATE, Aim, Generation, Plan
 from promptpex.events import Listener, Notice, nobody
 from promptpex.llm.asker import Asker
@@ -26,11 +27,15 @@ LONGEST_VALUE = 6000
 
 @dataclass(frozen=True, slots=True)
 class _Ask:
-    """One request: up to ``batch`` cases for one aim; ``number`` tells the requests of an aim apart."""
+    """One request: up to ``batch`` cases for one aim; ``number`` tells the requests of an aim apart.
+
+    ``holding`` of the cases, the first ones, have the answer in their context; None = the prompt has no context.
+    """
 
     aim: Aim
     count: int
     number: int
+    holding: int | None = None
 
 
 async def generate(
@@ -47,14 +52,15 @@ async def generate(
 
     An aim whose request fails has fewer cases, with a notice; the next generation asks for these again.
     """
-    asks = list(_asks(plan, options.batch))
+    asks = _with_contexts(list(_asks(plan, options.batch)), prompt, spec, plan)
 
     async def ask(one: _Ask) -> list[Case]:
-        rendered = request_text(prompt, spec, one.aim, one.count, _known(plan, one.aim), options)
+        known = _known(plan, one.aim)
+        rendered = request_text(prompt, spec, one.aim, one.count, known, options, holding=one.holding)
         reply = await author.ask(
             rendered, reply_type(free_variables(prompt, one.aim)), stage="cases", repeat=one.number
         )
-        return _cases(reply.value, one.aim, spec)
+        return _recorded(_cases(reply.value, one.aim, spec), one.holding)
 
     nothing: list[Case] = []
     replies = await ask_each("cases", author.label, asks, ask, emit, default=nothing)
@@ -66,9 +72,16 @@ async def generate(
 
 
 def request_text(
-    prompt: Prompt, spec: Spec, aim: Aim, count: int, known: Sequence[str], options: Generation
+    prompt: Prompt,
+    spec: Spec,
+    aim: Aim,
+    count: int,
+    known: Sequence[str],
+    options: Generation,
+    *,
+    holding: int | None = None,
 ) -> Rendered:
-    """The rendered template that asks for ``count`` cases of one aim."""
+    """The rendered template that asks for ``count`` cases of one aim, ``holding`` of them with a telling context."""
     return render(
         TEMPLATE,
         prompt=prompt.text(),
@@ -81,6 +94,8 @@ def request_text(
         scenario=_scenario_text(aim),
         samples="\n".join(options.samples),
         known=list(known),
+        context=context_variable(prompt, spec) if holding is not None else "",
+        holding=holding or 0,
         instructions=options.instructions,
     )
 
@@ -146,9 +161,25 @@ def _asks(plan: Plan, batch: int) -> Iterator[_Ask]:
             yield _Ask(aim, min(batch, missing - start), number)
 
 
+def _with_contexts(asks: list[_Ask], prompt: Prompt, spec: Spec, plan: Plan) -> list[_Ask]:
+    """The requests with the share of their cases whose context holds the answer, where the author writes contexts."""
+    context = context_variable(prompt, spec)
+    writing = [ask for ask in asks if context in free_variables(prompt, ask.aim)]
+    if not writing:
+        return asks
+    shares = iter(share_out(plan.keep, [(ask.aim.stem, ask.count) for ask in writing]))
+    return [replace(ask, holding=next(shares)) if ask in writing else ask for ask in asks]
+
+
+def _recorded(cases: list[Case], holding: int | None) -> list[Case]:
+    if holding is None:
+        return cases
+    return [case.but(reasoning=noted(case.reasoning, index < holding)) for index, case in enumerate(cases)]
+
+
 def _known(plan: Plan, aim: Aim) -> list[str]:
     cases = (case for case in plan.keep if case.rule == aim.rule.id and case.inverse == aim.inverse)
-    return [json.dumps(case.inputs, ensure_ascii=False) for case in cases]
+    return [json.dumps(case.inputs, ensure_ascii=False) for case in cases if case.expanded_from is None]
 
 
 def _cases(reply: BaseModel, aim: Aim, spec: Spec) -> list[Case]:

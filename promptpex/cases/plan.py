@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from promptpex.cases.context import context_variable
+from promptpex.cases.texts import slug
 from promptpex.ids import digest
 from promptpex.records import Case, Prompt, Rule, Spec, Suite
 from promptpex.templates import fingerprint
@@ -73,7 +75,7 @@ class Aim:
     def stem(self) -> str:
         """What the ids of its cases begin with."""
         stem = self.rule.inverse_id if self.inverse else self.rule.id
-        return f"{stem}-{self.scenario.name}" if self.scenario else stem
+        return f"{stem}-{slug(self.scenario.name)}" if self.scenario else stem
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class Plan:
     """What a generation will do.
 
     Attributes:
-        keep: cases that stay as they are.
+        keep: cases that stay as they are; variants among them, which expansion plans for itself.
         retire: generated cases whose rule, spec, template, author or settings have changed or gone.
         make: aims with the number of cases still missing.
         orphans: people's cases whose rule is gone; they stay.
@@ -106,7 +108,7 @@ def plan(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, options: Gene
     keep: list[Case] = []
     retire: list[Case] = []
     for case in suite.cases:
-        if case.origin in ("edited", "added"):
+        if case.origin in ("edited", "added") or case.expanded_from is not None:
             keep.append(case)
             continue
         same = fresh.get(case.made_from or "")
@@ -151,8 +153,10 @@ def _made_from(
     author: str,
     options: Generation,
 ) -> str:
+    context = context_variable(prompt, spec)
     return digest(
         {
+            **({"context": context} if context else {}),
             "rule": rule.id,
             "text": rule.rule,
             "inverse": rule.inverse if inverse else None,

@@ -1,0 +1,102 @@
+"""Baseline: the test inputs that an author writes when it is shown the prompt and nothing else, in one request.
+
+For comparison only (after PromptPex, arXiv 2503.05070v1, §4.1, the zero-shot generator): a suite of its own, whose
+cases aim at no rule. What makes its cases poor, such as a preamble taken for a test, is part of what is compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from promptpex.cases.generate import LONGEST_VALUE, read_value
+from promptpex.cases.texts import inputs_text
+from promptpex.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
+from promptpex.ids import digest
+from promptpex.llm.asker import Asker
+from promptpex.records import Case, Prompt, Spec, Suite
+from promptpex.templates import Rendered, fingerprint, render
+
+TEMPLATE = "cases/baseline"
+STAGE = "baseline"
+TOKENS_A_CASE = 200
+MOST = 200
+
+
+async def baseline(
+    author: Asker,
+    prompt: Prompt,
+    *,
+    suite_for: str,
+    count: int,
+    spec: Spec | None = None,
+    instructions: str = "",
+    emit: Listener = nobody,
+) -> Suite:
+    """A suite of at most ``count`` cases (1 to 200) without rules, with the ids ``b1``, ``b2``, ...
+
+    Args:
+        author: who writes them.
+        suite_for: the prompt's file name, as the suite should name it.
+        spec: only for reading values of typed variables; the author does not see it.
+
+    Raises:
+        ValueError: ``count`` is out of range.
+        ModelError: the author gave no usable reply.
+    """
+    if not 1 <= count <= MOST:
+        raise ValueError(f"a baseline has 1 to {MOST} cases, not {count}")
+    emit(StageStarted(STAGE, 1, author.label))
+    reply = await _roomy(author, count).ask(
+        request_text(prompt, count, instructions), reply_type(prompt.variables), stage=STAGE
+    )
+    emit(StepDone(STAGE, author.label))
+    emit(StageEnded(STAGE, author.label))
+    cases = _cases(reply.value, prompt, spec, author.label, count, instructions)
+    if len(cases) < count:
+        emit(Notice(f"baseline: {len(cases)} of {count} cases were made", "warning"))
+    return Suite(prompt=suite_for, cases=tuple(cases))
+
+
+def request_text(prompt: Prompt, count: int, instructions: str = "") -> Rendered:
+    """The rendered template that asks for the whole baseline."""
+    return render(TEMPLATE, prompt=prompt.text(), variables=prompt.variables, count=count, instructions=instructions)
+
+
+@lru_cache(maxsize=64)
+def reply_type(variables: tuple[str, ...]) -> type[BaseModel]:
+    """The shape of a reply: a list of inputs, each with a text for each variable."""
+    fields: dict[str, Any] = {
+        f"v{index}": (str, Field(alias=name, max_length=LONGEST_VALUE)) for index, name in enumerate(variables)
+    }
+    inputs = create_model("BaselineInputs", __config__=ConfigDict(populate_by_name=True), **fields)
+    return create_model("Baseline", inputs=(list[inputs], Field(min_length=1, max_length=2 * MOST)))
+
+
+def _roomy(author: Asker, count: int) -> Asker:
+    """The author with room for the whole list in one reply."""
+    room = max(author.defaults.max_tokens or 0, count * TOKENS_A_CASE)
+    return replace(author, defaults=author.defaults.model_copy(update={"max_tokens": room}))
+
+
+def _cases(
+    reply: BaseModel, prompt: Prompt, spec: Spec | None, author: str, count: int, instructions: str
+) -> list[Case]:
+    made_from = digest(
+        [prompt.fingerprint, prompt.variables, count, instructions, fingerprint(TEMPLATE), author, "baseline"], 16
+    )
+    typed = spec.inputs if spec is not None else {}
+    seen: set[str] = set()
+    cases: list[Case] = []
+    for item in reply.inputs:  # type: ignore[attr-defined]
+        values = item.model_dump(by_alias=True)
+        inputs = {name: read_value(text, typed.get(name)) for name, text in values.items()}
+        text = inputs_text(inputs)
+        if len(cases) == count or text in seen or not any(value.strip() for value in values.values()):
+            continue
+        seen.add(text)
+        cases.append(Case(id=f"b{len(cases) + 1}", inputs=inputs, made_from=made_from, origin="generated"))
+    return cases

@@ -1,0 +1,169 @@
+"""Duplicates: cases that put the same input to the test twice, and how many independent cases a suite really has.
+
+Two cases are as similar as their least similar variable: a shared document with two questions is two cases. Cases of
+the same text are compared with the first of their kind alone, so that a thousand copies make 999 pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from promptpex.cases.texts import folded, value_text
+from promptpex.ids import canonical
+from promptpex.records import Case
+
+if TYPE_CHECKING:
+    import numpy
+
+How = Literal["exact", "normalised", "similar"]
+
+THRESHOLD = 0.9
+BLOCK = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two cases with the same or nearly the same input.
+
+    Attributes:
+        a, b: their ids, the one that comes first in the suite first.
+        how: ``exact``: the same values; ``normalised``: the same but for case, blanks, punctuation and width;
+            ``similar``: by indel distance.
+        score: 1 for the first two, else the similarity, 0..1.
+        within: whether both aim at the same rule (or at none).
+    """
+
+    a: str
+    b: str
+    how: How
+    score: float
+    within: bool
+
+
+def duplicates(cases: Sequence[Case], *, threshold: float = THRESHOLD) -> list[Pair]:
+    """All pairs of duplicates, in the order of the cases.
+
+    Args:
+        cases: of one suite.
+        threshold: similarity (0..1, of the normalised texts) from which two cases are near-duplicates; above 1, only
+            exact and normalised ones are named.
+    """
+    return [_pair(cases[a], cases[b], how, score) for a, b, how, score in sorted(_found(cases, threshold))]
+
+
+def _found(cases: Sequence[Case], threshold: float) -> Iterator[tuple[int, int, How, float]]:
+    """Positions of duplicates: the earlier case, the later one, how, and how much."""
+    keys = [tuple(sorted((name, _normalised(value)) for name, value in case.inputs.items())) for case in cases]
+    exact: dict[str, int] = {}
+    normal: dict[Any, int] = {}
+    for index, case in enumerate(cases):
+        same = exact.setdefault(_exact(case), index)
+        alike = normal.setdefault(keys[index], index)
+        if same != index:
+            yield same, index, "exact", 1.0
+        elif alike != index:
+            yield alike, index, "normalised", 1.0
+    if threshold <= 1:
+        first = sorted(normal.values())
+        for a, b, score in _similar([dict(keys[index]) for index in first], threshold):
+            yield first[a], first[b], "similar", score
+
+
+def independent(cases: Sequence[Case], *, threshold: float = THRESHOLD) -> int:
+    """How many clusters the cases fall into when duplicates, near ones included, count once."""
+    return len(clusters(cases, threshold=threshold))
+
+
+def clusters(cases: Sequence[Case], *, threshold: float = THRESHOLD) -> list[list[str]]:
+    """The ids of the cases, those that are linked by duplicates together, in the order of the cases."""
+    parent = list(range(len(cases)))
+
+    def root(index: int) -> int:
+        while parent[index] != index:
+            parent[index] = parent[parent[index]]
+            index = parent[index]
+        return index
+
+    for a, b, _, _ in _found(cases, threshold):
+        first, second = sorted((root(a), root(b)))
+        parent[second] = first
+    groups: dict[int, list[str]] = {}
+    for index, case in enumerate(cases):
+        groups.setdefault(root(index), []).append(case.id)
+    return list(groups.values())
+
+
+def _pair(a: Case, b: Case, how: How, score: float) -> Pair:
+    return Pair(a.id, b.id, how, round(score, 4), a.rule == b.rule)
+
+
+def _exact(case: Case) -> str:
+    return "\n".join(f"{name}={_canonical(case.inputs[name])}" for name in sorted(case.inputs))
+
+
+def _canonical(value: Any) -> str:
+    try:
+        return canonical(value)
+    except (TypeError, ValueError):
+        return repr(value)
+
+
+def _normalised(value: Any) -> str:
+    """The words of a value; a text that has none (``?!``, ``🙂``) without its blanks."""
+    text = value_text(value)
+    return folded(text) or "".join(text.split())
+
+
+def _similar(texts: Sequence[dict[str, str]], threshold: float) -> Iterator[tuple[int, int, float]]:
+    """Pairs of positions with their similarity, among cases that fill the same variables."""
+    by_names: dict[tuple[str, ...], list[int]] = {}
+    for index, text in enumerate(texts):
+        by_names.setdefault(tuple(sorted(text)), []).append(index)
+    for names, members in by_names.items():
+        for a, b, score in _similar_columns([[texts[index][name] for index in members] for name in names], threshold):
+            yield min(members[a], members[b]), max(members[a], members[b]), score
+
+
+def _similar_columns(columns: Sequence[Sequence[str]], threshold: float) -> Iterator[tuple[int, int, float]]:
+    """In blocks ordered by length: texts whose lengths differ too much cannot be similar and are never compared."""
+    if not columns:
+        return
+    order = sorted(range(len(columns[0])), key=lambda index: len(columns[0][index]))
+    lengths = [len(columns[0][index]) for index in order]
+    for start in range(0, len(order), BLOCK):
+        for other in range(start, len(order), BLOCK):
+            shortest = lengths[other]
+            longest = lengths[min(start + BLOCK, len(order)) - 1]
+            if other > start and 2 * longest < threshold * (longest + shortest):
+                break
+            rows, across = order[start : start + BLOCK], order[other : other + BLOCK]
+            yield from _in_block(columns, rows, across, threshold)
+
+
+def _in_block(
+    columns: Sequence[Sequence[str]], rows: Sequence[int], across: Sequence[int], threshold: float
+) -> Iterator[tuple[int, int, float]]:
+    import numpy as np
+
+    least: numpy.ndarray[Any, Any] | None = None
+    for column in columns:
+        scores = _scores([column[index] for index in rows], [column[index] for index in across], threshold)
+        least = scores if least is None else np.minimum(least, scores)
+        if not (least > 0).any():
+            return
+    assert least is not None
+    for row, place in zip(*np.nonzero(least), strict=True):
+        a, b = rows[int(row)], across[int(place)]
+        if rows is not across and rows[0] == across[0] and int(place) <= int(row):
+            continue
+        if a != b:
+            yield a, b, float(least[row, place]) / 100
+
+
+def _scores(left: list[str], right: list[str], threshold: float) -> numpy.ndarray[Any, Any]:
+    from rapidfuzz import fuzz, process
+
+    # A hair below the threshold: the cutoff is compared in other floating point steps than ours.
+    return process.cdist(left, right, scorer=fuzz.ratio, score_cutoff=max(threshold * 100 - 1e-6, 1e-6), workers=1)

@@ -1,0 +1,227 @@
+"""Expansion: from each case a longer, more realistic variant that still aims at the same rule; the original stays.
+
+Incremental like generation: a variant depends on the case it grew from, the rule, the input spec, the template, the
+author and the settings; a variant whose hash is stale is made again, one whose original is gone goes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from promptpex.cases.generate import input_spec_text
+from promptpex.cases.texts import folded, value_text
+from promptpex.events import Listener, Notice, nobody
+from promptpex.ids import digest
+from promptpex.llm.asker import Asker
+from promptpex.llm.batch import ask_each
+from promptpex.records import Case, Prompt, Rule, Spec, Suite
+from promptpex.templates import Rendered, fingerprint, render
+
+TEMPLATE = "cases/expand"
+STAGE = "expand"
+LONGEST_VALUE = 12_000
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """What an expansion will do.
+
+    Attributes:
+        keep: variants that are still up to date.
+        retire: variants that are stale, or one too many.
+        make: cases that lack their variant, with the hash it will carry.
+    """
+
+    keep: tuple[Case, ...]
+    retire: tuple[Case, ...]
+    make: tuple[tuple[Case, str], ...]
+
+
+def plan_expansion(
+    prompt: Prompt, spec: Spec, suite: Suite, *, author: str, times: int, instructions: str = ""
+) -> Expansion:
+    """Which variants of ``suite`` stay, which go, and which cases get one next.
+
+    Args:
+        times: how often a case may grow: 0 = never, 1 = once, 2 = its variant grows once more. The cases named in
+            ``make`` are of one generation; those that will grow from them are planned after that.
+    """
+    grown: dict[str, list[Case]] = {}
+    for case in suite.cases:
+        if case.expanded_from is not None:
+            grown.setdefault(case.expanded_from, []).append(case)
+    keep: list[Case] = []
+    make: list[tuple[Case, str]] = []
+    level = [case for case in suite.usable() if case.expanded_from is None]
+    for _ in range(times):
+        following: list[Case] = []
+        for case in level:
+            rule = _rule(case, spec)
+            if rule is None or not growing(case, prompt, spec):
+                continue
+            made_from = _made_from(case, rule, prompt, spec, author, instructions)
+            own = [one for one in grown.get(case.id, ()) if one.origin != "generated" or one.made_from == made_from]
+            keep += own
+            following += [one for one in own if one.invalid is None][:1]
+            if not own:
+                make.append((case, made_from))
+        level = following
+    kept = {case.id for case in keep}
+    all_grown = [case for case in suite.cases if case.expanded_from is not None]
+    retire = [case for case in all_grown if case.id not in kept and case.origin == "generated"]
+    keep += [case for case in all_grown if case.id not in kept and case.origin != "generated"]
+    return Expansion(tuple(keep), tuple(retire), tuple(make))
+
+
+async def expand(
+    author: Asker,
+    prompt: Prompt,
+    spec: Spec,
+    suite: Suite,
+    *,
+    times: int = 1,
+    instructions: str = "",
+    emit: Listener = nobody,
+) -> Suite:
+    """The suite with each case followed by its variants; what is up to date is not asked for again.
+
+    A variant that is no longer than its original, or whose request fails, is left out with a notice. With ``times`` 0
+    the machine's variants are taken out.
+
+    Raises:
+        ModelError: of a kind that holds for the whole author.
+    """
+    for _ in range(max(times, 1)):
+        todo = plan_expansion(prompt, spec, suite, author=author.label, times=times, instructions=instructions)
+        gone = {case.id for case in todo.retire}
+        suite = suite.but(cases=tuple(case for case in suite.cases if case.id not in gone))
+        if not todo.make:
+            break
+        suite = await _grown(author, prompt, spec, suite, todo.make, instructions, emit)
+    return suite
+
+
+def growing(case: Case, prompt: Prompt, spec: Spec) -> tuple[str, ...]:
+    """The variables of a case that can grow: texts that are not of a closed list."""
+    free = (name for name in prompt.variables if isinstance(case.inputs.get(name), str))
+    texts = [name for name in free if name not in spec.inputs or _is_text(spec, name)]
+    return tuple(name for name in texts if case.inputs[name].strip())
+
+
+def request_text(prompt: Prompt, spec: Spec, case: Case, rule: Rule, instructions: str = "") -> Rendered:
+    """The rendered template that asks for a case's variant."""
+    names = growing(case, prompt, spec)
+    return render(
+        TEMPLATE,
+        prompt=prompt.text(),
+        input_spec=input_spec_text(prompt, spec),
+        rule=rule.rule,
+        inverse=(rule.inverse or "") if case.inverse else "",
+        values={name: case.inputs[name] for name in names},
+        others={name: value_text(value) for name, value in case.inputs.items() if name not in names},
+        reasoning=case.reasoning,
+        instructions=instructions,
+    )
+
+
+@lru_cache(maxsize=64)
+def reply_type(variables: tuple[str, ...]) -> type[BaseModel]:
+    """The shape of a reply: a longer text for each variable that can grow."""
+    fields: dict[str, Any] = {
+        f"v{index}": (str, Field(alias=name, max_length=LONGEST_VALUE)) for index, name in enumerate(variables)
+    }
+    inputs = create_model("LongerInputs", __config__=ConfigDict(populate_by_name=True), **fields)
+    return create_model("LongerCase", reasoning=(str, Field(max_length=600)), inputs=(inputs, ...))
+
+
+async def _grown(
+    author: Asker,
+    prompt: Prompt,
+    spec: Spec,
+    suite: Suite,
+    make: Sequence[tuple[Case, str]],
+    instructions: str,
+    emit: Listener,
+) -> Suite:
+    async def ask(one: tuple[Case, str]) -> Case | None:
+        case, made_from = one
+        rule = _rule(case, spec)
+        assert rule is not None
+        names = growing(case, prompt, spec)
+        reply = await author.ask(request_text(prompt, spec, case, rule, instructions), reply_type(names), stage=STAGE)
+        return _variant(case, made_from, reply.value)
+
+    nothing: Case | None = None
+    replies = await ask_each(STAGE, author.label, make, ask, emit, default=nothing)
+    variants = {case.id: reply for (case, _), reply in zip(make, replies, strict=True) if reply is not None}
+    if len(variants) < len(make):
+        missing = len(make) - len(variants)
+        emit(Notice(f"expand: {missing} of {len(make)} cases did not grow; run generate again", "warning"))
+    return suite.but(cases=tuple(_placed(suite.cases, variants)))
+
+
+def _variant(case: Case, made_from: str, reply: Any) -> Case | None:
+    values: Mapping[str, str] = reply.inputs.model_dump(by_alias=True)
+    before = sum(len(case.inputs[name].strip()) for name in values)
+    after = sum(len(value.strip()) for value in values.values())
+    if after <= before or any(not value.strip() for value in values.values()):
+        return None
+    if all(folded(value) == folded(case.inputs[name]) for name, value in values.items()):
+        return None
+    return Case(
+        id="new",
+        rule=case.rule,
+        inverse=case.inverse,
+        inputs={**case.inputs, **values},
+        reasoning=reply.reasoning.strip(),
+        scenario=case.scenario,
+        made_from=made_from,
+        expanded_from=case.id,
+        origin="generated",
+    )
+
+
+def _placed(cases: Sequence[Case], variants: Mapping[str, Case]) -> list[Case]:
+    """The cases, each followed by its variant, under ids that are free."""
+    taken = {case.id for case in cases}
+    placed: list[Case] = []
+    for case in cases:
+        placed.append(case)
+        if case.id not in variants:
+            continue
+        name, number = f"{case.id}-long", 2
+        while name in taken:
+            name, number = f"{case.id}-long{number}", number + 1
+        taken.add(name)
+        placed.append(variants[case.id].but(id=name))
+    return placed
+
+
+def _rule(case: Case, spec: Spec) -> Rule | None:
+    rule = spec.rule(case.rule) if case.rule is not None else None
+    return None if rule is None or rule.gone or (case.inverse and not rule.inverse) else rule
+
+
+def _is_text(spec: Spec, name: str) -> bool:
+    variable = spec.inputs[name]
+    return variable.type == "text" and variable.values is None
+
+
+def _made_from(case: Case, rule: Rule, prompt: Prompt, spec: Spec, author: str, instructions: str) -> str:
+    return digest(
+        {
+            "case": {name: value_text(value) for name, value in case.inputs.items()},
+            "rule": [rule.id, rule.rule, rule.inverse if case.inverse else None],
+            "inputs": {name: variable.plain() for name, variable in spec.inputs.items()},
+            "variables": prompt.variables,
+            "template": fingerprint(TEMPLATE),
+            "instructions": instructions,
+            "author": author,
+        },
+        16,
+    )

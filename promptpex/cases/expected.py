@@ -1,0 +1,185 @@
+"""Expected outputs: a reference model answers each case, several judges score the answer, and only what they find right
+is kept as the expected output, with the model and the score."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from pydantic import BaseModel, Field
+
+from promptpex.cases.texts import value_text
+from promptpex.engines import run_all
+from promptpex.errors import ModelError
+from promptpex.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
+from promptpex.llm.asker import Asker
+from promptpex.llm.batch import ask_each
+from promptpex.records import Case, Output, Prompt, Spec, Suite
+from promptpex.templates import Rendered, render
+
+TEMPLATE = "cases/expected"
+STAGE = "expected"
+SCORE_STAGE = "score"
+THRESHOLD = 0.8
+
+Answer = Callable[[Case], Awaitable[Output]]
+
+
+class ScoreReply(BaseModel):
+    """A judge's score for an answer: the reason first."""
+
+    reason: str = Field(max_length=800)
+    score: float = Field(ge=0, le=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What came of the attempt to find a case's expected output.
+
+    Attributes:
+        case: its id.
+        text: the expected output; None = there is none, and ``reason`` says why.
+        model: the reference model's label.
+        score: median of the judges' scores, 0..1; None where no judge could be read.
+        reason: why there is none, or the reason of the judge whose score is nearest to the median.
+        scores: of each judge that could be read, by its label.
+    """
+
+    case: str
+    text: str | None
+    model: str
+    score: float | None
+    reason: str
+    scores: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def source(self) -> str | None:
+        """What the case's ``expected_from`` says."""
+        return f"{self.model} ({self.score:.2f})" if self.text is not None and self.score is not None else None
+
+
+def lacking(suite: Suite) -> list[Case]:
+    """The usable cases of the machine that have no expected output yet; people's own are left as they are."""
+    return [case for case in suite.usable() if case.expected is None and case.origin == "generated"]
+
+
+async def expected_outputs(
+    cases: Sequence[Case],
+    answer: Answer,
+    judges: Sequence[Asker],
+    *,
+    prompt: Prompt,
+    spec: Spec,
+    threshold: float = THRESHOLD,
+    instructions: str = "",
+    emit: Listener = nobody,
+) -> list[Expected]:
+    """The reference answer to each case, if the median of the judges' scores reaches ``threshold``; in their order.
+
+    Args:
+        cases: those to answer.
+        answer: asks the reference model.
+        judges: each scores every answer; a judge that cannot be read has no say, and more than half must have one.
+        threshold: lowest median, 0..1.
+        instructions: the owner's note for the judges.
+
+    Raises:
+        ValueError: no judges.
+        ModelError: of a kind that holds for a whole judge.
+    """
+    if not judges:
+        raise ValueError("expected outputs need at least one judge")
+    outputs = await _answers(cases, answer, emit)
+    good = [index for index, output in enumerate(outputs) if output.error is None and output.text]
+    pairs = [(cases[index], outputs[index]) for index in good]
+    columns = [await _scores(judge, pairs, prompt, spec, instructions, emit) for judge in judges]
+    replies = {
+        index: [(judge.label, column[place]) for judge, column in zip(judges, columns, strict=True)]
+        for place, index in enumerate(good)
+    }
+    return [_settled(case, outputs[index], replies.get(index), threshold) for index, case in enumerate(cases)]
+
+
+def with_expected(suite: Suite, found: Sequence[Expected], emit: Listener = nobody) -> Suite:
+    """The suite with the expected outputs that were found; a case that has one, or is a person's, stays."""
+    by_case = {one.case: one for one in found}
+    open_cases = {case.id for case in lacking(suite)}
+
+    def filled(case: Case) -> Case:
+        one = by_case.get(case.id)
+        if one is None or one.text is None or case.id not in open_cases:
+            return case
+        return case.but(expected=one.text, expected_from=one.source, content=None)
+
+    without = [one for one in found if one.text is None]
+    for one in without:
+        emit(Notice(f"expected: none for case {one.case}: {one.reason}"))
+    return suite.but(cases=tuple(filled(case) for case in suite.cases))
+
+
+def request_text(prompt: Prompt, spec: Spec, case: Case, output: Output, instructions: str = "") -> Rendered:
+    """The rendered template that asks for a score."""
+    return render(
+        TEMPLATE,
+        prompt=prompt.text(),
+        rules=[rule for rule in spec.rules if not rule.gone],
+        inputs={name: value_text(value) for name, value in case.inputs.items()},
+        output=output.text or "",
+        instructions=instructions,
+    )
+
+
+async def _answers(cases: Sequence[Case], answer: Answer, emit: Listener) -> list[Output]:
+    if not cases:
+        return []
+    emit(StageStarted(STAGE, len(cases)))
+
+    async def one(case: Case) -> Output:
+        try:
+            output = await answer(case)
+        except ModelError as error:
+            if error.model_wide:
+                raise
+            output = Output(case=case.id, model=error.model, error=error.reason, message=str(error))
+        emit(StepDone(STAGE, output.model, output.error))
+        return output
+
+    outputs = await run_all(one, cases)
+    emit(StageEnded(STAGE))
+    return outputs
+
+
+async def _scores(
+    judge: Asker,
+    pairs: Sequence[tuple[Case, Output]],
+    prompt: Prompt,
+    spec: Spec,
+    instructions: str,
+    emit: Listener,
+) -> list[ScoreReply | None]:
+    async def ask(pair: tuple[Case, Output]) -> ScoreReply | None:
+        rendered = request_text(prompt, spec, *pair, instructions)
+        return (await judge.ask(rendered, ScoreReply, stage=SCORE_STAGE)).value
+
+    nothing: ScoreReply | None = None
+    return await ask_each(SCORE_STAGE, judge.label, pairs, ask, emit, default=nothing)
+
+
+def _settled(
+    case: Case, output: Output, replies: Sequence[tuple[str, ScoreReply | None]] | None, threshold: float
+) -> Expected:
+    if replies is None:
+        why = output.message or output.error or "the answer is empty"
+        return Expected(case.id, None, output.model, None, f"{output.model} gave no answer: {why}")
+    read = [(label, reply) for label, reply in replies if reply is not None]
+    scores = tuple((label, reply.score) for label, reply in read)
+    if len(read) * 2 <= len(replies):
+        why = f"{len(replies) - len(read)} of {len(replies)} judges could not be read"
+        return Expected(case.id, None, output.model, None, why, scores)
+    score = median(reply.score for _, reply in read)
+    nearest = min(read, key=lambda one: abs(one[1].score - score))[1].reason.strip()
+    if score < threshold:
+        why = f"the score {score:.2f} is below {threshold:.2f}: {nearest}"
+        return Expected(case.id, None, output.model, score, why, scores)
+    return Expected(case.id, output.text, output.model, score, nearest, scores)

@@ -1,0 +1,165 @@
+"""Lint: what code can see to be wrong with a case, without asking a model.
+
+An ``error`` makes a case unusable; a ``warning`` asks people to look. A case that is wrongly thrown away costs more
+than one that is wrongly kept, since it also costs the request that replaces it: what is not sure is a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from promptpex.cases import giveaway, residue, salad
+from promptpex.cases.scripts import of_language, scripts_of, share_in, wants_marks
+from promptpex.cases.texts import folded, value_text
+from promptpex.cases.typed import type_problems
+from promptpex.records import Case, Prompt, Rule, Spec, Suite
+
+Code = Literal[
+    "empty", "missing-variable", "unknown-variable", "echo", "tells-rule", "holds-answer", "preamble", "csv-residue",
+    "json-residue", "code-fence", "unfilled", "word-salad", "wrong-script", "wrong-language", "wrong-type",
+]  # fmt: skip
+
+FEW_LETTERS = 20
+"""Letters below which a text says nothing about its script."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong with a case.
+
+    Attributes:
+        code: which kind of thing.
+        message: in words, with the variable.
+        severity: ``error``: not usable; ``warning``: worth a look.
+    """
+
+    code: Code
+    message: str
+    severity: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+def lint(case: Case, *, prompt: Prompt, spec: Spec, suite_language: str | None = None) -> list[Finding]:
+    """What is wrong with a case, by code alone; empty when nothing is.
+
+    Args:
+        case: the case.
+        prompt: whose variables it has to fill.
+        spec: whose rules it must not give away, and whose types its values must have.
+        suite_language: BCP 47 tag of the language that inputs have to be in, where somebody said so. Without it, a
+            script that is not the prompt's is only a warning.
+    """
+    found = [*_variables(case, prompt)]
+    if any(finding.code == "empty" for finding in found):
+        return found
+    rules = [rule for rule in spec.rules if not rule.gone]
+    for name, value in case.inputs.items():
+        found += _typed(name, value, spec)
+        if _is_free_text(name, value, spec):
+            found += _text(name, value, case, rules, prompt)
+            found += _language(name, value, prompt, suite_language)
+    found += _reasoning(case, prompt)
+    return found
+
+
+def lint_all(
+    suite: Suite, *, prompt: Prompt, spec: Spec, suite_language: str | None = None
+) -> dict[str, list[Finding]]:
+    """The findings of each case that has some, by its id."""
+    each = ((case.id, lint(case, prompt=prompt, spec=spec, suite_language=suite_language)) for case in suite.cases)
+    return {name: findings for name, findings in each if findings}
+
+
+def errors(findings: Sequence[Finding]) -> list[Finding]:
+    """Those that make a case unusable."""
+    return [finding for finding in findings if finding.severity == "error"]
+
+
+def _variables(case: Case, prompt: Prompt) -> Iterator[Finding]:
+    for name in prompt.variables:
+        if name not in case.inputs:
+            yield Finding("missing-variable", f"there is no value for {name}")
+    for name in case.inputs:
+        if name not in prompt.variables:
+            yield Finding("unknown-variable", f"the prompt has no variable {name}", "warning")
+    given = [value_text(value).strip() for name, value in case.inputs.items() if name in prompt.variables]
+    if given and not any(given):
+        yield Finding("empty", "all values are empty")
+
+
+def _typed(name: str, value: Any, spec: Spec) -> Iterator[Finding]:
+    variable = spec.inputs.get(name)
+    for problem in type_problems(name, value, variable) if variable is not None else ():
+        yield Finding("wrong-type", problem)
+
+
+def _is_free_text(name: str, value: Any, spec: Spec) -> bool:
+    variable = spec.inputs.get(name)
+    free = variable is None or (variable.type == "text" and variable.values is None)
+    return free and isinstance(value, str) and bool(value.strip())
+
+
+def _text(name: str, text: str, case: Case, rules: Sequence[Rule], prompt: Prompt) -> Iterator[Finding]:
+    variables = prompt.variables
+    echo, told = giveaway.echoed(text, rules), giveaway.told(text, rules)
+    if echo:
+        yield Finding("echo", f"{name} says what {echo} says, instead of being material for it")
+    elif told:
+        yield Finding("tells-rule", f"{name} has a sentence of {told}, which tells the model what is tested")
+    elif _aim(case, rules) and giveaway.hinted(text, _aim(case, rules), rules):
+        yield Finding("tells-rule", f"{name} seems to speak of the output in the words of what it aims at", "warning")
+    held = giveaway.holds(text, case.expected, prompt.text()) if case.expected else None
+    if held:
+        yield Finding("holds-answer", f"{name} holds the answer: {held}")
+    line = residue.preamble(text)
+    if line:
+        yield Finding("preamble", f"{name} has a line of the author's own: {line!r}")
+    cell = residue.csv_residue(text, variables)
+    if cell:
+        yield Finding("csv-residue", f"{name} is not clean: {cell}")
+    shell = residue.json_residue(text, variables)
+    if shell:
+        yield Finding("json-residue", f"{name} is wrapped in JSON with {shell}")
+    if residue.fenced(text):
+        yield Finding("code-fence", f"{name} stands in a code fence", "warning")
+    if residue.unfilled(text, variables):
+        yield Finding("unfilled", f"{name} is a place to be filled in")
+    broken = salad.broken(text)
+    if broken:
+        yield Finding("word-salad", f"{name} is no text: {broken}")
+
+
+def _aim(case: Case, rules: Sequence[Rule]) -> str:
+    rule = next((rule for rule in rules if rule.id == case.rule), None)
+    return ((rule.inverse or "") if case.inverse else rule.rule) if rule is not None else ""
+
+
+def _language(name: str, text: str, prompt: Prompt, suite_language: str | None) -> Iterator[Finding]:
+    counts = scripts_of(text)
+    if counts.total() < FEW_LETTERS:
+        return
+    if suite_language is None:
+        own = scripts_of(prompt.text())
+        used = frozenset(script for script, count in own.items() if count * 20 >= own.total())
+        if used and (share_in(text, used) or 0.0) < 0.1:
+            script = counts.most_common(1)[0][0]
+            yield Finding("wrong-script", f"{name} is in {script} letters, which the prompt is not", "warning")
+        return
+    if (share_in(text, of_language(suite_language)) or 0.0) < 0.1:
+        script = counts.most_common(1)[0][0]
+        yield Finding("wrong-script", f"{name} is in {script} letters, not in the script of {suite_language}")
+    elif wants_marks(suite_language) and counts.total() >= 60 and folded(text).isascii():
+        yield Finding("wrong-language", f"{name} has not one letter that {suite_language} has beyond ASCII", "warning")
+
+
+def _reasoning(case: Case, prompt: Prompt) -> Iterator[Finding]:
+    """The author's reason is no input; when it is salad, the author had derailed by then."""
+    if case.origin == "added" or not case.reasoning:
+        return
+    broken = salad.broken(case.reasoning) or salad.loose(case.reasoning, prompt.text())
+    if broken:
+        yield Finding("word-salad", f"the reasoning is no text: {broken}; look at the inputs", "warning")

@@ -1,0 +1,141 @@
+"""Samples: real inputs that people give as examples, inline or in CSV and JSONL files beside the prompt.
+
+Prompt files are passed around, and samples are sent to the author model: a file outside the prompt's own folder is
+refused, or somebody else's prompt could send any file of this machine.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from promptpex.cases.texts import folded, value_text
+from promptpex.codecs import csvsafe, jsonl
+from promptpex.errors import ConfigError
+
+MOST = 5
+LONGEST = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where samples are named: the prompt's variables, its folder, and the file, for errors."""
+
+    variables: Sequence[str]
+    folder: Path
+    path: Path | str | None
+
+
+def read_samples(
+    value: Any, *, variables: Sequence[str], path: Path | str | None = None, seed: int = 0, limit: int = MOST
+) -> tuple[str, ...]:
+    """At most ``limit`` samples as texts, shuffled by ``seed``, without repetitions.
+
+    Args:
+        value: a list of texts and mappings from variable to value, the name of a CSV or JSONL file, or a list with
+            such names as ``{file: NAME}``; None = no samples. A CSV file has a column for each variable it fills.
+        variables: of the prompt. A sample of one variable is its value; else a line a variable.
+        path: the prompt file, which file names are relative to.
+        seed: of the shuffling.
+        limit: how many are kept.
+
+    Raises:
+        ConfigError: another shape, a variable that the prompt does not have, a file that is missing, broken or
+            outside the prompt's folder; with file and line.
+    """
+    if value is None:
+        return ()
+    place = _Place(variables, Path(path).parent if path is not None else Path(), path)
+    texts = list(dict.fromkeys(text for text in _all(value, place) if text.strip()))
+    random.Random(seed).shuffle(texts)
+    return tuple(text[:LONGEST] for text in texts[:limit])
+
+
+def _all(value: Any, place: _Place) -> Iterable[str]:
+    if isinstance(value, str):
+        return _from_file(value, place)
+    if isinstance(value, Mapping):
+        value = [value]
+    if not isinstance(value, list | tuple):
+        raise ConfigError("'samples' must be a list of inputs, or the name of a CSV or JSONL file", path=place.path)
+    texts: list[str] = []
+    for number, item in enumerate(value, 1):
+        if isinstance(item, Mapping) and set(item) == {"file"} and "file" not in place.variables:
+            texts += _from_file(item["file"], place)
+        else:
+            texts.append(_text(item, place, f"sample {number}", place.path, None))
+    return texts
+
+
+def _from_file(name: Any, place: _Place) -> list[str]:
+    if not isinstance(name, str) or not name.strip():
+        raise ConfigError(f"a file of samples must be named by a text, not {name!r}", path=place.path)
+    file = place.folder / name
+    if not file.resolve().is_relative_to(place.folder.resolve()):
+        raise ConfigError(
+            f"the samples in {name!r} are outside the prompt's folder; copy the file there", path=place.path
+        )
+    kind = file.suffix.lower()
+    if kind not in (".csv", ".jsonl", ".ndjson"):
+        raise ConfigError(f"samples are read from .csv and .jsonl files, not from {name!r}", path=place.path)
+    return _from_csv(file, place) if kind == ".csv" else _from_jsonl(file, place)
+
+
+def _from_jsonl(file: Path, place: _Place) -> list[str]:
+    lines = jsonl.read(file, what="file of samples", error=ConfigError)
+    return [_text(line.value, place, "this sample", file, line.number) for line in lines]
+
+
+def _from_csv(file: Path, place: _Place) -> list[str]:
+    rows = csvsafe.read(file, what="file of samples", error=ConfigError)
+    if not rows:
+        return []
+    head = [cell.strip() for cell in rows[0].cells]
+    used = _columns(head, file, rows[0].line, place)
+    texts = []
+    for row in rows[1:]:
+        if len(row.cells) != len(head):
+            raise ConfigError(
+                f"this row has {len(row.cells)} cells; the first row names {len(head)}", path=file, line=row.line
+            )
+        values = {variable: row.cells[column] for variable, column in used.items()}
+        if any(cell.strip() for cell in values.values()):
+            texts.append(_text(values, place, "this sample", file, row.line))
+    return texts
+
+
+def _columns(head: Sequence[str], file: Path, line: int, place: _Place) -> dict[str, int]:
+    """The column of each variable; a file of one column is taken for the only variable, whatever its name."""
+    used = {name: head.index(name) for name in place.variables if name in head}
+    folded_head = [folded(name) for name in head]
+    for name in place.variables:
+        if name not in used and folded_head.count(folded(name)) == 1:
+            used[name] = folded_head.index(folded(name))
+    if not used and len(head) == 1 and len(place.variables) == 1:
+        used = {place.variables[0]: 0}
+    if not used:
+        wanted = ", ".join(place.variables)
+        raise ConfigError(f"no column is named after a variable of the prompt ({wanted})", path=file, line=line)
+    return used
+
+
+def _text(item: Any, place: _Place, what: str, path: Path | str | None, line: int | None) -> str:
+    if isinstance(item, Mapping):
+        strange = [name for name in item if name not in place.variables]
+        if strange and len(place.variables) == 1 and len(item) != 1:
+            strange = [name for name in strange if name != "input"]
+        if strange:
+            known = ", ".join(place.variables)
+            raise ConfigError(f"{what}: the prompt has no variable {strange[0]!r}, only {known}", path=path, line=line)
+        if len(place.variables) == 1 and len(item) == 1:
+            return value_text(next(iter(item.values())))
+        return "\n".join(f"{name}: {value_text(value)}" for name, value in item.items())
+    if isinstance(item, str | int | float) and not isinstance(item, bool):
+        if len(place.variables) > 1:
+            wanted = ", ".join(place.variables)
+            raise ConfigError(f"{what} must give values to {wanted}", path=path, line=line)
+        return value_text(item)
+    raise ConfigError(f"{what} must be a text or a mapping from variable to value", path=path, line=line)

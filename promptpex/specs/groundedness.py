@@ -1,0 +1,125 @@
+"""Groundedness: whether the prompt says what a rule says.
+
+The words that a rule quotes come first: where enough of them stand in the prompt, the matter is settled by code. The
+rest goes to a judge, one request per rule (after PromptPex, arXiv 2503.05070v1, §4, groundedness of rules).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from promptpex.events import Listener, nobody
+from promptpex.llm.asker import Asker
+from promptpex.llm.batch import ask_each
+from promptpex.records import Prompt, Rule
+from promptpex.templates import render
+
+TEMPLATE = "specs/grounded"
+STAGE = "groundedness"
+NEAR = 92
+"""Similarity (0..100) from which a quotation counts as found although a letter of it is wrong."""
+
+SHORTEST = 12
+"""Characters without blanks that a quotation must have to settle anything; a script without letter case needs half."""
+
+_GAP = re.compile(r"\s*(?:\.{3,}|…|\[\.{3}\]|\[…\])\s*")
+
+
+class GroundedReply(BaseModel):
+    """A judge's word on one rule: the reason first."""
+
+    reason: str = Field(max_length=800)
+    verdict: Literal["yes", "no", "unclear"]
+
+
+@dataclass(frozen=True, slots=True)
+class Groundedness:
+    """Whether one rule rests on the prompt.
+
+    Attributes:
+        rule: its id.
+        status: ``unknown`` where neither words nor a judge could tell.
+        how: ``quote``, ``near-quote``, ``judge:`` with the model's label, or ``none``.
+        reason: in words.
+    """
+
+    rule: str
+    status: Literal["yes", "no", "unknown"]
+    how: str
+    reason: str
+
+
+async def grounded(
+    asker: Asker | None,
+    prompt: Prompt,
+    rules: Sequence[Rule],
+    *,
+    instructions: str = "",
+    emit: Listener = nobody,
+) -> list[Groundedness]:
+    """The groundedness of each rule, in their order.
+
+    Args:
+        asker: the judge for the rules that their words do not settle; None = these are unknown.
+        instructions: the owner's note for the judge.
+
+    Raises:
+        ModelError: of a kind that holds for the whole judge.
+    """
+    text = prompt.text()
+    found = {rule.id: by_quote(rule, text) for rule in rules}
+    missing = [rule for rule in rules if found[rule.id] is None]
+    if asker is not None:
+        judge = asker
+
+        async def ask(rule: Rule) -> Groundedness:
+            rendered = render(
+                TEMPLATE, prompt=text, rule=rule.rule, source=rule.source or "", instructions=instructions
+            )
+            value = (await judge.ask(rendered, GroundedReply, stage=STAGE)).value
+            status = "unknown" if value.verdict == "unclear" else value.verdict
+            return Groundedness(rule.id, status, f"judge:{judge.label}", value.reason.strip())
+
+        nothing: Groundedness | None = None
+        said = await ask_each(STAGE, judge.label, missing, ask, emit, default=nothing)
+        found.update({rule.id: one for rule, one in zip(missing, said, strict=True)})
+    left = "the judge could not be read" if asker is not None else "its quoted words do not settle it"
+    return [found[rule.id] or Groundedness(rule.id, "unknown", "none", left) for rule in rules]
+
+
+def by_quote(rule: Rule, prompt_text: str) -> Groundedness | None:
+    """What the quoted words say of a rule: that it is grounded, or nothing. They never say that it is not.
+
+    A quotation may leave words out ("...") and may have a letter wrong; each part of it has to be in the prompt.
+    """
+    parts = [_plain(part) for part in _GAP.split(rule.source or "") if _plain(part)]
+    if not parts or _weight("".join(parts)) < SHORTEST:
+        return None
+    inside = _plain(prompt_text)
+    if all(part in inside for part in parts):
+        return Groundedness(rule.id, "yes", "quote", "the words that it quotes are in the prompt")
+    from rapidfuzz import fuzz
+
+    if all(len(part) <= len(inside) and fuzz.partial_ratio(part, inside) >= NEAR for part in parts):
+        return Groundedness(
+            rule.id, "yes", "near-quote", "the words that it quotes are in the prompt, nearly as quoted"
+        )
+    return None
+
+
+def _plain(text: str) -> str:
+    """Words and signs without case, width, quotation marks and line breaks."""
+    bare = re.sub(r"[\"'“”„‘’‚«»「」『』*_`]", "", unicodedata.normalize("NFKC", text))
+    return " ".join(bare.split()).casefold().strip(" .,;:。、")
+
+
+def _weight(text: str) -> int:
+    """Letters and digits, those of scripts without letter case twice, since they say more each."""
+    letters = [char for char in text if char.isalnum()]
+    return sum(2 if char.isalpha() and char.upper() == char.lower() else 1 for char in letters)
