@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from promptpex.errors import BudgetExceeded, ModelError, Stopped, TimedOut, Unavailable
 from promptpex.events import Listener, Retrying, nobody
-from promptpex.llm.breaker import Breaker
+from promptpex.llm.breaker import FIRST_PATIENCE_S, PATIENCE_S, Breaker
 from promptpex.llm.client import Client
 from promptpex.llm.limits import Limiter, Slot
 from promptpex.llm.servers import Server, server_of
@@ -30,6 +30,7 @@ class RetryPolicy:
         first_wait_s, longest_wait_s: the first and the longest step of the waits.
         call_deadline_s: seconds for one request, its attempts and the waits between them; queueing not included.
         run_deadline_s: seconds from the making of the client, after which nothing is sent or waited for any more.
+        patience_s, first_patience_s: as in ``breaker``.
     """
 
     max_attempts: int = 6
@@ -37,6 +38,8 @@ class RetryPolicy:
     longest_wait_s: float = 30.0
     call_deadline_s: float = 300.0
     run_deadline_s: float | None = None
+    patience_s: float = PATIENCE_S
+    first_patience_s: float = FIRST_PATIENCE_S
 
 
 class RetryingClient:
@@ -184,7 +187,9 @@ class RetryingClient:
         key = self._where(request).key
         breaker = self._breakers.get(key)
         if breaker is None:
-            breaker = self._breakers[key] = Breaker(self._clock)
+            breaker = self._breakers[key] = Breaker(
+                self._clock, patience_s=self._policy.patience_s, first_patience_s=self._policy.first_patience_s
+            )
         return breaker
 
     def _wake(self) -> None:

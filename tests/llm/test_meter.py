@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from promptpex.errors import RateLimited
+from promptpex.events import Answered, Event, Failed
+from promptpex.llm.fake import FakeClient
+from promptpex.llm.meter import Meter, MeteredClient, Totals
+from promptpex.records import Completion
+from tests.llm.questions import request
+
+PAID = Completion(text="x", tokens_in=3, tokens_out=4, cost_usd=0.5, latency_ms=7.0)
+
+
+async def test_totals_tell_known_from_unknown_and_cached_from_paid() -> None:
+    meter = Meter()
+    client = MeteredClient(FakeClient([PAID, "uncounted", PAID.but(cached=True), RateLimited("no")]), meter)
+    for _ in range(3):
+        await client.complete(request())
+    with pytest.raises(RateLimited):
+        await client.complete(request(stage="judge"))
+    assert meter.totals[("output", "m")] == Totals(
+        requests=2, cached=1, tokens_in=3, tokens_out=4, uncounted=1, cost_usd=0.5, unpriced=1, latency_ms=7.0
+    )
+    assert meter.totals[("judge", "m")] == Totals(failed=1)
+    assert meter.total.requests == 2
+    assert meter.total.failed == 1
+
+
+async def test_every_request_is_heard_of() -> None:
+    heard = list[Event]()
+    client = MeteredClient(FakeClient([PAID, RateLimited("slow down")]), Meter(), heard.append)
+    await client.complete(request())
+    with pytest.raises(RateLimited):
+        await client.complete(request())
+    assert heard == [
+        Answered("m", "output", request().id, False, 7.0, 3, 4, 0.5),
+        Failed("m", "output", request().id, "rate-limited", "slow down"),
+    ]

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from promptpex.errors import BadRequest, BudgetExceeded, ModelError, RateLimited, Stopped
+from promptpex.events import Answered, Event, Retrying
+from promptpex.llm.client import Client
+from promptpex.llm.fake import Answer, FakeClient
+from promptpex.llm.record import ReplayClient
+from promptpex.llm.stack import Stack, StackOptions, build, rates
+from promptpex.llm.structured import Structured
+from promptpex.records import Completion, Request
+from promptpex.store import ReplyStore
+from tests.llm.questions import request
+
+
+def stack(provider: Client, store: ReplyStore | None = None, emit: Any = lambda event: None, **options: Any) -> Stack:
+    async def sleep(seconds: float) -> None:
+        await asyncio.sleep(0)
+
+    return build(
+        provider,
+        store=store,
+        emit=emit,
+        rng=random.Random(1),
+        clock=time.monotonic,
+        options=StackOptions(**options),
+        sleep=sleep,
+    )
+
+
+async def test_a_question_is_paid_for_once(tmp_path: Path) -> None:
+    provider, heard = FakeClient(lambda asked: "fine"), list[Event]()
+    for _ in range(2):
+        with ReplyStore(tmp_path / "store.db") as store:
+            client = stack(provider, store, heard.append)
+            answers = await asyncio.gather(*(client.complete(request(str(n))) for n in range(5)))
+            await client.close()
+    assert len(provider.requests) == 5
+    assert all(answer.cached for answer in answers)
+    assert [event.cached for event in heard if isinstance(event, Answered)] == [False] * 5 + [True] * 5
+    assert (client.meter.total.requests, client.meter.total.cached) == (0, 5)
+
+
+async def test_stored_answers_are_free_and_a_larger_budget_goes_on(tmp_path: Path) -> None:
+    provider = FakeClient(lambda asked: "fine")
+    asked = [request(str(n)) for n in range(6)]
+
+    async def run(most: int) -> list[bool]:
+        with ReplyStore(tmp_path / "store.db") as store:
+            client = stack(provider, store, max_requests=most)
+            outcomes = await asyncio.gather(*map(client.complete, asked), return_exceptions=True)
+            return [isinstance(outcome, BudgetExceeded) for outcome in outcomes]
+
+    assert sum(await run(2)) == 4
+    assert sum(await run(3)) == 1
+    assert sum(await run(1)) == 0
+    assert len(provider.requests) == 6
+
+
+async def test_retries_do_not_count_against_the_budget() -> None:
+    heard = list[Event]()
+    client = stack(FakeClient([RateLimited("slow", retry_after=0.0), "fine"]), emit=heard.append, max_requests=1)
+    assert (await client.complete(request())).text == "fine"
+    assert sum(isinstance(event, Retrying) for event in heard) == 1
+
+
+async def test_a_stop_refuses_what_is_new_and_gives_what_is_stored(tmp_path: Path) -> None:
+    provider = FakeClient(lambda asked: "fine", latency_s=0.03)
+    with ReplyStore(tmp_path / "store.db") as store:
+        client = stack(provider, store, concurrency=1)
+        await client.complete(request("stored"))
+        running = [asyncio.create_task(client.complete(request(str(n)))) for n in range(4)]
+        await asyncio.sleep(0.02)
+        client.stop()
+        client.stop()
+        outcomes = await asyncio.gather(*running, return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [Completion, Stopped, Stopped, Stopped]
+        assert (await client.complete(request("stored"))).cached
+        assert (await client.complete(request("0"))).cached
+        assert client.stopped
+    assert len(provider.requests) == 2
+
+
+class Verdict(BaseModel):
+    verdict: str
+
+
+def flaky(asked: Request) -> Answer:
+    if asked.reply_schema is not None and asked.stage == "judge":
+        return BadRequest("response_format is not supported", model=asked.model)
+    if "bad" in asked.messages[0].content and len(asked.messages) == 1:
+        return "no json"
+    return '{"verdict": "pass"}' if asked.stage == "judge" else Completion(text="fine", latency_ms=random.random())
+
+
+async def ask_all(client: Stack) -> list[str]:
+    """Outputs and verdicts, with an error among them."""
+    structured = Structured(client)
+    outputs = [(await client.complete(request(str(n)))).model_dump_json() for n in range(4)]
+    verdicts = [str(await structured.ask(request(text, stage="judge"), Verdict)) for text in ("good", "bad")]
+    try:
+        await client.complete(request("never", model="broken"))
+    except ModelError as error:
+        verdicts.append(f"{error.reason}: {error}")
+    return outputs + verdicts
+
+
+async def test_a_recorded_run_is_replayed_without_any_model(tmp_path: Path) -> None:
+    def provide(asked: Request) -> Answer:
+        return RateLimited("broken: slow", model="broken", retry_after=0.0) if asked.model == "broken" else flaky(asked)
+
+    path, provider = tmp_path / "run.jsonl", FakeClient(provide)
+    with ReplyStore(tmp_path / "store.db") as store:
+        await stack(provider, store).complete(request("1"))
+        client = stack(provider, store, record=path, max_attempts=2)
+        expected = await ask_all(client)
+        await client.close()
+    for _ in range(2):
+        with ReplyStore(tmp_path / "other.db") as store:
+            replay = stack(ReplayClient(path), store, max_attempts=2)
+            assert [text.replace("cached=True", "cached=False") for text in await ask_all(replay)] == expected
+            await replay.close()
+
+
+async def test_what_is_learned_about_schemas_changes_no_id(tmp_path: Path) -> None:
+    provider = FakeClient(flaky)
+    for sent in (3, 3):
+        with ReplyStore(tmp_path / "store.db") as store:
+            structured = Structured(stack(provider, store))
+            for text in ("one", "two"):
+                assert (await structured.ask(request(text, stage="judge"), Verdict)).value.verdict == "pass"
+        assert len(provider.requests) == sent
+
+
+async def test_no_throughput_is_lost() -> None:
+    provider = FakeClient(lambda asked: "fine", latency_s=0.1)
+    client = stack(provider, concurrency=64)
+    started = time.perf_counter()
+    await asyncio.gather(*(client.complete(request(str(n), model="openai/x")) for n in range(1000)))
+    took = time.perf_counter() - started
+    assert provider.max_in_flight == 64
+    assert took < 2.5 * 1000 * 0.1 / 64
+
+
+@pytest.mark.parametrize(
+    ("model", "api_base", "expected"),
+    [
+        ("mine", None, (1.0, 2.0)),
+        ("openai/mine", "http://x", (1.0, 2.0)),
+        ("ollama/llama3.2", None, (0.0, 0.0)),
+        ("llama3.2:1b", None, (0.0, 0.0)),
+        ("embedded/smollm2-135m", None, (0.0, 0.0)),
+        ("openai/gpt-4o-mini", "http://127.0.0.1:1", None),
+        ("nobody/knows-this", None, None),
+    ],
+)
+def test_prices_are_the_users_then_none_for_local_models_then_the_known_ones(
+    model: str, api_base: str | None, expected: tuple[float, float] | None
+) -> None:
+    assert rates(request(model=model, api_base=api_base), {"mine": (1.0, 2.0)}) == expected
+
+
+def test_a_known_price_is_found() -> None:
+    found = rates(request(model="gpt-4o-mini"), {})
+    assert found is not None
+    assert found[0] > 0
