@@ -18,11 +18,11 @@ LACKS = "[The context does not hold the answer.]"
 
 _CONTEXTS = frozenset(
     words(
-        "context contexts document documents doc docs passage passages excerpt excerpts source sources article articles "
-        "background knowledge evidence facts chunk chunks snippet snippets retrieved reference references transcript "
-        "kontext dokument dokumente quelle quellen contexte contexto contesto documento documentos documenti extrait "
-        "extraits kontekst dokumen konteks bağlam belge контекст документ документы 文脈 文書 資料 上下文 文档 문맥 문서 "
-        "السياق سياق संदर्भ"
+        "context contexts document documents doc docs passage passages excerpt excerpts source sources article "
+        "articles background knowledge evidence facts chunk chunks snippet snippets retrieved reference references "
+        "transcript kontext dokument dokumente quelle quellen contexte contexto contesto documento documentos "
+        "documenti extrait extraits kontekst dokumen konteks bağlam belge контекст документ документы 文脈 "
+        "文書 資料 上下文 文档 문맥 문서 السياق سياق संदर्भ"
     )
 )
 _CONTEXT_PAIRS = ("ngu canh", "ngữ cảnh", "tai lieu", "tài liệu", "van ban", "văn bản")

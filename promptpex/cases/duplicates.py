@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from promptpex.cases.texts import folded, value_text
 from promptpex.ids import canonical
 from promptpex.records import Case
-
-if TYPE_CHECKING:
-    import numpy
 
 How = Literal["exact", "normalised", "similar"]
 
@@ -145,16 +142,13 @@ def _similar_columns(columns: Sequence[Sequence[str]], threshold: float) -> Iter
 def _in_block(
     columns: Sequence[Sequence[str]], rows: Sequence[int], across: Sequence[int], threshold: float
 ) -> Iterator[tuple[int, int, float]]:
-    import numpy as np
-
-    least: numpy.ndarray[Any, Any] | None = None
+    least: Any = None
     for column in columns:
         scores = _scores([column[index] for index in rows], [column[index] for index in across], threshold)
-        least = scores if least is None else np.minimum(least, scores)
-        if not (least > 0).any():
+        least = scores if least is None else least.clip(max=scores)
+        if not least.any():
             return
-    assert least is not None
-    for row, place in zip(*np.nonzero(least), strict=True):
+    for row, place in zip(*least.nonzero(), strict=True):
         a, b = rows[int(row)], across[int(place)]
         if rows is not across and rows[0] == across[0] and int(place) <= int(row):
             continue
@@ -162,7 +156,8 @@ def _in_block(
             yield a, b, float(least[row, place]) / 100
 
 
-def _scores(left: list[str], right: list[str], threshold: float) -> numpy.ndarray[Any, Any]:
+def _scores(left: list[str], right: list[str], threshold: float) -> Any:
+    """The matrix of similarities, 0..100, those under the threshold as 0."""
     from rapidfuzz import fuzz, process
 
     # A hair below the threshold: the cutoff is compared in other floating point steps than ours.

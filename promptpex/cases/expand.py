@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from promptpex.cases.generate import input_spec_text
-from promptpex.cases.texts import folded, value_text
+from promptpex.cases.texts import folded, inputs_text, named_text, value_text
 from promptpex.events import Listener, Notice, nobody
 from promptpex.ids import digest
 from promptpex.llm.asker import Asker
@@ -121,9 +121,11 @@ def request_text(prompt: Prompt, spec: Spec, case: Case, rule: Rule, instruction
         prompt=prompt.text(),
         input_spec=input_spec_text(prompt, spec),
         rule=rule.rule,
-        inverse=(rule.inverse or "") if case.inverse else "",
-        values={name: case.inputs[name] for name in names},
-        others={name: value_text(value) for name, value in case.inputs.items() if name not in names},
+        aim=(rule.inverse or "") if case.inverse else rule.rule,
+        inverse=case.inverse,
+        variables=names,
+        inputs=inputs_text({name: case.inputs[name] for name in names}),
+        others=named_text({name: value for name, value in case.inputs.items() if name not in names}),
         reasoning=case.reasoning,
         instructions=instructions,
     )

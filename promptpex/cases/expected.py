@@ -9,7 +9,7 @@ from statistics import median
 
 from pydantic import BaseModel, Field
 
-from promptpex.cases.texts import value_text
+from promptpex.cases.texts import inputs_text
 from promptpex.engines import run_all
 from promptpex.errors import ModelError
 from promptpex.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
@@ -124,7 +124,7 @@ def request_text(prompt: Prompt, spec: Spec, case: Case, output: Output, instruc
         TEMPLATE,
         prompt=prompt.text(),
         rules=[rule for rule in spec.rules if not rule.gone],
-        inputs={name: value_text(value) for name, value in case.inputs.items()},
+        inputs=inputs_text(case.inputs),
         output=output.text or "",
         instructions=instructions,
     )

@@ -94,7 +94,7 @@ def request_text(
         scenario=_scenario_text(aim),
         samples="\n".join(options.samples),
         known=list(known),
-        context=context_variable(prompt, spec) if holding is not None else "",
+        variable=context_variable(prompt, spec) or "" if holding is not None else "",
         holding=holding or 0,
         instructions=options.instructions,
     )

@@ -22,6 +22,11 @@ def inputs_text(inputs: Mapping[str, Any]) -> str:
     """Inputs as text: the value alone if there is one, else a paragraph a variable under its name."""
     if len(inputs) == 1:
         return value_text(next(iter(inputs.values())))
+    return named_text(inputs)
+
+
+def named_text(inputs: Mapping[str, Any]) -> str:
+    """Inputs as text: a paragraph a variable under its name; empty if there are none."""
     return "\n\n".join(f"{name}:\n{value_text(value)}" for name, value in inputs.items())
 
 

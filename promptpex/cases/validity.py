@@ -17,12 +17,12 @@ from pydantic import BaseModel, Field, create_model
 from promptpex.cases.generate import generate
 from promptpex.cases.lint import errors, lint
 from promptpex.cases.plan import Generation, Plan, plan
-from promptpex.cases.texts import value_text
+from promptpex.cases.texts import inputs_text
 from promptpex.cases.typed import type_problems
 from promptpex.events import Listener, Notice, nobody
 from promptpex.llm.asker import Asker
 from promptpex.llm.batch import ask_each
-from promptpex.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec, Suite
+from promptpex.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Rule, Spec, Suite
 from promptpex.templates import Rendered, render
 
 TEMPLATE = "cases/validity"
@@ -143,8 +143,8 @@ def request_text(spec: Spec, case: Case, sentences: Mapping[str, str], instructi
     return render(
         TEMPLATE,
         intent=spec.intent,
-        constraints=dict(sentences),
-        inputs={name: value_text(value) for name, value in case.inputs.items()},
+        rules=[Rule(id=name, rule=sentence) for name, sentence in sentences.items()],
+        inputs=inputs_text(case.inputs),
         instructions=instructions,
     )
 
