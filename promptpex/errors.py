@@ -29,6 +29,7 @@
     │   ├── EmptyReply                   3
     │   ├── TruncatedReply               3
     │   ├── MalformedReply               3   the reply is kept in ``reply``
+    │   │   └── GarbledReply             3   the message itself is cut or no JSON; retryable
     │   ├── NotRecorded                  3   a recording holds no answer to this request
     │   └── Stopped                      3   the run is being stopped; nothing was sent
     ├── GateFailed                       1   a limit that the user set was passed
@@ -221,6 +222,12 @@ class MalformedReply(ModelError):
     """A reply that is not what was asked for, also after one repair turn; ``reply`` keeps it."""
 
     reason: ClassVar[str] = "malformed"
+
+
+class GarbledReply(MalformedReply):
+    """The server's own message is cut or no JSON; another try may get it whole."""
+
+    retryable: ClassVar[bool] = True
 
 
 class NotRecorded(ModelError):

@@ -25,6 +25,9 @@ from promptpex.llm.structured import Structured
 from promptpex.records import ModelName, Params
 from promptpex.store import ReplyStore
 
+ROLE_TOKENS = 4096
+"""Longest reply of an author or a judge, in tokens."""
+
 
 @dataclass(slots=True)
 class Session:
@@ -84,7 +87,7 @@ class Session:
         return provider_options(self.settings).prices
 
     def _asker(self, model: ModelName) -> Asker:
-        defaults = Params(temperature=0.0, max_tokens=self.settings.max_tokens, seed=self.settings.seed)
+        defaults = Params(temperature=0.0, max_tokens=ROLE_TOKENS, seed=self.settings.seed)
         return Asker(self.structured, model, defaults)
 
     def _parsed(self, named: Sequence[str]) -> tuple[ModelName, ...]:
@@ -92,15 +95,15 @@ class Session:
 
     def _reachable(self, role: str) -> str:
         if role not in self.chosen:
+            what, flag = ("model under test", "models") if role == "test" else (role, role)
             found = [one for one in reached(provider_options(self.settings)) if role in one.roles]
             if not found:
                 raise ConfigError(
-                    f"no {'model under test' if role == 'test' else role}: none is set and none can be reached; name one with "
-                    f"--{'models' if role == 'test' else role}, or install the embedded one (promptpex[embedded])"
+                    f"no {what}: none is set and none can be reached; name one with --{flag}, "
+                    "or install the embedded one (promptpex[embedded])"
                 )
             self.chosen[role] = found[0].name
-            told = "model under test" if role == "test" else role
-            self.emit(Notice(f"{told}: {found[0].name} (none was set; this one can be reached)"))
+            self.emit(Notice(f"{what}: {found[0].name} (none was set; this one can be reached)"))
         warn_if_small(role, self.chosen[role], self.emit)
         return self.chosen[role]
 

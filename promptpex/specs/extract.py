@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
 from promptpex.events import Listener, StageEnded, StageStarted, StepDone, nobody
 from promptpex.llm.asker import Asker
@@ -30,7 +31,7 @@ class IntentReply(BaseModel):
 class InputsReply(BaseModel):
     """Constraints on one variable, or on all together."""
 
-    constraints: list[Annotated[str, Field(max_length=600)]] = Field(max_length=8)
+    constraints: list[Annotated[str, Field(max_length=600)]] = Field(max_length=6)
 
 
 class RuleReply(BaseModel):
@@ -40,10 +41,10 @@ class RuleReply(BaseModel):
     source: Annotated[str, Field(max_length=600)]
 
 
-class RulesReply(BaseModel):
-    """The output rules."""
-
-    rules: list[RuleReply] = Field(min_length=1, max_length=24)
+@lru_cache(maxsize=32)
+def rules_reply(limit: int) -> type[BaseModel]:
+    """The shape of a reply with one to ``limit`` rules."""
+    return create_model("RulesReply", rules=(list[RuleReply], Field(min_length=1, max_length=limit)))
 
 
 class InverseReply(BaseModel):
@@ -111,10 +112,10 @@ async def propose_rules(
         instructions=options.note("rules"),
     )
     emit(StageStarted("rules", 1, author.label))
-    reply = await author.ask(rendered, RulesReply, stage="rules")
+    reply = await author.ask(rendered, rules_reply(options.max_rules), stage="rules")
     emit(StepDone("rules", author.label))
     emit(StageEnded("rules", author.label))
-    return _numbered(reply.value.rules[: options.max_rules], known)
+    return _numbered(reply.value.rules, known)  # type: ignore[attr-defined]
 
 
 async def add_inverses(

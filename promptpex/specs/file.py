@@ -19,9 +19,9 @@ from promptpex.codecs.recordyaml import (
     unknown_key,
 )
 from promptpex.codecs.schemaplace import schema_place
-from promptpex.codecs.yamlfile import YamlDoc
-from promptpex.errors import InputError, SpecError
-from promptpex.records import PROMPT_RULE, InputCheck, Problem, Rule, Spec, VariableSpec
+from promptpex.codecs.yamlfile import Keys, YamlDoc
+from promptpex.errors import CheckError, InputError, SpecError
+from promptpex.records import PROMPT_RULE, Check, InputCheck, Problem, Rule, Spec, VariableSpec
 
 WHAT = "spec file"
 _RULE_TEXTS = ("id", "rule", "inverse", "source", "content")
@@ -110,7 +110,7 @@ def _on_file(doc: YamlDoc) -> Spec:
 def _examine(doc: YamlDoc) -> tuple[Spec | None, Findings]:
     found = Findings(doc)
     spec = _load(doc, found)
-    if isinstance(doc.data, dict) and not doc.data.get("rules"):
+    if isinstance(doc.data, dict) and not doc.data.get("rules") and not found.problems:
         found.add("the spec has no rules", "rules", suggestion="add some, or extract them from the prompt")
     if any(problem.severity == "error" for problem in found.problems):
         spec = None
@@ -132,7 +132,9 @@ def _load(doc: YamlDoc, found: Findings) -> Spec | None:
         take(InputCheck, item, ("input_checks", number), found, text_fields=("variable",))
         for number, item in enumerate(_items(data, "input_checks", found))
     ]
-    _compile_all(data, found)
+    for number, check in enumerate(checks):
+        if check is not None:
+            _compile(check, f"the input check of {check.variable}", ("input_checks", number), found)
     top = {name: data[name] for name in _TOP if name in data}
     head = take(Spec, top, (), found, text_fields=_TOP)
     if head is None or any(problem.severity == "error" for problem in found.problems):
@@ -163,6 +165,8 @@ def _rules(items: list[Any], found: Findings) -> list[Rule]:
             found.add(f"the rule id {rule.id!r} {said}", "rules", number, "id", suggestion="give it another")
         if not rule.rule.strip():
             found.add(f"the rule {rule.id!r} is empty", "rules", number, "rule")
+        for position, check in enumerate(rule.checks):
+            _compile(check, f"rule {rule.id}", ("rules", number, "checks", position), found)
         seen.setdefault(rule.id, line)
         rules.append(claimed(rule, item))
     for number, rule in enumerate(rules):
@@ -189,8 +193,16 @@ def _inputs(data: Any, found: Findings) -> dict[str, VariableSpec]:
     return result
 
 
-def _compile_all(data: dict[str, Any], found: Findings) -> None:
-    """Nothing to compile with yet."""
+def _compile(check: Check, where: str, keys: Keys, found: Findings) -> None:
+    from promptpex.assertions import compile_checks
+
+    try:
+        compiled = compile_checks([check], where=where)
+    except CheckError as failure:
+        found.add(failure.message, *keys)
+        return
+    for warning in compiled.warnings:
+        found.add(warning, *keys, severity="warning")
 
 
 def _shown(spec: Spec, update: ListUpdate) -> dict[str, Any]:
@@ -246,6 +258,5 @@ def _verify(text: str, doc: YamlDoc, spec: Spec, update: ListUpdate) -> None:
     except InputError:
         raise SpecError(sentence, path=doc.path) from None
     check_written(sentence, doc, again.rules, update.wanted())
-    same = all(getattr(again, name) == getattr(spec, name) for name in (*_TOP, "input_checks"))
-    if not same or any(again.inputs.get(name) != item for name, item in spec.inputs.items()):
+    if any(getattr(again, name) != getattr(spec, name) for name in (*_TOP, "inputs", "input_checks")):
         raise SpecError(sentence, path=doc.path)

@@ -51,9 +51,9 @@ class CheckReply(BaseModel):
 class ChecksReply(BaseModel):
     """The checks for one rule, with outputs to try them on."""
 
-    keeps: list[Sample] = Field(max_length=6)
-    breaks: list[Sample] = Field(max_length=6)
-    checks: list[CheckReply] = Field(max_length=6)
+    keeps: list[Sample] = Field(max_length=4)
+    breaks: list[Sample] = Field(max_length=4)
+    checks: list[CheckReply] = Field(max_length=4)
     decides: Literal["wholly", "partly", "none"]
 
 

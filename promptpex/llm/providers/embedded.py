@@ -12,11 +12,14 @@ from promptpex.llm.providers.chat_format import completion_of, request_body
 from promptpex.llm.providers.llama_engine import Ask, Engine, EngineKey, borrowed, returned, thread_count
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import rates_of
-from promptpex.llm.providers.weights import weights_path
+from promptpex.llm.providers.weights import DEFAULT_MODEL, weights_path
 from promptpex.records import Completion, Request
 
 REPLY_LIMIT = 1024
 """Tokens of an answer where the request sets no limit: small models may never end by themselves."""
+
+LONGEST_TEXT = 240
+"""Characters of a free text in a structured reply of the default model."""
 
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}, "return_progress": True}
 _KEYWORDS_OF_SCHEMAS = ("properties", "$defs", "definitions")
@@ -94,8 +97,20 @@ def _body(request: Request) -> dict[str, Any]:
     body = request_body(request, request.model)
     body.setdefault("max_tokens", REPLY_LIMIT)
     if request.reply_schema is not None and "response_format" in body:
-        body["response_format"]["json_schema"]["schema"] = grammar_schema(request.reply_schema)
+        schema = grammar_schema(request.reply_schema)
+        tiny = request.model == DEFAULT_MODEL
+        body["response_format"]["json_schema"]["schema"] = bounded(schema) if tiny else schema
     return body | _STREAM
+
+
+def bounded(schema: Any) -> Any:
+    """``schema`` with a bound on every free text: held to a grammar, a very small model finds no end by itself."""
+    if isinstance(schema, list):
+        return [bounded(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    free = schema.get("type") == "string" and not schema.keys() & {"enum", "const", "pattern", "maxLength"}
+    return {key: bounded(value) for key, value in schema.items()} | ({"maxLength": LONGEST_TEXT} if free else {})
 
 
 def grammar_schema(schema: Any) -> Any:

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from promptpex.errors import BadRequest, ConfigError, MalformedReply, ModelError, TimedOut
+from promptpex.errors import BadRequest, ConfigError, GarbledReply, MalformedReply, ModelError, TimedOut
 from promptpex.llm.failures import from_exception, from_status, short
 
 if TYPE_CHECKING:
@@ -146,13 +146,13 @@ def encoded(body: Mapping[str, Any], model: str) -> bytes:
 
 
 def parsed(raw: bytes, headers: Mapping[str, str], *, model: str, where: str) -> Any:
-    """The JSON in ``raw``, whatever its content type says; or a ``MalformedReply`` that keeps the text."""
+    """The JSON in ``raw``, whatever its content type says; or a ``GarbledReply`` that keeps the text."""
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
         kind = headers.get("Content-Type", "no content type")
         text = raw[:2000].decode("utf-8", "replace")
-        raise MalformedReply(
+        raise GarbledReply(
             f"{model} at {where}: the reply is no JSON ({short(kind, 60)}, {len(raw)} bytes: {short(text, 120)!r}); "
             "check that the address is that of the API.",
             model=model,
@@ -232,8 +232,8 @@ def checked_base(url: str) -> str:
     Raises:
         ConfigError: when it is no such address.
     """
-    text = url.strip().rstrip("/")
-    text = text if "://" in text else f"http://{text}"
+    text = url.strip()
+    text = (text if "://" in text else f"http://{text}").rstrip("/")
     try:
         parts = urlsplit(text)
         port = parts.port

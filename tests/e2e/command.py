@@ -1,0 +1,63 @@
+"""The command line as a person uses it: a process of its own, its output, its exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def environment(**more: str) -> dict[str, str]:
+    """This process's environment without anybody's keys, one thread for the embedded model."""
+    kept = {name: value for name, value in os.environ.items() if not name.endswith(("_API_KEY", "_API_BASE"))}
+    return {**kept, "PROMPTPEX_EMBEDDED_THREADS": "1", "PYTHONUTF8": "1", "COLUMNS": "100", **more}
+
+
+def promptpex(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 240) -> Done:
+    """Runs ``promptpex`` and waits for it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "promptpex", *arguments],
+        cwd=cwd,
+        env=environment(**(env or {})),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=timeout,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+async def promptpex_beside(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None) -> Done:
+    """As ``promptpex``, while a server of this process goes on answering."""
+    return await asyncio.to_thread(promptpex, *arguments, cwd=cwd, env=env)
+
+
+def benchmark(name: str, folder: Path, *, cases: int) -> Path:
+    """A copy of a benchmark with its first ``cases`` cases; the prompt's path."""
+    shutil.copytree(ROOT / "benchmarks" / name, folder / name)
+    suite = folder / name / "prompt.cases.yaml"
+    yaml = YAML()
+    data = yaml.load(suite.read_text(encoding="utf-8"))
+    del data["cases"][cases:]
+    with suite.open("w", encoding="utf-8") as file:
+        yaml.dump(data, file)
+    return folder / name / "prompt.md"

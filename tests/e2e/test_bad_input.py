@@ -1,0 +1,122 @@
+"""Bad input: one sentence that says what is wrong, where and what to do; the right exit code; no traceback."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import Done, benchmark, promptpex, promptpex_beside
+from tests.servers import ScriptedServer, Step, completion_body
+
+MODEL = ("--models", "openai/any", "--api-base", "http://127.0.0.1:9/v1")
+
+
+def is_one_sentence(done: Done) -> None:
+    last = done.err.strip().splitlines()[-1]
+    assert "Traceback" not in done.err + done.out
+    assert last.startswith(("promptpex: ", "Error: "))
+    assert "error of promptpex itself" not in last
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("missing.md", None, "missing.md"),
+        ("empty.md", b"", "empty"),
+        ("binary.md", b"\x00\x01\x02\xff" * 50, "binary"),
+        ("latin.md", "r\u00e9sum\u00e9".encode("latin-1"), "UTF-8"),
+        ("huge.md", b"word " * 2_100_000, "MB"),
+        ("broken.md", b"---\nname: [\n---\nHello {{x}}\n", "broken.md:"),
+        ("syntax.md", b"Hello {{ name\n", "syntax.md:1"),
+        ("list.json", b'{"no": "messages"}', "list.json"),
+    ],
+)
+def test_a_prompt_file_that_cannot_be_used(tmp_path: Path, name: str, content: bytes | None, says: str) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    done = promptpex("run", name, *MODEL, cwd=tmp_path)
+    assert done.code == 2
+    is_one_sentence(done)
+    assert says in done.err
+
+
+SPEC_EDITS: list[tuple[str, Callable[[str], str], str]] = [
+    ("unknown key", lambda text: text.replace("intent:", "intend:", 1), "intend"),
+    ("duplicate id", lambda text: text.replace("id: r2", "id: r1", 1), "r1"),
+    ("pattern", lambda text: text.replace("value: '", "value: '([", 1), "does not compile"),
+    ("kind", lambda text: text.replace("kind: regex", "kind: regexp", 1), "regexp"),
+]
+
+
+@pytest.mark.parametrize(("what", "edit", "says"), SPEC_EDITS)
+def test_a_spec_that_cannot_be_used_is_named_with_its_line(
+    tmp_path: Path, what: str, edit: Callable[[str], str], says: str
+) -> None:
+    prompt = benchmark("speech-tag", tmp_path, cases=3)
+    spec = prompt.with_name("prompt.spec.yaml")
+    text = spec.read_text(encoding="utf-8")
+    assert edit(text) != text, what
+    spec.write_text(edit(text), encoding="utf-8")
+    done = promptpex("run", str(prompt), *MODEL, cwd=tmp_path)
+    assert done.code == 2
+    is_one_sentence(done)
+    assert says in done.err
+    assert "prompt.spec.yaml:" in done.err
+
+
+def test_a_suite_whose_case_names_no_rule_or_lacks_a_variable(tmp_path: Path) -> None:
+    prompt = benchmark("speech-tag", tmp_path, cases=3)
+    suite = prompt.with_name("prompt.cases.yaml")
+    text = suite.read_text(encoding="utf-8")
+    for bad in (text.replace("rule: r1", "rule: r99", 1), text.replace("word:", "wort:", 1)):
+        suite.write_text(bad, encoding="utf-8")
+        done = promptpex("run", str(prompt), *MODEL, cwd=tmp_path)
+        assert done.code == 2
+        is_one_sentence(done)
+        assert "prompt.cases.yaml:" in done.err
+
+
+@pytest.mark.parametrize(
+    ("models", "reason"),
+    [
+        ("openai/any?api_base=http://127.0.0.1:9/v1", "unavailable"),
+        ("gpt-4o-mini", "not-authorised"),
+        ("no-such-model-anywhere", "unknown-model"),
+    ],
+)
+def test_a_model_that_cannot_answer_is_its_own_outcome(tmp_path: Path, models: str, reason: str) -> None:
+    prompt = benchmark("speech-tag", tmp_path, cases=2)
+    done = promptpex("run", str(prompt), "--models", models, "--timeout", "3", cwd=tmp_path)
+    assert done.code == 3, done.err
+    assert "Traceback" not in done.err
+    assert reason in done.out
+
+
+async def test_odd_replies_are_named_and_the_other_model_is_unharmed(tmp_path: Path, scripted: ScriptedServer) -> None:
+    prompt = benchmark("speech-tag", tmp_path, cases=4)
+    half = completion_body("NN")[:40]  # a second try gets it whole
+    scripted.steps = [Step(body=completion_body("")), Step(body=half), Step(body=completion_body("x" * 2**20))]
+    scripted.otherwise = Step(body=completion_body("NN"))
+    models = "openai/odd,openai/other?api_base=http://127.0.0.1:9/v1"
+    arguments = ("--models", models, "--api-base", scripted.url, "--concurrency", "1", "--timeout", "4", "--json")
+    done = await promptpex_beside("run", str(prompt), *arguments, cwd=tmp_path)
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    rows = {row["model"]: row for row in told["models"]}
+    assert rows["openai/odd"]["scored"] == 3
+    assert told["unscored"]["openai/odd"] == {"empty": 1}
+    assert list(told["unscored"].values())[1] == {"unavailable": 4}
+
+
+def test_an_unknown_command_and_a_bad_flag(tmp_path: Path) -> None:
+    near = promptpex("runn", cwd=tmp_path)
+    assert near.code == 2
+    assert "Did you mean 'run'" in near.err
+    assert promptpex("run", cwd=tmp_path).code == 2
+    (tmp_path / "p.md").write_text("Say {{x}}.", encoding="utf-8")
+    done = promptpex("run", "p.md", "--models", "a?temperature=hot", cwd=tmp_path)
+    assert done.code == 2
+    assert "temperature" in done.err

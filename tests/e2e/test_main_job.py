@@ -1,0 +1,116 @@
+"""The main job on real models: the embedded one, llama.cpp's own server, and a server that speaks Ollama's API."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import benchmark, promptpex, promptpex_beside
+from tests.servers import LlamaServer, OllamaServer
+
+EMBEDDED = "embedded/smollm2-135m"
+SHORT = ("--max-tokens", "120")
+pytestmark = pytest.mark.embedded
+
+
+def table(folder: Path) -> dict[str, dict[str, str]]:
+    (report,) = folder.glob("results/*/*/report.csv")
+    with report.open(encoding="utf-8", newline="") as file:
+        return {row["model"]: row for row in csv.DictReader(file)}
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    (run,) = folder.glob("results/*/*")
+    return {path.name: path.read_bytes() for path in run.iterdir()}
+
+
+@pytest.mark.slow
+def test_the_embedded_model_ends_with_a_table_and_a_second_run_asks_nothing(tmp_path: Path) -> None:
+    prompt = benchmark("speech-tag", tmp_path, cases=4)
+    first = promptpex("run", str(prompt), "--models", EMBEDDED, *SHORT, cwd=tmp_path)
+    assert first.code == 0, first.err
+    assert EMBEDDED in first.out
+    assert "4 requests sent" in first.out
+    assert int(table(tmp_path)[EMBEDDED]["scored"]) >= 1
+    before = bytes_of(tmp_path)
+    second = promptpex("run", str(prompt), "--models", EMBEDDED, *SHORT, cwd=tmp_path)
+    assert "0 requests sent, 4 answers from the store" in second.out
+    assert bytes_of(tmp_path) == before
+
+
+@pytest.mark.slow
+async def test_two_models_one_behind_an_openai_compatible_server(tmp_path: Path, llama: LlamaServer) -> None:
+    prompt = benchmark("speech-tag", tmp_path, cases=3)
+    models = f"{EMBEDDED},openai/any"
+    done = await promptpex_beside(
+        "run", str(prompt), "--models", models, "--api-base", llama.url, *SHORT, "--json", cwd=tmp_path
+    )
+    assert done.code == 0, done.err
+    rows = {row["model"]: row for row in json.loads(done.out)["models"]}
+    assert set(rows) == {EMBEDDED, "openai/any"}
+    assert all(row["outputs"] == 3 for row in rows.values())
+    assert rows["openai/any"]["tokens_in"] > 0
+    assert rows["openai/any"]["cost_usd"] is None
+
+
+@pytest.mark.slow
+async def test_ollama_by_name_and_tag(tmp_path: Path, ollama: OllamaServer) -> None:
+    prompt = benchmark("speech-tag", tmp_path, cases=2)
+    name = "smollm2:135m"
+    done = await promptpex_beside(
+        "run", str(prompt), "--models", name, *SHORT, cwd=tmp_path, env={"OLLAMA_HOST": ollama.url}
+    )
+    assert done.code == 0, done.err
+    assert table(tmp_path)[name]["outputs"] == "2"
+    assert table(tmp_path)[name]["errors"] == "0" or "truncated" in done.out
+    missing = await promptpex_beside(
+        "run", str(prompt), "--models", "nobody:1b", cwd=tmp_path, env={"OLLAMA_HOST": ollama.url}
+    )
+    assert missing.code == 3
+    assert "unknown-model" in missing.out
+
+
+@pytest.mark.slow
+def test_a_recorded_run_replays_byte_identically_without_the_model(tmp_path: Path) -> None:
+    prompt = benchmark("speech-tag", tmp_path, cases=3)
+    record = tmp_path / "recording.jsonl"
+    promptpex("run", str(prompt), "--models", EMBEDDED, *SHORT, "--record", str(record), cwd=tmp_path)
+    recorded = {path.name: path.read_bytes() for path in tmp_path.glob("results/*/*/*.csv")}
+    for name in ("first", "second"):
+        folder = tmp_path / name
+        folder.mkdir()
+        done = promptpex("run", str(prompt), "--models", f"replay/{record}", *SHORT, cwd=folder)
+        assert done.code == 0, done.err
+    replayed = [
+        {path.name: path.read_bytes() for path in (tmp_path / name).glob("results/*/*/*.csv")}
+        for name in ("first", "second")
+    ]
+    assert replayed[0] == replayed[1]
+    as_recorded = {name: text.replace(EMBEDDED.encode(), b"MODEL") for name, text in recorded.items()}
+    as_replayed = {name: text.replace(f"replay/{record}".encode(), b"MODEL") for name, text in replayed[0].items()}
+    assert without_ids(as_replayed) == without_ids(as_recorded)
+
+
+def without_ids(tables: dict[str, bytes]) -> dict[str, list[dict[str, str]]]:
+    """The tables without the ids of requests, in which the model's own name has a part."""
+    found = {}
+    for name, text in tables.items():
+        rows = list(csv.DictReader(text.decode("utf-8").splitlines()))
+        found[name] = [{key: value for key, value in row.items() if key != "request"} for row in rows]
+    return found
+
+
+@pytest.mark.slow
+def test_all_stages_on_the_embedded_model_give_files_that_validate(tmp_path: Path) -> None:
+    (tmp_path / "prompt.md").write_text("Answer in one word: what colour is a {{thing}}?\n", encoding="utf-8")
+    few = ("--max-rules", "2", "--cases-per-rule", "1", "--author", EMBEDDED)
+    extracted = promptpex("extract", "prompt.md", *few, cwd=tmp_path)
+    assert extracted.code == 0, extracted.err
+    assert "not to be relied on" in extracted.err or "do not rely" in extracted.err
+    generated = promptpex("generate", "prompt.md", *few, cwd=tmp_path)
+    assert generated.code == 0, generated.err
+    valid = promptpex("validate", "prompt.md", cwd=tmp_path)
+    assert valid.code == 0, valid.out
