@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 
 from promptpex.assertions.model import CheckReport, CheckResult, Status
 from promptpex.assertions.registry import SET
-from promptpex.assertions.wording import plural
 
 FAILED_TO_RUN = frozenset(("script-error", "bad-pattern", "timeout", "memory"))
 """Reasons that promptfoo counts as a score of 0; with a threshold the rest may carry the set without them."""
@@ -53,7 +52,9 @@ def _by_all(results: Sequence[CheckResult], lame: CheckResult | None) -> tuple[S
         return "fail", _says(failed)
     if lame is not None:
         return "unscored", _says(lame)
-    return "pass", f"all of {plural(len(results), 'assertion')} passed" if results else "there is nothing to check"
+    if not results:
+        return "pass", "there is nothing to check"
+    return "pass", "the assertion passed" if len(results) == 1 else f"all {len(results)} assertions passed"
 
 
 def counts(result: CheckResult) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from promptpex.assertions import jsvalues
 from promptpex.assertions.jsvalues import MISSING
 from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
 from promptpex.assertions.registry import Kind
+
+if TYPE_CHECKING:
+    from promptpex.assertions.schemas import Schema
 
 
 class LazySchema:
@@ -22,7 +25,7 @@ class LazySchema:
         """See ``schemas.Schema.problem``."""
         return self.compile().problem(found)
 
-    def compile(self) -> Any:
+    def compile(self) -> Schema:
         """The schema.
 
         Raises:

@@ -16,14 +16,16 @@ from promptpex.assertions.model import Unscorable
 from promptpex.assertions.wording import shown
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema"
+_BLANK = " "
 _KEYWORDS = frozenset(
     (
-        "$schema $id $defs $comment $ref definitions title description default examples deprecated readOnly writeOnly "
-        "contentMediaType contentEncoding contentSchema $vocabulary type nullable enum const multipleOf maximum minimum "
-        "exclusiveMaximum exclusiveMinimum maxLength minLength pattern format items additionalItems maxItems minItems "
-        "uniqueItems contains maxProperties minProperties required properties patternProperties additionalProperties "
-        "dependencies propertyNames if then else allOf anyOf oneOf not"
-    ).split()
+        "$schema $id $defs $comment $ref definitions title description default examples deprecated readOnly "
+        "writeOnly contentMediaType contentEncoding contentSchema $vocabulary type nullable enum const "
+        "multipleOf maximum minimum exclusiveMaximum exclusiveMinimum maxLength minLength pattern format "
+        "items additionalItems maxItems minItems uniqueItems contains maxProperties minProperties required "
+        "properties patternProperties additionalProperties dependencies propertyNames if then else allOf "
+        "anyOf oneOf not"
+    ).split(_BLANK)
 )
 _ONE = ("additionalItems", "contains", "additionalProperties", "propertyNames", "if", "then", "else", "not")
 _LISTS = ("allOf", "anyOf", "oneOf")
@@ -180,11 +182,10 @@ def _check_against_draft(schema: Mapping[str, Any]) -> None:
 
 def _check_references(root: Mapping[str, Any]) -> None:
     """References inside the schema have to lead somewhere; those through ``$id`` are looked up when they are met."""
-    from referencing import Resource
     from referencing.exceptions import Unresolvable
     from referencing.jsonschema import DRAFT7
 
-    resolver = _registry().resolver_with_root(Resource(contents=root, specification=DRAFT7))
+    resolver = _registry().resolver_with_root(DRAFT7.create_resource(root))
     for schema in subschemas(root):
         reference = schema.get("$ref")
         if isinstance(reference, str) and reference.startswith("#"):
@@ -197,7 +198,7 @@ def _check_references(root: Mapping[str, Any]) -> None:
 @cache
 def _registry() -> Any:
     """The drafts themselves and nothing else: nothing is fetched."""
-    from jsonschema_specifications import REGISTRY
+    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
 
     return REGISTRY
 
@@ -217,7 +218,8 @@ def _validator_class() -> Any:
         "minLength": _min_length,
         "maxLength": _max_length,
     }
-    return extend(Draft7Validator, validators=keywords, type_checker=_types(TypeChecker))
+    made: Any = extend  # untyped in its package
+    return made(Draft7Validator, validators=keywords, type_checker=_types(TypeChecker))
 
 
 def _types(checker: Any) -> Any:

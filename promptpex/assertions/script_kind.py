@@ -121,7 +121,8 @@ def context_of(assertion: Assertion, facts: Facts) -> dict[str, Any]:
         "config": assertion.config,
         "metadata": facts.metadata,
     }
-    return _json_ready({key: value for key, value in context.items() if value is not None})
+    given: dict[str, Any] = _json_ready({key: value for key, value in context.items() if value is not None})
+    return given
 
 
 def _plain(item: Any) -> Any:

@@ -220,9 +220,9 @@ def run_script(body: str, output: Any, context: Any, mode: str = "judge") -> dic
         mode: ``judge`` for a verdict, ``transform`` for a value as JSON text under ``json``.
 
     Returns:
-        ``kind`` and what belongs to it: ``boolean`` (``pass``), ``number`` (``score``), ``object`` (``pass``, ``score``,
-        ``reason``, ``named``), ``value`` (``json``), ``other`` (``message``), ``threw`` (``message``), ``stuck``,
-        ``timeout``, ``memory``. A score that is not finite is a text.
+        ``kind`` and what belongs to it: ``boolean`` (``pass``), ``number`` (``score``), ``object`` (``pass``,
+        ``score``, ``reason``, ``named``), ``value`` (``json``), ``other`` (``message``), ``threw`` (``message``),
+        ``stuck``, ``timeout``, ``memory``. A score that is not finite is a text.
     """
     packed = json.dumps({"body": body, "output": output, "context": context, "mode": mode})
     request = {"op": "run", "packed": packed, "seconds": SCRIPT_SECONDS, "memory": SCRIPT_BYTES}

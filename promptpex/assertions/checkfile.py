@@ -1,0 +1,172 @@
+"""Files of assertions: promptfoo's shape, a bare list, or a spec; refused with file and line before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from promptpex.assertions import engine, jsvalues
+from promptpex.codecs import yamlfile
+from promptpex.codecs.yamlfile import YamlDoc
+from promptpex.errors import CheckError
+
+_FILE = "file://"
+_TEMPLATES = "#/assertionTemplates/"
+Keys = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFile:
+    """Assertions from a file.
+
+    Attributes:
+        compiled: ready to judge.
+        raw: as data, in the same order.
+        threshold: the least score that passes, where the file says one.
+    """
+
+    compiled: engine.Compiled
+    raw: tuple[Any, ...]
+    threshold: float | None = None
+
+
+def read(path: Path) -> CheckFile:
+    """The assertions of a file.
+
+    A list; or a mapping with ``assert`` (and ``threshold``), with ``defaultTest`` and at most one of ``tests``, or with
+    ``rules`` that have ``checks`` (a spec; each check's metric is its rule, where it names none).
+
+    Raises:
+        CheckError: the file cannot be read, or an assertion cannot be used; with file and line.
+    """
+    doc = yamlfile.read(path, error=CheckError, what="assertion file")
+    found = list(_found(doc, doc.data))
+    if not found:
+        raise doc.fail("the file has no assertions; write a list, a mapping with assert, or a spec with checks")
+    data = [(keys, _resolved(doc, item, keys, path)) for keys, item in found]
+    steps: list[engine.Step] = []
+    warnings: list[str] = []
+    for keys, item in data:
+        try:
+            compiled = engine.compile_checks([item])
+        except CheckError as error:
+            raise doc.fail(error.message, *_place(doc, keys, item)) from error
+        steps += compiled.steps
+        warnings += [f"{path}:{doc.line(*keys)}: {warning}" for warning in compiled.warnings]
+    ready = engine.Compiled(tuple(steps), tuple(warnings))
+    return CheckFile(ready, tuple(item for _, item in data), _threshold(doc))
+
+
+def _found(doc: YamlDoc, data: Any) -> Iterator[tuple[Keys, Any]]:
+    if isinstance(data, list):
+        yield from _listed(doc, data, ())
+    if not isinstance(data, Mapping):
+        return
+    if "rules" in data:
+        yield from _of_spec(doc, data)
+        return
+    yield from _asserts(doc, data, ())
+    default = data.get("defaultTest")
+    if isinstance(default, Mapping):
+        yield from _asserts(doc, default, ("defaultTest",))
+    tests = data.get("tests")
+    if isinstance(tests, list) and len(tests) > 1 and any(isinstance(t, Mapping) and "assert" in t for t in tests):
+        raise doc.fail("the file has several tests with assertions of their own; put them into the rows", "tests", 1)
+    if isinstance(tests, list) and len(tests) == 1 and isinstance(tests[0], Mapping):
+        yield from _asserts(doc, tests[0], ("tests", 0))
+
+
+def _asserts(doc: YamlDoc, data: Mapping[str, Any], keys: Keys) -> Iterator[tuple[Keys, Any]]:
+    for name in ("assert", "checks"):
+        if name in data:
+            if not isinstance(data[name], list):
+                raise doc.fail(f"{name} is a list of assertions", *keys, name)
+            yield from _listed(doc, data[name], (*keys, name))
+
+
+def _listed(doc: YamlDoc, items: list[Any], keys: Keys) -> Iterator[tuple[Keys, Any]]:
+    for index, item in enumerate(items):
+        if not isinstance(item, Mapping):
+            raise doc.fail("an assertion is a mapping with a kind", *keys, index)
+        yield (*keys, index), item
+
+
+def _of_spec(doc: YamlDoc, data: Mapping[str, Any]) -> Iterator[tuple[Keys, Any]]:
+    rules = data["rules"]
+    if not isinstance(rules, list):
+        raise doc.fail("rules is a list", "rules")
+    for number, rule in enumerate(rules):
+        checks = rule.get("checks") if isinstance(rule, Mapping) else None
+        if checks is None:
+            continue
+        if not isinstance(checks, list):
+            raise doc.fail("checks is a list of assertions", "rules", number, "checks")
+        for keys, item in _listed(doc, checks, ("rules", number, "checks")):
+            yield keys, {"metric": str(rule.get("id", number)), **item}
+
+
+def _threshold(doc: YamlDoc) -> float | None:
+    for keys in ((), ("defaultTest",), ("tests", 0)):
+        place = doc.data
+        for key in keys:
+            held = isinstance(place, Mapping) if isinstance(key, str) else isinstance(place, list) and len(place) == 1
+            place = (place.get(key) if isinstance(key, str) else place[key]) if held else None
+        if isinstance(place, Mapping) and "threshold" in place:
+            if not jsvalues.is_number(place["threshold"]):
+                raise doc.fail("the threshold is a number", *keys, "threshold")
+            return float(place["threshold"])
+    return None
+
+
+def _place(doc: YamlDoc, keys: Keys, item: Any) -> Keys:
+    """Where in an assertion the trouble stands: in a set, at the part that cannot be used."""
+    parts = item.get("assert") if isinstance(item, Mapping) else None
+    if not isinstance(parts, list):
+        return keys
+    for index, part in enumerate(parts):
+        try:
+            engine.compile_checks([part])
+        except CheckError:
+            return (*keys, "assert", index)
+    return keys
+
+
+def _resolved(doc: YamlDoc, item: Any, keys: Keys, path: Path) -> Any:
+    """The assertion with its ``$ref`` to a template and its ``file://`` values put in."""
+    if not isinstance(item, Mapping):
+        return item
+    reference = item.get("$ref")
+    if isinstance(reference, str) and "kind" not in item and "type" not in item:
+        item = {**_template(doc, reference, keys), **{key: value for key, value in item.items() if key != "$ref"}}
+    made = dict(item)
+    if isinstance(made.get("assert"), list):
+        made["assert"] = [_resolved(doc, part, (*keys, "assert", n), path) for n, part in enumerate(made["assert"])]
+    value = made.get("value")
+    if isinstance(value, str) and value.startswith(_FILE):
+        made["value"] = _value_file(doc, path.parent / value.removeprefix(_FILE), keys)
+    return made
+
+
+def _template(doc: YamlDoc, reference: str, keys: Keys) -> Mapping[str, Any]:
+    templates = doc.data.get("assertionTemplates") if isinstance(doc.data, Mapping) else None
+    name = reference.removeprefix(_TEMPLATES)
+    found = templates.get(name) if isinstance(templates, Mapping) and reference.startswith(_TEMPLATES) else None
+    if not isinstance(found, Mapping):
+        raise doc.fail(f"there is no assertion template {reference!r}", *keys)
+    return found
+
+
+def _value_file(doc: YamlDoc, path: Path, keys: Keys) -> Any:
+    if path.suffix.lower() in (".json", ".yaml", ".yml"):
+        return yamlfile.read(path, error=CheckError, what="value").data
+    if path.suffix.lower() != ".txt":
+        raise doc.fail("a value is read from .json, .yaml and .txt files; write a script into the value itself", *keys)
+    try:
+        return jsvalues.trim(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise doc.fail(f"the value's file {path.name} cannot be read", *keys) from error
+
+
+__all__ = ["CheckFile", "read"]

@@ -1,0 +1,59 @@
+"""Checking a file of outputs: rows in, reports out, in order, a bounded number of them in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from promptpex.assertions import engine
+from promptpex.assertions.checkfile import CheckFile
+from promptpex.assertions.model import CheckReport, Facts
+from promptpex.assertions.rows import Row
+from promptpex.errors import CheckError
+
+AT_ONCE = 256
+
+
+def reports(rows: Iterable[Row], checks: CheckFile | None = None) -> Iterator[tuple[Row, CheckReport]]:
+    """Each row with what its assertions come to: those of the file, then its own.
+
+    Raises:
+        CheckError: a row without assertions, where no file gives any.
+    """
+    waiting = iter(rows)
+    while chunk := list(islice(waiting, AT_ONCE)):
+        ready = [(row, _compiled(row, checks)) for row in chunk]
+        jobs = [
+            (compiled, _facts(row, checks), _threshold(row, checks)) for row, compiled in ready if row.problem is None
+        ]
+        judged = iter(engine.judge_many(jobs))
+        for row, _ in ready:
+            yield row, _unjudged(row) if row.problem is not None else next(judged)
+
+
+def _compiled(row: Row, checks: CheckFile | None) -> engine.Compiled:
+    if row.problem is not None:
+        return engine.Compiled(())
+    if row.asserts is None:
+        if checks is None:
+            message = "the row has no assertions; give --assertions FILE, or a list under assert in the row"
+            raise CheckError(message, line=row.line)
+        return checks.compiled
+    own = engine.ready(row.asserts)
+    return own if checks is None else engine.Compiled((*checks.compiled.steps, *own.steps))
+
+
+def _facts(row: Row, checks: CheckFile | None) -> Facts:
+    asserts = [*(checks.raw if checks is not None else ()), *(row.asserts or ())]
+    return engine.facts_of(row.output, row.vars, asserts=asserts, **row.facts)
+
+
+def _threshold(row: Row, checks: CheckFile | None) -> float | None:
+    if row.threshold is not None or checks is None:
+        return row.threshold
+    return checks.threshold
+
+
+def _unjudged(row: Row) -> CheckReport:
+    assert row.problem is not None
+    return CheckReport("unscored", None, row.problem.message, row.problem.code)

@@ -1,0 +1,68 @@
+"""The kind ``language``: in which language the output is written (ISO 639-1 codes, by the package py3langid)."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.registry import Kind
+
+_LEAST_LETTERS = 12
+_LEAST_SURE = 0.5
+_SAME = {"yue": "zh", "cmn": "zh", "nb": "no", "nn": "no", "fil": "tl"}
+"""Labels that people write with one code, or that are told apart by more than a short text shows."""
+_NOISE = re.compile(r"```.*?```|`[^`\n]*`|https?://\S+|<[^<>\n]{1,80}>", re.S)
+
+
+def _codes(assertion: Assertion, value: Any) -> tuple[str, ...]:
+    given = [value] if isinstance(value, str) else value
+    if not isinstance(given, list | tuple) or not given or not all(isinstance(code, str) for code in given):
+        raise _bad(assertion)
+    codes = tuple(code.strip().lower().replace("_", "-").split("-")[0] for code in given)
+    if not all(code.isascii() and code.isalpha() and len(code) in (2, 3) for code in codes):
+        raise _bad(assertion)
+    return tuple(_SAME.get(code, code) for code in codes)
+
+
+def _bad(assertion: Assertion) -> Unscorable:
+    return Unscorable("bad-value", f"{assertion.kind} needs a language code such as en or pt-BR, or a list of them")
+
+
+def _verify(assertion: Assertion, codes: tuple[str, ...]) -> None:
+    unknown = next((code for code in codes if code not in _known()), None)
+    if unknown is not None:
+        raise Unscorable("bad-value", f"{assertion.kind} cannot tell the language {unknown!r} apart")
+
+
+def _judge(assertion: Assertion, codes: tuple[str, ...], facts: Facts) -> Judged:
+    _verify(assertion, codes)
+    text = _NOISE.sub(" ", facts.text)
+    if sum(1 for mark in text if mark.isalpha()) < _LEAST_LETTERS and text.isascii():
+        raise Unscorable("too-short", "the output is too short to tell its language")
+    found, sure = detected(text)
+    if sure < _LEAST_SURE:
+        raise Unscorable("unsure", f"the output's language cannot be told; the best guess is {found}")
+    return Judged(found in codes, f"the output is written in {found} ({sure:.0%} sure)")
+
+
+def detected(text: str) -> tuple[str, float]:
+    """The language's code and how sure that is, 0..1."""
+    code, sure = _identifier().classify(text)
+    return _SAME.get(str(code), str(code)), float(sure)
+
+
+@cache
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # type: ignore[import-untyped]
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset(_SAME.get(str(code), str(code)) for code in _identifier().labels)
+
+
+KINDS = (Kind("language", _codes, _judge, verify=_verify),)
