@@ -124,6 +124,11 @@ _FILTER = re.compile(
 _RETIRED = re.compile(
     r"deprecat|retired|decommission|discontinu|sunset|no longer (?:available|supported)", re.IGNORECASE
 )
+_MODEL_RETIRED = re.compile(
+    r"model_(?:decommissioned|retired|deprecated)"
+    r"|model[^.]{0,80} (?:has been|is|was) (?:deprecated|retired|decommissioned|discontinued|sunset|withdrawn)",
+    re.IGNORECASE,
+)
 _NO_MODEL = re.compile(
     r"model_not_found|model[^.]{0,80}(?:not found|does not exist|not exist|is not available|unknown)"
     r"|(?:no such|unknown|invalid) model|LLM Provider NOT provided",
@@ -212,6 +217,8 @@ def refined(found: type[ModelError], text: str, status: int | None = None) -> ty
     for pattern, kind in ((_CONTEXT, ContextTooSmall), (_FILTER, Filtered)):
         if pattern.search(text):
             return kind
+    if _MODEL_RETIRED.search(text):
+        return RetiredModel
     if _NO_MODEL.search(text):
         return RetiredModel if _RETIRED.search(text) else UnknownModel
     return found

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import ValidationError
 
 from promptpex.errors import ConfigError, UnknownModel
+from promptpex.llm.secrets import scrub
 from promptpex.records import ModelName, Params
 
 Provider = Literal["openai-compatible", "ollama", "embedded", "replay", "fake", "litellm"]
@@ -52,7 +53,7 @@ def parse_models(text: str | Iterable[str], *, api_base: str | None = None) -> t
     seen: set[str] = set()
     for model in models:
         if model.label in seen:
-            raise ConfigError(f"The model {model.label} is named twice; name it once, or vary its parameters.")
+            raise ConfigError(f"The model {scrub(model.label)} is named twice; name it once, or vary its parameters.")
         seen.add(model.label)
     return models
 
@@ -61,13 +62,13 @@ def parse_model(label: str, *, api_base: str | None = None) -> ModelName:
     """One model; see ``parse_models``."""
     name, _, query = label.strip().partition("?")
     if not name or name.endswith("/") or any(char.isspace() or not char.isprintable() for char in name):
-        raise ConfigError(f"{label!r} is no model name; write NAME, NAME?temperature=0 or PROVIDER/NAME.")
+        raise ConfigError(f"{scrub(label)!r} is no model name; write NAME, NAME?temperature=0 or PROVIDER/NAME.")
     values: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     own_base: str | None = None
     for key, value in _pairs(query, label):
         if key in values or key in extra or (key == "api_base" and own_base is not None):
-            raise ConfigError(f"{label}: the parameter {key} is given twice; give it once.")
+            raise ConfigError(f"{scrub(label)}: the parameter {key} is given twice; give it once.")
         if key == "api_base":
             own_base = _base(value, label)
         elif key in PARAMETERS:
@@ -134,12 +135,12 @@ def _pairs(query: str, label: str) -> list[tuple[str, str]]:
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors="strict")
     except ValueError as error:
-        raise ConfigError(f"{label}: the part after ? is not NAME=VALUE&NAME=VALUE; correct it.") from error
+        raise ConfigError(f"{scrub(label)}: the part after ? is not NAME=VALUE&NAME=VALUE; correct it.") from error
     for key, value in pairs:
         if not key or value == "":
-            raise ConfigError(f"{label}: the parameter {key or '?'} has no value; write {key or 'NAME'}=VALUE.")
+            raise ConfigError(f"{scrub(label)}: the parameter {key or '?'} has no value; write {key or 'NAME'}=VALUE.")
         if key in _RESERVED:
-            raise ConfigError(f"{label}: the parameter {key} is set by promptpex itself; leave it out.")
+            raise ConfigError(f"{scrub(label)}: the parameter {key} is set by promptpex itself; leave it out.")
     return pairs
 
 
@@ -166,11 +167,11 @@ def _params(values: dict[str, Any], extra: dict[str, Any], label: str) -> Params
         params = Params.model_validate({**values, "extra": extra})
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        raise ConfigError(f"{label}: the parameter {first['loc'][0]} cannot be {first['input']!r}.") from error
+        raise ConfigError(f"{scrub(label)}: the parameter {first['loc'][0]} cannot be {first['input']!r}.") from error
     for name, low, high in (("temperature", 0.0, 100.0), ("top_p", 0.0, 1.0), ("max_tokens", 1, 2**31)):
         value = getattr(params, name)
         if value is not None and not low <= value <= high:
-            raise ConfigError(f"{label}: the parameter {name} must be from {low:g} to {high:g}, not {value:g}.")
+            raise ConfigError(f"{scrub(label)}: the parameter {name} must be from {low:g} to {high:g}, not {value:g}.")
     return params
 
 

@@ -54,17 +54,24 @@ class Engine:
 
     Args:
         key: the file and how many threads and slots.
+        first_context: tokens of context to begin with.
+
+    Attributes:
+        context: tokens of context per slot, as loaded; 0 = not loaded.
+        users: clients that have it.
+        pool: the threads on which ``ask`` is to be called.
     """
 
-    def __init__(self, key: EngineKey) -> None:
+    def __init__(self, key: EngineKey, *, first_context: int = FIRST_CONTEXT) -> None:
         self.key = key
+        self._first_context = first_context
         self.pool = ThreadPoolExecutor(max_workers=key.slots, thread_name_prefix="promptpex-embedded")
         self.users = 0
         self._turn = threading.Condition()
         self._running = 0
         self._growing = False
         self._server: Any = None
-        self._context = 0
+        self.context = 0
         self._trained: int | None = None
 
     def ask(self, ask: Ask) -> tuple[dict[str, Any], float]:
@@ -90,7 +97,7 @@ class Engine:
         self.pool.shutdown(wait=True, cancel_futures=True)
         with self._turn:
             self._server = None
-            self._context = 0
+            self.context = 0
 
     def _events(self, ask: Ask) -> list[dict[str, Any]]:
         events: list[dict[str, Any]] = []
@@ -129,7 +136,7 @@ class Engine:
         while True:
             with self._turn:
                 self._turn.wait_for(lambda: not self._growing)
-                if self._server is not None and self._context >= min(needed, self._trained or needed):
+                if self._server is not None and self.context >= min(needed, self._trained or needed):
                     self._running += 1
                     break
                 self._growing = True
@@ -141,7 +148,7 @@ class Engine:
                     self._growing = False
                     self._turn.notify_all()
         try:
-            yield self._context
+            yield self.context
         finally:
             with self._turn:
                 self._running -= 1
@@ -149,11 +156,11 @@ class Engine:
 
     def _load(self, needed: int, model: str) -> None:
         self._trained = self._trained or _trained_context(self.key.path, model)
-        context = max(FIRST_CONTEXT, 2 ** math.ceil(math.log2(max(needed, 1))))
+        context = max(self._first_context, 2 ** math.ceil(math.log2(max(needed, 1))))
         context = min(context, self._trained) if self._trained else context
         self._server = None
         self._server = _started(self.key, context, model)
-        self._context = context
+        self.context = context
 
 
 def _trained_context(path: Path, model: str) -> int | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -33,6 +34,7 @@ FIRST_CONTEXT = 4096
 REPLY_ROOM = 1024
 """Tokens kept free for an answer whose length the request does not limit."""
 _CHARS_PER_TOKEN = 3.0
+_RUNS = re.compile(r"[A-Za-z]+|[0-9]+")
 _TOP_LEVEL = ("think", "keep_alive")
 
 
@@ -177,15 +179,18 @@ def likely_tokens(messages: Sequence[Message]) -> int:
 
 
 def least_tokens(messages: Sequence[Message]) -> int:
-    """Tokens that the messages have at the very least: one for each word, since tokens do not reach across blanks,
+    """Tokens that the messages have at the very least.
 
-    and one for every eight characters of scripts that write without blanks.
+    One for each run of letters and of digits within a word, since tokenizers split there and at blanks; and one for
+    every eight characters of scripts that write without blanks.
     """
-    total = 0
-    for message in messages:
-        for word in message.content.split():
-            total += 1 if word.isascii() else max(1, sum(not char.isascii() for char in word) // 8)
-    return total
+    return sum(_least_of(word) for message in messages for word in message.content.split())
+
+
+def _least_of(word: str) -> int:
+    if word.isascii():
+        return max(1, len(_RUNS.findall(word)))
+    return max(1, sum(not char.isascii() for char in word) // 8)
 
 
 def _body(request: Request, model: str, context: int) -> dict[str, Any]:

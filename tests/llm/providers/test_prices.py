@@ -1,0 +1,60 @@
+"""Prices: the user's, a known one, or unknown; never 0 for unknown."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from promptpex.llm.providers.prices import cost_of, known_models, known_providers, price_of, rates_of
+from promptpex.records import Completion
+
+ANSWER = Completion(text="x", tokens_in=1000, tokens_out=500)
+
+
+def test_a_known_price() -> None:
+    assert price_of("gpt-4o-mini", 1000, 500) == pytest.approx(0.00045)
+    assert price_of("openai/gpt-4o-mini", 1000, 500) == pytest.approx(0.00045)
+
+
+def test_an_unknown_price_is_none() -> None:
+    assert price_of("nobody-knows-this", 1, 1) is None
+    assert price_of("gpt-4o-mini", None, 1) is None
+    assert price_of("gpt-4o-mini", 1, None) is None
+    assert rates_of("") is None
+
+
+def test_a_free_entry_of_the_table_is_unknown() -> None:
+    free = [
+        name
+        for name, entry in known_models().items()
+        if entry.get("input_cost_per_token") == 0 and entry.get("output_cost_per_token") == 0
+    ]
+    assert free
+    assert all(price_of(name, 1000, 1000) != 0 for name in free)
+
+
+def test_the_users_price_wins() -> None:
+    prices = {"gpt-4o-mini": (1.0, 2.0), "free": (0.0, 0.0)}
+    assert price_of("gpt-4o-mini", 10**6, 10**6, prices) == 3.0
+    assert price_of("free", 10, 10, prices) == 0.0
+
+
+def test_a_model_of_the_same_name_on_another_server_has_no_known_price() -> None:
+    assert cost_of("openai/gpt-4o-mini", ANSWER, hosted=True) == pytest.approx(0.00045)
+    assert cost_of("openai/gpt-4o-mini", ANSWER, hosted=False) is None
+    assert cost_of("openai/m", ANSWER, hosted=False, prices={"openai/m": (1.0, 1.0)}) == pytest.approx(0.0015)
+
+
+def test_the_providers_are_known() -> None:
+    assert {"anthropic", "gemini", "openrouter", "hosted_vllm", "groq"} <= known_providers()
+
+
+def test_a_price_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from promptpex.llm.providers.prices import price_of; price_of('gpt-4o', 1, 1);"
+        "print('litellm' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

