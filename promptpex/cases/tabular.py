@@ -7,6 +7,7 @@ say, such as a number among texts, an input that is absent, an expected output t
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ FIELDS = (
     "id", "rule", "inverse", "reasoning", "expected", "origin", "scenario", "made_from", "expanded_from",
     "expected_from", "invalid", "content",
 )  # fmt: skip
+_UNFIT = re.compile("\0")
+"""What a CSV file cannot hold, or no other program reads back."""
+
 Read = tuple[Suite, list[int], list[Problem]]
 
 
@@ -43,10 +47,11 @@ def _csv_row(prompt: str, case: Case, names: list[str]) -> list[str]:
     absent: list[str] = []
     for name in names:
         value = case.inputs.get(name)
-        inputs.append(value if isinstance(value, str) else "")
+        fits = isinstance(value, str) and not _UNFIT.search(value)
+        inputs.append(value if fits else "")
         if name not in case.inputs:
             absent.append(name)
-        elif not isinstance(value, str):
+        elif not fits:
             odd[name] = value
     if odd:
         other["inputs"] = odd
@@ -62,8 +67,9 @@ def _csv_row(prompt: str, case: Case, names: list[str]) -> list[str]:
 def _cell(name: str, value: Any, other: dict[str, Any]) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if value == "" and name != "reasoning":
-        other[name] = ""
+    if (value == "" and name != "reasoning") or (value and _UNFIT.search(value)):
+        other[name] = value
+        return ""
     return value or ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 
 from promptpex.codecs.atomic import write_text
 from promptpex.errors import InputError
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +31,7 @@ def dumps(value: Any) -> str:
         ValueError: for NaN and infinities.
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return json.dumps(value, allow_nan=False)
-    return text
+    return json.dumps(value, allow_nan=False) if _SURROGATE.search(text) else text
 
 
 def parse(
@@ -84,7 +83,7 @@ def _values(lines: Iterable[bytes], path: Path | str | None, error: type[InputEr
         try:
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8", "surrogatepass").removesuffix("\r")
             if line.strip():
-                yield Line(number, json.loads(line, parse_constant=_refuse), line)
+                yield Line(number, _value(line), line)
         except (ValueError, RecursionError) as failure:
             broken = error(f"the line is not valid JSON: {_said(failure)}", path=path, line=number)
     if broken is not None and not cut_tail:
@@ -97,6 +96,18 @@ def _said(failure: Exception) -> str:
     if isinstance(failure, json.JSONDecodeError):
         return f"{failure.msg} (column {failure.colno})"
     return str(failure) or type(failure).__name__
+
+
+def _value(line: str) -> Any:
+    value = json.loads(line, parse_constant=_refuse)
+    if "\\ud" in line.lower() or _SURROGATE.search(line):
+        _refuse_halves(json.dumps(value, ensure_ascii=False))
+    return value
+
+
+def _refuse_halves(text: str) -> None:
+    if _SURROGATE.search(text):
+        raise ValueError("it holds half of a character (a lone surrogate)")
 
 
 def _refuse(word: str) -> Any:

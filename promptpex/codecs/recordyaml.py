@@ -130,7 +130,7 @@ class ListUpdate:
         """The item as the file shows it: defaults left out, but for the keys that always stand there."""
         plain = item.model_dump(mode="json", by_alias=True)
         short = item.plain()
-        return {name: value for name, value in plain.items() if name in short or name in self.always}
+        return {name: short.get(name, plain[name]) for name in plain if name in short or name in self.always}
 
     def apply(self, edits: yamledit.Edits) -> None:
         wanted = {item.id: item for item in self.wanted()}

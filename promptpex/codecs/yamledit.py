@@ -23,6 +23,12 @@ _COMMENT = re.compile(r"#[^\n\r]*")
 _HEADER_COMMENT = re.compile(r"[|>][-+0-9]*[ \t]+(#[^\n\r]*)")
 
 
+def _order(edit: tuple[int, int, int, str]) -> tuple[int, bool, int]:
+    """From the front; in one place what is put in comes before what is taken out, and what lies deeper comes first."""
+    start, end, depth, _ = edit
+    return start, end > start, -depth
+
+
 class Edits:
     """Edits of one document, gathered first and applied together by ``text``."""
 
@@ -30,7 +36,7 @@ class Edits:
         self.doc = doc
         self.source = doc.text
         self._marks = _Marks(doc.text)
-        self._edits: list[tuple[int, int, str]] = []
+        self._edits: list[tuple[int, int, int, str]] = []
         self._newline = "\r\n" if "\r\n" in doc.text else "\n"
 
     def set(self, keys: Keys, name: str, value: Any) -> None:
@@ -38,7 +44,7 @@ class Edits:
         node = self._mapping(keys)
         found = next((pair for pair in node.value if pair[0].value == name), None)
         if found is None:
-            self._add(node, name, value)
+            self._add(node, name, value, len(keys))
         else:
             self._replace(node, found[0], found[1], value)
 
@@ -51,7 +57,10 @@ class Edits:
         key, value = found
         start = self._line_start(key.start_mark.index)
         alone = not self.source[start : key.start_mark.index].strip()
-        if node.flow_style or not alone or len(node.value) == 1:
+        if node.flow_style:
+            spans = [(name.start_mark.index, self._end(held, name)) for name, held in node.value]
+            self._cut_flow(spans, {node.value.index(found)})
+        elif not alone or len(node.value) == 1:
             self._replace(node, key, value, default)
         else:
             self._cut_lines(start, self._end(value, key))
@@ -60,7 +69,8 @@ class Edits:
         """Take these items out of the list at ``keys``."""
         node = self._sequence(keys)
         if node.flow_style:
-            self._cut_flow(node, frozenset(positions))
+            spans = [(item.start_mark.index, self._end(item)) for item in node.value]
+            self._cut_flow(spans, positions)
             return
         for position in positions:
             item = node.value[position]
@@ -76,85 +86,85 @@ class Edits:
         column = self._column(self._dash(node.value[0]))
         place = node if after is None else node.value[after]
         text = "\n".join(yamltext.block_item(item, column) for item in items)
-        self._insert_lines(self._end(place), text)
+        self._insert_lines(self._end(place), text, len(keys))
 
     def text(self) -> str:
         """The document with all edits made."""
-        order = sorted(
-            range(len(self._edits)), key=lambda n: (self._edits[n][0], self._edits[n][1] > self._edits[n][0])
-        )
         parts: list[str] = []
         cursor = 0
-        for number in order:
-            start, end, replacement = self._edits[number]
+        for start, end, _, replacement in sorted(self._edits, key=_order):
             if start < cursor:
                 raise self._cannot("two edits meet in one place", ())
             parts += (self.source[cursor:start], replacement.replace("\n", self._newline))
             cursor = end
         return "".join((*parts, self.source[cursor:]))
 
-    def _add(self, node: MappingNode, name: str, value: Any) -> None:
+    def _add(self, node: MappingNode, name: str, value: Any, depth: int) -> None:
         if node.flow_style:
             self._put_in_flow(
                 node, f"{yamltext.inline(name, in_flow=True)}: {yamltext.inline(value, in_flow=True)}", None
             )
             return
         column = self._column(node.value[0][0].start_mark.index)
-        self._insert_lines(self._end(node), " " * column + yamltext.entry(name, value, column))
+        self._insert_lines(self._end(node), " " * column + yamltext.entry(name, value, column), depth)
 
     def _replace(self, node: MappingNode, key: Node, value: Node, new: Any) -> None:
         start = self._marks.colon_end(key)
         if start is None:
             raise self._cannot(f"the key {key.value!r} stands in a form that cannot be edited in place", ())
-        end = self._end(value, key)
+        end = max(start, len(self.source[: self._end(value, key)].rstrip()))
         if node.flow_style:
-            self._edits.append((start, end, f" {yamltext.inline(new, in_flow=True)}"))
+            self._edits.append((start, end, 0, f" {yamltext.inline(new, in_flow=True)}"))
             return
         column = self._column(key.start_mark.index)
-        commented = self.source[end : self._line_end(end)].strip() != ""
-        rendered = f" {yamltext.inline(new)}" if commented else yamltext.after_colon(new, column)
+        rendered = yamltext.after_colon(new, column)
+        if "\n" in rendered and self.source[end : self._line_end(end)].strip():
+            if isinstance(new, str):
+                rendered = f" {yamltext.inline(new)}"
+            else:
+                end = len(self.source[: self._line_end(end)].rstrip())
         self._keep_comments(start, end, self._line_start(key.start_mark.index))
-        self._edits.append((start, end, rendered))
+        self._edits.append((start, end, 0, rendered))
 
     def _keep_comments(self, start: int, end: int, where: int) -> None:
         line = self.source[where : self._line_end(where)]
         blanks = line[: len(line) - len(line.lstrip())]
         kept = "".join(f"{blanks}{comment}\n" for comment in self._marks.comments(start, end))
         if kept:
-            self._edits.append((where, where, kept))
+            self._edits.append((where, where, -1, kept))
 
     def _cut_lines(self, start: int, end: int) -> None:
-        stop = self._line_end(end)
+        stop = self._line_after(end)
         line = self.source[start:stop]
         blanks = line[: len(line) - len(line.lstrip())]
         kept = "".join(f"{blanks}{comment}\n" for comment in self._marks.comments(start, stop))
-        self._edits.append((start, stop, kept))
+        self._edits.append((start, stop, 0, kept))
 
-    def _cut_flow(self, node: SequenceNode, gone: frozenset[int]) -> None:
-        items = node.value
+    def _cut_flow(self, items: list[tuple[int, int]], gone: Collection[int]) -> None:
+        """Take these of the items out of ``[..]`` or ``{..}``, with the comma that parts them from what stays."""
         last_kept = max((n for n in range(len(items)) if n not in gone), default=-1)
-        spans = [(items[n].start_mark.index, items[n + 1].start_mark.index) for n in sorted(gone) if n < last_kept]
+        spans = [(items[n][0], items[n + 1][0]) for n in sorted(gone) if n < last_kept]
         if last_kept < len(items) - 1:
-            start = items[last_kept].end_mark.index if last_kept >= 0 else items[0].start_mark.index
-            spans.append((start, items[-1].end_mark.index))
+            start = items[last_kept][1] if last_kept >= 0 else items[0][0]
+            spans.append((start, items[-1][1]))
         for start, end in spans:
             kept = "".join(f"\n{comment}\n" for comment in self._marks.comments(start, end))
-            self._edits.append((start, end, kept))
+            self._edits.append((start, end, 0, kept))
 
     def _put_in_flow(self, node: Node, text: str, after: Node | None) -> None:
         if after is not None:
             place = after.end_mark.index
-            self._edits.append((place, place, f", {text}"))
+            self._edits.append((place, place, 0, f", {text}"))
             return
         place = node.end_mark.index - 1
         before = self._marks.last_end(place)
         comma = "" if not node.value or self.source[before - 1] == "," else ", "
-        self._edits.append((before, before, comma + text))
+        self._edits.append((before, before, 0, comma + text))
 
-    def _insert_lines(self, end: int, text: str) -> None:
-        place = end if end and self.source[end - 1] == "\n" else self._line_end(end)
+    def _insert_lines(self, end: int, text: str, depth: int) -> None:
+        place = self._line_after(end)
         ended = place == 0 or self.source[place - 1] == "\n"
-        self._edits.append((place, place, f"{text}\n" if ended else f"\n{text}"))
+        self._edits.append((place, place, depth, f"{text}\n" if ended else f"\n{text}"))
 
     def _end(self, node: Node, key: Node | None = None) -> int:
         """Where the last character of the node's content stands, trailing comments and blank lines not counted."""
@@ -189,6 +199,10 @@ class Edits:
 
     def _line_start(self, place: int) -> int:
         return self.source.rfind("\n", 0, place) + 1
+
+    def _line_after(self, end: int) -> int:
+        """The start of the line behind content that ends here; a block text may have taken its line end along."""
+        return end if end and self.source[end - 1] == "\n" else self._line_end(end)
 
     def _line_end(self, place: int) -> int:
         found = self.source.find("\n", place)

@@ -31,6 +31,7 @@ _OCT = re.compile(r"0o[0-7]{1,400}\Z")
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,400}\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _INFINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _STANDARD_TAG = "tag:yaml.org,2002:"
 
 Keys = tuple[str | int, ...]
@@ -166,12 +167,16 @@ class _Builder:
             if name.value in data:
                 first = lines[name.value] + self.first_line
                 raise self.fail(f"the key {name.value!r} is there twice (first on line {first}); keep one", name)
+            if half_character(name.value):
+                raise self.fail("the key holds half of a character (a lone surrogate); remove it", name)
             lines[name.value] = name.start_mark.line
             data[name.value] = self.build(value, depth + 1)
         return data
 
     def scalar(self, node: ScalarNode) -> Any:
         tag = str(node.tag)
+        if half_character(node.value):
+            raise self.fail("the text holds half of a character (a lone surrogate); remove it", node)
         if not tag.startswith(_STANDARD_TAG):
             raise self.fail(f"the tag {tag!r} is not known; remove it", node)
         if node.style or tag == f"{_STANDARD_TAG}str":
@@ -183,6 +188,11 @@ class _Builder:
 
     def fail(self, message: str, node: Node) -> InputError:
         return self.error(message, path=self.path, line=node.start_mark.line + self.first_line)
+
+
+def half_character(text: str) -> bool:
+    """Whether the text holds a lone surrogate, which no encoding, and so no request to a model, can carry."""
+    return _SURROGATE.search(text) is not None
 
 
 def plain_value(text: str) -> Any:

@@ -13,7 +13,7 @@ from promptpex.codecs import yamlfile, yamltext
 from promptpex.errors import InputError
 
 texts = st.one_of(
-    st.text(),
+    st.text(alphabet=st.characters(exclude_categories=["Cs"])),
     st.text(alphabet="ab :#-'\"\n,[]{}&*!|>%@`?\t0.~"),
     st.sampled_from(["no", "yes", "null", "~", "012", "1:30", "1e3", ".inf", "2024-01-01", "- a", "a: b", "a #b", ""]),
 )

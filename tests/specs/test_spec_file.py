@@ -1,0 +1,232 @@
+"""The spec file: people's bytes survive the machine, mistakes have lines and suggestions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from promptpex.errors import SpecError
+from promptpex.records import Check, InputCheck, Rule, Spec, VariableSpec
+from promptpex.specs.file import examine, lines, read_spec, write_spec
+
+BENCHMARKS = sorted(Path(__file__).parents[2].glob("benchmarks/*/prompt.spec.yaml"))
+
+HAND = """\
+# what the prompt promises
+prompt: prompt.md
+prompt_fingerprint: old   # of Monday
+intent: >
+  Tag
+  a word.
+inputs:
+  # people know
+  sentence: ['one sentence',   'no newline']
+  word: {type: enum, values: [a, b]}     # two
+rules:
+  # the tag
+  - id: r1
+    rule: "The output is one tag."   # really?
+    source: 'Return only the tag.'
+    checks:
+      # from the list
+      - {type: regex, value: '^(CC|CD)$'}   # all of them
+    origin: extracted
+    content: HASH
+
+  - rule: Mine, with no id in front.
+    id: own
+    inverse:   Not mine.
+"""
+
+COMMENTS = ("# what the", "# of Monday", "# people know", "# two", "# really?", "# from the list", "# all of them")
+
+texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1, max_size=25) | st.text(
+    "ab \n'#:-\"", min_size=1, max_size=10
+)
+sentences = texts.map(lambda text: f"x{text}")
+checks = st.builds(
+    Check, kind=st.sampled_from(["contains", "not-contains"]), value=sentences, weight=st.sampled_from([1.0, 0.0])
+)
+rules = st.builds(
+    Rule,
+    id=st.sampled_from(["r1", "r2", "r3", "own", "a.b"]),
+    rule=sentences,
+    inverse=st.none() | sentences,
+    source=st.none() | texts,
+    checks=st.lists(checks, max_size=2).map(tuple),
+    decides=st.sampled_from(["wholly", "partly"]),
+    gone=st.booleans(),
+)
+variables = st.builds(
+    VariableSpec,
+    constraints=st.lists(sentences, max_size=2).map(tuple),
+    type=st.sampled_from(["text", "number"]),
+    minimum=st.none() | st.floats(-9, 9),
+)
+specs = st.builds(
+    Spec,
+    prompt=sentences,
+    prompt_fingerprint=st.none() | sentences,
+    intent=st.text("ab \n:", max_size=9),
+    inputs=st.dictionaries(st.sampled_from(["sentence", "word", "other", "*"]), variables, max_size=3),
+    input_checks=st.lists(
+        st.builds(InputCheck, kind=st.just("contains"), value=sentences, variable=st.just("word")), max_size=2
+    ).map(tuple),
+    rules=st.lists(rules, min_size=1, max_size=4, unique_by=lambda rule: rule.id).map(tuple),
+)
+
+
+def _hand(folder: Path) -> Path:
+    path = folder / "prompt.spec.yaml"
+    rule = Rule(
+        id="r1",
+        rule="The output is one tag.",
+        source="Return only the tag.",
+        checks=(Check(kind="regex", value="^(CC|CD)$"),),
+    )
+    path.write_text(HAND.replace("HASH", rule.content_hash()), encoding="utf-8")
+    return path
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(spec=specs)
+def test_a_spec_reads_back(tmp_path: Path, spec: Spec) -> None:
+    path = tmp_path / "a.spec.yaml"
+    path.unlink(missing_ok=True)
+    written = write_spec(path, spec)
+    assert read_spec(path) == written
+    assert written.but(rules=spec.rules) == spec
+    before = path.read_bytes()
+    write_spec(path, written)
+    assert path.read_bytes() == before
+    assert before.startswith(b"# yaml-language-server: $schema=")
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(writes=st.lists(specs, min_size=1, max_size=3))
+def test_no_machine_write_loses_a_hand_made_byte(tmp_path: Path, writes: list[Spec]) -> None:
+    path = _hand(tmp_path)
+    original = path.read_text(encoding="utf-8")
+    own = read_spec(path).rule("own")
+    for spec in writes:
+        write_spec(path, spec)
+        text = path.read_text(encoding="utf-8")
+        assert original[original.index("  - rule: Mine") :] in text
+        assert [comment for comment in COMMENTS if comment not in text] == []
+        again = read_spec(path)
+        assert again.rule("own") == own
+        wanted = {rule.id: rule for rule in spec.rules if rule.id != "own"}
+        assert {rule.id for rule in again.rules} == {*wanted, "own"}
+        assert all(again.rule(name) == rule.but(content=rule.content_hash()) for name, rule in wanted.items())
+        assert again.but(rules=()) == spec.but(rules=())
+
+
+@pytest.mark.parametrize("path", BENCHMARKS, ids=lambda path: path.parent.name)
+def test_a_benchmark_s_spec_stays_byte_for_byte(tmp_path: Path, path: Path) -> None:
+    copy = tmp_path / path.name
+    copy.write_bytes(path.read_bytes())
+    spec = read_spec(copy)
+    assert write_spec(copy, spec) == spec
+    assert copy.read_bytes() == path.read_bytes()
+
+
+def test_marking_a_rule_touches_its_lines_only(tmp_path: Path) -> None:
+    path = _hand(tmp_path)
+    before = path.read_text(encoding="utf-8").splitlines()
+    spec = read_spec(path)
+    write_spec(path, spec.but(rules=(spec.rules[0].but(gone=True), spec.rules[1])))
+    after = path.read_text(encoding="utf-8").splitlines()
+    assert [line for line in after if line not in before] == ["    gone: true"]
+    assert [line for line in before if line not in after] == []
+
+
+def test_an_edited_rule_is_noticed_and_left_alone(tmp_path: Path) -> None:
+    path = _hand(tmp_path)
+    assert [rule.origin for rule in read_spec(path).rules] == ["extracted", "added"]
+    path.write_text(path.read_text(encoding="utf-8").replace("one tag.", "one or two tags."), encoding="utf-8")
+    before = path.read_bytes()
+    spec = read_spec(path)
+    assert spec.rules[0].origin == "edited"
+    machine = Rule(id="r1", rule="Something else.")
+    write_spec(path, spec.but(rules=(machine,)))
+    assert path.read_bytes() == before
+    write_spec(path, spec.but(rules=(machine,)), by_hand=True)
+    assert [rule.rule for rule in read_spec(path).rules] == ["Something else."]
+
+
+def test_lines_name_the_rules(tmp_path: Path) -> None:
+    assert lines(_hand(tmp_path)) == {"r1": 13, "own": 22}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("rules:\n  - id: r1\n    rule: x\n    cheks: []\n", 5, "did you mean 'checks'"),
+        ("rules:\n  - {id: r1, rule: x}\n  - {id: r1, rule: y}\n", 4, "is on line 3 too"),
+        ("rules:\n  - id: r1\n    rule: ' '\n", 4, "empty"),
+        ("rules:\n  - id: r1\n    rule: ''\n", 4, "empty"),
+        ("rules:\n  - id: r1\n", 3, "'rule' is missing"),
+        ("rules: []\n", 2, "no rules"),
+        ("ruels: []\n", 2, "did you mean 'rules'"),
+        ("rules:\n  - {id: prompt, rule: x}\n", 3, "as a whole"),
+        ("rules:\n  - {id: r1, rule: x}\n  - {id: r1-inverse, rule: x}\n", 3, "inverse of"),
+        ("rules:\n  - id: r1\n    rule: x\n    decides: fully\n", 5, "'fully' is not one of"),
+        ("rules:\n  - id: r1\n    rule: x\n    checks:\n      - {kind: regex, valu: x}\n", 6, "did you mean 'value'"),
+        ("rules:\n  - id: r1\n    rule: x\n    checks:\n      - {value: x}\n", 6, "'kind' is missing"),
+        ("rules:\n  - id: r1\n    rule: [x]\n", 4, "there should be text here, not a list"),
+        ("rules: [{id: r1, rule: x}]\ninputs:\n  w: {tipe: text}\n", 4, "did you mean 'type'"),
+        ("rules:\n  - id: r1\n    rule: x\n    checks:\n      - {kind: regex, value: '('}\n", 6, "rule r1"),
+        ("rules:\n  - id: r1\n    rule: x\n    checks: [{kind: contians, value: x}]\n", 5, "contains"),
+        ("rules: [{id: r1, rule: x}]\ninputs: [a]\n", 3, "must name the variables"),
+        ("rules: [{id: r1, rule: x}]\ninput_checks:\n  - {kind: contains, value: x}\n", 4, "'variable' is missing"),
+        ("intent: {a: b}\nrules: [{id: r1, rule: x}]\n", 2, "intent"),
+    ],
+)
+def test_mistakes_have_a_line(tmp_path: Path, text: str, line: int, said: str) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(f"prompt: p\n{text}", encoding="utf-8")
+    with pytest.raises(SpecError) as caught:
+        read_spec(path)
+    assert said in str(caught.value)
+    assert (caught.value.path, caught.value.line) == (path, line)
+
+
+def test_all_problems_are_found_and_a_broken_file_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    text = "promt: p\nrules:\n  - id: r1\n    ruel: x\n  - id: r1\n    rule: y\n"
+    path.write_text(text, encoding="utf-8")
+    spec, problems = examine(path)
+    assert spec is None
+    assert {problem.line for problem in problems} == {1, 3, 4}
+    with pytest.raises(SpecError):
+        write_spec(path, Spec(prompt="p"))
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_an_alias_is_read_and_never_broken(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(
+        "prompt: p\nrules:\n  - id: r1\n    rule: x\n    origin: extracted\n    checks: &all\n"
+        "      - {kind: contains, value: a}\n  - {id: r2, rule: y, checks: *all, origin: extracted}\n",
+        encoding="utf-8",
+    )
+    spec = read_spec(path)
+    assert spec.rules[0].checks == spec.rules[1].checks
+    before = path.read_bytes()
+    with pytest.raises(SpecError, match="left as it"):
+        write_spec(path, spec.but(rules=(spec.rules[0].but(checks=()), spec.rules[1])))
+    assert path.read_bytes() == before
+    changed = spec.rules[1].but(checks=(Check(kind="contains", value="b"),))
+    write_spec(path, spec.but(rules=(spec.rules[0], changed)))
+    assert read_spec(path).rules[1].checks == changed.checks
+
+
+def test_a_few_lines_do_not_unfold_into_gigabytes(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    levels = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
+    path.write_text(f"a0: &a0 x\n{levels}", encoding="utf-8")
+    with pytest.raises(SpecError, match="unfolds to more than"):
+        read_spec(path)
