@@ -21,6 +21,8 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class Sink(Protocol):
+    """What takes text: a file opened for writing, or standard output."""
+
     def write(self, text: str) -> Any: ...
 
 

@@ -1,1 +1,3 @@
+"""Specs: what a prompt promises; extracting it, its file."""
+
 from __future__ import annotations
