@@ -1,0 +1,179 @@
+"""The pages tell the truth: commands exist, files exist, examples run; and the habits that pages promise are kept."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from promptpex.cli.main import VERBS, cli
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "promptpex"
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "results" / "README.md"])
+GUIDES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
+LONGEST_FILE = 500
+
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PATH_LIKE = re.compile(r"`((?:\.ci|benchmarks|promptpex|prompts|results|scripts|tests|docs)/[\w./-]*)`")
+LINK = re.compile(r"\]\((?!https?://|#)([^)#\s]+)")
+# Written in two parts, so that this file is not what it looks for.
+MACHINE = re.compile("/" + r"(?:home|root|work|Users)/\w|/" + r"tmp/\w")
+REGISTRY = re.compile("py" + r"pi\.org|files\.pythonhosted" + r"\.org|registry\.npmjs" + r"\.org|/sim" + "ple/")
+
+
+def _blocks(page: Path, *languages: str) -> list[str]:
+    return [body for language, body in FENCE.findall(page.read_text(encoding="utf-8")) if language in languages]
+
+
+def _tracked() -> list[Path]:
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("not a git checkout")
+    paths = [ROOT / name for name in done.stdout.split("\0") if name]
+    return [path for path in paths if path.is_file()]
+
+
+def _command_lines() -> Iterator[tuple[str, list[str]]]:
+    """Every ``promptpex ...`` line of a shell block, with its words."""
+    for page in PAGES:
+        for block in _blocks(page, "sh", "bash", "console"):
+            for line in block.replace("\\\n", " ").splitlines():
+                words = shlex.split(line.removeprefix("$ "), comments=True)
+                if words and Path(words[0]).name == "promptpex":
+                    yield f"{page.name}: {line.strip()}", words[1:]
+
+
+COMMANDS = list(_command_lines())
+
+
+def _command(words: list[str]) -> tuple[click.Command, list[str]]:
+    """The command that the words call, and the words that are left for it."""
+    command: click.Command = cli
+    context = click.Context(cli)
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        found = command.get_command(context, words[0])
+        assert found is not None, f"there is no command {words[0]!r}"
+        command, words = found, words[1:]
+    return command, words
+
+
+@pytest.mark.parametrize("words", [words for _, words in COMMANDS], ids=[where for where, _ in COMMANDS])
+def test_commands_and_options_exist(words: list[str]) -> None:
+    command, rest = _command(words)
+    if isinstance(command, click.Group):
+        return
+    context = click.Context(command, info_name=command.name)
+    command.parse_args(context, rest)
+
+
+def test_readme_names_the_commands_of_the_main_job() -> None:
+    named = {words[0] for where, words in COMMANDS if where.startswith("README.md")}
+    assert {"run", "extract", "generate", "report", "validate", "models", "init"} <= named <= set(VERBS)
+
+
+def test_readme_shows_the_two_commands_first() -> None:
+    start = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Quick start")[2]
+    first = FENCE.search(start)
+    assert first is not None
+    assert [line.split()[0] for line in first[2].splitlines()] == ["./scripts/demo", "./scripts/test"]
+
+
+@pytest.mark.parametrize("script", ["scripts/demo", "scripts/test", "scripts/check", ".ci/run"])
+def test_scripts_are_executable_and_strict(script: str) -> None:
+    path = ROOT / script
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("#!/usr/bin/env bash\n")
+    assert "set -euo pipefail" in text
+    assert path.stat().st_mode & 0o111 == 0o111
+    assert subprocess.run(["bash", "-n", str(path)], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
+def test_files_that_guides_name_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    named = {path for path in PATH_LIKE.findall(text) if not re.search(r"[A-Z]{3,}(?!\.md)", path)}
+    named -= {"results/reference/", "promptpex/_prompts"}
+    missing = [path for path in sorted(named) if not (ROOT / path).exists()]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    dead = [link for link in LINK.findall(page.read_text(encoding="utf-8")) if not (page.parent / link).exists()]
+    assert not dead
+
+
+@pytest.mark.parametrize("code", _blocks(ROOT / "README.md", "python"))
+def test_readme_examples_run(code: str, tmp_path: Path) -> None:
+    (tmp_path / "benchmarks").symlink_to(ROOT / "benchmarks")
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "1.0" in done.stdout
+
+
+def test_readme_has_an_example() -> None:
+    assert _blocks(ROOT / "README.md", "python")
+
+
+def test_no_file_names_a_machine_or_a_registry() -> None:
+    found = []
+    for path in _tracked():
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+            hit = MACHINE.search(line) or REGISTRY.search(line)
+            if hit:
+                found.append(f"{path.relative_to(ROOT)}:{number}: {hit[0]}")
+    assert not found, "\n".join(found)
+
+
+def test_no_lock_file_is_tracked() -> None:
+    locks = {"uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml"}
+    assert not [path for path in _tracked() if path.name in locks]
+
+
+def test_files_are_not_long() -> None:
+    code = [path for path in _tracked() if path.suffix in (".py", ".jinja", ".sh")]
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in code}
+    assert not {str(path.relative_to(ROOT)): lines for path, lines in lengths.items() if lines > LONGEST_FILE}
+
+
+def _undocumented(path: Path) -> Iterator[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    where = path.relative_to(ROOT).as_posix()
+    if path.read_bytes().strip() and not ast.get_docstring(tree):
+        yield where
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and _wants_docstring(node):
+            yield f"{where}:{node.lineno} {node.name}"
+
+
+def _wants_docstring(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    overload = any(ast.unparse(decorator).endswith("overload") for decorator in node.decorator_list)
+    return not node.name.startswith("_") and not overload and not ast.get_docstring(node)
+
+
+def test_public_names_have_docstrings() -> None:
+    bare = [name for path in sorted(PACKAGE.rglob("*.py")) for name in _undocumented(path)]
+    assert not bare, "\n".join(bare)
+
+
+def test_the_changelog_has_a_place_for_what_is_new() -> None:
+    assert re.search(r"^## Unreleased$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_the_probes_find_what_they_look_for() -> None:
+    assert MACHINE.search("see /" + "tmp/x.txt")
+    assert REGISTRY.search("https://py" + "pi.org/x")
+    assert not MACHINE.search("a/tmp and temporary, http://127.0.0.1/v1")
+    command, rest = _command(["run", "prompt.md", "--no-such-option"])
+    with pytest.raises(click.NoSuchOption):
+        command.parse_args(click.Context(command), rest)
+    with pytest.raises(AssertionError):
+        _command(["no-such-verb"])
