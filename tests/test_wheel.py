@@ -1,0 +1,157 @@
+"""The wheel holds what it needs and runs on its own: in an empty environment, without extras, from another folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BENCHMARK = ROOT / "benchmarks" / "speech-tag"
+TIMEOUT_S = 600
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(2 * TIMEOUT_S)]
+
+# Drives the installed package on a copied benchmark that has no spec: reads the packaged templates, needs no model.
+EXTRACT = """
+import json, promptpex
+from promptpex import templates
+
+replies = {"State its intent": {"intent": "Tag a word."}, "what a valid": {"constraints": ["It is a word."]},
+           "must hold BETWEEN": {"constraints": []},
+           "Write down the rules": {"rules": [{"rule": "The output is one tag.", "source": "a single token"}]},
+           "Write its inverse": {"inverse": "The output has several words."}}
+
+def reply(request):
+    text = request.messages[-1].content
+    return json.dumps(next((value for key, value in replies.items() if key in text), {}))
+
+spec = promptpex.extract(promptpex.read_prompt("prompt.md"), client=promptpex.FakeClient(reply), author="fake/author",
+                         checks=False)
+print(json.dumps({"folder": str(templates.folder()), "intent": spec.intent, "rules": [r.rule for r in spec.rules],
+                  "package": promptpex.__file__}))
+"""
+
+
+def _run(*command: str | Path, cwd: Path, check: bool = True) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**kept, "PYTHONUTF8": "1"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert not check or done.returncode == 0, f"{command}: {done.stdout}\n{done.stderr}"
+    return done
+
+
+def _uv() -> str | None:
+    return shutil.which("uv")
+
+
+def _build(folder: Path) -> Path:
+    uv = _uv()
+    if uv:
+        _run(uv, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT, cwd=folder)
+    else:
+        _run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, ROOT, cwd=folder)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def _install(wheel: Path, folder: Path) -> Path:
+    """An empty environment with the wheel and its dependencies; the folder of its commands."""
+    uv = _uv()
+    if uv:
+        _run(uv, "venv", "--quiet", "--python", sys.executable, folder, cwd=folder.parent)
+    else:
+        _run(sys.executable, "-m", "venv", folder, cwd=folder.parent)
+    commands = folder / ("Scripts" if sys.platform == "win32" else "bin")
+    python = commands / "python"
+    installer: Sequence[str | Path] = (
+        (uv, "pip", "install", "--quiet", "--python", python) if uv else (python, "-m", "pip", "install", "--quiet")
+    )
+    _run(*installer, wheel, cwd=folder.parent)
+    return commands
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _build(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _install(wheel, tmp_path_factory.mktemp("installed") / "env")
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """A folder outside the repository, with a copy of a benchmark."""
+    return Path(shutil.copytree(BENCHMARK, tmp_path / "copy"))
+
+
+def test_the_wheel_holds_what_the_package_needs(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    templates = {path.relative_to(ROOT / "prompts").as_posix() for path in (ROOT / "prompts").rglob("*.jinja")}
+    data = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "promptpex").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert templates
+    assert {f"promptpex/_prompts/{name}" for name in templates} <= names
+    assert "promptpex/py.typed" in names
+    assert data <= names
+
+
+def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
+    tops = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"promptpex"}
+    assert not [name for name in zipfile.ZipFile(wheel).namelist() if "__pycache__" in name or name.endswith(".gguf")]
+
+
+def test_it_says_its_version_and_its_commands(commands: Path, elsewhere: Path) -> None:
+    version = _run(commands / "promptpex", "--version", cwd=elsewhere).stdout
+    assert "promptpex" in version
+    assert "Usage: promptpex" in _run(commands / "promptpex", "--help", cwd=elsewhere).stdout
+    assert _run(commands / "python", "-m", "promptpex", "--version", cwd=elsewhere).stdout == version
+
+
+def test_it_validates_files(commands: Path, elsewhere: Path) -> None:
+    done = _run(commands / "promptpex", "validate", "prompt.md", "--json", cwd=elsewhere)
+    assert not [problem for problem in json.loads(done.stdout) if problem["severity"] == "error"]
+    spec = elsewhere / "prompt.spec.yaml"
+    spec.write_text(spec.read_text(encoding="utf-8").replace("\nrules:", "\nruless:", 1), encoding="utf-8")
+    assert _run(commands / "promptpex", "validate", "prompt.md", cwd=elsewhere, check=False).returncode == 2
+
+
+def test_it_extracts_with_the_packaged_templates(commands: Path, elsewhere: Path) -> None:
+    told = json.loads(_run(commands / "python", "-c", EXTRACT, cwd=elsewhere).stdout)
+    inside = Path(commands).parent.resolve()
+    assert Path(told["package"]).resolve().is_relative_to(inside)
+    assert Path(told["folder"]).resolve() == Path(told["package"]).resolve().parent / "_prompts"
+    assert told["intent"] == "Tag a word."
+    assert told["rules"] == ["The output is one tag."]
+
+
+def test_a_model_that_needs_an_extra_is_refused_in_one_sentence(commands: Path, elsewhere: Path) -> None:
+    run = _run(
+        *(commands / "promptpex", "run", "prompt.md", "--models", "embedded/smollm2-135m", "-q", "--max-requests", "1"),
+        cwd=elsewhere,
+        check=False,
+    )
+    assert run.returncode == 3
+    assert "embedded" in run.stdout + run.stderr
+    assert "Traceback" not in run.stderr
