@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from promptpex.errors import ContextTooSmall, ModelError, TimedOut, Unavailable, UnknownModel
 from promptpex.llm.client import Client
-from promptpex.llm.providers import ProviderOptions, Router
+from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.embedded import EmbeddedClient
 from promptpex.llm.providers.litellm_any import LitellmClient
 from promptpex.llm.providers.llama_engine import EngineKey, borrowed, returned
@@ -71,16 +71,11 @@ async def _litellm(llama: LlamaServer, ollama: OllamaServer) -> House:
     return House(LitellmClient(), "hosted_vllm/any", free=False, api_base=f"{llama.url}/v1")
 
 
-async def _routed(llama: LlamaServer, ollama: OllamaServer) -> House:
-    return House(Router(), "openai/any", free=False, api_base=llama.url)
-
-
 HOUSES = {
     "embedded": _embedded,
     "openai-compatible": _openai,
     "ollama": _ollama,
     "litellm": _litellm,
-    "router": _routed,
 }
 
 
@@ -97,13 +92,13 @@ async def house(
 
 
 async def test_a_plain_answer_with_usage_latency_and_reported_model(house: House) -> None:
-    answer = await house.client.complete(house.request(max_tokens=64))
+    answer = await house.client.complete(house.request(max_tokens=24))
     assert answer.text.strip()
     assert answer.finish_reason in ("stop", "length")
     assert answer.tokens_in is not None
     assert answer.tokens_in > 20
     assert answer.tokens_out is not None
-    assert 0 < answer.tokens_out <= 64
+    assert 0 < answer.tokens_out <= 24
     assert answer.latency_ms is not None
     assert 1 < answer.latency_ms < 120_000
     assert answer.model_reported

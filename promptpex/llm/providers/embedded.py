@@ -48,13 +48,13 @@ class EmbeddedClient:
         if request.reply_schema is not None and schema_id in self._unconstrained:
             del body["response_format"]
         try:
-            payload, latency_ms = await _asked(engine, request.model, body)
+            payload, latency_ms = await self._asked(engine, request.model, body)
         except BadRequest:
             if "response_format" not in body:
                 raise
             self._unconstrained.add(schema_id)
             del body["response_format"]
-            payload, latency_ms = await _asked(engine, request.model, body)
+            payload, latency_ms = await self._asked(engine, request.model, body)
         answer = completion_of(payload, model=request.model, latency_ms=latency_ms)
         return answer.model_copy(update={"model_reported": engine.key.path.stem, "cost_usd": self._cost(answer)})
 
@@ -76,21 +76,19 @@ class EmbeddedClient:
                 self._engine = borrowed(key)
             return self._engine
 
+    async def _asked(self, engine: Engine, model: str, body: dict[str, Any]) -> tuple[dict[str, Any], float]:
+        ask = Ask(model, body, threading.Event(), self._options.timeout_s)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(engine.pool, engine.ask, ask)
+        except asyncio.CancelledError:
+            ask.cancelled.set()
+            raise
+
     def _cost(self, answer: Completion) -> float:
         rates = rates_of(self.name, self._options.prices) if self.name in self._options.prices else None
         if rates is None:
             return 0.0
         return ((answer.tokens_in or 0) * rates[0] + (answer.tokens_out or 0) * rates[1]) / 1e6
-
-
-async def _asked(engine: Engine, model: str, body: dict[str, Any]) -> tuple[dict[str, Any], float]:
-    cancelled = threading.Event()
-    loop = asyncio.get_running_loop()
-    try:
-        return await loop.run_in_executor(engine.pool, engine.ask, Ask(model, body, cancelled))
-    except asyncio.CancelledError:
-        cancelled.set()
-        raise
 
 
 def _body(request: Request) -> dict[str, Any]:

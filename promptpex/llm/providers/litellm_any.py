@@ -10,6 +10,7 @@ import functools
 import logging
 import os
 import time
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -115,6 +116,7 @@ def loaded() -> Any:
         Unavailable: when it cannot be imported.
     """
     os.environ.update(_OFFLINE)
+    warnings.filterwarnings("ignore", category=UserWarning, module=r"pydantic\._internal")
     try:
         import litellm
     except ImportError as error:

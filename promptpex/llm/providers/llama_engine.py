@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptpex.errors import ContextTooSmall, ModelError, Unavailable, UnknownModel
+from promptpex.errors import ContextTooSmall, ModelError, TimedOut, Unavailable, UnknownModel
 from promptpex.llm.failures import from_exception, from_status, short
 from promptpex.llm.providers.gguf import NotGguf, read_head
 
@@ -42,11 +42,12 @@ class EngineKey:
 
 @dataclass(slots=True)
 class Ask:
-    """One request on its way: the body, and whether nobody waits for it any more."""
+    """One request on its way: the body, whether nobody waits for it any more, and the seconds it may take."""
 
     model: str
     body: dict[str, Any]
     cancelled: threading.Event
+    timeout_s: float = 300.0
 
 
 class Engine:
@@ -101,20 +102,26 @@ class Engine:
 
     def _events(self, ask: Ask) -> list[dict[str, Any]]:
         events: list[dict[str, Any]] = []
+        deadline = time.monotonic() + ask.timeout_s
 
         def heard(event: dict[str, Any]) -> bool:
             events.append(event)
-            return ask.cancelled.is_set()
+            return ask.cancelled.is_set() or time.monotonic() > deadline
 
         try:
             self._server.handle_chat_completions(ask.body, heard)
         except Exception as error:  # Python's own classes only; told apart by the table
             raise from_exception(error, model=ask.model, library="xllamacpp") from error
+        if time.monotonic() > deadline and _finish(events) is None and not _error_of(events):
+            raise TimedOut(
+                f"{ask.model}: no answer within {ask.timeout_s:g} s; raise --timeout, or lower max_tokens.",
+                model=ask.model,
+            )
         return events
 
     def _short_by(self, events: list[dict[str, Any]], context: int, limit: int, model: str) -> int | None:
         """The context to ask again with; None when this one was enough, or is all there is."""
-        error = next((event["error"] for event in events if isinstance(event.get("error"), dict)), None)
+        error = _error_of(events)
         if error is not None:
             if error.get("type") != "exceed_context_size_error":
                 raise _refusal(error, model)
@@ -244,6 +251,10 @@ def _assembled(events: list[dict[str, Any]], model: str) -> dict[str, Any]:
     }
     choice = {"message": message, "finish_reason": _finish(events), "logprobs": {"content": tokens}}
     return {"choices": [choice], "usage": _last(events, "usage")}
+
+
+def _error_of(events: list[dict[str, Any]]) -> dict[str, Any] | None:
+    return next((event["error"] for event in events if isinstance(event.get("error"), dict)), None)
 
 
 def _finish(events: list[dict[str, Any]]) -> str | None:

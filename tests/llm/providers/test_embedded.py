@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.errors import ContextTooSmall, UnknownModel
+from promptpex.errors import ContextTooSmall, TimedOut, UnknownModel
 from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.embedded import EmbeddedClient, grammar_schema
 from promptpex.llm.providers.llama_engine import Ask, Engine, EngineKey, borrowed, returned, thread_count
@@ -48,6 +48,7 @@ def test_the_context_grows_with_the_prompt_up_to_what_was_trained() -> None:
     engine.close()
 
 
+@pytest.mark.slow
 @pytest.mark.embedded
 def test_a_prompt_denser_than_guessed_is_asked_again_with_room() -> None:
     engine = Engine(EngineKey(_weights(), threads=1, slots=1), first_context=256)
@@ -57,6 +58,7 @@ def test_a_prompt_denser_than_guessed_is_asked_again_with_room() -> None:
     engine.close()
 
 
+@pytest.mark.slow
 @pytest.mark.embedded
 def test_an_answer_that_the_context_cut_is_asked_again_with_room() -> None:
     engine = Engine(EngineKey(_weights(), threads=1, slots=1), first_context=256)
@@ -84,6 +86,7 @@ async def test_clients_of_one_model_share_it() -> None:
     assert returned(fresh) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.embedded
 def test_several_slots_answer_side_by_side_while_the_context_grows() -> None:
     engine = Engine(EngineKey(_weights(), threads=1, slots=2), first_context=128)
@@ -117,6 +120,14 @@ async def test_a_cancelled_request_stops_the_model() -> None:
 
 
 @pytest.mark.embedded
+async def test_an_answer_that_takes_too_long_is_timed_out() -> None:
+    client = EmbeddedClient(MODEL, ProviderOptions(timeout_s=0.5))
+    with pytest.raises(TimedOut, match=MODEL):
+        await client.complete(asked(MODEL, "Write a very long story.", max_tokens=1000, extra={"ignore_eos": True}))
+    await client.close()
+
+
+@pytest.mark.embedded
 async def test_a_schema_that_no_grammar_holds_is_asked_without() -> None:
     client = EmbeddedClient(MODEL)
     for _ in range(2):
@@ -129,7 +140,7 @@ async def test_a_schema_that_no_grammar_holds_is_asked_without() -> None:
 async def test_a_pattern_that_no_grammar_holds_is_no_noise(capfd: pytest.CaptureFixture[str]) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": r"\bword\b"}}, "required": ["a"]}
     client = EmbeddedClient(MODEL)
-    answer = await client.complete(asked(MODEL, schema=schema, max_tokens=80, temperature=0))
+    answer = await client.complete(asked(MODEL, schema=schema, max_tokens=20, temperature=0))
     await client.close()
     assert answer.text.lstrip().startswith("{")
     out, err = capfd.readouterr()
