@@ -48,8 +48,7 @@ def generate(
     """The suite with what is missing or stale made by the author model; people's cases stay as they are."""
 
     async def job(session: Session) -> Suite:
-        made, _ = await pipeline.generate(session, prompt, spec, suite or Suite(prompt=spec.prompt))
-        return made
+        return (await pipeline.generate(session, prompt, spec, suite or Suite(prompt=spec.prompt))).suite
 
     return _in_session(job, {"author": author, **settings}, client)
 

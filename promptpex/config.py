@@ -91,6 +91,8 @@ class Settings(Record):
         effort: preset for what nobody set.
         max_rules, cases_per_rule, inverse_cases, rounds, expansion, validity, checks: how much is extracted, generated
             and verified.
+        samples: real inputs given to the author as examples, or the files that hold them.
+        expected: reference model that expected outputs are taken from.
         scenarios: each rule is put to the test in each. instructions: notes for each stage, by its name.
         embedded_threads, embedded_slots, embedded_model: CPU threads (None: by the machine), requests side by side, and
             the GGUF file of the embedded model.
@@ -130,11 +132,13 @@ class Settings(Record):
     max_rules: int = Field(default=10, ge=1)
     cases_per_rule: int = Field(default=2, ge=0)
     inverse_cases: int = Field(default=1, ge=0)
-    rounds: int = Field(default=1, ge=1)
+    rounds: int = Field(default=1, ge=0)
     expansion: int = Field(default=0, ge=0)
     validity: bool = False
     checks: bool = True
     scenarios: tuple[ScenarioSetting, ...] = ()
+    samples: tuple[Any, ...] = ()
+    expected: str | None = None
     instructions: dict[str, str] = Field(default_factory=dict)
     embedded_threads: int | None = Field(default=None, ge=1)
     embedded_slots: int = Field(default=1, ge=1)

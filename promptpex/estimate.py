@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from math import ceil
 
 from promptpex.cases.generate import request_text
-from promptpex.cases.plan import plan
+from promptpex.cases.plan import Plan
 from promptpex.llm.providers.prices import price_of
 from promptpex.outputs import Cell, cells, request_for
-from promptpex.pipeline import generation, judges_for
+from promptpex.pipeline import generation, judges_for, planned
 from promptpex.records import Completion, Message, Output, Prompt, Request, Spec, Suite
 from promptpex.session import Session
 
@@ -117,15 +117,20 @@ def _extraction(session: Session, prompt: Prompt) -> list[Line]:
 
 def _generation(session: Session, prompt: Prompt, spec: Spec | None) -> list[Line]:
     author = session.author().label
-    options = generation(session.settings, prompt)
+    options = generation(session, prompt)
     if spec is None:
         aims = TYPICAL_RULES * (ceil(options.per_rule / options.batch) + ceil(options.per_inverse / options.batch))
         return [_guess(session, "cases", author, aims, tokens_of(prompt.messages) + 600, exact=False)]
-    todo = plan(prompt, spec, Suite(prompt=spec.prompt), author=author, options=options)
+    return generation_lines(session, prompt, spec, planned(session, prompt, spec, Suite(prompt=spec.prompt)))
+
+
+def generation_lines(session: Session, prompt: Prompt, spec: Spec, todo: Plan) -> list[Line]:
+    """What a plan of generation asks for and costs, before validity and expansion."""
+    options = generation(session, prompt)
     calls = sum(ceil(missing / options.batch) for _, missing in todo.make)
     texts = [request_text(prompt, spec, aim, missing, (), options).messages for aim, missing in todo.make]
     each = ceil(sum(map(tokens_of, texts)) / max(len(texts), 1))
-    return [_guess(session, "cases", author, calls, each)]
+    return [_guess(session, "cases", session.author().label, calls, each)]
 
 
 def _guessed_outputs(session: Session, prompt: Prompt, lines: Sequence[Line]) -> list[Line]:

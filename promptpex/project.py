@@ -9,8 +9,9 @@ from promptpex import pipeline, runs
 from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.plan import Plan
 from promptpex.errors import InputError, SuiteError
-from promptpex.estimate import Line, estimate
+from promptpex.estimate import Line, estimate, generation_lines
 from promptpex.events import Notice
+from promptpex.pipeline import Generated, Update
 from promptpex.promptfile import read_with_warnings
 from promptpex.records import Manifest, Prompt, Run, Spec, Suite
 from promptpex.session import Session
@@ -51,14 +52,34 @@ async def extract(session: Session, files: Files) -> Spec:
     return spec
 
 
-async def generate(session: Session, files: Files) -> tuple[Suite, Plan]:
+async def update(session: Session, files: Files) -> Update:
+    """Brings the spec up to date with a changed prompt and writes it; people's rules and comments stay."""
+    done = await pipeline.update(session, read_prompt(session, files.prompt), read_spec(files.spec))
+    write_spec(files.spec, done.spec)
+    return done
+
+
+async def generate(session: Session, files: Files) -> Generated:
     """Generates the cases that are missing or stale and writes the suite; people's cases stay as they are."""
+    prompt, spec, suite = _all(session, files)
+    made = await pipeline.generate(session, prompt, spec, suite)
+    write_suite(files.suite, made.suite)
+    return made
+
+
+def planned(session: Session, files: Files) -> tuple[Plan, list[Line]]:
+    """What ``generate`` would do and what that would cost; nothing is asked and nothing written."""
+    prompt, spec, suite = _all(session, files)
+    todo = pipeline.planned(session, prompt, spec, suite)
+    return todo, generation_lines(session, prompt, spec, todo)
+
+
+async def make_baseline(session: Session, files: Files, path: Path, count: int) -> Suite:
+    """Writes a baseline suite, made from the prompt alone, into a file of its own."""
     prompt = read_prompt(session, files.prompt)
-    spec = read_spec(files.spec)
-    suite = read_suite(files.suite, spec, prompt) if files.suite.exists() else Suite(prompt=files.prompt.name)
-    made, todo = await pipeline.generate(session, prompt, spec, suite)
-    write_suite(files.suite, made)
-    return made, todo
+    suite = await pipeline.make_baseline(session, prompt, suite_for=files.prompt.name, count=count)
+    write_suite(path, suite)
+    return suite
 
 
 async def run(session: Session, files: Files) -> tuple[Run, Path]:
@@ -112,6 +133,14 @@ async def _executed(session: Session, begun: Run) -> tuple[Run, Path]:
         finished = await pipeline.execute(session, begun, on_output=kept.add)
     runs.finish(folder, finished)
     return finished, folder
+
+
+def _all(session: Session, files: Files) -> tuple[Prompt, Spec, Suite]:
+    """The prompt, its spec and its suite; an empty one where there is none yet."""
+    prompt = read_prompt(session, files.prompt)
+    spec = read_spec(files.spec)
+    empty = Suite(prompt=files.prompt.name)
+    return prompt, spec, read_suite(files.suite, spec, prompt) if files.suite.exists() else empty
 
 
 def _as_first_made(folder: Path, manifest: Manifest) -> Manifest:

@@ -28,6 +28,9 @@ from promptpex.store import ReplyStore
 ROLE_TOKENS = 4096
 """Longest reply of an author or a judge, in tokens."""
 
+NO_JUDGE = "none"
+"""What ``--judge`` says for a run that is judged by checks alone."""
+
 
 @dataclass(slots=True)
 class Session:
@@ -71,8 +74,14 @@ class Session:
         named = self.settings.author or self._reachable("author")
         return self._asker(self._parsed([named])[0])
 
+    def named(self, label: str) -> ModelName:
+        """A model by its name, with the settings' server."""
+        return self._parsed([label])[0]
+
     def judges(self) -> tuple[Asker, ...]:
-        """The judges: as set, else what can be reached."""
+        """The judges: as set, else what can be reached; ``none`` asks for no judge: code alone judges."""
+        if self.settings.judge == (NO_JUDGE,):
+            return ()
         named = self.settings.judge or (self._reachable("judge"),)
         return tuple(self._asker(model) for model in self._parsed(named))
 

@@ -86,7 +86,9 @@ class Plan:
         keep: cases that stay as they are; variants among them, which expansion plans for itself.
         retire: generated cases whose rule, spec, template, author or settings have changed or gone.
         make: aims with the number of cases still missing.
-        orphans: people's cases whose rule is gone; they stay.
+        orphans: people's cases, and variants, whose rule is gone; they stay.
+
+    A case that was edited by hand still fills its place, as long as what it was made from has not changed.
     """
 
     keep: tuple[Case, ...]
@@ -108,10 +110,12 @@ def plan(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, options: Gene
     keep: list[Case] = []
     retire: list[Case] = []
     for case in suite.cases:
+        same = fresh.get(case.made_from or "")
         if case.origin in ("edited", "added") or case.expanded_from is not None:
             keep.append(case)
+            if case.origin == "edited" and same is not None:
+                same.append(case)
             continue
-        same = fresh.get(case.made_from or "")
         if same is None or (case.invalid is None and len(same) >= wanted[case.made_from or ""]):
             retire.append(case)
             continue

@@ -44,11 +44,12 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     if as_json:
         print_json([asdict(line) for line in lines])
     else:
-        _show(lines)
+        show(lines)
     return 0
 
 
-def _show(lines: Sequence[Line]) -> None:
+def show(lines: Sequence[Line]) -> None:
+    """Prints a table of what would be asked, and its sum."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from promptpex.cli import options
+
+if TYPE_CHECKING:
+    from promptpex.project import Files
 
 
 @click.command("extract")
@@ -15,11 +18,14 @@ from promptpex.cli import options
 @options.author
 @options.files
 @click.option("--force", is_flag=True, help="Write over a spec that exists.")
+@click.option("--update", "bring", is_flag=True, help="Bring a spec up to date with a changed prompt; your edits stay.")
 @options.generation
 @options.asking
 @options.config
 @options.manners
-def command(prompt: Path, spec: Path | None, cases: Path | None, force: bool, as_json: bool, **flags: Any) -> int:
+def command(
+    prompt: Path, spec: Path | None, cases: Path | None, force: bool, bring: bool, as_json: bool, **flags: Any
+) -> int:
     """Extract intent, input spec, output rules and inverse rules into PROMPT.spec.yaml.
 
     Edit the file as you like before you generate cases: what you change or add stays yours.
@@ -30,11 +36,31 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, force: bool, as
     from promptpex.project import extract, files_of
 
     files = files_of(prompt, spec=spec, suite=cases)
+    if bring:
+        return _update(files, as_json, flags)
     if files.spec.exists() and not force:
-        raise SpecError("exists already; edit it, or use --force to write over it", path=files.spec)
+        told = "exists already; edit it, bring it up to date with --update, or write over it with --force"
+        raise SpecError(told, path=files.spec)
     found = work(flags, lambda session: extract(session, files), start=prompt.parent)
     if as_json:
         print_json(found.plain())
     else:
         click.echo(f"{len(found.rules)} rules in {files.spec}")
+    return 0
+
+
+def _update(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
+    from promptpex.cli.showing import print_json
+    from promptpex.cli.work import work
+    from promptpex.project import update
+
+    done = work(flags, lambda session: update(session, files), start=files.prompt.parent)
+    told = {"added": done.added, "gone": done.gone, "back": done.back, "yours without words in the prompt": done.yours}
+    if as_json:
+        print_json({name: list(ids) for name, ids in told.items()})
+        return 0
+    for name, ids in told.items():
+        if ids:
+            click.echo(f"{name}: {', '.join(ids)}")
+    click.echo(f"{len(done.spec.rules)} rules in {files.spec}")
     return 0

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from promptpex.cli import options
+
+if TYPE_CHECKING:
+    from promptpex.cases.plan import Plan
+    from promptpex.pipeline import Quality
+    from promptpex.project import Files
 
 
 @click.command("generate")
@@ -15,25 +21,107 @@ from promptpex.cli import options
 @options.author
 @options.files
 @options.generation
+@click.option("--expected", metavar="MODEL", help="Take expected outputs from this model, scored by the judges.")
+@click.option("--judge", help="Judges that score expected outputs, comma-separated.")
+@click.option("--dry-run", is_flag=True, help="Say what would be made anew and its price; ask nothing.")
+@click.option("--baseline", type=click.IntRange(1, 200), metavar="N", help="Instead: N cases from the prompt alone.")
 @options.asking
 @options.config
 @options.manners
-def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, **flags: Any) -> int:
+def command(
+    prompt: Path,
+    spec: Path | None,
+    cases: Path | None,
+    dry_run: bool,
+    baseline: int | None,
+    as_json: bool,
+    **flags: Any,
+) -> int:
     """Generate cases for each rule and each inverse into PROMPT.cases.yaml.
 
     Only what is missing is asked for: a case is made again when its rule, the input spec, the author or the settings
-    changed. Cases that you wrote or edited are never touched.
+    changed. Cases that you wrote or edited are never touched. Unusable cases are kept aside with the reason.
     """
-    from promptpex.cli.showing import print_json
-    from promptpex.cli.work import work
-    from promptpex.project import files_of, generate
+    from promptpex.project import files_of
 
     files = files_of(prompt, spec=spec, suite=cases)
-    suite, todo = work(flags, lambda session: generate(session, files), start=prompt.parent)
-    made = len(suite.cases) - len(todo.keep)
+    if baseline is not None:
+        return _baseline(files, baseline, as_json, flags)
+    return _dry(files, as_json, flags) if dry_run else _generate(files, as_json, flags)
+
+
+def _generate(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
+    from promptpex.cli.showing import print_json
+    from promptpex.cli.work import work
+    from promptpex.project import generate
+
+    made = work(flags, lambda session: generate(session, files), start=files.prompt.parent)
+    kept, retired = len(made.plan.keep), len(made.plan.retire)
+    new = len(made.suite.cases) - kept
     if as_json:
-        print_json({"cases": len(suite.cases), "made": made, "kept": len(todo.keep), "retired": len(todo.retire)})
+        print_json({"made": new, "kept": kept, "retired": retired, "quality": asdict(made.quality)})
+        return 0
+    click.echo(f"{len(made.suite.cases)} cases in {files.suite} ({new} made, {kept} kept, {retired} retired)")
+    for line in told(made.quality):
+        click.echo(line)
+    return 0
+
+
+def told(quality: Quality) -> list[str]:
+    """What a suite is worth, in sentences."""
+    usable = quality.cases - quality.aside
+    lines = [
+        f"Independent: {quality.independent} of {usable} usable cases ({quality.duplicates} near-duplicate pairs)."
+    ]
+    if quality.aside:
+        lines.append(f"Put aside: {quality.aside} cases, each with its reason under 'invalid'.")
+    if quality.lint:
+        lines.append("Lint: " + ", ".join(f"{count} {code}" for code, count in sorted(quality.lint.items())) + ".")
+    if quality.bare:
+        lines.append(f"No case aims at {', '.join(quality.bare)}.")
+    return lines
+
+
+def _dry(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
+    from promptpex.cli.estimate import show
+    from promptpex.cli.showing import print_json
+    from promptpex.cli.work import work
+    from promptpex.project import planned
+
+    async def job(session: Any) -> Any:
+        return planned(session, files)
+
+    todo, lines = work(flags, job, start=files.prompt.parent)
+    if as_json:
+        print_json({**_plain(todo), "requests": [asdict(line) for line in lines]})
+        return 0
+    for aim, count in todo.make:
+        click.echo(f"make {count}: {aim.stem}")
+    for case in todo.retire:
+        click.echo(f"retire: {case.id}")
+    click.echo(f"keep: {len(todo.keep)} cases")
+    show(lines)
+    return 0
+
+
+def _plain(todo: Plan) -> dict[str, Any]:
+    return {
+        "make": {aim.stem: count for aim, count in todo.make},
+        "retire": [case.id for case in todo.retire],
+        "keep": len(todo.keep),
+        "orphans": [case.id for case in todo.orphans],
+    }
+
+
+def _baseline(files: Files, count: int, as_json: bool, flags: dict[str, Any]) -> int:
+    from promptpex.cli.showing import print_json
+    from promptpex.cli.work import work
+    from promptpex.project import make_baseline
+
+    path = files.suite.with_name(f"{files.prompt.name.split('.')[0]}.baseline.yaml")
+    suite = work(flags, lambda session: make_baseline(session, files, path, count), start=files.prompt.parent)
+    if as_json:
+        print_json({"cases": len(suite.cases), "file": str(path)})
     else:
-        told = f"{made} made, {len(todo.keep)} kept, {len(todo.retire)} retired"
-        click.echo(f"{len(suite.cases)} cases in {files.suite} ({told})")
+        click.echo(f"{len(suite.cases)} baseline cases in {path}")
     return 0

@@ -20,11 +20,16 @@ VERBS = (
     "judge",
     "report",
     "check",
+    "import",
+    "export",
     "models",
     "cache",
     "init",
 )
-"""In the order of use; each is ``promptpex.cli.<verb>:command``."""
+"""In the order of use; each is ``promptpex.cli.<verb>:command``, but for those in ``MODULES``."""
+
+MODULES = {"import": "import_"}
+"""Verbs whose module cannot bear their name."""
 
 INTERRUPTED = 130
 
@@ -38,7 +43,7 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        command = importlib.import_module(f"promptpex.cli.{cmd_name}").command
+        command = importlib.import_module(f"promptpex.cli.{MODULES.get(cmd_name, cmd_name)}").command
         assert isinstance(command, click.Command)
         return command
 

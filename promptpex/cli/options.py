@@ -51,7 +51,9 @@ models = together(
 author = click.option("--author", help="Model that writes specs and cases.")
 
 judge = together(
-    click.option("--judge", help="Model that judges what no check decides; several, comma-separated, vote."),
+    click.option(
+        "--judge", help="Model that judges what no check decides; several, comma-separated, vote; none: checks alone."
+    ),
     click.option(
         "--judge-mode", type=click.Choice(["rules", "prompt"]), help="Judge rule by rule, or the prompt whole."
     ),
@@ -82,5 +84,11 @@ generation = together(
     click.option("--max-rules", type=click.IntRange(1), help="Most rules to extract [10]."),
     click.option("--checks/--no-checks", default=None, help="Propose code for each rule, and keep what proves itself."),
     click.option("--cases-per-rule", type=click.IntRange(0), help="Generated cases for each rule [2]."),
+    click.option(
+        "--effort", type=click.Choice(["min", "low", "medium", "high"]), help="Preset for what no other flag sets."
+    ),
+    click.option("--rounds", type=click.IntRange(0), help="Times unusable cases are replaced [1]."),
+    click.option("--validity/--no-validity", default=None, help="Have the author judge cases against the input spec."),
+    click.option("--expansion", type=click.IntRange(0), help="Times each case grows a longer variant [0]."),
     click.option("--inverse-cases", type=click.IntRange(0), help="Generated cases for each inverse [1]."),
 )

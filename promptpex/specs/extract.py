@@ -82,7 +82,8 @@ async def extract(
     """
     text = prompt.text()
     intent = await _intent(author, text, options, emit)
-    inputs = await _inputs(author, prompt, options, emit)
+    wanted = [*prompt.variables, *([WHOLE_INPUT] if len(prompt.variables) > 1 else [])]
+    inputs = await input_specs(author, prompt, wanted, options=options, emit=emit)
     rules = await propose_rules(author, text, intent, options=options, emit=emit)
     return Spec(
         prompt=spec_for,
@@ -146,8 +147,15 @@ async def _intent(author: Asker, text: str, options: Extraction, emit: Listener)
     return (await ask_each("intent", author.label, ["intent"], ask, emit, default=""))[0]
 
 
-async def _inputs(author: Asker, prompt: Prompt, options: Extraction, emit: Listener) -> dict[str, VariableSpec]:
-    wanted = [*prompt.variables, *([WHOLE_INPUT] if len(prompt.variables) > 1 else [])]
+async def input_specs(
+    author: Asker,
+    prompt: Prompt,
+    wanted: Sequence[str],
+    *,
+    options: Extraction = Extraction(),
+    emit: Listener = nobody,
+) -> dict[str, VariableSpec]:
+    """The input spec of these variables (``*`` = all together), one request each; what fails has no constraints."""
 
     async def ask(variable: str) -> tuple[str, ...]:
         rendered = render(

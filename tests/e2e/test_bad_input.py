@@ -46,7 +46,7 @@ def test_a_prompt_file_that_cannot_be_used(tmp_path: Path, name: str, content: b
 SPEC_EDITS: list[tuple[str, Callable[[str], str], str]] = [
     ("unknown key", lambda text: text.replace("intent:", "intend:", 1), "intend"),
     ("duplicate id", lambda text: text.replace("id: r2", "id: r1", 1), "r1"),
-    ("pattern", lambda text: text.replace("value: '", "value: '([", 1), "does not compile"),
+    ("pattern", lambda text: text.replace("kind: regex, value: '", "kind: regex, value: '([", 1), "does not compile"),
     ("kind", lambda text: text.replace("kind: regex", "kind: regexp", 1), "regexp"),
 ]
 

@@ -171,6 +171,6 @@ async def test_generating_again_asks_only_for_what_is_stale(tmp_path: Path) -> N
     fake = client()
     resolved = load(settings(tmp_path), start=tmp_path, env={})
     async with open_session(resolved, provider=fake) as session:
-        _, todo = await generate(session, files_of(tmp_path / "prompt.md"))
-    assert todo.missing == 0
+        made = await generate(session, files_of(tmp_path / "prompt.md"))
+    assert made.plan.missing == 0
     assert fake.requests == []

@@ -1,4 +1,4 @@
-"""The order of the stages, on records: the only place that knows it."""
+"""From a suite to verdicts: collect, check, judge, weigh."""
 
 from __future__ import annotations
 
@@ -9,57 +9,19 @@ from typing import Any
 
 from promptpex import templates
 from promptpex.assertions import check_rules
-from promptpex.cases.generate import generate as generate_cases
-from promptpex.cases.plan import Generation, Plan, plan
 from promptpex.config import Settings
 from promptpex.engines import run_all
-from promptpex.events import Notice, StageEnded, StageStarted, StepDone
+from promptpex.events import StageEnded, StageStarted, StepDone
 from promptpex.ids import digest
 from promptpex.judging.decide import unjudged, unusable, weigh
 from promptpex.judging.judge import Judge, Judging, judgeable
 from promptpex.outputs import cells, collect
+from promptpex.pipeline.notes import notes
 from promptpex.records import PROMPT_RULE, Manifest, ModelName, Output, Prompt, Run, Spec, Suite, Verdict
 from promptpex.session import Session
-from promptpex.specs.extract import Extraction
-from promptpex.specs.extract import extract as extract_spec
-from promptpex.specs.propose_checks import Evidence, propose_checks, with_checks
 
 Inputs = Mapping[str, Mapping[str, Any]]
 """The inputs of each case, by its id."""
-
-
-async def extract(session: Session, prompt: Prompt, *, spec_for: str) -> Spec:
-    """The spec of a prompt, by the author model, with the checks that proved themselves."""
-    options = Extraction(max_rules=session.settings.max_rules, instructions=notes(session.settings, prompt))
-    spec = await extract_spec(session.author(), prompt, spec_for=spec_for, options=options, emit=session.emit)
-    return await add_checks(session, prompt, spec) if session.settings.checks else spec
-
-
-async def add_checks(session: Session, prompt: Prompt, spec: Spec, *, evidence: Evidence = Evidence()) -> Spec:
-    """The spec with checks proposed for the rules that have none; what is dropped is told with its reason."""
-    proposals = await propose_checks(
-        session.author(),
-        spec.rules,
-        intent=spec.intent,
-        evidence=evidence,
-        instructions=notes(session.settings, prompt).get("checks", ""),
-        emit=session.emit,
-    )
-    for proposal in proposals:
-        if proposal.dropped:
-            session.emit(Notice(f"rule {proposal.rule} has no check: the proposal {proposal.dropped}"))
-    return spec.but(rules=tuple(with_checks(spec.rules, proposals)))
-
-
-async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> tuple[Suite, Plan]:
-    """The suite with what is missing or stale made anew, and the plan by which it was done."""
-    author = session.author()
-    options = generation(session.settings, prompt)
-    todo = plan(prompt, spec, suite, author=author.label, options=options)
-    for orphan in todo.orphans:
-        session.emit(Notice(f"case {orphan.id} is yours and stays, but its rule {orphan.rule} is gone", "warning"))
-    made = await generate_cases(author, prompt, spec, todo, suite_for=suite.prompt, options=options, emit=session.emit)
-    return made, todo
 
 
 def begin(session: Session, prompt: Prompt, spec: Spec, suite: Suite, *, author: str | None = None) -> Run:
@@ -121,21 +83,6 @@ def judging(settings: Settings, prompt: Prompt) -> Judging:
         all_rules=settings.judge_all,
         instructions=notes(settings, prompt).get("judging", ""),
     )
-
-
-def generation(settings: Settings, prompt: Prompt) -> Generation:
-    """How to generate, by the settings."""
-    return Generation(
-        per_rule=settings.cases_per_rule,
-        per_inverse=settings.inverse_cases,
-        instructions=notes(settings, prompt).get("cases", ""),
-    )
-
-
-def notes(settings: Settings, prompt: Prompt) -> dict[str, str]:
-    """The owner's instructions per stage: the prompt's front matter, then the settings over it."""
-    own = prompt.meta.get("instructions") or {}
-    return {**(own if isinstance(own, dict) else {}), **settings.instructions}
 
 
 async def _ask_judge(session: Session, judge: Judge, outputs: Sequence[Output], inputs: Inputs) -> list[Verdict]:
