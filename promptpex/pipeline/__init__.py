@@ -1,0 +1,34 @@
+"""The order of the stages, on records: the only place that knows it."""
+
+from __future__ import annotations
+
+from promptpex.pipeline.generating import (
+    Generated,
+    Quality,
+    generate,
+    generation,
+    make_baseline,
+    planned,
+    quality,
+)
+from promptpex.pipeline.running import begin, execute, judge, judges_for, judging
+from promptpex.pipeline.specifying import Update, add_checks, extract, update
+
+__all__ = [
+    "Generated",
+    "Quality",
+    "Update",
+    "add_checks",
+    "begin",
+    "execute",
+    "extract",
+    "generate",
+    "generation",
+    "judge",
+    "judges_for",
+    "judging",
+    "make_baseline",
+    "planned",
+    "quality",
+    "update",
+]
