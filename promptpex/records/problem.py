@@ -26,9 +26,12 @@ class Problem(Record):
     suggestion: str = ""
     severity: Severity = "error"
 
-    def __str__(self) -> str:
+    def text(self) -> str:
+        """The finding on one line, place first, as compilers print it."""
         place = self.path if self.line is None else f"{self.path}:{self.line}"
         return f"{place}: {self.severity}: {self.sentence()}"
+
+    __str__ = text
 
     def sentence(self) -> str:
         """Message and suggestion as one sentence, without the place."""
