@@ -4,11 +4,12 @@
 
     RecordingClient    what the run asked and got, stored answers and errors included
       MeteredClient    counts and events
-        CachedClient   paid for once
-          SchemaFallback   reply schemas in words where a model takes none
-            RetryingClient   queue, deadlines, attempts
-              BudgetedClient   reserves what is about to be sent
-                the provider
+        AheadClient    so many on their way, so that the first are sent soon
+          CachedClient   paid for once
+            SchemaFallback   reply schemas in words where a model takes none
+              RetryingClient   queue, deadlines, attempts
+                BudgetedClient   reserves what is about to be sent
+                  the provider
 
 The id of a request is taken above the fallback, so what is learned about a model changes no id. The budget is below
 the queue, so that what merely waits reserves nothing, and stored answers are free.
@@ -23,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from promptpex.events import Listener, nobody
+from promptpex.llm.ahead import AheadClient
 from promptpex.llm.budget import Budget, BudgetedClient, Rates
 from promptpex.llm.cache import CachedClient, Store
 from promptpex.llm.client import Client
@@ -156,7 +158,7 @@ def build(
     )
     client = SchemaFallback(client, emit)
     if store is not None:
-        client = CachedClient(client, store, sleep=sleep)
+        client = AheadClient(CachedClient(client, store, sleep=sleep), options.concurrency)
     client = MeteredClient(client, meter, emit)
     if options.record is not None:
         client = RecordingClient(client, options.record)

@@ -6,13 +6,16 @@ id and start; on another host its beat, a counter, has to move while we watch.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import socket
 import sqlite3
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 PULSE_S = 3.0
@@ -32,53 +35,64 @@ class Owner:
 
     monotonic: Callable[[], float]
     name: str = field(default_factory=lambda: uuid.uuid4().hex)
-    host: str = field(default_factory=socket.gethostname)
+    host: str = field(default_factory=lambda: host_name())  # noqa: PLW0108 (defined below)
     pid: int = field(default_factory=os.getpid)
+    joined: bool = False
     _seen: dict[str, tuple[int, float]] = field(default_factory=dict)
-    registered: bool = False
     _last_beat: float = 0.0
 
-    def claim(self, connection: sqlite3.Connection, request_id: str) -> bool:
-        """Whether the question is this owner's to ask; False where it is answered or a living owner has it."""
-        self._register(connection)
-        if connection.execute("SELECT 1 FROM replies WHERE id = ?", (request_id,)).fetchone():
+    def claim(self, connection: sqlite3.Connection, ids: Sequence[str]) -> set[str]:
+        """The questions that are this owner's to ask; not those that are answered or that a living owner has."""
+        self._join(connection)
+        answered = among(connection, "SELECT group_concat(id) FROM replies WHERE id IN", ids)
+        wanted = [each for each in ids if each not in answered]
+        if not wanted:
+            return set()
+        query = "INSERT OR IGNORE INTO claims SELECT value, ? FROM json_each(?)"
+        connection.execute(query, (self.name, json.dumps(wanted)))
+        mine = among(connection, f"SELECT group_concat(id) FROM claims WHERE owner = '{self.name}' AND id IN", wanted)
+        return mine | {each for each in wanted if each not in mine and self._take_over(connection, each)}
+
+    def release(self, connection: sqlite3.Connection, ids: Sequence[str]) -> None:
+        """Gives these claims back."""
+        query = "DELETE FROM claims WHERE owner = ? AND id IN (SELECT value FROM json_each(?))"
+        connection.execute(query, (self.name, json.dumps(ids)))
+
+    def beat_is_due(self) -> bool:
+        """Whether it is time to show that this owner lives."""
+        now = self.monotonic()
+        if not self.joined or now - self._last_beat < PULSE_S:
             return False
-        added = connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", (request_id, self.name))
-        if added.rowcount == 1:
-            return True
-        holder = connection.execute("SELECT owner FROM claims WHERE id = ?", (request_id,)).fetchone()[0]
-        if holder != self.name and self._lives(connection, holder):
-            return False
-        connection.execute("UPDATE claims SET owner = ? WHERE id = ?", (self.name, request_id))
+        self._last_beat = now
         return True
 
-    def pulse(self) -> Callable[[sqlite3.Connection], None] | None:
-        """The work of showing that this owner lives, when it is time for it."""
-        now = self.monotonic()
-        if not self.registered or now - self._last_beat < PULSE_S:
-            return None
-        self._last_beat = now
-        return self._beat
+    def beat(self, connection: sqlite3.Connection) -> None:
+        """Shows that this owner lives."""
+        connection.execute("UPDATE owners SET beat = beat + 1 WHERE owner = ?", (self.name,))
 
     def leave(self, connection: sqlite3.Connection) -> None:
         """Gives all claims back."""
         connection.execute("DELETE FROM claims WHERE owner = ?", (self.name,))
         connection.execute("DELETE FROM owners WHERE owner = ?", (self.name,))
 
-    def _register(self, connection: sqlite3.Connection) -> None:
-        if self.registered:
-            return
-        for (other,) in connection.execute("SELECT owner FROM owners").fetchall():
-            if not self._lives(connection, other):
-                connection.execute("DELETE FROM claims WHERE owner = ?", (other,))
-                connection.execute("DELETE FROM owners WHERE owner = ?", (other,))
-        started = process_start(self.pid) or ""
-        row = (self.name, self.host, self.pid, started, 0)
-        connection.execute("INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?)", row)
-        self.registered = True
+    def _join(self, connection: sqlite3.Connection) -> None:
+        """Makes this owner known, as part of every transaction that claims: one that fails takes it back."""
+        if not self.joined:
+            for (other,) in connection.execute("SELECT owner FROM owners").fetchall():
+                if not self._lives(connection, other):
+                    connection.execute("DELETE FROM claims WHERE owner = ?", (other,))
+                    connection.execute("DELETE FROM owners WHERE owner = ?", (other,))
+        row = (self.name, self.host, self.pid, process_start(self.pid) or "", 0)
+        connection.execute("INSERT OR IGNORE INTO owners VALUES (?, ?, ?, ?, ?)", row)
+        self.joined = True
 
-    def _beat(self, connection: sqlite3.Connection) -> None:
-        connection.execute("UPDATE owners SET beat = beat + 1 WHERE owner = ?", (self.name,))
+    def _take_over(self, connection: sqlite3.Connection, request_id: str) -> bool:
+        """Whether the claim's holder is dead, which makes it this owner's."""
+        (holder,) = connection.execute("SELECT owner FROM claims WHERE id = ?", (request_id,)).fetchone()
+        if self._lives(connection, holder):
+            return False
+        connection.execute("UPDATE claims SET owner = ? WHERE id = ?", (self.name, request_id))
+        return True
 
     def _lives(self, connection: sqlite3.Connection, owner: str) -> bool:
         query = "SELECT host, pid, started, beat FROM owners WHERE owner = ?"
@@ -96,16 +110,35 @@ class Owner:
         return now - since < LEASE_S
 
 
-def process_start(pid: int) -> str | None:
-    """When a process of this host started, as text that no later process with this id shares; None if unknown.
+def among(connection: sqlite3.Connection, query: str, ids: Sequence[str]) -> set[str]:
+    """The ids of ``ids`` that a query ending in ``IN`` finds: one row, so that the thread gives the lock away once."""
+    (found,) = connection.execute(f"{query} (SELECT value FROM json_each(?))", (json.dumps(ids),)).fetchone()
+    return set(found.split(",")) if found else set()
 
-    Linux only (proc(5): ``starttime`` is field 22 of ``stat``; the boot id tells one boot from the next).
+
+def host_name() -> str:
+    """This host as process ids see it: its name, and on Linux the namespace that the ids belong to."""
+    with contextlib.suppress(OSError):
+        return f"{socket.gethostname()} {os.readlink('/proc/self/ns/pid')}"
+    return socket.gethostname()
+
+
+@lru_cache(maxsize=1)
+def _boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
+def process_start(pid: int) -> str | None:
+    """When a living process of this host started, as text that no later process with its id shares; None if unknown.
+
+    Linux only (proc(5): ``state`` and ``starttime`` are fields 3 and 22 of ``stat``; the boot id tells one boot from
+    the next).
     """
     if not sys.platform.startswith("linux"):
         return None
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
+        fields = stat.rpartition(")")[2].split()
+        return None if fields[0] in "ZX" else f"{_boot()}:{fields[19]}"
+    except (OSError, IndexError):
         return None
-    return f"{boot}:{stat.rpartition(')')[2].split()[19]}"

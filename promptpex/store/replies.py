@@ -18,7 +18,8 @@ from promptpex.ids import canonical
 from promptpex.llm.readable import readable
 from promptpex.records import Completion, Request
 from promptpex.store.database import Synchronous, named_errors, open_database, store_error
-from promptpex.store.owners import PULSE_S, Owner
+from promptpex.store.jobs import Claim, Put, Release
+from promptpex.store.owners import Owner
 from promptpex.store.writer import GroupWriter
 
 ASKED_AT_ONCE = 500
@@ -87,13 +88,7 @@ class ReplyStore:
         self._clock = clock
         self._owner = Owner(monotonic)
         self._connection = open_database(self.path, synchronous=synchronous, busy_timeout_s=busy_timeout_s)
-        self._writer = GroupWriter(
-            self.path,
-            synchronous=synchronous,
-            busy_timeout_s=busy_timeout_s,
-            pulse=self._owner.pulse,
-            pulse_s=PULSE_S,
-        )
+        self._writer = GroupWriter(self.path, self._owner, synchronous=synchronous, busy_timeout_s=busy_timeout_s)
         self._closed = False
 
     def get(self, request_id: str) -> Completion | None:
@@ -121,25 +116,18 @@ class ReplyStore:
         asked, scrubbed = readable(request)
         answer = completion.model_dump_json(exclude_defaults=True)
         row = (request_id, request.model, request.stage, self._clock(), int(scrubbed), _text_of(asked), answer)
-
-        def work(connection: sqlite3.Connection) -> bool:
-            added = connection.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-            connection.execute("DELETE FROM claims WHERE id = ?", (request_id,))
-            return added.rowcount == 1
-
-        if await self._writer.run(work, keep=True):
+        if await self._writer.run(Put(row), keep=True):
             return completion
         return self.get(request_id) or completion
 
     async def claim(self, request_id: str) -> bool:
         """Whether this process is to ask the question; False when it is answered or another living process asks it."""
-        return await self._writer.run(lambda connection: self._owner.claim(connection, request_id))
+        claimed: bool = await self._writer.run(Claim(request_id))
+        return claimed
 
     async def release(self, request_id: str) -> None:
         """Gives a claim back without an answer."""
-        name = self._owner.name
-        query = "DELETE FROM claims WHERE id = ? AND owner = ?"
-        await self._writer.run(lambda connection: connection.execute(query, (request_id, name)) and None)
+        await self._writer.run(Release(request_id))
 
     def stats(self) -> Stats:
         """What the store holds."""
@@ -200,7 +188,7 @@ class ReplyStore:
         self._closed = True
         self._writer.close()
         with contextlib.suppress(sqlite3.Error):
-            if self._owner.registered:
+            if self._owner.joined:
                 self._owner.leave(self._connection)
         self._connection.close()
 

@@ -10,15 +10,13 @@ import contextlib
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from promptpex.errors import StoreError
 from promptpex.store.database import Synchronous, open_database, store_error
-
-T = TypeVar("T")
-Work = Callable[[sqlite3.Connection], Any]
+from promptpex.store.jobs import Job, perform
+from promptpex.store.owners import PULSE_S, Owner
 
 MAX_GROUP = 1000
 """Writes in one transaction."""
@@ -28,12 +26,12 @@ EAGER = 64
 
 
 class _Item:
-    """A piece of work, who waits for it, and how it ended."""
+    """A job, who waits for it, and how it ended."""
 
-    __slots__ = ("error", "future", "keep", "result", "work")
+    __slots__ = ("error", "future", "job", "keep", "result")
 
-    def __init__(self, work: Work, future: asyncio.Future[Any], keep: bool) -> None:
-        self.work = work
+    def __init__(self, job: Job, future: asyncio.Future[Any], keep: bool) -> None:
+        self.job = job
         self.future = future
         self.keep = keep
         self.result: Any = None
@@ -49,48 +47,37 @@ class _Item:
 
 
 class GroupWriter:
-    """Runs pieces of work, each with the connection inside a transaction, in the order they came.
+    """Does jobs inside transactions, in groups.
 
     Args:
         path: the store's file.
+        owner: in whose name claims are made; its beat is written while it has any.
         synchronous, busy_timeout_s: as in ``open_database``.
-        pulse: asked in the thread whenever it wakes, at least every ``pulse_s`` seconds; the work it gives, if any,
-            goes into the next transaction.
-        pulse_s: seconds.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        synchronous: Synchronous,
-        busy_timeout_s: float,
-        pulse: Callable[[], Work | None],
-        pulse_s: float,
-    ) -> None:
+    def __init__(self, path: Path, owner: Owner, *, synchronous: Synchronous, busy_timeout_s: float) -> None:
         self._path = path
+        self._owner = owner
         self._synchronous = synchronous
         self._busy_timeout_s = busy_timeout_s
-        self._pulse = pulse
-        self._pulse_s = pulse_s
         self._queue: queue.SimpleQueue[list[_Item] | None] = queue.SimpleQueue()
         self._waiting: list[_Item] = []
-        self._unwritten: list[Work] = []
+        self._unwritten: list[Job] = []
         self._thread: threading.Thread | None = None
 
-    async def run(self, work: Callable[[sqlite3.Connection], T], *, keep: bool = False) -> T:
-        """The result of ``work`` once its transaction is committed.
+    async def run(self, job: Job, *, keep: bool = False) -> Any:
+        """The job's result once its transaction is committed.
 
-        Work goes on when its caller is cancelled: what was handed over is written. ``keep``: work that fails is
+        A job goes on when its caller is cancelled: what was handed over is written. ``keep``: a job that fails is
         remembered and tried once more by ``close``, when the disk may have room or the lock be gone.
 
         Raises:
             StoreError: the transaction could not be made or committed; nothing of it is in the store.
         """
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if not self._waiting:
             future.get_loop().call_soon(self._flush)
-        self._waiting.append(_Item(work, future, keep))
+        self._waiting.append(_Item(job, future, keep))
         if len(self._waiting) >= EAGER:
             self._flush()
         return await future
@@ -115,18 +102,18 @@ class GroupWriter:
     def _serve(self) -> None:
         connection: sqlite3.Connection | None = None
         while (group := self._next_group()) is not None:
-            pulse = self._pulse()
-            if group or pulse:
-                connection = self._commit(connection, group, pulse)
+            beat = self._owner.beat_is_due()
+            if group or beat:
+                connection = self._commit(connection, group, beat)
                 _resolve(group)
         if connection is not None:
             self._write_unwritten(connection)
             connection.close()
 
     def _next_group(self) -> list[_Item] | None:
-        """All that waits; an empty list after ``pulse_s`` without any; None at the end."""
+        """All that waits; an empty list after ``PULSE_S`` without any; None at the end."""
         try:
-            group = self._queue.get(timeout=self._pulse_s)
+            group = self._queue.get(timeout=PULSE_S)
         except queue.Empty:
             return []
         while group is not None and len(group) < MAX_GROUP and not self._queue.empty():
@@ -138,33 +125,34 @@ class GroupWriter:
         return group
 
     def _commit(
-        self, connection: sqlite3.Connection | None, group: list[_Item], pulse: Work | None
+        self, connection: sqlite3.Connection | None, group: list[_Item], beat: bool
     ) -> sqlite3.Connection | None:
-        """Runs a group in one transaction; all of it fails together."""
+        """Does a group in one transaction; all of it fails together."""
         try:
             connection = connection or open_database(
                 self._path, synchronous=self._synchronous, busy_timeout_s=self._busy_timeout_s
             )
             connection.execute("BEGIN IMMEDIATE")
-            for item in group:
-                item.result = item.work(connection)
-            if pulse is not None:
-                pulse(connection)
+            results = perform(connection, self._owner, [item.job for item in group])
+            if beat:
+                self._owner.beat(connection)
             connection.execute("COMMIT")
+            for item, result in zip(group, results, strict=True):
+                item.result = result
         except Exception as error:
             _roll_back(connection)
             self._fail(group, store_error(self._path, error))
         return connection
 
     def _fail(self, group: list[_Item], error: StoreError) -> None:
-        self._unwritten += [item.work for item in group if item.keep]
+        self._unwritten += [item.job for item in group if item.keep]
         for item in group:
             item.error = error
 
     def _write_unwritten(self, connection: sqlite3.Connection) -> None:
-        for work in self._unwritten:
+        if self._unwritten:
             with contextlib.suppress(sqlite3.Error, OSError):
-                work(connection)
+                perform(connection, self._owner, self._unwritten)
 
 
 def _roll_back(connection: sqlite3.Connection | None) -> None:

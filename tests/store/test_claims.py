@@ -68,28 +68,27 @@ def test_an_owner_on_another_host_lives_while_its_beat_moves(database: sqlite3.C
     now = [0.0]
     here = Owner(lambda: now[0], host="here")
     there = Owner(lambda: now[0], host="there")
-    assert there.claim(database, ID)
-    assert not here.claim(database, ID)
+    assert there.claim(database, [ID]) == {ID}
+    assert not here.claim(database, [ID])
     for _ in range(5):
         now[0] += LEASE_S - 1
-        pulse = there.pulse()
-        assert pulse is not None
-        pulse(database)
-        assert not here.claim(database, ID)
+        assert there.beat_is_due()
+        there.beat(database)
+        assert not here.claim(database, [ID])
     now[0] += LEASE_S - 1
-    assert not here.claim(database, ID)
+    assert not here.claim(database, [ID])
     now[0] += 2
-    assert here.claim(database, ID)
+    assert here.claim(database, [ID]) == {ID}
 
 
 def test_a_process_id_that_was_given_anew_is_another_process(database: sqlite3.Connection) -> None:
     if process_start(os.getpid()) is None:
         pytest.skip("this system does not tell when a process started")
     one, two = Owner(lambda: 0.0), Owner(lambda: 0.0)
-    assert one.claim(database, ID)
-    assert not two.claim(database, ID)
+    assert one.claim(database, [ID]) == {ID}
+    assert not two.claim(database, [ID])
     database.execute("UPDATE owners SET started = 'another boot:1' WHERE owner = ?", (one.name,))
-    assert two.claim(database, ID)
+    assert two.claim(database, [ID]) == {ID}
 
 
 def test_process_start_knows_the_living_from_the_dead() -> None:

@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+"""Measures the model layer on loopback: throughput, CPU time, cold start, store. Prints ratios, asserts nothing.
+
+    python scripts/bench_client.py [--quick] [--only throughput,cpu,start,store] [--mock PATH]
+
+Needs a chat server for measurements (``mockllm.py``, beside the repository under ``shared/tools``) and its httptools.
+Each figure is taken in a process of its own, so that one client's imports do not weigh on another's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import platform
+import random
+import resource
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MOCK = ROOT.parent / "shared" / "tools" / "mockllm.py"
+PROMPT = "x" * 1400
+LATENCIES_MS = (20, 100, 500)
+CONCURRENCIES = (16, 64, 256)
+SECTIONS = ("throughput", "cpu", "start", "store")
+Ask = Callable[[int], Awaitable[object]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer requests at 500 ms")
+    parser.add_argument("--only", default=",".join(SECTIONS), help="sections, with commas")
+    parser.add_argument("--mock", type=Path, default=MOCK, help="the server to measure against")
+    parser.add_argument("--one", nargs="*", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.one:
+        print(json.dumps(asyncio.run(one(*args.one))))
+        return
+    if not args.mock.exists():
+        sys.exit(f"{args.mock} is missing: name the measuring server with --mock.")
+    print(f"Python {platform.python_version()} on {machine()}")
+    for section in args.only.split(","):
+        print(f"\n## {section}\n")
+        globals()[section](args)
+
+
+def throughput(args: argparse.Namespace) -> None:
+    """Requests per second through the whole stack with a store, over the ideal: requests x latency / concurrency."""
+    print("| latency | concurrency | requests | seconds | ideal | share of ideal | CPU ms per request |")
+    print("|---|---|---|---|---|---|---|")
+    for latency in LATENCIES_MS:
+        with server(args.mock, latency) as base:
+            for concurrency in CONCURRENCIES:
+                count = 4 * concurrency if args.quick and latency == 500 else 1000
+                got = measured("stack", base, concurrency, count)
+                ideal = -(-count // concurrency) * latency / 1000
+                print(
+                    f"| {latency} ms | {concurrency} | {count} | {got['seconds']:.2f} | {ideal:.2f} "
+                    f"| {ideal / got['seconds']:.0%} | {got['cpu_ms']:.2f} |"
+                )
+
+
+def cpu(args: argparse.Namespace) -> None:
+    """CPU time per request of each client's whole process, its imports left out."""
+    print("| client | CPU ms per request | requests per second | of a bare client |")
+    print("|---|---|---|---|")
+    bare = 0.0
+    with server(args.mock, 20) as base:
+        for client in ("aiohttp", "provider", "stack without store", "stack", "litellm"):
+            got = measured(client, base, 64, 300 if client == "litellm" else 2000)
+            bare = bare or got["cpu_ms"]
+            print(f"| {client} | {got['cpu_ms']:.2f} | {got['per_s']:.0f} | {got['cpu_ms'] / bare:.1f} x |")
+
+
+def start(args: argparse.Namespace) -> None:
+    """Seconds from the shell to the end: help, and a run whose 1,000 outputs are all stored."""
+    print("| what | seconds |")
+    print("|---|---|")
+    print(f"| promptpex --help | {min(timed(['--help'], ROOT) for _ in range(3)):.2f} |")
+    with tempfile.TemporaryDirectory() as folder, server(args.mock, 1) as base:
+        write_project(Path(folder), 1000)
+        run = ["run", "prompt.md", "--models", "openai/mock", "--api-base", base, "--quiet"]
+        print(f"| promptpex run, 1,000 outputs asked for at 1 ms | {timed(run, Path(folder)):.2f} |")
+        stored = min(timed(run, Path(folder)) for _ in range(2))
+        print(f"| promptpex run, 1,000 outputs stored | {stored:.2f} |")
+
+
+def store(args: argparse.Namespace) -> None:
+    """Puts and gets of 2 KB replies per second, beside sqlite3 by hand."""
+    rows = {name: measured(name, "", 0, 5000) for name in ("store puts", "sqlite puts", "store gets", "sqlite gets")}
+    print("| what | per second | of sqlite3 by hand |")
+    print("|---|---|---|")
+    for verb in ("puts", "gets"):
+        ours, raw = rows[f"store {verb}"]["per_s"], rows[f"sqlite {verb}"]["per_s"]
+        how = "1000 at a time, each durable" if verb == "puts" else "one at a time"
+        print(f"| {verb}, {how} | {ours:,.0f} | {ours / raw:.0%} of {raw:,.0f} |")
+
+
+def measured(client: str, base: str, concurrency: int, count: int) -> dict[str, float]:
+    """What ``one`` measures, in a process of its own."""
+    command = [sys.executable, __file__, "--one", client, base, str(concurrency), str(count)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
+    if done.returncode:
+        sys.exit(f"{client}: {done.stderr[-2000:]}")
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+async def one(client: str, base: str, concurrency: str, count: str) -> dict[str, float]:
+    """Seconds, CPU milliseconds per request and requests per second of one client."""
+    with tempfile.TemporaryDirectory(prefix="promptpex-bench-") as folder:
+        if client.startswith(("store", "sqlite")):
+            return await storing(client, Path(folder), int(count))
+        async with contextlib.AsyncExitStack() as after:
+            make = ASKING[client.removesuffix(" without store")]
+            ask = await make(client, base, int(concurrency), Path(folder), after)
+            await ask(-1)
+            began, cpu_began = time.perf_counter(), time.process_time()
+            await asyncio.gather(*(ask(number) for number in range(int(count))))
+            return figures(began, cpu_began, int(count))
+
+
+def figures(began: float, cpu_began: float, count: int) -> dict[str, float]:
+    seconds, cpu_s = time.perf_counter() - began, time.process_time() - cpu_began
+    return {"seconds": seconds, "cpu_ms": cpu_s / count * 1000, "per_s": count / seconds}
+
+
+async def ask_stack(client: str, base: str, concurrency: int, folder: Path, after: contextlib.AsyncExitStack) -> Ask:
+    from promptpex.llm.providers import Router
+    from promptpex.llm.stack import StackOptions, build
+    from promptpex.records import Message, Params, Request
+    from promptpex.store import ReplyStore
+
+    kept = None if client.endswith("without store") else after.enter_context(ReplyStore(folder / "store.db"))
+    options = StackOptions(concurrency=concurrency)
+    stack = build(Router(), store=kept, rng=random.Random(0), clock=time.monotonic, options=options)
+    after.push_async_callback(stack.close)
+
+    async def ask(number: int) -> object:
+        messages = (Message(role="user", content=f"{number} {PROMPT}"),)
+        request = Request(model="openai/mock", messages=messages, params=Params(temperature=0.0), api_base=base)
+        return await stack.complete(request)
+
+    return ask
+
+
+async def ask_provider(client: str, base: str, concurrency: int, folder: Path, after: contextlib.AsyncExitStack) -> Ask:
+    from promptpex.llm.providers import Router
+    from promptpex.records import Message, Params, Request
+
+    router, turn = Router(), asyncio.Semaphore(concurrency)
+    after.push_async_callback(router.close)
+
+    async def ask(number: int) -> object:
+        messages = (Message(role="user", content=f"{number} {PROMPT}"),)
+        request = Request(model="openai/mock", messages=messages, params=Params(temperature=0.0), api_base=base)
+        async with turn:
+            return await router.complete(request)
+
+    return ask
+
+
+async def ask_aiohttp(client: str, base: str, concurrency: int, folder: Path, after: contextlib.AsyncExitStack) -> Ask:
+    import aiohttp
+
+    session = await after.enter_async_context(aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)))
+    turn = asyncio.Semaphore(concurrency)
+
+    async def ask(number: int) -> object:
+        body = {"model": "mock", "temperature": 0.0, "messages": [{"role": "user", "content": f"{number} {PROMPT}"}]}
+        async with turn, session.post(f"{base}/chat/completions", json=body) as response:
+            return await response.json()
+
+    return ask
+
+
+async def ask_litellm(client: str, base: str, concurrency: int, folder: Path, after: contextlib.AsyncExitStack) -> Ask:
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    import litellm
+
+    turn = asyncio.Semaphore(concurrency)
+
+    async def ask(number: int) -> object:
+        messages = [{"role": "user", "content": f"{number} {PROMPT}"}]
+        async with turn:
+            return await litellm.acompletion(
+                model="openai/mock", messages=messages, api_base=base, api_key="none", num_retries=0, max_retries=0
+            )
+
+    return ask
+
+
+ASKING = {"stack": ask_stack, "provider": ask_provider, "aiohttp": ask_aiohttp, "litellm": ask_litellm}
+
+
+async def storing(what: str, folder: Path, count: int) -> dict[str, float]:
+    """Puts and gets through the store, or through sqlite3 by hand: 1000 rows a transaction."""
+    from promptpex.records import Completion, Message, Request
+    from promptpex.store import ReplyStore
+
+    answer = Completion(text="y" * 2000, finish_reason="stop")
+    asked = [Request(model="m", messages=(Message(role="user", content=f"{n} {PROMPT}"),)) for n in range(count)]
+    ids = [each.id for each in asked]
+    with ReplyStore(folder / "store.db") as kept:
+        began, cpu_began = time.perf_counter(), time.process_time()
+        for at in range(0, count, 1000):
+            some = range(at, min(count, at + 1000))
+            await asyncio.gather(*(kept.put(ids[number], asked[number], answer) for number in some))
+        if what == "store puts":
+            return figures(began, cpu_began, count)
+        began, cpu_began = time.perf_counter(), time.process_time()
+        for request_id in ids:
+            kept.get(request_id)
+        if what == "store gets":
+            return figures(began, cpu_began, count)
+    return by_hand(what, folder, ids, asked[0].model_dump_json(), answer.model_dump_json())
+
+
+def by_hand(what: str, folder: Path, ids: list[str], request: str, answer: str) -> dict[str, float]:
+    connection = sqlite3.connect(folder / "raw.db", isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("CREATE TABLE replies (id TEXT PRIMARY KEY, request TEXT, completion TEXT)")
+    began, cpu_began = time.perf_counter(), time.process_time()
+    for at in range(0, len(ids), 1000):
+        connection.execute("BEGIN")
+        rows = [(each, request, answer) for each in ids[at : at + 1000]]
+        connection.executemany("INSERT INTO replies VALUES (?, ?, ?)", rows)
+        connection.execute("COMMIT")
+    if what == "sqlite gets":
+        began, cpu_began = time.perf_counter(), time.process_time()
+        for each in ids:
+            connection.execute("SELECT completion FROM replies WHERE id = ?", (each,)).fetchone()
+    found = figures(began, cpu_began, len(ids))
+    connection.close()
+    return found
+
+
+@contextlib.contextmanager
+def server(mock: Path, latency_ms: int) -> Iterator[str]:
+    """The base URL of a measuring server with this latency."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, str(mock), "--port", str(port), "--latency-ms", str(latency_ms)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(100):
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=1).close()
+                break
+            if process.poll() is not None:
+                sys.exit(f"the measuring server ended: {process.stderr.read() if process.stderr else ''}")
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.terminate()
+        process.wait()
+        if process.stderr:
+            process.stderr.close()
+
+
+def timed(arguments: list[str], folder: Path) -> float:
+    """Seconds of a promptpex command."""
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "promptpex", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment())
+    if done.returncode:
+        print(f"promptpex {' '.join(arguments)} ended with {done.returncode}: {done.stderr[-500:]}", file=sys.stderr)
+    return time.perf_counter() - began
+
+
+def write_project(folder: Path, cases: int) -> None:
+    """A prompt with one rule that code decides, and so many cases."""
+    (folder / "prompt.md").write_text("Answer with OK to anything.\n\n{{question}}\n", encoding="utf-8")
+    (folder / "prompt.spec.yaml").write_text(
+        "prompt: prompt.md\nintent: To say OK.\nrules:\n"
+        "  - id: r1\n    rule: The output is OK.\n    inverse: The output is not OK.\n"
+        "    checks:\n      - {kind: equals, value: OK}\n    origin: added\n",
+        encoding="utf-8",
+    )
+    listed = "".join(
+        f"  - {{id: c{number}, rule: r1, inputs: {{question: Is {number} a number?}}, origin: added}}\n"
+        for number in range(cases)
+    )
+    (folder / "prompt.cases.yaml").write_text(f"prompt: prompt.md\ncases:\n{listed}", encoding="utf-8")
+
+
+def environment() -> dict[str, str]:
+    """This process's environment without keys, with the package importable."""
+    kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    return {**kept, "PYTHONPATH": str(ROOT), "OPENAI_API_KEY": "none"}
+
+
+def machine() -> str:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30 if hasattr(os, "sysconf") else 0
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return f"{os.cpu_count()} cores, {memory:.0f} GB, load {load:.1f} at the start, {limit} open files allowed"
+
+
+if __name__ == "__main__":
+    main()
