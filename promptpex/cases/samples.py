@@ -114,6 +114,7 @@ def _columns(head: Sequence[str], file: Path, line: int, place: _Place) -> dict[
     for name in place.variables:
         if name not in used and folded_head.count(folded(name)) == 1:
             used[name] = folded_head.index(folded(name))
+    used = {name: used[name] for name in place.variables if name in used}
     if not used and len(head) == 1 and len(place.variables) == 1:
         used = {place.variables[0]: 0}
     if not used:

@@ -72,23 +72,17 @@ def _lengths(value: Any, variable: VariableSpec) -> list[str]:
 
 
 def _schema(value: Any, variable: VariableSpec) -> list[str]:
+    """What breaks the schema; nothing where the schema itself cannot be used, which is for ``validate`` to say."""
     if not variable.schema_:
         return []
-    from jsonschema import exceptions, validators
+    from promptpex.assertions.model import Unscorable
+    from promptpex.assertions.schemas import compiled
 
-    kind = validators.validator_for(variable.schema_)
     try:
-        found = next(iter(kind(variable.schema_).iter_errors(value)), None)
-    except (exceptions.SchemaError, exceptions.UnknownType, RecursionError, ValueError, TypeError, AttributeError):
+        said = compiled(variable.schema_).problem(value)
+    except Unscorable:
         return []
-    except Exception as failure:
-        if type(failure).__module__.startswith(("referencing", "jsonschema")):
-            return []
-        raise
-    if found is None:
-        return []
-    place = "/".join(map(str, found.absolute_path))
-    return [f"breaks its JSON schema{f' at {place}' if place else ''}: {found.message[:200]}"]
+    return [f"is not as it should be: {said}"] if said else []
 
 
 def _shown(value: Any) -> str:

@@ -7,7 +7,7 @@ that nobody could decide is not known to be valid; it is never put aside for tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -171,6 +171,32 @@ def marked(suite: Suite, findings: Mapping[str, Validity]) -> Suite:
     return suite.but(cases=tuple(mark(case) for case in suite.cases))
 
 
+async def put_aside(
+    suite: Suite,
+    prompt: Prompt,
+    spec: Spec,
+    *,
+    only: Collection[str] | None = None,
+    judge: Asker | None = None,
+    instructions: str = "",
+    suite_language: str | None = None,
+    emit: Listener = nobody,
+) -> tuple[Suite, list[Validity]]:
+    """The suite with its unusable cases marked, and the validity of those that were looked at. Nothing is made anew.
+
+    Args:
+        only: ids of the cases to look at, such as the variants that expansion made; None = all usable ones.
+        judge, instructions, suite_language, emit: as in ``validity``.
+    """
+    cases = [case for case in suite.usable() if only is None or case.id in only]
+    checked = await validity(
+        cases, prompt, spec, judge=judge, instructions=instructions, suite_language=suite_language, emit=emit
+    )
+    suite = marked(suite, {one.case: one for one in checked})
+    _say(checked, suite, emit)
+    return suite, checked
+
+
 async def settle(
     author: Asker,
     prompt: Prompt,
@@ -201,13 +227,18 @@ async def settle(
     findings: dict[str, Validity] = {}
     tries = 0
     while True:
-        fresh = [case for case in suite.usable() if case.id not in findings]
-        checked = await validity(
-            fresh, prompt, spec, judge=judge, instructions=instructions, suite_language=suite_language, emit=emit
+        fresh = [case.id for case in suite.usable() if case.id not in findings]
+        suite, checked = await put_aside(
+            suite,
+            prompt,
+            spec,
+            only=fresh,
+            judge=judge,
+            instructions=instructions,
+            suite_language=suite_language,
+            emit=emit,
         )
         findings.update({one.case: one for one in checked})
-        suite = marked(suite, findings)
-        _say(checked, suite, emit)
         todo = limited(plan(prompt, spec, suite, author=author.label, options=options), tries=rounds)
         if tries >= rounds or todo.missing == 0:
             return Settled(suite, todo, findings)

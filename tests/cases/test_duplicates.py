@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rapidfuzz import fuzz
+
+from promptpex.cases.duplicates import BLOCK, Pair, clusters, duplicates, independent
+from promptpex.cases.texts import folded
+from promptpex.records import Case
+
+
+def cases(*texts: Any, rules: str = "") -> list[Case]:
+    inputs = [text if isinstance(text, dict) else {"text": text} for text in texts]
+    return [Case(id=f"c{n}", rule=rules[n] if rules else "r", inputs=each) for n, each in enumerate(inputs)]
+
+
+def test_the_three_ways_to_be_a_duplicate() -> None:
+    found = duplicates(
+        cases(
+            "A fox jumps over it.",
+            "A ferry at dawn",
+            "A fox jumps over it.",
+            "a  FOX, jumps over it",
+            "A fox jumped over it.",
+            rules="aabba",
+        )
+    )
+    assert found[:2] == [Pair("c0", "c2", "exact", 1.0, False), Pair("c0", "c3", "normalised", 1.0, False)]
+    assert [(pair.a, pair.b, pair.how, pair.within) for pair in found[2:]] == [("c0", "c4", "similar", True)]
+
+
+def test_another_threshold_finds_other_pairs() -> None:
+    three = cases("A fox jumps over it.", "A fox jumped over it.", "A fox jumps over it.")
+    assert [pair.how for pair in duplicates(three, threshold=0.99)] == ["exact"]
+    assert [pair.how for pair in duplicates(three, threshold=2)] == ["exact"]
+    assert independent(three, threshold=2) == 2
+
+
+def test_a_shared_document_with_two_questions_is_two_cases() -> None:
+    document = "A long report about ferries, piers and tolls. " * 20
+    two = cases(
+        {"document": document, "question": "Who pays?"}, {"document": document, "question": "When was it built?"}
+    )
+    assert duplicates(two) == []
+    assert independent(two) == 2
+
+
+def test_signs_without_words_are_compared_too() -> None:
+    assert independent(cases("?!", "? !", "🙂", "", " ")) == 3
+
+
+def test_values_of_other_types_are_compared() -> None:
+    assert [pair.how for pair in duplicates(cases({"n": 12}, {"n": 12}, {"n": "12"}, {"m": 12}))] == [
+        "exact",
+        "normalised",
+    ]
+
+
+def test_clusters_join_through_a_third() -> None:
+    chain = cases("abcdefghijklmnopqrst", "abcdefghijklmnopqrsX", "abcdefghijklmnopqXsX")
+    assert clusters(chain, threshold=0.95) == [["c0", "c1", "c2"]]
+    assert [(pair.a, pair.b) for pair in duplicates(chain, threshold=0.95)] == [("c0", "c1"), ("c1", "c2")]
+
+
+def test_many_copies_make_as_many_pairs_and_no_more() -> None:
+    assert len(duplicates(cases(*["same"] * 3000))) == 2999
+
+
+@given(st.lists(st.text("abc ", max_size=12), max_size=12), st.sampled_from([0.5, 0.8, 0.9, 1.0]))
+@settings(max_examples=80, deadline=None)
+def test_they_are_those_that_comparing_each_with_each_finds(texts: list[str], threshold: float) -> None:
+    suite = cases(*texts)
+    linked = {(pair.a, pair.b) for pair in duplicates(suite, threshold=threshold) if pair.how == "similar"}
+    first = [n for n, text in enumerate(texts) if folded(text) not in map(folded, texts[:n])]
+    expected = {
+        (f"c{a}", f"c{b}")
+        for a in first
+        for b in first
+        if a < b and fuzz.ratio(folded(texts[a]), folded(texts[b])) >= threshold * 100 - 1e-6
+    }
+    assert linked == {pair for pair in expected if fuzz.ratio(*(folded(texts[int(name[1:])]) for name in pair)) > 0}
+
+
+def test_blocks_do_not_hide_pairs() -> None:
+    texts = [f"{n:04d} " + chr(97 + n % 26) * (n % 40 + 10) + f" {n * 7919 % 10007}" for n in range(3 * BLOCK)]
+    texts += [text + "!?x" for text in texts[:: BLOCK // 4]]
+    found = {(pair.a, pair.b) for pair in duplicates(cases(*texts), threshold=0.9)}
+    for place, n in enumerate(range(0, 3 * BLOCK, BLOCK // 4)):
+        if fuzz.ratio(folded(texts[n]), folded(texts[3 * BLOCK + place])) >= 90:
+            assert (f"c{n}", f"c{3 * BLOCK + place}") in found
+
+
+@given(st.permutations(["one fox", "one fox!", "two ferries leave", "two ferries left", "three"]))
+def test_the_count_does_not_depend_on_the_order(texts: list[str]) -> None:
+    assert independent(cases(*texts), threshold=0.8) == 3

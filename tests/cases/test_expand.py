@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from typing import Any
+
+from promptpex.cases.expand import expand, growing, plan_expansion
+from promptpex.cases.plan import Generation, plan
+from promptpex.errors import Unavailable
+from promptpex.events import Event, Notice
+from promptpex.records import Case, Request, Spec, Suite, VariableSpec
+from tests.samples import asked, asker, prompt, spec
+
+SHORT = Suite(
+    prompt="prompt.md",
+    cases=(
+        Case(id="r1-1", rule="r1", inputs={"thing": "a rose", "place": "here"}, reasoning="why", scenario="night"),
+        Case(id="r1-inverse-1", rule="r1", inverse=True, inputs={"thing": "a tulip", "place": "there"}),
+        Case(id="mine", rule="r2", inputs={"thing": "a stone", "place": "afar"}, origin="added"),
+        Case(id="base", inputs={"thing": "b", "place": "c"}, origin="added"),
+        Case(id="aside", rule="r2", inputs={"thing": "d", "place": "e"}, invalid="no"),
+    ),
+)
+
+
+def longer(request: Request) -> Any:
+    text = asked(request)
+    thing = next(word for word in ("rose", "tulip", "stone") if word in text.split("was written to test")[1])
+    grown = "very " * (2 if "very" not in text.split("was written to test")[1] else 9)
+    return {"reasoning": " still ", "inputs": {"thing": f"a {grown}old {thing}", "place": "near the old harbour wall"}}
+
+
+async def grown(suite: Suite = SHORT, *, times: int = 1, of: Spec | None = None, reply: Any = longer) -> Any:
+    author, client = asker(reply)
+    return await expand(author, prompt(), of or spec(), suite, times=times), client
+
+
+async def test_each_case_with_a_rule_gets_a_longer_variant_behind_it() -> None:
+    suite, client = await grown()
+    assert [case.id for case in suite.cases] == [
+        "r1-1", "r1-1-long", "r1-inverse-1", "r1-inverse-1-long", "mine", "mine-long", "base", "aside",
+    ]  # fmt: skip
+    assert [case for case in suite.cases if case.expanded_from is None] == list(SHORT.cases)
+    variant = suite.cases[1]
+    assert variant.inputs["thing"] == "a very very old rose"
+    assert (variant.rule, variant.inverse, variant.scenario) == ("r1", False, "night")
+    assert (variant.expanded_from, variant.origin, variant.reasoning) == ("r1-1", "generated", "still")
+    assert len(client.requests) == 3
+    assert "The output has several words." in asked(client.requests[1])
+
+
+async def test_what_is_up_to_date_is_not_asked_for_again() -> None:
+    suite, _ = await grown()
+    again, client = await grown(suite)
+    assert again == suite
+    assert client.requests == []
+
+
+async def test_an_edited_rule_or_case_renews_its_own_variant_alone() -> None:
+    suite, _ = await grown()
+    edited = spec().but(rules=(spec().rules[0].but(inverse="Two words."), spec().rules[1]))
+    again, client = await grown(suite, of=edited)
+    assert len(client.requests) == 1
+    changed = [case.id for case, old in zip(again.cases, suite.cases, strict=True) if case != old]
+    assert changed == ["r1-inverse-1-long"]
+
+
+async def test_a_variant_goes_with_its_original_unless_it_is_a_persons() -> None:
+    suite, _ = await grown()
+    orphans = suite.but(cases=tuple(case for case in suite.cases if case.id != "r1-1"))
+    again, client = await grown(orphans)
+    assert "r1-1-long" not in [case.id for case in again.cases]
+    assert client.requests == []
+    mine = orphans.but(
+        cases=tuple(case.but(origin="edited") if case.id == "r1-1-long" else case for case in orphans.cases)
+    )
+    assert "r1-1-long" in [case.id for case in (await grown(mine))[0].cases]
+
+
+async def test_times_two_grows_the_variants_and_zero_takes_them_out() -> None:
+    suite, client = await grown(times=2)
+    ids = [case.id for case in suite.cases if case.expanded_from == "r1-1-long"]
+    assert ids == ["r1-1-long-long"]
+    assert len(client.requests) == 6
+    again, client = await grown(suite, times=2)
+    assert (again, client.requests) == (suite, [])
+    none, client = await grown(suite, times=0)
+    assert none == SHORT
+    assert client.requests == []
+
+
+async def test_a_variant_that_did_not_grow_is_left_out_with_a_notice() -> None:
+    heard: list[Event] = []
+    author, _ = asker(lambda request: {"reasoning": "", "inputs": {"thing": "a", "place": "b"}})
+    suite = await expand(author, prompt(), spec(), SHORT, emit=heard.append)
+    assert suite == SHORT
+    assert any(isinstance(event, Notice) and "3 of 3" in event.message for event in heard)
+    failing, _ = asker(lambda request: Unavailable("gone", model="m"))
+    assert await expand(failing, prompt(), spec(), SHORT) == SHORT
+
+
+def test_only_free_texts_grow() -> None:
+    of = spec().but(inputs={"thing": VariableSpec(type="enum", values=("a rose",)), "place": VariableSpec()})
+    assert growing(SHORT.cases[0], prompt(), of) == ("place",)
+    typed = of.but(inputs={**of.inputs, "place": VariableSpec(type="json")})
+    assert plan_expansion(prompt(), typed, SHORT, author="a", times=1).make == ()
+
+
+async def test_fixed_values_stay_as_they_are() -> None:
+    of = spec().but(inputs={"place": VariableSpec(values=("here", "there", "afar"))})
+    suite, client = await grown(
+        of=of, reply=lambda request: {"reasoning": "", "inputs": {"thing": "a much longer one"}}
+    )
+    assert suite.cases[1].inputs == {"thing": "a much longer one", "place": "here"}
+    assert "These parts of the input stay as they are" in asked(client.requests[0])
+
+
+async def test_generation_leaves_variants_to_expansion() -> None:
+    suite, _ = await grown()
+    todo = plan(prompt(), spec(), suite, author="fake/author", options=Generation(1, 1))
+    assert [case.id for case in todo.keep if case.expanded_from] == ["r1-1-long", "r1-inverse-1-long", "mine-long"]

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from promptpex.cases.expected import Expected, expected_outputs, lacking, with_expected
+from promptpex.errors import NotAuthorised, Unavailable
+from promptpex.events import Event, Notice
+from promptpex.llm.asker import Asker
+from promptpex.records import Case, Output, Suite
+from tests.samples import asked, asker, prompt, spec
+
+SUITE = Suite(
+    prompt="prompt.md",
+    cases=tuple(Case(id=f"c{n}", rule="r1", inputs={"thing": f"rose {n}", "place": "here"}) for n in range(3)),
+)
+
+
+async def answer(case: Case) -> Output:
+    if case.id == "c1":
+        return Output(case=case.id, model="ref", error="timed-out", message="no answer in time")
+    return Output(case=case.id, model="ref", text=f"RED for {case.inputs['thing']}")
+
+
+def judge(*scores: Any, label: str = "fake/judge") -> Asker:
+    """A judge with a score for each of the usable answers, in order."""
+    by_thing = dict(zip(("rose 0", "rose 2"), scores, strict=True))
+
+    def reply(request: Any) -> Any:
+        score = next(score for thing, score in by_thing.items() if f"RED for {thing}" in asked(request))
+        return score if isinstance(score, str | Exception) else {"reason": f"{label} says {score}", "score": score}
+
+    return asker(reply, label)[0]
+
+
+async def found(*judges: Asker, **options: Any) -> list[Expected]:
+    return await expected_outputs(SUITE.cases, answer, judges, prompt=prompt(), spec=spec(), **options)
+
+
+async def test_the_median_of_the_judges_decides() -> None:
+    first, second, third = await found(
+        judge(0.9, 0.2, label="a"), judge(1.0, 0.9, label="b"), judge(0.1, 0.3, label="c")
+    )
+    assert (first.text, first.score, first.source) == ("RED for rose 0", 0.9, "ref (0.90)")
+    assert first.reason == "a says 0.9"
+    assert first.scores == (("a", 0.9), ("b", 1.0), ("c", 0.1))
+    assert (second.text, second.score, second.source) == (None, None, None)
+    assert second.reason == "ref gave no answer: no answer in time"
+    assert (third.text, third.score) == (None, 0.3)
+    assert third.reason == "the score 0.30 is below 0.80: c says 0.3"
+
+
+async def test_the_threshold_is_an_argument() -> None:
+    assert (await found(judge(0.5, 0.4), threshold=0.5))[0].text == "RED for rose 0"
+
+
+async def test_judges_that_cannot_be_read_have_no_say_but_half_of_them_must() -> None:
+    first, _, third = await found(judge("?", "?", label="a"), judge(0.9, Unavailable("gone", model="b"), label="b"))
+    assert (first.text, first.reason) == (None, "1 of 2 judges could not be read")
+    assert (third.text, third.reason) == (None, "2 of 2 judges could not be read")
+    first, _, _ = await found(judge(0.8, 0, label="a"), judge(0.9, 0, label="b"), judge("?", "?", label="c"))
+    assert first.score == pytest.approx(0.85)
+
+
+@pytest.mark.parametrize("score", [1.5, -0.1, "NaN"])
+async def test_a_score_out_of_range_is_no_score(score: Any) -> None:
+    text = f'{{"reason": "x", "score": {score}}}'
+    assert (await found(judge(text, text)))[0].reason == "1 of 1 judges could not be read"
+
+
+async def test_a_reference_model_that_raises_is_a_reason_or_the_end() -> None:
+    async def lost(case: Case) -> Output:
+        raise Unavailable("the server is away", model="ref")
+
+    async def keyless(case: Case) -> Output:
+        raise NotAuthorised("no key", model="ref")
+
+    (one, *_) = await expected_outputs(SUITE.cases, lost, [judge(1, 1)], prompt=prompt(), spec=spec())
+    assert one.reason == "ref gave no answer: the server is away"
+    with pytest.raises(NotAuthorised):
+        await expected_outputs(SUITE.cases, keyless, [judge(1, 1)], prompt=prompt(), spec=spec())
+    with pytest.raises(ValueError, match="judge"):
+        await expected_outputs(SUITE.cases, answer, [], prompt=prompt(), spec=spec())
+    assert await expected_outputs([], answer, [judge(1, 1)], prompt=prompt(), spec=spec()) == []
+
+
+async def test_the_suite_takes_what_was_found_and_says_what_was_not() -> None:
+    heard: list[Event] = []
+    suite = with_expected(SUITE, await found(judge(0.9, 0.2)), heard.append)
+    assert [(case.expected, case.expected_from) for case in suite.cases] == [
+        ("RED for rose 0", "ref (0.90)"),
+        (None, None),
+        (None, None),
+    ]
+    assert [event.message.partition(": ")[2][:16] for event in heard if isinstance(event, Notice)] == [
+        "none for case c1",
+        "none for case c2",
+    ]
+    assert [case.id for case in lacking(suite)] == ["c1", "c2"]
+
+
+def test_what_people_wrote_gets_no_expected_output() -> None:
+    mine = SUITE.cases[0].but(origin="added")
+    told = SUITE.cases[1].but(expected="BLUE")
+    suite = SUITE.but(cases=(mine, told, SUITE.cases[2].but(invalid="no")))
+    results = [Expected(f"c{n}", "RED", "ref", 1.0, "") for n in range(3)]
+    assert with_expected(suite, results) == suite
+    assert lacking(suite) == []

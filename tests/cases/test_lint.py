@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptpex.cases.file import read_suite
+from promptpex.cases.lint import Finding, errors, lint, lint_all
+from promptpex.promptfile import read
+from promptpex.records import Case, Message, Prompt, Rule, Spec, Suite, VariableSpec
+from promptpex.specs.file import read_spec
+
+ROOT = Path(__file__).parent.parent.parent
+BENCHMARKS = sorted(path for path in (ROOT / "benchmarks").iterdir() if path.is_dir())
+PUBLISHED = ROOT.parent / "shared" / "published"
+
+TEXT = (
+    "Sort the mail of a small town's paper. Answer with one of the labels sport, weather or none and with nothing else."
+)
+RULES = (
+    Rule(
+        id="r1",
+        rule="The output is a single label from the list.",
+        inverse="The output holds an explanation beside the label.",
+    ),
+    Rule(
+        id="r2",
+        rule="The output has no capital letter.",
+        inverse="The output is written in capital letters, like a headline.",
+    ),
+    Rule(id="r3", rule="The output names no sender of the mail.", inverse="The output names the sender of the mail."),
+)
+
+
+def prompt(*variables: str, text: str = TEXT) -> Prompt:
+    names = variables or ("mail",)
+    return Prompt(name="p", messages=(Message(role="system", content=text),), variables=names, fingerprint="f")
+
+
+def found(
+    text: Any, *, language: str | None = None, variables: tuple[str, ...] = ("mail",), **fields: Any
+) -> list[Finding]:
+    inputs = text if isinstance(text, dict) else {variables[0]: text}
+    of = Spec(prompt="p.md", rules=RULES, inputs=fields.pop("spec", {}))
+    asked = prompt(*variables, text=fields.pop("prompt_text", TEXT))
+    return lint(Case(id="c", inputs=inputs, **fields), prompt=asked, spec=of, suite_language=language)
+
+
+def codes(text: Any, **fields: Any) -> set[str]:
+    return {finding.code for finding in errors(found(text, **fields))}
+
+
+@pytest.mark.parametrize("folder", BENCHMARKS, ids=lambda path: path.name)
+def test_the_hand_written_suites_have_no_errors(folder: Path) -> None:
+    suite = read_suite(folder / "prompt.cases.yaml")
+    machine = suite.but(cases=tuple(case.but(origin="generated") for case in suite.cases))
+    report = lint_all(machine, prompt=read(folder / "prompt.md"), spec=read_spec(folder / "prompt.spec.yaml"))
+    assert {name: list(map(str, errors(findings))) for name, findings in report.items() if errors(findings)} == {}
+    assert {finding.code for findings in report.values() for finding in findings} <= {"wrong-script"}
+
+
+def _published(name: str) -> tuple[list[tuple[str, Finding]], list[tuple[str, Finding]]]:
+    """The findings on the published tests and on the published baseline, each with the input."""
+    folder = PUBLISHED / "evals" / "v7" / name
+    messages = json.loads((PUBLISHED / "prompts" / f"{name}.json").read_text("utf-8"))["messages"]
+    rules = [line.strip() for line in (folder / "rules.txt").read_text("utf-8").splitlines() if line.strip()]
+    spec = Spec(prompt="p", rules=tuple(Rule(id=f"r{n}", rule=rule) for n, rule in enumerate(rules, 1)))
+    asked = prompt("input", text="\n".join(message["content"] for message in messages))
+    rows = csv.reader(io.StringIO((folder / "tests.csv").read_text("utf-8")), skipinitialspace=True)
+    tests = [Case(id="t", inputs={"input": row[2]}, reasoning=row[4]) for row in rows if len(row) > 4]
+    parts = (folder / "baseline_tests.txt").read_text("utf-8").split("===")
+    baseline = [Case(id="b", inputs={"input": part.strip()}) for part in parts if part.strip()]
+
+    def findings(cases: list[Case]) -> list[tuple[str, Finding]]:
+        return [(case.inputs["input"], one) for case in cases for one in lint(case, prompt=asked, spec=spec)]
+
+    return findings(tests[1:]), findings(baseline)
+
+
+@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="the published recordings are not here")
+def test_the_published_tests_show_what_they_are_known_for() -> None:
+    by_name = {path.name: _published(path.name) for path in sorted((PUBLISHED / "evals" / "v7").iterdir())}
+    tests = {name: [one for _, one in each[0]] for name, each in by_name.items()}
+    assert [name for name, each in tests.items() if errors(each)] == []
+    derailed = [one for one in tests["speech-tag"] if one.code == "word-salad"]
+    assert len(derailed) >= 5
+    assert [name for name, each in tests.items() if any(one.code == "word-salad" for one in each)] == ["speech-tag"]
+    baseline = [(name, text[:14], one.code) for name, each in by_name.items() for text, one in each[1]]
+    assert baseline == [("shakespearean-writing-assistant", "Please provide", "preamble")]
+
+
+def test_an_ordinary_case_has_no_findings() -> None:
+    assert found("The hurdles final was moved to Friday because of the storm.") == []
+
+
+def test_variables_are_there_and_not_all_empty() -> None:
+    assert codes({}) == {"missing-variable"}
+    assert codes({"mail": " \n"}) == {"empty"}
+    assert [str(one) for one in found({"mail": "a", "male": "b"})] == [
+        "unknown-variable: the prompt has no variable male"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["The output is a single label from the list", "the OUTPUT holds an explanation, beside the label!"]
+)
+def test_an_echo_of_a_rule_is_no_input(text: str) -> None:
+    assert codes(text) == {"echo"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rain all week. The output names the sender of the mail.",
+        "A match was lost. Make sure that the output holds an explanation beside a label, sport.",
+    ],
+)
+def test_an_input_that_tells_what_is_tested_is_named(text: str) -> None:
+    assert codes(text) == {"tells-rule"}
+
+
+def test_telling_is_seen_in_other_languages() -> None:
+    rules = (
+        Rule(id="r1", rule="Kết quả chỉ gồm một nhãn trong danh sách.", inverse="Kết quả có thêm lời giải thích."),
+        Rule(id="r2", rule="Kết quả không có chữ in hoa.", inverse="Kết quả viết toàn chữ in hoa."),
+        Rule(id="r3", rule="Kết quả là một dòng duy nhất.", inverse="Kết quả trải ra nhiều dòng."),
+    )
+    of = Spec(prompt="p.md", rules=rules)
+    told = Case(id="c", inputs={"mail": "Bún bò rất ngon. Kết quả chỉ gồm một nhãn trong danh sách."})
+    quiet = Case(id="c", inputs={"mail": "Bún bò ở Lê Lợi ngon lắm, cả nhà tôi ai cũng khen."})
+    assert [one.code for one in lint(told, prompt=prompt(text="Phân loại ý kiến"), spec=of)] == ["tells-rule"]
+    assert lint(quiet, prompt=prompt(text="Phân loại ý kiến"), spec=of) == []
+
+
+def test_speaking_of_the_output_is_a_warning_only() -> None:
+    text = "A storm hit the port... output includes capital letters like headlines."
+    (one,) = found(text, rule="r2", inverse=True)
+    assert (one.code, one.severity) == ("tells-rule", "warning")
+    assert found("The power output of the new plant disappoints.", rule="r2", inverse=True) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["A storm is near.\nAnswer: weather", "Un orage.\nRéponse attendue : weather.", "x\n-> weather"]
+)
+def test_an_announced_answer_is_found(text: str) -> None:
+    assert codes(text, expected="weather") == {"holds-answer"}
+
+
+@pytest.mark.parametrize(
+    "text", ["weather", "The weather was bad.", "Name: Korvid\nlabel: weather station", "Subject: weather\nIt rains."]
+)
+def test_an_answer_that_merely_occurs_is_no_giveaway(text: str) -> None:
+    assert codes(text, expected="weather") == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Here are 5 test inputs for the prompt:",
+        "Please provide your input. Here are 42 well-defined test cases:",
+        "Test case 3: The derby was lost.",
+        "Test input #2 - A storm",
+        "Voici les cas de test :",
+        "Dưới đây là các đầu vào kiểm thử:",
+        "以下は テストケース です：",
+    ],
+)
+def test_preambles_are_found(text: str) -> None:
+    assert codes(text) == {"preamble"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Here are my three complaints: the rain, the fees, the coach.",
+        "Sure, the test of the siren is on Friday.",
+        "Test match at Oakmere washed out",
+        "The following roads are closed: Quay Road, Kiln Street.",
+    ],
+)
+def test_what_only_looks_like_a_preamble_passes(text: str) -> None:
+    assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("ruleid, testid, testinput, expectedoutput, reasoning", "csv-residue"),
+        ('3, 1, "A storm is near"', "csv-residue"),
+        ('A storm is near",', "csv-residue"),
+        ('{"mail": "A storm is near"}', "json-residue"),
+        ('{"inputs": {"mail": "x"}, "reasoning": "y"}', "json-residue"),
+        ("{{ mail }}", "unfilled"),
+        ("[insert a mail here]", "unfilled"),
+        ("storm \ufffd\ufffd\ufffd near", "word-salad"),
+        ("storm " * 40, "word-salad"),
+        ("a quick storm is on its way to you " * 60, "word-salad"),
+        ("шторм близко the 风暴 is на near 风暴 that шторм on 风暴 عاصفة the близко عاصفة", "word-salad"),
+    ],
+)
+def test_residue_and_salad_are_found(text: str, code: str) -> None:
+    assert codes(text) == {code}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"A storm is near," he said, "and it will stay",\nthen left.',
+        '{"station": "Lunana", "wind": 12}',
+        "[storm]",
+        "Buffalo buffalo that other buffalo bully also bully buffalo.",
+        "ha ha ha ha",
+        "Olá, 你好, Привет, مرحبا, नमस्ते!",
+        "日本語のテキスト。カタカナもEnglishも混ざっています。",
+        "🌧️🌧️🌧️🌧️🌧️🌧️🌧️🌧️🌧️🌧️",
+        "=" * 700,
+    ],
+)
+def test_odd_but_honest_texts_pass(text: str) -> None:
+    assert codes(text) == set()
+
+
+def test_a_text_that_is_one_fence_is_a_warning() -> None:
+    (one,) = found("```\nstorm\n```")
+    assert (one.code, one.severity) == ("code-fence", "warning")
+
+
+def test_a_foreign_script_is_an_error_only_where_a_language_was_asked_for() -> None:
+    text = "Шторм надвигается на порт, рыбаки остаются дома."
+    assert [(one.code, one.severity) for one in found(text)] == [("wrong-script", "warning")]
+    assert codes(text, language="en") == {"wrong-script"}
+    assert codes(text, language="ru-RU") == set()
+    assert codes("短い", language="en") == set()
+
+
+def test_vietnamese_without_its_marks_is_a_warning() -> None:
+    text = "Nha hang nay rat ngon va nhan vien phuc vu chu dao, toi se quay lai vao tuan sau voi ban be."
+    assert [(one.code, one.severity) for one in found(text, language="vi")] == [("wrong-language", "warning")]
+
+
+def test_typed_values_are_held_to_their_types() -> None:
+    spec = {"age": VariableSpec(type="integer", minimum=0), "tone": VariableSpec(type="enum", values=("a", "b"))}
+    both = ("age", "tone")
+    assert codes({"age": 3, "tone": "a"}, variables=both, spec=spec) == set()
+    said = [str(one) for one in found({"age": "three", "tone": "c"}, variables=both, spec=spec)]
+    assert said == [
+        'wrong-type: age is "three", and not of type integer',
+        'wrong-type: tone is "c", which is none of the allowed values',
+    ]
+
+
+def test_people_may_reason_as_they_like() -> None:
+    salad = "storm " * 30
+    assert [one.code for one in found("A storm.", reasoning=salad)] == ["word-salad"]
+    assert found("A storm.", reasoning=salad, origin="added") == []
+
+
+@given(st.text(), st.text(), st.sampled_from([None, "en", "vi", "ja", "??"]))
+@settings(max_examples=150, deadline=None)
+def test_any_text_can_be_linted(text: str, expected: str, language: str | None) -> None:
+    for one in found(text, expected=expected, reasoning=text, language=language, rule="r1"):
+        assert one.severity in ("error", "warning")
+        assert one.message
+
+
+def test_lint_all_names_the_cases_with_findings() -> None:
+    suite = Suite(prompt="p", cases=(Case(id="a", inputs={"mail": "Fog."}), Case(id="b", inputs={"mail": ""})))
+    assert list(lint_all(suite, prompt=prompt(), spec=Spec(prompt="p"))) == ["b"]

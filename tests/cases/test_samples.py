@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpex.cases.samples import read_samples
+from promptpex.errors import ConfigError
+
+ONE = ("text",)
+TWO = ("thing", "place")
+
+
+def test_inline_samples_of_one_and_of_several_variables() -> None:
+    assert sorted(read_samples(["a", {"text": "b"}, "a", " "], variables=ONE)) == ["a", "b"]
+    assert read_samples([{"thing": "sun", "place": 3}], variables=TWO) == ("thing: sun\nplace: 3",)
+    assert read_samples({"text": "b"}, variables=ONE) == ("b",)
+    assert read_samples(None, variables=ONE) == ()
+
+
+def test_they_are_shuffled_by_the_seed_and_limited() -> None:
+    many = [str(n) for n in range(50)]
+    first = read_samples(many, variables=ONE, seed=1, limit=5)
+    assert len(first) == 5
+    assert first == read_samples(many, variables=ONE, seed=1, limit=5)
+    assert first != read_samples(many, variables=ONE, seed=2, limit=5)
+
+
+def test_files_are_read_beside_the_prompt(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text('id,Thing,place\r\n1,"a, b",here\r\n2,,\r\n', encoding="utf-8")
+    (tmp_path / "s.jsonl").write_text('{"thing": "é", "place": "x"}\n\n', encoding="utf-8")
+    prompt = tmp_path / "prompt.md"
+    assert read_samples("s.csv", variables=TWO, path=prompt) == ("thing: a, b\nplace: here",)
+    assert read_samples([{"file": "s.jsonl"}], variables=TWO, path=prompt) == ("thing: é\nplace: x",)
+    (tmp_path / "one.csv").write_text("anything\nx\n", encoding="utf-8")
+    assert read_samples("one.csv", variables=ONE, path=prompt) == ("x",)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (3, "prompt.md: 'samples' must be a list"),
+        (["a"], "prompt.md: sample 1 must give values to thing, place"),
+        ([{"thng": "a"}], "prompt.md: sample 1: the prompt has no variable 'thng'"),
+        ([None], "prompt.md: sample 1 must be a text"),
+        ("../secret.csv", "outside the prompt's folder"),
+        ("/etc/passwd.csv", "outside the prompt's folder"),
+        ("s.txt", "are read from .csv and .jsonl files"),
+        ("gone.csv", "gone.csv"),
+        ("short.csv", "short.csv:3: this row has 1 cells"),
+        ("odd.csv", "odd.csv:1: no column is named"),
+        ("bad.jsonl", "bad.jsonl:2:"),
+        ("list.jsonl", "list.jsonl:1: this sample must be a text or a mapping"),
+    ],
+)
+def test_mistakes_are_named_with_their_place(tmp_path: Path, value: Any, said: str) -> None:
+    files = {
+        "short.csv": "thing,place\na,b\nc\n",
+        "odd.csv": "x,y\n1,2\n",
+        "bad.jsonl": '{"thing": "a", "place": "b"}\n{"thing\n',
+        "list.jsonl": "[1]\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        read_samples(value, variables=TWO, path=tmp_path / "prompt.md")
+    assert said in str(caught.value)
+
+
+def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    outside = tmp_path / "secret.csv"
+    outside.write_text("text\nkey\n", encoding="utf-8")
+    folder = tmp_path / "prompts"
+    folder.mkdir()
+    (folder / "s.csv").symlink_to(outside)
+    with pytest.raises(ConfigError, match="outside"):
+        read_samples("s.csv", variables=ONE, path=folder / "prompt.md")
+
+
+@given(st.lists(st.text(max_size=20), max_size=30), st.integers(0, 3), st.integers(0, 8))
+def test_what_comes_out_was_put_in(texts: list[str], seed: int, limit: int) -> None:
+    found = read_samples(texts, variables=ONE, seed=seed, limit=limit)
+    assert len(set(found)) == len(found) <= limit
+    assert set(found) <= set(texts)
+    assert len(found) == min(limit, len({text for text in texts if text.strip()}))
