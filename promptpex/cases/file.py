@@ -62,6 +62,12 @@ def examine(
     return _examine(path, spec, prompt)
 
 
+def lines(path: Path | str) -> dict[str, int]:
+    """The line that each case begins on, by its id; empty for a file that cannot be read."""
+    suite, places = _read(path)[:2]
+    return dict(zip((case.id for case in suite.cases), places, strict=True)) if suite is not None else {}
+
+
 def write_suite(path: Path | str, suite: Suite, *, by_hand: bool = False, schema: str | None = None) -> Suite:
     """Write the suite, or bring the file up to it with the least edits; gives what the file now says.
 
@@ -124,25 +130,27 @@ def _write_plain(path: Path | str, suite: Suite, by_hand: bool, fresh: bool) -> 
 
 
 def _examine(path: Path | str, spec: Spec | None, prompt: Prompt | None) -> tuple[Suite | None, list[Problem]]:
-    try:
-        form = _form(path)
-        if form == "yaml":
-            doc = yamlfile.read(path, error=SuiteError, what=WHAT)
-            found = Findings(doc)
-            suite, lines = _load(doc, found)
-            problems = found.problems
-        else:
-            text = read_text(path, error=SuiteError, what=WHAT, limit=csvsafe.MAX_BYTES)
-            read = from_csv if form == "csv" else from_jsonl
-            suite, lines, problems = read(text, path)
-    except SuiteError as failure:
-        return None, [as_problem(failure)]
-    for case, line in zip(suite.cases, lines, strict=True):
+    suite, lines, problems = _read(path)
+    for case, line in zip(suite.cases if suite is not None else (), lines, strict=True):
         problems += [
             Problem(path=str(path), line=line, message=message, suggestion=hint, severity=severity)
             for message, hint, severity in _against(case, spec, prompt)
         ]
     return suite, problems
+
+
+def _read(path: Path | str) -> tuple[Suite | None, list[int], list[Problem]]:
+    """The suite, the line of each of its cases, and what is wrong with the file by itself."""
+    try:
+        form = _form(path)
+        if form == "yaml":
+            found = Findings(yamlfile.read(path, error=SuiteError, what=WHAT))
+            suite, lines = _load(found.doc, found)
+            return suite, lines, found.problems
+        text = read_text(path, error=SuiteError, what=WHAT, limit=csvsafe.MAX_BYTES)
+        return from_csv(text, path) if form == "csv" else from_jsonl(text, path)
+    except SuiteError as failure:
+        return None, [], [as_problem(failure)]
 
 
 def _on_file(doc: YamlDoc) -> Suite:

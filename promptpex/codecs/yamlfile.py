@@ -33,6 +33,10 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\
 _INFINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _STANDARD_TAG = "tag:yaml.org,2002:"
+_TAGS = frozenset(
+    _STANDARD_TAG + name
+    for name in ("str", "int", "float", "bool", "null", "timestamp", "merge", "value", "seq", "map")
+)
 
 Keys = tuple[str | int, ...]
 
@@ -151,6 +155,8 @@ class _Builder:
             raise self.fail(f"the {self.what} unfolds to more than {MAX_NODES} values", node)
         if depth > MAX_DEPTH:
             raise self.fail(f"the {self.what} is nested more than {MAX_DEPTH} deep", node)
+        if str(node.tag) not in _TAGS:
+            raise self.fail(f"the tag {str(node.tag)!r} is not known; remove it", node)
         if isinstance(node, SequenceNode):
             return [self.build(item, depth + 1) for item in node.value]
         if isinstance(node, MappingNode):
@@ -177,8 +183,6 @@ class _Builder:
         tag = str(node.tag)
         if half_character(node.value):
             raise self.fail("the text holds half of a character (a lone surrogate); remove it", node)
-        if not tag.startswith(_STANDARD_TAG):
-            raise self.fail(f"the tag {tag!r} is not known; remove it", node)
         if node.style or tag == f"{_STANDARD_TAG}str":
             return node.value
         value = plain_value(node.value)

@@ -19,8 +19,8 @@ from promptpex.records import INPUT_VARIABLE, Problem, Prompt
 # fmt: off
 KNOWN = (
     "name", "description", "version", "authors", "author", "tags", "license", "model", "modelParameters",
-    "parameters", "sample", "samples", "scenarios", "instructions", "inputs", "outputs", "effort", "template",
-    "testData", "evaluators", "responseFormat", "jsonSchema", "response_format",
+    "parameters", "sample", "samples", "scenarios", "instructions", "inputs", "outputs", "context", "effort",
+    "template", "testData", "evaluators", "responseFormat", "jsonSchema", "response_format",
 )
 # fmt: on
 """Front matter keys that mean something to us or to the formats we read; all others are kept and warned about."""

@@ -29,7 +29,7 @@ MAX_NUMBER_BITS = 4096
 # fmt: off
 _FILTERS = (
     "abs", "batch", "capitalize", "count", "d", "default", "dictsort", "e", "escape", "first", "float",
-    "forceescape", "format", "groupby", "indent", "int", "items", "join", "last", "length", "list", "lower",
+    "forceescape", "groupby", "indent", "int", "items", "join", "last", "length", "list", "lower",
     "map", "max", "min", "reject", "rejectattr", "replace", "reverse", "round", "safe", "select", "selectattr",
     "slice", "sort", "string", "striptags", "sum", "title", "tojson", "trim", "truncate", "unique", "upper",
     "wordcount", "wordwrap",
@@ -174,6 +174,9 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         self.filters = {name: _guard(name, made) for name, made in kept.items()}
         self.filters["_counted"] = _counted
         self.filters["_bounded"] = bounded
+
+    def wrap_str_format(self, value: Any) -> None:
+        """No ``str.format``: its widths make texts of any length; it is refused like other methods."""
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         for kind, names in _METHODS.items():

@@ -140,7 +140,7 @@ def _handmade(text: str) -> list[str]:
     return [text[:10], text[start:end]]
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(writes=steps, newline=st.sampled_from(["\n", "\r\n"]), mark=st.booleans())
 def test_no_sequence_of_machine_writes_loses_a_hand_made_byte(
     tmp_path: Path, writes: list[list[Case]], newline: str, mark: bool

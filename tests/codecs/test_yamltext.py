@@ -28,7 +28,7 @@ def _read(text: str) -> Any:
     return yamlfile.load(text, error=InputError, what="file").data
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(documents)
 def test_a_document_reads_back(data: dict[str, Any]) -> None:
     assert _read(yamltext.document(data)) == data

@@ -105,7 +105,7 @@ def test_a_spec_reads_back(tmp_path: Path, spec: Spec) -> None:
     assert before.startswith(b"# yaml-language-server: $schema=")
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(writes=st.lists(specs, min_size=1, max_size=3))
 def test_no_machine_write_loses_a_hand_made_byte(tmp_path: Path, writes: list[Spec]) -> None:
     path = _hand(tmp_path)

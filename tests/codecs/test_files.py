@@ -1,0 +1,146 @@
+"""CSV, JSON lines and atomic writes: what goes in comes out, and damage is named."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpex.codecs import csvsafe, jsonl
+from promptpex.codecs.atomic import write_bytes, write_text
+from promptpex.codecs.yamlfile import load, plain_value
+from promptpex.errors import InputError
+
+cells = st.text(alphabet=st.characters(exclude_categories=["Cs"])) | st.text("=+-@\t\r\n'\",x ", max_size=6)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | cells,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(cells, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.lists(st.lists(cells, min_size=1, max_size=4), max_size=5))
+def test_csv_reads_back(rows: list[list[str]]) -> None:
+    assert [list(row.cells) for row in csvsafe.loads(csvsafe.dumps(rows))] == rows
+
+
+@given(cells)
+def test_no_written_cell_is_a_formula(cell: str) -> None:
+    guarded = csvsafe.guard(cell)
+    assert not guarded.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝"))
+    assert csvsafe.unguard(guarded) == cell
+
+
+def test_csv_rows_know_their_lines() -> None:
+    rows = csvsafe.loads('a,"b\nc"\n\nd,e\n')
+    assert [(row.line, row.cells) for row in rows] == [(1, ("a", "b\nc")), (4, ("d", "e"))]
+
+
+def test_a_quote_that_does_not_close_is_named() -> None:
+    with pytest.raises(InputError, match="not valid CSV") as caught:
+        csvsafe.loads('a,b\nc,"d\n')
+    assert caught.value.line == 2
+
+
+@given(st.lists(values, max_size=5))
+def test_json_lines_read_back(items: list[object]) -> None:
+    text = "".join(f"{jsonl.dumps(item)}\n" for item in items)
+    assert [line.value for line in jsonl.parse(text)] == items
+
+
+@given(st.lists(st.dictionaries(cells, st.integers(), min_size=1, max_size=2), min_size=1, max_size=4), st.data())
+def test_a_cut_tail_loses_the_last_line_only(items: list[dict[str, int]], data: st.DataObject) -> None:
+    text = "".join(f"{jsonl.dumps(item)}\n" for item in items)
+    last = len(jsonl.dumps(items[-1]))
+    cut = text[: len(text) - data.draw(st.integers(2, last + 1))]
+    assert [line.value for line in jsonl.parse(cut, cut_tail=True)] == items[:-1]
+    if cut and not cut.endswith("\n"):
+        with pytest.raises(InputError) as caught:
+            list(jsonl.parse(cut))
+        assert caught.value.line == len(items)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("{}\n{\n{}\n", 2), ("NaN\n", 1), ('"\\ud800"\n', 1), ("1\n2\nx", 3), ("[" * 99_999, 1)]
+)
+def test_a_bad_line_is_named(tmp_path: Path, text: str, line: int) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        list(jsonl.read(path, what="file"))
+    assert (caught.value.path, caught.value.line) == (path, line)
+
+
+def test_a_bad_line_in_the_middle_is_no_cut_tail() -> None:
+    with pytest.raises(InputError):
+        list(jsonl.parse("{\n{}\n", cut_tail=True))
+
+
+def test_json_lines_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    jsonl.write(path, [{"a": "é😀"}, [1]])
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n") + b'{"b": "\xff')
+    assert [line.value for line in jsonl.read(path, what="file", cut_tail=True)] == [{"a": "é😀"}, [1]]
+    with pytest.raises(InputError, match="not UTF-8"):
+        list(jsonl.read(path, what="file"))
+    with pytest.raises(InputError, match="cannot be read"):
+        list(jsonl.read(tmp_path / "none", what="file"))
+
+
+def test_atomic_writes_keep_permissions_and_links(tmp_path: Path) -> None:
+    real = tmp_path / "deep" / "a.txt"
+    write_text(real, "one\r\n")
+    os.chmod(real, 0o640)
+    link = tmp_path / "link"
+    link.symlink_to(real)
+    write_text(link, "two")
+    assert link.is_symlink()
+    assert real.read_bytes() == b"two"
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    assert [path.name for path in real.parent.iterdir()] == ["a.txt"]
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    folder = tmp_path / "a"
+    folder.mkdir()
+    with pytest.raises(OSError):
+        write_bytes(folder, b"x")
+    assert folder.is_dir()
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("no", "no"), ("012", 12), ("1:30", "1:30"), ("0x1F", 31), ("0o17", 15), ("~", None), ("", None), ("TRUE", True),
+     (".inf", ".inf"), ("1e3", 1000.0), (".5", 0.5), ("2024-01-01", "2024-01-01"),
+     ("+1", 1), ("yes", "yes"), ("1_0", "1_0")],
+)  # fmt: skip
+def test_words_mean_what_they_look_like(text: str, value: object) -> None:
+    assert plain_value(text) == value
+    assert load(f"k: {text}\n", error=InputError, what="file").data == {"k": value}
+
+
+@given(st.text(max_size=60) | st.text("ab: -\n[]{}#&*!|>'\"%@`,?", max_size=40))
+def test_any_text_is_yaml_or_a_named_error(text: str) -> None:
+    try:
+        doc = load(text, error=InputError, what="file")
+    except InputError:
+        return
+    assert doc.line() >= 1
+
+
+def test_lines_of_values() -> None:
+    doc = load("a:\n  b:\n    - x\n    - y: 1\n", error=InputError, what="file", first_line=10)
+    assert [doc.line("a"), doc.line("a", "b", 1), doc.line("a", "b", 1, "y"), doc.line("a", "none")] == [10, 13, 13, 10]
+
+
+@pytest.mark.parametrize(
+    "text", ["a: !!set {b}\n", "a: !!python/object:x 1\n", "a: " + "[" * 200 + "]" * 200, "? [a]\n: b\n", "a: 1e999\n"]
+)
+def test_strange_yaml_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        load(text, error=InputError, what="file")

@@ -1,0 +1,180 @@
+"""Reading prompt files: every format, every mistake with its sentence and line."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpex.errors import PromptFileError
+from promptpex.promptfile import examine, parse, read, read_with_warnings, required, variables
+from promptpex.records import Message
+
+SYSTEM_USER = (Message(role="system", content="Tag {{word}}."), Message(role="user", content="Now {{ sentence }}"))
+
+
+def _write(tmp_path: Path, name: str, text: str | bytes) -> Path:
+    path = tmp_path / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.md", "---\nname: tagger\n---\nsystem:\nTag {{word}}.\n\nuser:\nNow {{ sentence }}\n"),
+        ("a.md", "---\r\nname: tagger\r\n---\r\nTag {{word}}.\r\nuser:\r\nNow {{ sentence }}\r\n"),
+        ("a.txt", "\ufeff---\nname: tagger\n---\nTag {{word}}.\nuser:  \nNow {{ sentence }}"),
+        ("a.j2", "---\nname: tagger\n---\nsystem:\nTag {{word}}.\nuser:\nNow {{ sentence }}"),
+        ("a.jinja", "---\nname: tagger\n---\nTag {{word}}.\nuser:\nNow {{ sentence }}"),
+        ("a.prompty", "---\nname: tagger\n---\n# System:\nTag {{word}}.\nUser:\nNow {{ sentence }}"),
+        (
+            "a.prompt.yml",
+            "name: tagger\nmessages:\n  - role: system\n    content: Tag {{word}}.\n"
+            "  - {role: user, content: 'Now {{ sentence }}'}\n",
+        ),
+        (
+            "a.json",
+            json.dumps(
+                {
+                    "name": "tagger",
+                    "messages": [
+                        {"role": "developer", "content": "Tag {{word}}."},
+                        {"role": "user", "content": [{"type": "text", "text": "Now {{ sentence }}"}]},
+                    ],
+                }
+            ),
+        ),
+    ],
+)
+def test_every_format_says_the_same(tmp_path: Path, name: str, text: str) -> None:
+    prompt, warnings = read_with_warnings(_write(tmp_path, name, text))
+    assert prompt.messages == SYSTEM_USER
+    assert (prompt.name, prompt.variables, prompt.implicit_input) == ("tagger", ("word", "sentence"), False)
+    assert prompt.fingerprint == parse("Tag {{word}}.\nuser:\nNow {{ sentence }}").fingerprint
+    assert warnings == []
+
+
+def test_a_list_of_messages_and_a_name_from_the_file(tmp_path: Path) -> None:
+    prompt = read(_write(tmp_path, "my.tagger.json", '[{"role": "user", "content": "Hi"}]'))
+    assert (prompt.name, prompt.variables, prompt.implicit_input) == ("my.tagger", ("input",), True)
+
+
+def test_prompty_of_both_versions(tmp_path: Path) -> None:
+    one = _write(tmp_path, "1.prompty", "---\nname: x\nmodel:\n  api: chat\n  parameters: {max_tokens: 5}\n"
+                 "inputs:\n  q: {type: string, default: why}\nsample: {q: how}\n---\nsystem:\n{{q}}\n")  # fmt: skip
+    two = _write(tmp_path, "2.prompty", "---\nname: x\nmodel:\n  id: gpt\n  connection: {kind: key}\n"
+                 "inputs:\n  - name: q\n    kind: string\n    default: why\n---\nsystem:\n{{q}}\n")  # fmt: skip
+    for path in (one, two):
+        prompt, warnings = read_with_warnings(path)
+        assert prompt.meta["inputs"]["q"]["default"] == "why"
+        assert required(prompt) == ()
+        assert variables(prompt) == ("q",)
+        assert warnings == []
+    assert read(one).meta["samples"] == [{"q": "how"}]
+
+
+def test_conversations_and_fences() -> None:
+    text = "Intro\n\nuser:\nq1\nassistant:\na1\n\n```yaml\nuser:\n  x: 1\n```\nuser:\n{{q}}\nassistant:\n```json"
+    assert [turn.role for turn in parse(text).messages] == ["system", "user", "assistant", "user", "assistant"]
+    assert "user:\n  x: 1" in parse(text).messages[2].content
+
+
+def test_role_words_inside_a_line_do_not_split() -> None:
+    assert len(parse("system: be short\nThe user: asks").messages) == 1
+
+
+def test_unknown_front_matter_is_kept_and_warned_about(tmp_path: Path) -> None:
+    path = _write(tmp_path, "a.md", "---\ndescripton: x\nmine: [1]\n---\nHi\n")
+    prompt, problems = examine(path)
+    assert prompt.unknown == {"descripton": "x", "mine": [1]}
+    assert [(problem.line, problem.severity) for problem in problems] == [(2, "warning"), (3, "warning")]
+    assert "did you mean 'description'" in problems[0].sentence()
+
+
+def test_unused_and_undeclared_inputs_are_warned_about(tmp_path: Path) -> None:
+    path = _write(tmp_path, "a.md", "---\ninputs: [a, b]\n---\n{{a}} {{c}}\n")
+    warnings = read_with_warnings(path)[1]
+    assert len(warnings) == 2
+    assert "'b' is declared and not used" in warnings[0]
+    assert "'c' is used and not among" in warnings[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "said"),
+    [
+        ("a.md", "", None, "empty"),
+        ("a.md", " \n\n", None, "empty"),
+        ("a.md", "---\nname: x\n---\n\n", None, "no text below the front matter"),
+        ("a.md", b"ab\0c", None, "NUL at byte 2"),
+        ("a.md", b"abc\xff", None, "byte 3"),
+        ("a.md", b"\xff\xfea", None, "UTF-16"),
+        ("a.md", "---\nname: x\n", 1, "never ends"),
+        ("a.md", "---\nname: [x\n---\nHi", 2, "not valid YAML"),
+        ("a.md", "---\na: 1\na: 2\n---\nHi", 3, "twice"),
+        ("a.md", "---\n- a\n---\nHi", 2, "key: value"),
+        ("a.md", "---\ninputs: 5\n---\nHi", 2, "must name the variables"),
+        ("a.md", "---\nname: x\n---\n\nuser:\n\nHi {{name\nx}} {{", 8, "template is broken"),
+        ("a.md", "Hi\n{% if x %}", 2, "template is broken"),
+        ("a.md", "Hi\n{{ x|nofilter }}", 2, "No filter"),
+        ("a.md", "{% include 'a' %}", 1, "includes cannot be used"),
+        ("a.json", '[{"role": "user",\n}]', 2, "JSON is broken"),
+        ("a.json", '[{"role": "tool", "content": "x"}]', None, "'tool'"),
+        ("a.json", '[{"role": "user", "content": [{"type": "image_url"}]}]', None, "no text"),
+        ("a.json", '"x"', None, "list of messages"),
+        ("a.json", "[" * 100_000, None, "JSON"),
+        ("a.prompt.yml", "name: x\n", 1, "needs 'messages'"),
+        ("a.prompt.yml", "messages:\n  - role: system\n    content: x\n  - role: bot\n    content: x\n", 5, "'bot'"),
+    ],
+)
+def test_mistakes_have_a_sentence_and_a_line(
+    tmp_path: Path, name: str, text: str | bytes, line: int | None, said: str
+) -> None:
+    path = _write(tmp_path, name, text)
+    with pytest.raises(PromptFileError) as caught:
+        read(path)
+    assert (caught.value.path, caught.value.line) == (path, line)
+    assert said in str(caught.value)
+
+
+def test_missing_folder_and_huge_files(tmp_path: Path) -> None:
+    with pytest.raises(PromptFileError, match="no such prompt file"):
+        read(tmp_path / "none.md")
+    with pytest.raises(PromptFileError, match="a folder"):
+        read(tmp_path)
+    path = _write(tmp_path, "a.md", b"x" * 10_000_000)
+    begun = time.perf_counter()
+    with pytest.raises(PromptFileError, match=r"10\.0 MB; the limit is 1 MB"):
+        read(path)
+    assert time.perf_counter() - begun < 0.5
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "a\0b.md"])
+def test_hostile_names(name: str) -> None:
+    with pytest.raises(PromptFileError):
+        read(name)
+
+
+def test_utf_16_with_its_mark_is_read(tmp_path: Path) -> None:
+    assert read(_write(tmp_path, "a.md", "\ufeffTiếng Việt {{x}}".encode("utf-16-le"))).variables == ("x",)
+
+
+def test_fingerprint_follows_the_messages_alone() -> None:
+    first = parse("---\nname: a\n---\nHi {{x}}\n")
+    assert first.fingerprint == parse("\n\nHi {{x}}\r\n").fingerprint
+    assert first.fingerprint != parse("Hi {{y}}").fingerprint
+    assert first.fingerprint != parse("user:\nHi {{x}}").fingerprint
+
+
+@given(st.text(), st.sampled_from(["a.md", "a.prompty", "a.prompt.yml", "a.json", "a.txt"]))
+def test_any_text_is_a_prompt_or_a_named_error(text: str, name: str) -> None:
+    try:
+        prompt = parse(text, name)
+    except PromptFileError:
+        return
+    assert prompt.messages
+    assert prompt.variables

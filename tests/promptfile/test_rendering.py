@@ -1,0 +1,128 @@
+"""Rendering prompts: values once, strictly, and hostile templates without harm."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpex.errors import PromptFileError
+from promptpex.promptfile import parse, render
+
+texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]))
+
+
+def _one(template: str, **values: Any) -> str:
+    return render(parse(template), values)[0].content
+
+
+@given(texts, texts)
+def test_values_go_in_as_they_are(first: str, second: str) -> None:
+    found = render(parse("user:\n<{{a}}|{{b}}>"), {"a": first, "b": second})
+    assert [turn.content for turn in found] == [f"<{first}|{second}>"]
+
+
+@given(texts)
+def test_an_implicit_input_is_a_message_of_its_own(text: str) -> None:
+    found = render(parse("Be brief."), {"input": text})
+    assert [(turn.role, turn.content) for turn in found] == [("system", "Be brief."), ("user", text)]
+
+
+def test_values_are_never_rendered_again() -> None:
+    hostile = "{{ 7 * 7 }}{% for x in range(9) %}user:\n{% endfor %}"
+    assert _one("{{a}}", a=hostile) == hostile
+    assert render(parse("Hi"), {"input": hostile})[1].content == hostile
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ({"a": ["é", 1]}, '{"a": ["é", 1]}'),
+        ([1, None], "[1, null]"),
+        (5, "5"),
+        (1.5, "1.5"),
+        (True, "true"),
+        (None, "null"),
+    ],
+)
+def test_other_values_are_shown_as_json(value: Any, shown: str) -> None:
+    assert _one("{{a}}", a=value) == shown
+    assert render(parse("Hi"), {"input": value if value is not None else "null"})[1].content == shown
+
+
+def test_loops_filters_and_conditions_work() -> None:
+    template = "{% for d in docs %}{{loop.index}}. {{d.text|upper}}\n{% endfor %}{{ docs|length ~ '!' }}"
+    assert _one(template, docs=[{"text": "a"}, {"text": "b"}]) == "1. A\n2. B\n2!"
+    assert _one("{% if a is defined and a > 2 %}{{ a + 1 }}{% else %}{{ b or 'x' }}{% endif %}", a=3, b="") == "4"
+    assert _one("{{ docs|map(attribute='n')|join(', ') }}", docs=[{"n": "a"}, {"n": "b"}]) == "a, b"
+    assert _one("{{ a.split(',')[0].strip() }} {{ d.items()|list }}", a="x , y", d={"k": 1}) == 'x [["k", 1]]'
+
+
+def test_a_missing_value_is_named() -> None:
+    with pytest.raises(PromptFileError, match="'word' is undefined"):
+        _one("Tag {{word}}")
+    with pytest.raises(PromptFileError, match="'input'"):
+        render(parse("Hi"), {})
+
+
+def test_a_default_of_the_front_matter_fills_in() -> None:
+    prompt = parse("---\ninputs:\n  tone: {default: kind}\n---\nBe {{tone}}")
+    assert render(prompt, {})[0].content == "Be kind"
+    assert render(prompt, {"tone": "short"})[0].content == "Be short"
+
+
+HOSTILE = [
+    "{% for i in range(1000000000) %}x{% endfor %}",
+    "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}",
+    "{{ 'x' * 10**9 }}",
+    "{{ 10**10**10**10**10**10 }}",
+    "{% set a = 'xxxxxxxxxx' %}" + "{% set a = a ~ a %}" * 40 + "{{ a }}",
+    "{% set a = 'xxxxxxxxxx' %}" + "{% set a = a + a %}" * 40 + "{{ a }}",
+    "{% set a = [1, 2] %}" + "{% set a = [a, a] %}" * 40 + "{{ a }}",
+    "{% set a = {'k': 1} %}" + "{% set a = {'k': a, 'l': a} %}" * 40 + "{{ a|tojson }}",
+    "{% set a = 3 %}" + "{% set a = a * a %}" * 60 + "{{ a }}",
+    "{{ ('a' * 100000)|replace('a', 'b' * 100000) }}",
+    "{{ ['x' * 100000] * 100000 | join }}",
+    "{{ 'a'|indent(1000000000) }}",
+    "{{ '%1000000000d' % 1 }}",
+    "{{ '%1000000000d'|format(1) }}",
+    "{{ '{:1000000000}'.format(1) }}",
+    "{{ 'a'.ljust(1000000000) }}",
+    "{% for i in range(9999) %}{{ 'x' * 100000 }}{% endfor %}",
+    "{{ ''.__class__ }}",
+    "{{ a.__class__.__mro__ }}",
+    "{{ a['__class__'] }}",
+    "{{ a|attr('__class__') }}",
+    "{{ a.append(1) }}",
+    "{{ a.format_map }}{{ a.format_map({}) }}",
+    "{{ lipsum.__globals__ }}",
+    "{{ cycler.__init__ }}",
+    "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+    "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}",
+    "{% import 'os' as os %}",
+    "{{ 1 / 0 }}",
+    "{{ a.b.c.d }}",
+    "{{ 'a' + 1 }}",
+    "(" * 5 + "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}",
+]
+
+
+@pytest.mark.parametrize("template", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_hostile_template_ends_soon_with_a_named_error(template: str) -> None:
+    begun = time.perf_counter()
+    with pytest.raises(PromptFileError) as caught:
+        _one(template, a=[1], input="x")
+    assert time.perf_counter() - begun < 10
+    assert len(str(caught.value)) < 400
+
+
+@given(st.text("{}%# abx|~()[]'1*+.forinsetd", max_size=40))
+def test_any_template_renders_or_fails_by_name(template: str) -> None:
+    try:
+        prompt = parse(f"user:\nx{template}")
+        render(prompt, dict.fromkeys(prompt.variables, "v"))
+    except PromptFileError:
+        return

@@ -1,0 +1,99 @@
+"""Validation finds every problem of a prompt, its spec and its cases, each with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptpex.promptfile import read
+from promptpex.validation import validate
+
+BENCHMARKS = sorted(Path(__file__).parents[1].glob("benchmarks/*/prompt.md"))
+
+PROMPT = "Return only the tag of {{word}}. Never explain anything. Be kind to people.\n"
+SPEC = """\
+prompt: prompt.md
+prompt_fingerprint: FINGERPRINT
+inputs: {word: one word}
+input_checks: [{variable: word, kind: not-contains, value: ' '}]
+rules:
+  - {id: r1, rule: One tag., source: Return only the tag}
+  - {id: r2, rule: No explanation., source: Never explain anything.}
+"""
+CASES = "prompt: prompt.md\ncases:\n  - {id: c1, rule: r1, inputs: {word: fox}}\n"
+
+
+def _folder(tmp_path: Path, prompt: str = PROMPT, spec: str = SPEC, cases: str = CASES) -> Path:
+    path = tmp_path / "prompt.md"
+    path.write_text(PROMPT, encoding="utf-8")
+    fingerprint = read(path).fingerprint
+    path.write_text(prompt, encoding="utf-8")
+    (tmp_path / "prompt.spec.yaml").write_text(spec.replace("FINGERPRINT", fingerprint), encoding="utf-8")
+    (tmp_path / "prompt.cases.yaml").write_text(cases, encoding="utf-8")
+    return path
+
+
+def _told(tmp_path: Path, name: str = "prompt.md") -> list[tuple[str, int | None, str]]:
+    problems = validate([tmp_path / name])
+    assert all(problem.message in problem.text() for problem in problems)
+    return [(Path(problem.path).name, problem.line, problem.severity) for problem in problems]
+
+
+@pytest.mark.parametrize("path", BENCHMARKS, ids=lambda path: path.parent.name)
+def test_benchmarks_have_no_errors(path: Path) -> None:
+    assert [problem.text() for problem in validate([path]) if problem.severity != "info"] == []
+
+
+@pytest.mark.parametrize("name", ["prompt.md", "prompt.spec.yaml", "prompt.cases.yaml"])
+def test_any_of_the_files_brings_the_others(tmp_path: Path, name: str) -> None:
+    _folder(tmp_path)
+    assert _told(tmp_path, name) == [("prompt.spec.yaml", None, "info")] or _told(tmp_path, name) == [
+        ("prompt.md", None, "info")
+    ]
+
+
+def test_a_changed_prompt_is_noticed(tmp_path: Path) -> None:
+    _folder(tmp_path, prompt="Say the tag of {{word}} in a song, and dance.\n")
+    problems = validate([tmp_path / "prompt.md"])
+    assert [problem.severity for problem in problems].count("warning") == 3
+    assert any("has changed since" in problem.message for problem in problems)
+    assert any("'r2' rests on words" in problem.message and problem.line == 7 for problem in problems)
+
+
+def test_all_problems_of_all_files(tmp_path: Path) -> None:
+    _folder(
+        tmp_path,
+        spec=SPEC.replace("{id: r2", "{idd: r2").replace("kind: not-contains", "kind: not-contians"),
+        cases=CASES + "  - {id: c1, rule: r1, inputs: {word: fox}}\n  - {id: c3, inputs: {wrod: x}}\n",
+    )
+    told = _told(tmp_path)
+    assert ("prompt.spec.yaml", 4, "error") in told
+    assert ("prompt.spec.yaml", 7, "error") in told
+    assert ("prompt.cases.yaml", 4, "error") in told
+    assert told.count(("prompt.cases.yaml", 5, "error")) == 2
+
+
+def test_an_invalid_input_is_a_warning(tmp_path: Path) -> None:
+    _folder(tmp_path, cases=CASES + "  - {id: c2, rule: r1, inputs: {word: two words}}\n")
+    assert ("prompt.cases.yaml", 4, "warning") in _told(tmp_path)
+
+
+def test_a_broken_prompt_does_not_hide_the_rest(tmp_path: Path) -> None:
+    _folder(tmp_path, prompt="{{word", cases="cases: [\n")
+    told = _told(tmp_path)
+    assert ("prompt.md", 1, "error") in told
+    assert any(name == "prompt.cases.yaml" for name, _, _ in told)
+
+
+def test_a_missing_file_is_a_problem(tmp_path: Path) -> None:
+    assert [problem.severity for problem in validate([tmp_path / "none.md"])] == ["error"]
+    assert [problem.severity for problem in validate([tmp_path / "none.spec.yaml"])] == ["error"]
+
+
+def test_variables_that_do_not_fit(tmp_path: Path) -> None:
+    _folder(tmp_path, spec=SPEC.replace("inputs: {word", "inputs: {wrod").replace("variable: word", "variable: wort"))
+    messages = [problem.message for problem in validate([tmp_path / "prompt.spec.yaml"])]
+    assert any("'wrod', which the prompt does not take" in message for message in messages)
+    assert any("nothing of 'word'" in message for message in messages)
+    assert any("names 'wort'" in message for message in messages)
