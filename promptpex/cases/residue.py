@@ -25,7 +25,6 @@ _COLUMNS = frozenset(
     ("ruleid", "rule id", "testid", "test id", "testinput", "test input", "expectedoutput", "expected output",
      "reasoning", "scenario", "input", "inputs", "rule", "id", "expected", "output")
 )  # fmt: skip
-_FENCED = re.compile(r"^\s*(```|~~~)[^\n]*\n.*\n?\s*\1\s*$", re.S)
 
 
 def preamble(text: str) -> str | None:
@@ -79,7 +78,9 @@ def json_residue(text: str, variables: Sequence[str]) -> str | None:
 
 def fenced(text: str) -> bool:
     """Whether the whole text is one code fence."""
-    return _FENCED.match(text) is not None and len(re.findall(r"(?m)^\s*(?:```|~~~)", text)) == 2
+    lines = text.strip().splitlines()
+    marks = [number for number, line in enumerate(lines) if line.strip().startswith(("```", "~~~"))]
+    return len(lines) > 1 and marks == [0, len(lines) - 1] and lines[-1].strip() in ("```", "~~~")
 
 
 def unfilled(text: str, variables: Sequence[str]) -> bool:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -267,6 +268,16 @@ def test_any_text_can_be_linted(text: str, expected: str, language: str | None) 
     for one in found(text, expected=expected, reasoning=text, language=language, rule="r1"):
         assert one.severity in ("error", "warning")
         assert one.message
+
+
+HOSTILE = ("```\n" + " " * 12_000, "answer: " + "." * 12_000 + "x", '."' * 6000 + "x", "{{" + " " * 12_000, "[ " * 6000)
+
+
+def test_no_text_keeps_lint_busy() -> None:
+    begun = time.process_time()
+    for text in HOSTILE:
+        found(text, expected="x", reasoning=text, rule="r1")
+    assert time.process_time() - begun < 10
 
 
 def test_lint_all_names_the_cases_with_findings() -> None:
