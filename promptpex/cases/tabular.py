@@ -162,6 +162,7 @@ def _gather(rows: list[tuple[int, dict[str, Any]]], path: Path | str) -> Read:
     prompt = ""
     cases: list[Case] = []
     lines: list[int] = []
+    seen: set[str] = set()
     problems: list[Problem] = []
     for number, row in rows:
         said = dict(row)
@@ -173,8 +174,9 @@ def _gather(rows: list[tuple[int, dict[str, Any]]], path: Path | str) -> Read:
         except ValidationError as failure:
             problems += [_problem(error, path, number) for error in failure.errors(include_url=False)]
             continue
-        if any(case.id == other.id for other in cases):
+        if case.id in seen:
             problems.append(Problem(path=str(path), line=number, message=f"the case id {case.id!r} is used twice"))
+        seen.add(case.id)
         cases.append(case)
         lines.append(number)
     return Suite(prompt=prompt, cases=tuple(cases)), lines, problems

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from promptpex.codecs import yamledit, yamltext
 from promptpex.codecs.yamlfile import Keys, YamlDoc
 from promptpex.errors import InputError
-from promptpex.records import Case, Problem, Record, Rule
+from promptpex.records import Case, Check, Problem, Record, Rule
 
 MACHINE = ("extracted", "generated")
 
@@ -210,8 +210,6 @@ def _explain(failure: ValidationError, kind: type[BaseModel], keys: Keys, found:
 
 def _keys_at(kind: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
     nested = {"checks": "Check", "asserts": "Check", "assert": "Check"}
-    from promptpex.records import Check
-
     inner = any(part in nested for part in loc[:-1])
     return known_keys(Check) if inner else known_keys(kind)
 
