@@ -60,7 +60,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "specs": GROUND | {"assertions", "codecs", "engines", "events", "llm", "promptfile", "templates"},
     "cases": GROUND | {"assertions", "codecs", "engines", "events", "llm", "promptfile", "templates"},
     "judging": GROUND | {"codecs", "engines", "events", "llm", "templates"},
-    "interchange": GROUND | FILES | {"runs"},
+    "interchange": GROUND | FILES | {"llm", "runs", "stats"},
     "validation": GROUND | FILES | {"config", "schemas"},
     "outputs": GROUND | {"engines", "events", "llm", "promptfile"},
     "synthesis": GROUND | {"assertions", "codecs", "engines", "events", "llm", "solver", "stats", "templates"},

@@ -61,6 +61,12 @@ judge = together(
     click.option(
         "--judge-all", is_flag=True, default=None, help="Judge also what code decides, to see how they agree."
     ),
+    click.option(
+        "--judge-repeat", type=click.IntRange(1), help="Times each judge is asked, to see if it keeps its word [1]."
+    ),
+    click.option("--judge-confidence", is_flag=True, default=None, help="Ask judges for log-probabilities."),
+    click.option("--quorum", type=click.Choice(["majority", "unanimous"]), help="How several judges agree [majority]."),
+    click.option("--allow-self-judging", is_flag=True, default=None, help="No warning when judge and model are kin."),
 )
 
 asking = together(
@@ -71,7 +77,7 @@ asking = together(
     click.option("--concurrency", type=click.IntRange(1), help="Most requests in flight to one provider."),
     click.option("--rpm", type=click.IntRange(1), help="Most requests a minute to one provider."),
     click.option("--tpm", type=click.IntRange(1), help="Most tokens a minute to one provider."),
-    click.option("--timeout", "call_timeout_s", type=float, help="Seconds a call may take, retries included [120]."),
+    click.option("--timeout", "call_timeout_s", type=float, help="Seconds a call may take, retries included [300]."),
     click.option("--deadline", "run_deadline_s", type=float, help="Seconds the whole run may take."),
     click.option("--max-cost", type=float, help="US dollars the run may cost, authors and judges included."),
     click.option("--max-requests", type=click.IntRange(0), help="Requests the run may send."),

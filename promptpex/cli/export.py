@@ -1,0 +1,104 @@
+"""``promptpex export``: our suites and runs in the formats of other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from promptpex.cli import options
+
+if TYPE_CHECKING:
+    from promptpex.records import Prompt, Run, Spec, Suite
+
+FORMATS = ("csv", "jsonl", "promptfoo", "junit")
+
+
+@click.command("export")
+@click.argument("shape", metavar="FORMAT", type=click.Choice(FORMATS))
+@click.argument("source", metavar="RUN|SUITE", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="File to write, instead of stdout.")
+@click.option("--models", help="promptfoo: its providers, comma-separated [those of the run].")
+@click.option("--rubrics", is_flag=True, help="promptfoo: rules that code does not decide as llm-rubric assertions.")
+@options.config
+@options.manners
+def command(
+    shape: str, source: Path, out: Path | None, models: str | None, rubrics: bool, as_json: bool, **flags: Any
+) -> int:
+    """Write RUN (a run's folder or id) or SUITE (a case file) in FORMAT.
+
+    \b
+    csv, jsonl   the cases; `promptpex import` reads them back
+    promptfoo    prompt, cases and checks as a promptfooconfig.yaml; a suite takes prompt and spec from beside it
+    junit        a run's verdicts as JUnit XML, for CI
+    """
+    from promptpex.cli.showing import print_json
+
+    text, notes = _text(shape, source, models, rubrics, flags)
+    for note in notes if not flags.get("quiet") else ():
+        click.echo(f"note: {note}", err=True)
+    if out is None:
+        click.echo(text, nl=False)
+        return 0
+    from promptpex.codecs.atomic import write_text
+
+    write_text(out, text)
+    if as_json:
+        print_json({"out": str(out), "left_out": list(notes)})
+    elif not flags.get("quiet"):
+        click.echo(f"written: {out}")
+    return 0
+
+
+def _text(
+    shape: str, source: Path, models: str | None, rubrics: bool, flags: dict[str, Any]
+) -> tuple[str, tuple[str, ...]]:
+    if shape == "junit":
+        from promptpex.interchange import junit
+
+        return junit.text(_run(source, flags)), ()
+    if shape == "promptfoo":
+        from promptpex.interchange import promptfoo
+
+        prompt, spec, suite, known = _parts(source, flags)
+        named = [one.strip() for one in models.split(",") if one.strip()] if models else known
+        made = promptfoo.config(prompt, spec, suite, models=named, rubrics=rubrics)
+        return made.text, made.left_out
+    from promptpex.cases.tabular import csv_rows, jsonl_text
+    from promptpex.codecs.csvsafe import dumps
+
+    suite = _suite(source, flags)
+    return (dumps(csv_rows(suite)) if shape == "csv" else jsonl_text(suite)), ()
+
+
+def _is_suite(source: Path) -> bool:
+    return source.is_file() and source.suffix.lower() in (".yaml", ".yml", ".json", ".csv", ".jsonl", ".ndjson")
+
+
+def _run(source: Path, flags: dict[str, Any]) -> Run:
+    from promptpex import runs
+    from promptpex.cli.work import settings
+
+    return runs.read(runs.resolve(source, Path(settings(flags).settings.results_dir)))
+
+
+def _suite(source: Path, flags: dict[str, Any]) -> Suite:
+    from promptpex.cases.file import read_suite
+
+    return read_suite(source) if _is_suite(source) else _run(source, flags).suite
+
+
+def _parts(source: Path, flags: dict[str, Any]) -> tuple[Prompt, Spec, Suite, list[str]]:
+    """Prompt, spec, suite and models: a run's own, or what stands beside a case file."""
+    if not _is_suite(source):
+        run = _run(source, flags)
+        return run.prompt, run.spec, run.suite, list(run.manifest.models)
+    from promptpex import promptfile
+    from promptpex.cases.file import read_suite
+    from promptpex.project import files_of
+    from promptpex.specs.file import read_spec
+
+    suite = read_suite(source)
+    files = files_of(source.with_name(suite.prompt))
+    return promptfile.read(files.prompt), read_spec(files.spec), suite, []

@@ -1,0 +1,128 @@
+"""``promptpex import``: what other tools wrote, as our records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from promptpex.cli import options
+
+if TYPE_CHECKING:
+    from promptpex.interchange.published import Benchmark
+    from promptpex.interchange.published_files import Ask
+    from promptpex.interchange.published_measures import Tables
+    from promptpex.records import Problem, Suite
+
+FORMATS = ("promptpex-published", "promptpex-tests", "csv", "jsonl")
+
+
+@click.command("import")
+@click.argument("shape", metavar="FORMAT", type=click.Choice(FORMATS))
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="Folder (promptpex-published) or case file to write.")
+@click.option("--rules", type=click.IntRange(1), help="promptpex-tests: how many rules there are [lines of rules.txt].")
+@click.option("--variable", default="input", help="promptpex-tests: the prompt's variable [input].")
+@options.manners
+def command(
+    shape: str, path: Path, out: Path | None, rules: int | None, variable: str, as_json: bool, **flags: Any
+) -> int:
+    """Read PATH, which another tool wrote in FORMAT.
+
+    \b
+    promptpex-published  evals/v7 of a clone of microsoft/promptpex: prints the paper's tables counted again, beside
+                         intervals and paired tests; --out DIR writes runs, tables.json and recordings to replay
+    promptpex-tests      a tests.csv of promptpex, as a case file
+    csv, jsonl           cases as `promptpex export` writes them, as a case file
+
+    A case file is written to --out (.yaml, .csv or .jsonl), or as JSON lines to stdout.
+    """
+    if shape == "promptpex-published":
+        return _published(path, out, as_json=as_json, flags=flags)
+    return _cases(shape, path, out, rules, variable, as_json=as_json)
+
+
+def _published(path: Path, out: Path | None, *, as_json: bool, flags: dict[str, Any]) -> int:
+    from promptpex.cli import published_tables as show
+    from promptpex.cli.showing import print_json
+    from promptpex.interchange import published, published_files, published_measures
+
+    benchmarks = published.read(path)
+    found = published_measures.tables(benchmarks)
+    _tell(published.problems_of(benchmarks), quiet=bool(flags.get("quiet")))
+    recordings = published_files.write(out, benchmarks, found, _ask(flags, out)) if out is not None else {}
+    if as_json:
+        print_json(_plain(benchmarks, found))
+        return 0
+    show.print_all(benchmarks, found)
+    if out is not None:
+        show.print_written(out, benchmarks, recordings)
+    return 0
+
+
+def _ask(flags: dict[str, Any], out: Path) -> Ask:
+    """How a run would ask under the settings that hold for the folder."""
+    from promptpex.cli.work import settings
+    from promptpex.outputs import Cell, request_for
+    from promptpex.records import Case, ModelName, Params, Prompt, Request
+
+    chosen = settings(flags, start=out if out.is_dir() else Path.cwd()).settings
+    defaults = Params(temperature=chosen.temperature, max_tokens=chosen.max_tokens, seed=chosen.seed)
+
+    def ask(prompt: Prompt, case: Case, model: str) -> Request:
+        return request_for(prompt, Cell(case, ModelName(name=model, label=model), 0), defaults)
+
+    return ask
+
+
+def _plain(benchmarks: list[Benchmark], found: Tables) -> dict[str, Any]:
+    from promptpex.interchange import published, published_measures
+
+    return {
+        **found,
+        "ours": published_measures.plain(benchmarks),
+        "misprints": published_measures.misprints(found),
+        "problems": [problem.plain() for problem in published.problems_of(benchmarks)],
+    }
+
+
+def _cases(shape: str, path: Path, out: Path | None, rules: int | None, variable: str, *, as_json: bool) -> int:
+    from promptpex.cases.file import write_suite
+    from promptpex.cases.tabular import jsonl_text
+    from promptpex.cli.showing import print_json
+
+    suite, problems = _suite(shape, path, rules, variable)
+    _tell(problems, quiet=False)
+    if out is None:
+        click.echo(jsonl_text(suite), nl=False)
+        return 0
+    write_suite(out, suite)
+    if as_json:
+        print_json({"cases": len(suite.cases), "out": str(out)})
+    else:
+        click.echo(f"{len(suite.cases)} cases in {out}")
+    return 0
+
+
+def _suite(shape: str, path: Path, rules: int | None, variable: str) -> tuple[Suite, tuple[Problem, ...]]:
+    from promptpex.errors import SuiteError
+
+    if shape == "promptpex-tests":
+        from promptpex.interchange import promptpex_tests
+
+        tests = promptpex_tests.read(path, rules=rules, variable=variable)
+        return tests.suite, tests.problems
+    from promptpex.cases.file import read_suite
+
+    ends = {"csv": (".csv",), "jsonl": (".jsonl", ".ndjson")}[shape]
+    if path.suffix.lower() not in ends:
+        raise SuiteError(f"a file in the format {shape} must end in {' or '.join(ends)}", path=path)
+    return read_suite(path), ()
+
+
+def _tell(problems: list[Problem] | tuple[Problem, ...], *, quiet: bool) -> None:
+    from promptpex.cli.plain import visible
+
+    for problem in problems if not quiet else ():
+        click.echo(visible(str(problem)), err=True)

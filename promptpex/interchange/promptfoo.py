@@ -1,0 +1,134 @@
+"""``promptfoo``: a spec and a suite as a ``promptfooconfig.yaml``, the checks as its assertions.
+
+Our kinds bear promptfoo's names; what promptfoo lacks, or would read otherwise, is left out and named. What stands in
+values and inputs is kept from its template engine, which would run it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from promptpex.codecs import yamltext
+from promptpex.records import Case, Check, Prompt, Spec, Suite
+
+_SAME = frozenset(
+    ("contains", "contains-all", "contains-any", "contains-json", "contains-html", "contains-sql", "contains-xml",
+     "cost", "equals", "icontains", "icontains-all", "icontains-any", "is-html", "is-json", "is-refusal", "is-sql",
+     "is-xml", "javascript", "latency", "levenshtein", "perplexity", "perplexity-score", "regex", "starts-with",
+     "word-count", "rouge-n", "bleu", "gleu", "finish-reason", "assert-set")
+)  # fmt: skip
+"""Kinds that promptfoo has under the same name (its document "Deterministic metrics")."""
+
+_PLACEHOLDER = "echo"
+"""A provider of promptfoo that asks no model, for a suite that names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The file's text, and a sentence for everything that it leaves out."""
+
+    text: str
+    left_out: tuple[str, ...]
+
+
+def config(prompt: Prompt, spec: Spec, suite: Suite, *, models: Sequence[str] = (), rubrics: bool = False) -> Config:
+    """The configuration: the prompt as chat messages, the usable cases as tests, the rules' checks for each of them.
+
+    Args:
+        models: names as promptfoo knows them; without any, its ``echo``, to be replaced.
+        rubrics: whether rules that code does not decide become ``llm-rubric`` assertions, for which promptfoo asks a
+            judge.
+    """
+    left_out: list[str] = []
+    asserts = [entry for rule in spec.rules if not rule.gone for entry in _rule(rule.id, rule.checks, left_out)]
+    for rule in spec.rules:
+        if rule.needs_judge and not rule.gone:
+            if rubrics:
+                asserts.append({"type": "llm-rubric", "value": _raw(rule.rule), "metric": rule.id})
+            else:
+                left_out.append(f"rule {rule.id} is not decided by code (--rubrics makes it an llm-rubric)")
+    left_out += [f"case {case.id} was put aside: {case.invalid}" for case in suite.cases if case.invalid is not None]
+    content: dict[str, Any] = {
+        "description": _line(spec.intent or prompt.name),
+        "prompts": [_chat(prompt)],
+        "providers": list(models) or [_PLACEHOLDER],
+    }
+    if asserts:
+        content["defaultTest"] = {"assert": asserts}
+    content["tests"] = [_test(case) for case in suite.usable()]
+    schema = "# yaml-language-server: $schema=https://promptfoo.dev/config-schema.json\n"
+    return Config(schema + yamltext.document(content), tuple(left_out))
+
+
+def _rule(rule_id: str, checks: Sequence[Check], left_out: list[str]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for check in checks:
+        why = _unfit(check)
+        if why is None:
+            found.append({**_assertion(check), "metric": check.metric or rule_id})
+        else:
+            left_out.append(f"a check of rule {rule_id} is left out: {why}")
+    return found
+
+
+def _unfit(check: Check) -> str | None:
+    if check.kind.removeprefix("not-") not in _SAME:
+        return f"promptfoo has no {check.kind}"
+    if check.unit != "words":
+        return f"promptfoo's word-count knows no {check.unit}"
+    if check.dialect != "ecmascript":
+        return "promptfoo's regex knows no dialect but ECMAScript's"
+    if check.kind.endswith("rouge-n") and check.n != 1:
+        return "promptfoo's rouge-n has n = 1 alone"
+    return next((why for why in map(_unfit, check.asserts or ()) if why), None)
+
+
+def _assertion(check: Check) -> dict[str, Any]:
+    """The check under promptfoo's names; templates in values are theirs as much as ours and stay."""
+    plain = check.plain()
+    entry = {"type": plain.pop("kind"), **{key: plain[key] for key in _KEYS if key in plain}}
+    if check.asserts is not None:
+        entry["assert"] = [_assertion(part) for part in check.asserts]
+    return entry
+
+
+_KEYS = ("value", "threshold", "weight", "transform", "config")
+
+
+def _chat(prompt: Prompt) -> str:
+    messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
+    if prompt.implicit_input:
+        messages.append({"role": "user", "content": f"{{{{{prompt.variables[0]}}}}}"})
+    return json.dumps(messages, ensure_ascii=False)
+
+
+def _test(case: Case) -> dict[str, Any]:
+    aim = f"{case.rule}{' (inverse)' if case.inverse else ''}" if case.rule else "no rule"
+    test: dict[str, Any] = {"description": f"{case.id}: aims at {aim}"}
+    test["vars"] = {name: _value(value) for name, value in case.inputs.items()}
+    metadata = {"case": case.id, "rule": case.rule, "scenario": case.scenario, "expected": case.expected}
+    test["metadata"] = {name: value for name, value in metadata.items() if value is not None}
+    return test
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, str):
+        return _raw(value)
+    if isinstance(value, bool | int | float):
+        return value
+    return _raw(json.dumps(value, ensure_ascii=False))
+
+
+def _raw(text: str) -> str:
+    """The text so that promptfoo neither renders it nor takes it for the address of a file or a script: a literal."""
+    if not any(mark in text for mark in ("{{", "{%", "{#", "://")):
+        return text
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\r", "\\r").replace("\n", "\\n")
+    return f'{{{{ "{escaped}" }}}}'
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

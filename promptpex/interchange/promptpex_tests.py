@@ -1,0 +1,119 @@
+"""``promptpex-tests``: the ``tests.csv`` of microsoft/promptpex, as a suite.
+
+Columns ``ruleid, testid, testinput, expectedoutput, reasoning``, with a blank after each comma. Rule ids count through
+the rules and then through their inverses, so the number of rules tells the two apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from promptpex.errors import SuiteError
+from promptpex.interchange import csv_table
+from promptpex.records import INPUT_VARIABLE, Case, Problem, Suite
+
+COLUMNS = ("ruleid", "testid", "testinput", "expectedoutput", "reasoning")
+WHAT = "promptpex test file"
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """A suite, the line of each case, and what is odd about the file."""
+
+    __test__ = False
+
+    suite: Suite
+    lines: dict[str, int]
+    problems: tuple[Problem, ...]
+
+
+def read(path: Path, *, rules: int | None = None, variable: str = INPUT_VARIABLE, prompt: str = "prompt.md") -> Tests:
+    """The suite in a ``tests.csv``.
+
+    Args:
+        rules: how many rules there are; ids above it aim at inverses. By default the lines of a ``rules.txt`` beside
+            the file, else half the highest id.
+        variable: the input that a test's text is the value of.
+        prompt: the prompt file that the suite names.
+
+    Raises:
+        SuiteError: no such file, no CSV, a wrong header, a short row, a rule id that is no such number; with the line.
+    """
+    rows = csv_table.read(path, COLUMNS, what=WHAT, error=SuiteError, blank_after_comma=True)
+    ids = [_rule_number(row, path) for row in rows]
+    count = rules if rules is not None else _count_rules(path, ids)
+    _check_range(rows, ids, count, path)
+    problems: list[Problem] = []
+    cases: dict[str, Case] = {}
+    lines: dict[str, int] = {}
+    for row, number in zip(rows, ids, strict=True):
+        case = _case(row, number, count, variable, cases)
+        cases[case.id], lines[case.id] = case, row.number
+        problems += _odd(row, path)
+    return Tests(Suite(prompt=prompt, cases=tuple(cases.values())), lines, tuple(problems))
+
+
+def numbered(number: int, rules: int) -> tuple[str, bool]:
+    """The rule's id of a published rule number, and whether it is the inverse that is meant."""
+    return f"r{number if number <= rules else number - rules}", number > rules
+
+
+def _rule_number(row: csv_table.Line, path: Path) -> int:
+    text = row["ruleid"].strip()
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise SuiteError(f"the rule id {text[:40]!r} is no number from 1", path=path, line=row.number)
+    return int(text)
+
+
+def _count_rules(path: Path, ids: Sequence[int]) -> int:
+    beside = path.with_name("rules.txt")
+    if beside.is_file():
+        return sum(1 for line in beside.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip())
+    return (max(ids, default=0) + 1) // 2
+
+
+def _check_range(rows: Sequence[csv_table.Line], ids: Sequence[int], count: int, path: Path) -> None:
+    for row, number in zip(rows, ids, strict=True):
+        if number > 2 * count:
+            raise SuiteError(
+                f"there is no rule {number}: there are {count} rules and as many inverses", path=path, line=row.number
+            )
+
+
+def _case(row: csv_table.Line, number: int, rules: int, variable: str, taken: dict[str, Case]) -> Case:
+    rule, inverse = numbered(number, rules)
+    stem = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in row["testid"].strip()) or "x"
+    wanted = f"{rule}-inverse-{stem}" if inverse else f"{rule}-{stem}"
+    case_id, again = wanted, 2
+    while case_id in taken:
+        case_id, again = f"{wanted}-{again}", again + 1
+    return Case(
+        id=case_id,
+        rule=rule,
+        inverse=inverse,
+        inputs={variable: row["testinput"]},
+        reasoning=row["reasoning"].strip(),
+        expected=row["expectedoutput"].strip() or None,
+        expected_from="the generator",
+        origin="generated",
+    )
+
+
+def _odd(row: csv_table.Line, path: Path) -> list[Problem]:
+    found: list[Problem] = []
+    if row.beyond:
+        extra = [cell.strip() for cell in row.beyond if cell.strip()]
+        told = f"not used: {', '.join(extra)[:80]}" if extra else "what is beyond is blank"
+        cells = len(row.cells) + len(row.beyond)
+        found.append(
+            _warning(path, row.number, f"the row has {cells} cells where the header has {len(row.cells)}; {told}")
+        )
+    if not row["testinput"].strip():
+        found.append(_warning(path, row.number, "the test's input is empty"))
+    return found
+
+
+def _warning(path: Path, line: int, message: str) -> Problem:
+    return Problem(path=str(path), line=line, message=message, severity="warning")

@@ -1,0 +1,151 @@
+"""Runs and suites in the formats of other tools."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from promptpex import runs
+from promptpex.cases.file import write_suite
+from promptpex.cli.main import run_cli
+from promptpex.interchange import junit, promptfoo
+from promptpex.records import Case, Check, Manifest, Output, Rule, Run, Suite, Verdict
+from promptpex.specs.file import write_spec
+from tests.samples import prompt, spec, suite
+
+
+def _run(text: str = "RED", **changes: Any) -> Run:
+    outputs = (
+        Output(case="c1", model="m", text=text, latency_ms=1500.0),
+        Output(case="c2", model="m", text="red <b>&", repeat=1),
+        Output(case="c3", model="m", error="timed-out", message="no answer"),
+        Output(case="c4", model="m", text="RED"),
+    )
+    verdicts = (
+        Verdict(case="c1", model="m", rule="r1", status="pass", source="check:word-count"),
+        Verdict(case="c1", model="m", rule="r2", status="fail", source="judge:x", counts=False),
+        Verdict(case="c2", model="m", repeat=1, rule="r1", status="fail", reason="two\x00 words", source="check:x"),
+        Verdict(case="c3", model="m", rule="r1", status="unscored", unscored="timed-out", source="none"),
+    )
+    manifest = Manifest(run="x", prompt="p", prompt_fingerprint="f", spec_digest="s", suite_digest="u", models=("m",))
+    run = Run(manifest=manifest, prompt=prompt(), spec=spec(), suite=suite(), outputs=outputs, verdicts=verdicts)
+    return run.but(**changes)
+
+
+def test_junit_tells_failures_from_errors_and_passes() -> None:
+    root = ElementTree.fromstring(junit.text(_run()))
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("4", "1", "2")
+    cases = {case.get("name"): case for case in root.iter("testcase")}
+    assert list(cases["c1"]) == []
+    assert cases["c1"].get("time") == "1.500"
+    failure = cases["c2 (repeat 1)"].find("failure")
+    assert failure is not None
+    assert failure.get("message") == "r1"
+    assert "red <b>&" in (failure.text or "")
+    error = cases["c3"].find("error")
+    assert error is not None
+    assert error.get("type") == "timed-out"
+    nobody = cases["c4"].find("error")
+    assert nobody is not None
+    assert nobody.get("type") == "no-judge"
+
+
+@given(st.text())
+def test_junit_is_xml_whatever_a_model_wrote(text: str) -> None:
+    run = _run()
+    outputs = (run.outputs[1].but(text=text.encode("utf-8", "replace").decode()), *run.outputs[2:])
+    verdicts = tuple(verdict.but(reason=text) if verdict.status == "fail" else verdict for verdict in run.verdicts)
+    ElementTree.fromstring(junit.text(run.but(outputs=outputs, verdicts=verdicts)))
+
+
+def _config(made: promptfoo.Config) -> Any:
+    return YAML(typ="safe").load(made.text)
+
+
+def test_promptfoo_gets_prompt_cases_and_checks() -> None:
+    made = promptfoo.config(prompt(), spec(), suite(), models=["openai:gpt-4o-mini"])
+    config = _config(made)
+    assert config["providers"] == ["openai:gpt-4o-mini"]
+    assert json.loads(config["prompts"][0])[0]["role"] == "system"
+    assert config["defaultTest"]["assert"] == [{"type": "word-count", "value": 1, "metric": "r1"}]
+    assert config["tests"][0]["vars"] == {"thing": "t1", "place": "here"}
+    assert len(config["tests"]) == 4
+    assert made.left_out == ("rule r2 is not decided by code (--rubrics makes it an llm-rubric)",)
+
+
+def test_promptfoo_rubrics_are_asked_for() -> None:
+    made = promptfoo.config(prompt(), spec(), suite(), rubrics=True)
+    assert _config(made)["defaultTest"]["assert"][1] == {
+        "type": "llm-rubric",
+        "value": "The output is a colour.",
+        "metric": "r2",
+    }
+    assert _config(made)["providers"] == ["echo"]
+    assert made.left_out == ()
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        Check(kind="ends-with", value="."),
+        Check(kind="not-language", value="en"),
+        Check(kind="word-count", value=1, unit="lines"),
+        Check(kind="regex", value="a", dialect="python"),
+        Check(kind="rouge-n", value="a", n=2),
+        Check(kind="assert-set", asserts=(Check(kind="rouge-l", value="a"),)),
+    ],
+)
+def test_promptfoo_is_not_given_what_it_lacks(check: Check) -> None:
+    rules = (Rule(id="r1", rule="x", checks=(check,)),)
+    made = promptfoo.config(prompt(), spec().but(rules=rules), suite())
+    assert "defaultTest" not in _config(made)
+    assert made.left_out[0].startswith("a check of rule r1 is left out")
+
+
+def test_promptfoo_renders_nothing_of_an_input() -> None:
+    nasty = ("{{7*7}}", "{% for x in y %}", "file://secret.txt", "a {% endraw %} b", "{# c #}")
+    cases = tuple(Case(id=f"c{n}", inputs={"thing": text, "n": 3, "list": [1]}) for n, text in enumerate(nasty))
+    config = _config(promptfoo.config(prompt(), spec(), Suite(prompt="p", cases=cases)))
+    for test in config["tests"]:
+        assert test["vars"]["thing"].startswith('{{ "')
+        assert test["vars"]["n"] == 3
+        assert test["vars"]["list"] == "[1]"
+
+
+@given(text=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]) | st.sampled_from("\n{}%#\\\"'")))
+@example(text="a {% endraw %} {{7*7}} \\n }}")
+def test_promptfoo_raw_text_renders_as_it_was(text: str) -> None:
+    from jinja2 import Environment
+
+    case = Case(id="c", inputs={"thing": "{{" + text})
+    config = _config(promptfoo.config(prompt(), spec(), Suite(prompt="p", cases=(case,))))
+    rendered = Environment(keep_trailing_newline=True).from_string(config["tests"][0]["vars"]["thing"]).render()
+    assert rendered == "{{" + text
+
+
+def test_the_command_takes_a_run_or_what_stands_beside_a_suite(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = "\n\n".join(f"{message.role}:\n{message.content}" for message in prompt().messages)
+    (tmp_path / "prompt.md").write_text(body + "\n", encoding="utf-8")
+    write_spec(tmp_path / "prompt.spec.yaml", spec())
+    write_suite(tmp_path / "prompt.cases.yaml", suite())
+    runs.finish(tmp_path / "run", _run())
+    assert run_cli(["export", "promptfoo", str(tmp_path / "prompt.cases.yaml")]) == 0
+    beside = capsys.readouterr()
+    assert "note: rule r2" in beside.err
+    assert run_cli(["export", "promptfoo", str(tmp_path / "run"), "-q"]) == 0
+    own = YAML(typ="safe").load(capsys.readouterr().out)
+    assert own["tests"] == YAML(typ="safe").load(beside.out)["tests"]
+    assert own["providers"] == ["m"]
+    out = tmp_path / "report.xml"
+    assert run_cli(["export", "junit", str(tmp_path / "run"), "--out", str(out), "--json"]) == 0
+    assert ElementTree.parse(out).getroot().get("tests") == "4"
+    assert run_cli(["export", "junit", str(tmp_path / "nothing")]) == 2

@@ -1,0 +1,54 @@
+"""Code against the published judge; docs/judge-reliability.md holds what comes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptpex.interchange import published, published_agreement
+from promptpex.interchange.published_agreement import Compared
+from tests.interchange import recordings
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "judge-reliability.md"
+
+
+@pytest.fixture(scope="module")
+def rows(shared: Path) -> dict[str, Compared]:
+    folder = shared / "published" / "evals" / "v7"
+    if not folder.is_dir():
+        pytest.skip("the published recordings are not beside the repository")
+    return {row.name: row for row in published_agreement.reliability(published.read(folder))}
+
+
+def test_the_page_holds_the_figures_of_the_recordings(rows: dict[str, Compared]) -> None:
+    assert published_agreement.markdown(list(rows.values())) in PAGE.read_text(encoding="utf-8")
+
+
+def test_the_judge_passes_nearly_half_of_the_certain_violations(rows: dict[str, Compared]) -> None:
+    stated = rows["all, rules that the prompt states"]
+    assert (stated.counts.n, stated.violations) == (1155, 345)
+    assert stated.passed.estimate == pytest.approx(155 / 345)
+    assert stated.passed.contains(259 / 610), "the share of field.md"
+    every = rows["all rules here"]
+    assert every.kappa.estimate == pytest.approx(every.counts.kappa.estimate)
+    assert every.kappa.estimate is not None
+    assert 0.38 <= every.kappa.estimate <= 0.45
+
+
+def test_agreement_depends_on_the_rule(rows: dict[str, Compared]) -> None:
+    assert rows["speech-tag r6"].kappa.low > 0.85
+    assert rows["art-prompt r1"].kappa.high < 0.45
+
+
+def test_a_benchmark_without_checks_is_compared_with_nothing(tmp_path: Path) -> None:
+    recordings.write(tmp_path)
+    for row in published_agreement.reliability(published.read(tmp_path)):
+        assert row.counts.n == 0
+        assert row.kappa.estimate is None
+
+
+def test_checks_belong_to_the_published_extraction_alone(tmp_path: Path) -> None:
+    recordings.write(tmp_path, "speech-tag")
+    (one,) = published.read(tmp_path)
+    assert not any(rule.checks for rule in one.run.spec.rules)
