@@ -4,27 +4,41 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 
 HIDDEN = "[hidden]"
 
 _NAMES = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
-_SHAPES = (
-    re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|gho|glpat|r8|pplx|nvapi|fw)[-_][A-Za-z0-9][A-Za-z0-9_-]{14,}"),
-    re.compile(r"\bAIza[0-9A-Za-z_-]{30,}"),
-    re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-    re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"),
+_PATTERNS: tuple[tuple[tuple[tuple[bytes, ...], ...], re.Pattern[str], str], ...] = (
+    (
+        ((b"-", b"_"),),
+        re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|gho|glpat|r8|pplx|nvapi|fw)[-_][A-Za-z0-9][A-Za-z0-9_-]{14,}"),
+        HIDDEN,
+    ),
+    (((b"aiza",),), re.compile(r"\bAIza[0-9A-Za-z_-]{30,}"), HIDDEN),
+    (((b"akia", b"asia"),), re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"), HIDDEN),
+    (((b"eyj",),), re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"), HIDDEN),
+    (
+        ((b"bearer", b"basic"),),
+        re.compile(r"(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{12,}", re.IGNORECASE),
+        rf"\g<1>{HIDDEN}",
+    ),
+    (
+        ((b":", b"="), (b"key", b"token")),
+        re.compile(
+            r"""(["']?\b(?:api[-_]?key|access[-_]?token|x-api-key)["']?\s*[:=]\s*["']?)[^\s"'&,}]{8,}""", re.IGNORECASE
+        ),
+        rf"\g<1>{HIDDEN}",
+    ),
+    (((b"@",),), re.compile(r"(\bhttps?://)[^\s/@]+@", re.IGNORECASE), rf"\g<1>{HIDDEN}@"),
 )
-_HEADER = re.compile(r"(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{12,}", re.IGNORECASE)
-_FIELD = re.compile(
-    r"""(["']?\b(?:api[-_]?key|access[-_]?token|x-api-key)["']?\s*[:=]\s*["']?)[^\s"'&,}]{8,}""", re.IGNORECASE
-)
-_USERINFO = re.compile(r"(\bhttps?://)[^\s/@]+@", re.IGNORECASE)
+"""Of each group one has to occur in the text, lower-cased, for the pattern to match; the pattern; what replaces it."""
 
-_HINTS = (
-    *("sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "xai-", "xai_", "hf-", "hf_", "ghp", "gho", "glpat", "r8-", "r8_"),
-    *("pplx", "nvapi", "fw-", "fw_", "aiza", "akia", "asia", "eyj", "bearer", "basic", "key", "token", "@"),
-)
-"""Lower-case text without any of these has nothing that the patterns above could find."""
+_TAIL = re.compile(r"[-_][A-Za-z0-9][A-Za-z0-9_-]{14}")
+"""The end of the first pattern, which is found much faster than its beginning."""
+
+_ORDINARY = bytes(set(range(256)) - set(b"-_:=@"))
+_REMEMBERED = 256
 
 _seen: tuple[object, tuple[str, ...]] = (None, ())
 
@@ -35,17 +49,23 @@ def scrub(text: str) -> str:
     Hidden are the values of environment variables that are named like keys and look like keys, well-known shapes of
     keys (``sk-...``, ``hf_...``, web tokens), what follows ``Bearer``, ``api_key=`` fields, and users in addresses.
     """
-    for value in planted():
+    return _scrubbed(text, planted())
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _scrubbed(text: str, values: tuple[str, ...]) -> str:
+    """Remembered, since prompts are written down again and again; a pattern is tried only where it can match."""
+    for value in values:
         if value in text:
             text = text.replace(value, HIDDEN)
-    lower = text.lower()
-    if not any(hint in lower for hint in _HINTS):
-        return text
-    for shape in _SHAPES:
-        text = shape.sub(HIDDEN, text)
-    text = _HEADER.sub(rf"\g<1>{HIDDEN}", text)
-    text = _FIELD.sub(rf"\g<1>{HIDDEN}", text)
-    return _USERINFO.sub(rf"\g<1>{HIDDEN}@", text)
+    lower = text.encode("utf-8", "surrogatepass").lower()
+    special = lower.translate(None, _ORDINARY)
+    for needed, pattern, shown in _PATTERNS:
+        if pattern is _PATTERNS[0][1] and not _TAIL.search(text):
+            continue
+        if all(any(each in (lower if len(each) > 1 else special) for each in group) for group in needed):
+            text = pattern.sub(shown, text)
+    return text
 
 
 def planted() -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -75,7 +76,7 @@ class OpenAICompatible:
     @property
     def is_openai(self) -> bool:
         """Whether this is OpenAI's own server, whose prices are known."""
-        return urlsplit(self.base_url).hostname == urlsplit(OPENAI).hostname
+        return _host(self.base_url) == _host(OPENAI)
 
     def _headers(self, model: str) -> Mapping[str, str]:
         key = key_for(self.base_url)
@@ -129,8 +130,14 @@ def own_base() -> str:
 
 def key_for(base_url: str) -> str | None:
     """The key that may go to this server; see the module."""
-    host = urlsplit(base_url).hostname
-    meant = {urlsplit(OPENAI).hostname, urlsplit(checked_base(own_base())).hostname}
+    host = _host(base_url)
+    meant = (_host(OPENAI), _host(own_base()))
     key = os.environ.get("OPENAI_API_KEY") if host in meant else None
-    custom = os.environ.get("PROMPTPEX_API_KEY") if host != urlsplit(OPENAI).hostname else None
+    custom = os.environ.get("PROMPTPEX_API_KEY") if host != _host(OPENAI) else None
     return (custom or key or "").strip() or None
+
+
+@lru_cache(maxsize=64)
+def _host(base_url: str) -> str | None:
+    """The host of a base URL; remembered, as every request asks for it."""
+    return urlsplit(checked_base(base_url)).hostname
