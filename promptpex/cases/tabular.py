@@ -48,7 +48,7 @@ def _csv_row(prompt: str, case: Case, names: list[str]) -> list[str]:
     for name in names:
         value = case.inputs.get(name)
         fits = isinstance(value, str) and not _UNFIT.search(value)
-        inputs.append(value if fits else "")
+        inputs.append(str(value) if fits else "")
         if name not in case.inputs:
             absent.append(name)
         elif not fits:
