@@ -47,7 +47,7 @@ EFFORT: dict[str, dict[str, Any]] = {
 """What each effort sets where nobody else did. From one row to the next nothing ever gets less."""
 
 _SHAPING = (
-    "temperature", "max_tokens", "seed", "repeats", "judge_mode", "judge_sees_input", "judge_all", "judge_repeat",
+    "temperature", "max_tokens", "seed", "repeats", "judge_mode", "judge_sees_input", "judge_all", "judge_repeat", "judge_confidence",
     "quorum", "instructions",
 )  # fmt: skip
 _KEY_NAME = re.compile(r"api[_-]?key|secret|password|passwd|credential|bearer|(?:^|[_-])(?:token|key)$", re.IGNORECASE)
@@ -87,6 +87,7 @@ class Settings(Record):
         prices: US dollars per million tokens, per model, over the known ones.
         judge_mode: ``rules``: rule by rule; ``prompt``: the prompt as a whole.
         judge_sees_input, judge_all: show the judge the inputs; judge also what code decides.
+        judge_confidence: ask judges for log-probabilities, to tell how sure they were.
         judge_repeat: times each judge is asked. quorum: how several judges agree.
         effort: preset for what nobody set.
         max_rules, cases_per_rule, inverse_cases, rounds, expansion, validity, checks: how much is extracted, generated
@@ -113,7 +114,7 @@ class Settings(Record):
     concurrency: int = Field(default=32, ge=1)
     rpm: int | None = Field(default=None, ge=1)
     tpm: int | None = Field(default=None, ge=1)
-    call_timeout_s: float = Field(default=120.0, gt=0)
+    call_timeout_s: float = Field(default=300.0, gt=0)
     run_deadline_s: float | None = Field(default=None, gt=0)
     max_attempts: int = Field(default=5, ge=1)
     max_cost: float | None = Field(default=None, ge=0)
@@ -127,6 +128,7 @@ class Settings(Record):
     judge_sees_input: bool = False
     judge_all: bool = False
     judge_repeat: int = Field(default=1, ge=1)
+    judge_confidence: bool = False
     quorum: Literal["majority", "unanimous"] = "majority"
     effort: Effort | None = None
     max_rules: int = Field(default=10, ge=1)

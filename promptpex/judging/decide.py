@@ -41,11 +41,12 @@ def weigh(
     wholly = {rule.id for rule in spec.rules if not rule.needs_judge}
     verdicts = list(checked)
     if len(judged) == 1:
-        return verdicts + [verdict.but(counts=verdict.rule not in wholly) for verdict in judged[0]]
+        return verdicts + [verdict.but(counts=not verdict.turn and verdict.rule not in wholly) for verdict in judged[0]]
     together: dict[tuple[tuple[str, str, int], str], list[Verdict]] = defaultdict(list)
     for verdict in (verdict for judge in judged for verdict in judge):
         verdicts.append(verdict.but(counts=False))
-        together[verdict.key, verdict.rule].append(verdict)
+        if verdict.turn == 0:
+            together[verdict.key, verdict.rule].append(verdict)
     return verdicts + [agreed(group, quorum).but(counts=rule not in wholly) for (_, rule), group in together.items()]
 
 

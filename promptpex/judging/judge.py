@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from promptpex.errors import ModelError
 from promptpex.ids import digest
+from promptpex.judging.confidence import confidences
 from promptpex.llm.asker import Asker
 from promptpex.llm.schemas import reply_schema
 from promptpex.records import PROMPT_RULE, Output, Prompt, Request, Rule, Spec, Verdict
@@ -49,12 +50,16 @@ class Judging:
         mode: ``rules`` or ``prompt``.
         sees_input: whether the judge is shown the inputs.
         all_rules: whether rules that code decides are judged as well, to measure agreement.
+        turns: how often each output is judged; later turns have the rules in another order and other words.
+        confidence: whether log-probabilities are asked for, to tell how sure the judge was.
         instructions: the owner's note for the judge.
     """
 
     mode: Mode = "rules"
     sees_input: bool = False
     all_rules: bool = False
+    turns: int = 1
+    confidence: bool = False
     instructions: str = ""
 
     def rules_for_judge(self, spec: Spec) -> tuple[Rule, ...]:
@@ -83,53 +88,72 @@ class Judge:
             return (PROMPT_RULE,)
         return tuple(rule.id for rule in self.options.rules_for_judge(self.spec))
 
-    async def judge(self, output: Output, inputs: Mapping[str, Any], *, repeat: int = 0) -> list[Verdict]:
-        """A verdict per rule on a usable output, in the spec's order; unscored with the reason where none came."""
+    async def judge(self, output: Output, inputs: Mapping[str, Any], *, turn: int = 0) -> list[Verdict]:
+        """A verdict per rule on a usable output, in the spec's order; unscored with the reason where none came.
+
+        A later ``turn`` asks anew, with the rules in another order and in other words around them.
+        """
         if not self.rules:
             return []
         try:
-            return await self._verdicts(output, inputs, repeat)
+            return await self._verdicts(output, inputs, turn)
         except ModelError as error:
-            return self.unscored(output, f"judge-{error.reason}", str(error))
+            say = self._verdict(output, turn)
+            return [say(rule, "unscored", str(error), code=f"judge-{error.reason}") for rule in self.rules]
 
-    def unscored(self, output: Output, code: str, reason: str) -> list[Verdict]:
-        """An unscored verdict with this reason for each of the judge's rules."""
-        say = self._verdict(output)
-        return [say(rule, "unscored", reason, code) for rule in self.rules]
-
-    def request(self, output: Output, inputs: Mapping[str, Any], *, repeat: int = 0) -> Request:
+    def request(self, output: Output, inputs: Mapping[str, Any], *, turn: int = 0) -> Request:
         """The request that judging this output begins with."""
-        request = self.asker.request(self._rendered(output, inputs), stage=STAGE, repeat=repeat)
-        return request.model_copy(update={"reply_schema": reply_schema(self._shape())})
+        request = self._asker.request(self._rendered(output, inputs, turn), stage=STAGE, repeat=turn)
+        return request.model_copy(update={"reply_schema": reply_schema(self._shape(turn))})
 
-    async def _verdicts(self, output: Output, inputs: Mapping[str, Any], repeat: int) -> list[Verdict]:
-        reply = await self.asker.ask(self._rendered(output, inputs), self._shape(), stage=STAGE, repeat=repeat)
-        say, value = self._verdict(output), reply.value
+    @property
+    def _asker(self) -> Asker:
+        wants = self.options.confidence and not self.asker.defaults.logprobs
+        return replace(self.asker, defaults=self.asker.defaults.but(logprobs=True)) if wants else self.asker
+
+    async def _verdicts(self, output: Output, inputs: Mapping[str, Any], turn: int) -> list[Verdict]:
+        rendered, shape = self._rendered(output, inputs, turn), self._shape(turn)
+        reply = await self._asker.ask(rendered, shape, stage=STAGE, repeat=turn)
+        say, value = self._verdict(output, turn), reply.value
         if isinstance(value, PromptVerdict):
-            return [say(PROMPT_RULE, "pass" if value.verdict == "OK" else "fail", value.reason.strip())]
+            sure = confidences(reply.completion, ("OK", "ERR"))
+            status = "pass" if value.verdict == "OK" else "fail"
+            return [say(PROMPT_RULE, status, value.reason.strip(), sure=sure[0] if len(sure) == 1 else None)]
         found = {info.alias or name: getattr(value, name) for name, info in type(value).model_fields.items()}
-        return [say(rule, found[rule].verdict, found[rule].reason.strip()) for rule in self.rules]
+        asked, sure = self._in_turn(turn), confidences(reply.completion, ("pass", "fail"))
+        how_sure = dict(zip(asked, sure, strict=True)) if len(sure) == len(asked) else {}
+        return [
+            say(rule, found[rule].verdict, found[rule].reason.strip(), sure=how_sure.get(rule)) for rule in self.rules
+        ]
 
-    def _shape(self) -> type[BaseModel]:
-        return PromptVerdict if self.options.mode == "prompt" else rules_reply(self.rules)
+    def _in_turn(self, turn: int) -> tuple[str, ...]:
+        """The rule ids in the order of a turn: later turns begin further down the list."""
+        start = turn % max(len(self.rules), 1)
+        return self.rules[start:] + self.rules[:start]
 
-    def _rendered(self, output: Output, inputs: Mapping[str, Any]) -> Rendered:
-        text, note = output.text or "", self.options.instructions
+    def _shape(self, turn: int) -> type[BaseModel]:
+        return PromptVerdict if self.options.mode == "prompt" else rules_reply(self._in_turn(turn))
+
+    def _rendered(self, output: Output, inputs: Mapping[str, Any], turn: int) -> Rendered:
+        text, note, wording = output.text or "", self.options.instructions, turn % 2
         if self.options.mode == "prompt":
-            return render("judging/prompt", prompt=self.prompt.text(), output=text, instructions=note)
+            prompt = self.prompt.text()
+            return render("judging/prompt", prompt=prompt, output=text, instructions=note, wording=wording)
+        by_id = {rule.id: rule for rule in self.options.rules_for_judge(self.spec)}
         return render(
             "judging/rules",
             intent=self.spec.intent,
-            rules=self.options.rules_for_judge(self.spec),
+            rules=[by_id[rule] for rule in self._in_turn(turn)],
             output=text,
             inputs=inputs_text(inputs) if self.options.sees_input else "",
             instructions=note,
+            wording=wording,
         )
 
-    def _verdict(self, output: Output) -> Callable[..., Verdict]:
+    def _verdict(self, output: Output, turn: int) -> Callable[..., Verdict]:
         mark = self.fingerprint()
 
-        def say(rule: str, status: str, reason: str, code: str | None = None) -> Verdict:
+        def say(rule: str, status: str, reason: str, *, code: str | None = None, sure: float | None = None) -> Verdict:
             return Verdict.model_validate(
                 {
                     "case": output.case,
@@ -141,6 +165,8 @@ class Judge:
                     "unscored": code,
                     "source": self.source,
                     "fingerprint": mark,
+                    "confidence": sure,
+                    "turn": turn,
                 }
             )
 

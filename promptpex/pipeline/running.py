@@ -11,10 +11,11 @@ from promptpex import templates
 from promptpex.assertions import check_rules
 from promptpex.config import Settings
 from promptpex.engines import run_all
-from promptpex.events import StageEnded, StageStarted, StepDone
+from promptpex.events import Notice, StageEnded, StageStarted, StepDone
 from promptpex.ids import digest
 from promptpex.judging.decide import unjudged, unusable, weigh
 from promptpex.judging.judge import Judge, Judging, judgeable
+from promptpex.judging.kin import kin_warnings
 from promptpex.outputs import cells, collect
 from promptpex.pipeline.notes import notes
 from promptpex.records import PROMPT_RULE, Manifest, ModelName, Output, Prompt, Run, Spec, Suite, Verdict
@@ -28,6 +29,9 @@ def begin(session: Session, prompt: Prompt, spec: Spec, suite: Suite, *, author:
     """The run that is about to be made: its manifest is known, its outputs are not."""
     models = session.models()
     judges = judges_for(session, prompt, spec)
+    if not session.settings.allow_self_judging:
+        for warning in kin_warnings([one.asker.label for one in judges], [one.label for one in models], author):
+            session.emit(Notice(warning, "warning"))
     manifest = _manifest(session, prompt, spec, suite, models, judges).but(author=author)
     return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite)
 
@@ -81,21 +85,24 @@ def judging(settings: Settings, prompt: Prompt) -> Judging:
         mode=settings.judge_mode,
         sees_input=settings.judge_sees_input,
         all_rules=settings.judge_all,
+        turns=settings.judge_repeat,
+        confidence=settings.judge_confidence,
         instructions=notes(settings, prompt).get("judging", ""),
     )
 
 
 async def _ask_judge(session: Session, judge: Judge, outputs: Sequence[Output], inputs: Inputs) -> list[Verdict]:
     label = judge.asker.label
-    session.emit(StageStarted("judge", len(outputs), label))
+    session.emit(StageStarted("judge", len(outputs) * judge.options.turns, label))
 
-    async def one(output: Output) -> list[Verdict]:
-        verdicts = await judge.judge(output, inputs.get(output.case, {}))
+    async def one(asked: tuple[Output, int]) -> list[Verdict]:
+        output, turn = asked
+        verdicts = await judge.judge(output, inputs.get(output.case, {}), turn=turn)
         missing = next((verdict.unscored for verdict in verdicts if verdict.unscored), None)
         session.emit(StepDone("judge", label, missing))
         return verdicts
 
-    found = await run_all(one, outputs)
+    found = await run_all(one, [(output, turn) for turn in range(judge.options.turns) for output in outputs])
     session.emit(StageEnded("judge", label))
     return [verdict for verdicts in found for verdict in verdicts]
 

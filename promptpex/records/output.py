@@ -58,6 +58,7 @@ class Verdict(Record):
         confidence: probability of the chosen label by the judge's log-probabilities, where given.
         counts: whether it decides its rule; False for a judge beside code that decides, for one judge of several,
             and for a rule that nothing judges in this run.
+        turn: number of the time that the same judge was asked; later turns measure its constancy and never count.
     """
 
     case: str
@@ -71,6 +72,7 @@ class Verdict(Record):
     fingerprint: str = ""
     confidence: float | None = None
     counts: bool = True
+    turn: int = 0
 
     @property
     def key(self) -> tuple[str, str, int]:

@@ -57,6 +57,7 @@ VERDICT_COLUMNS: Mapping[str, str] = {
     "unscored": "string",
     "source": "string",
     "counts": "boolean",
+    "turn": "Int64",
     "confidence": "Float64",
     "fingerprint": "string",
 }
@@ -139,7 +140,7 @@ def _output_row(output: Output, case: Case | None) -> dict[str, Any]:
         "scenario": case.scenario if case else None,
         "model": output.model,
         "repeat": output.repeat,
-        "inputs": json.dumps(case.inputs, ensure_ascii=False) if case else None,
+        "inputs": json.dumps(case.inputs, ensure_ascii=False, default=str) if case else None,
         "output": output.text,
         "error": output.error,
         "message": output.message,
@@ -167,6 +168,7 @@ def _verdict_row(verdict: Verdict, case: Case | None) -> dict[str, Any]:
         "unscored": verdict.unscored,
         "source": verdict.source,
         "counts": verdict.counts,
+        "turn": verdict.turn,
         "confidence": verdict.confidence,
         "fingerprint": verdict.fingerprint,
     }

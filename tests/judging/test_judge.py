@@ -89,3 +89,17 @@ async def test_the_fingerprint_tells_judges_and_modes_apart() -> None:
     one, _ = judge(reply)
     other, _ = judge(reply, Judging(mode="prompt"))
     assert one.fingerprint() != other.fingerprint()
+
+
+async def test_a_later_turn_asks_anew_in_another_order_and_other_words() -> None:
+    says = {"r1": {"reason": "", "verdict": "fail"}, "r2": {"reason": "", "verdict": "pass"}}
+    one, client = judge(says, Judging(all_rules=True, turns=2))
+    first = await one.judge(output(), INPUTS)
+    second = await one.judge(output(), INPUTS, turn=1)
+    assert [v.turn for v in first + second] == [0, 0, 1, 1]
+    assert [(v.rule, v.status) for v in first] == [(v.rule, v.status) for v in second]
+    texts = [asked(request) for request in client.requests]
+    assert texts[0].index("<r1-") < texts[0].index("<r2-")
+    assert texts[1].index("<r2-") < texts[1].index("<r1-")
+    assert "one by one" in texts[1]
+    assert client.requests[0].id != client.requests[1].id
