@@ -45,6 +45,7 @@ def read(path: Path) -> CheckFile:
     found = list(_found(doc, doc.data))
     if not found:
         raise doc.fail("the file has no assertions; write a list, a mapping with assert, or a spec with checks")
+    engine.warm_up(engine.ready(item for _, item in found))
     data = [(keys, _resolved(doc, item, keys, path)) for keys, item in found]
     steps: list[engine.Step] = []
     warnings: list[str] = []

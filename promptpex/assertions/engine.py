@@ -166,6 +166,19 @@ def prime(rows: Iterable[tuple[Compiled, Facts]]) -> None:
         v8.REGEXES.prime(matches)
 
 
+def warm_up(compiled: Compiled) -> None:
+    """Start V8 now where these assertions will need it; it comes up while the caller reads on."""
+    if any(_needs_v8(found) for found in compiled.steps):
+        v8.ENGINE.start()
+
+
+def _needs_v8(found: Step) -> bool:
+    assertion = found.assertion
+    scripted = assertion.base == "javascript" or assertion.transform is not None
+    matched = assertion.base == "regex" and assertion.dialect == "ecmascript"
+    return scripted or matched or any(_needs_v8(part) for part in found.steps)
+
+
 def _matches(found: Step, facts: Facts) -> Iterable[v8.Match]:
     for part in found.steps:
         yield from _matches(part, facts)

@@ -94,8 +94,17 @@ def output(value: Any) -> str:
 
 def check_syntax(source: str) -> None:
     """Raises ``Unscorable`` where the template cannot be compiled."""
-    if has_template(source):
+    if has_template(source) and not _only_names(source):
         _compiled(source)
+
+
+def _only_names(source: str) -> bool:
+    """Whether plain names are all the syntax there is, so that nothing can be wrong with it."""
+    return not has_template(_PLAIN_NAME.sub(_without_reserved, source))
+
+
+def _without_reserved(match: re.Match[str]) -> str:
+    return match.group() if match.group(1) in _RESERVED else ""
 
 
 def _rendered(source: str, variables: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from promptpex.assertions import jsvalues
+from promptpex.assertions import jsvalues, templates
 from promptpex.assertions.jsvalues import MISSING
 from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
 from promptpex.assertions.registry import Kind
@@ -101,6 +101,14 @@ def _after_quote(source: str, at: int) -> int:
     return at
 
 
+def _refuse_empty(assertion: Assertion) -> None:
+    """A strict compile refuses what passes, or fails, whatever the output: no text at all, or an empty one."""
+    value = assertion.value
+    items = _items(assertion, value) if not isinstance(value, str) or not templates.has_template(value) else ("x",)
+    if not items or "" in items:
+        raise bad_value(f"{assertion.kind} has {'an empty text' if items else 'no text'} to look for")
+
+
 def _contains(assertion: Assertion, needle: str, facts: Facts) -> Judged:
     found = jsvalues.includes(facts.text, needle)
     return Judged(found, f"the output {'holds' if found else 'does not hold'} {shown(needle)}")
@@ -191,10 +199,10 @@ def edit_distance(left: str, right: str) -> int:
 KINDS = (
     Kind("contains", _needle, _contains),
     Kind("icontains", _needle, _icontains),
-    Kind("contains-all", _items, _all_of(fold=False)),
-    Kind("contains-any", _items, _any_of(fold=False)),
-    Kind("icontains-all", _items, _all_of(fold=True)),
-    Kind("icontains-any", _items, _any_of(fold=True)),
+    Kind("contains-all", _items, _all_of(fold=False), refuse=_refuse_empty),
+    Kind("contains-any", _items, _any_of(fold=False), refuse=_refuse_empty),
+    Kind("icontains-all", _items, _all_of(fold=True), refuse=_refuse_empty),
+    Kind("icontains-any", _items, _any_of(fold=True), refuse=_refuse_empty),
     Kind("equals", _anything, _equals),
     Kind("starts-with", _filled, _starts),
     Kind("ends-with", _filled, _ends),

@@ -14,7 +14,9 @@ import os
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,10 @@ from promptpex.assertions.wording import shown
 MATCH_SECONDS = 1.0
 SCRIPT_SECONDS = 2.0
 SCRIPT_BYTES = 128_000_000
-_GRACE_SECONDS = 5.0
+_GRACE_SECONDS = 1.0
+_START_SECONDS = 10.0
+MOST_TIMEOUTS = 3
+"""How often a pattern or a script may run out of time before it is not tried any more, so that no run hangs."""
 _BATCH = 512
 _MOST_TEXT = 4_000_000
 
@@ -42,12 +47,14 @@ class Engine:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._process: subprocess.Popen[str] | None = None
+        self._awake = False
 
     def start(self) -> None:
         """Start V8 now; it comes up while the caller goes on."""
         with self._lock:
             if self._process is None or self._process.poll() is not None:
                 self._process = _started()
+                self._awake = False
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
         """The reply to a request.
@@ -62,7 +69,7 @@ class Engine:
             assert process is not None
             assert process.stdin is not None
             assert process.stdout is not None
-            watchdog = threading.Timer(seconds + _GRACE_SECONDS, process.kill)
+            watchdog = threading.Timer(seconds + (_GRACE_SECONDS if self._awake else _START_SECONDS), process.kill)
             watchdog.daemon = True
             watchdog.start()
             try:
@@ -76,6 +83,7 @@ class Engine:
             if not reply.endswith("\n"):
                 self.close()
                 raise Died
+            self._awake = True
             answer: dict[str, Any] = json.loads(reply)
             return answer
 
@@ -130,6 +138,7 @@ class Regexes:
         self._seconds = seconds
         self._lock = threading.Lock()
         self._known: dict[Match, bool | str | None] = {}
+        self._timeouts: Counter[tuple[str, str]] = Counter()
 
     def prime(self, matches: Iterable[Match]) -> None:
         """Make these matches now, in few calls, and remember them until the next ``prime``."""
@@ -171,11 +180,25 @@ class Regexes:
         results: list[bool | str | None] = []
         while len(results) < len(matches):
             rest = matches[len(results) :]
-            done = self._call(rest)
-            if len(done) < len(rest):
-                done += self._call(rest[len(done) : len(done) + 1]) or [None]
+            if self._given_up(rest[0]):
+                results.append(None)
+                continue
+            some = list(takewhile(lambda match: not self._given_up(match), rest))
+            done = self._call(some)
+            if len(done) < len(some):
+                done += self._alone(some[len(done)], tried=not done)
             results += done
         return results
+
+    def _given_up(self, match: Match) -> bool:
+        return self._timeouts[match[:2]] >= MOST_TIMEOUTS
+
+    def _alone(self, match: Match, tried: bool) -> list[bool | str | None]:
+        """The match during which the time ran out, with all the time for itself, unless it had that already."""
+        done = [] if tried else self._call([match])
+        if not done:
+            self._timeouts[match[:2]] += 1
+        return done or [None]
 
     def _call(self, matches: Sequence[Match]) -> list[bool | str | None]:
         """The results that came in time, from the first match on."""
@@ -222,11 +245,19 @@ def run_script(body: str, output: Any, context: Any, mode: str = "judge") -> dic
     Returns:
         ``kind`` and what belongs to it: ``boolean`` (``pass``), ``number`` (``score``), ``object`` (``pass``,
         ``score``, ``reason``, ``named``), ``value`` (``json``), ``other`` (``message``), ``threw`` (``message``),
-        ``stuck``, ``timeout``, ``memory``. A score that is not finite is a text.
+        ``stuck``, ``timeout``, ``memory``, ``given-up``. A score that is not finite is a text.
     """
+    if _TIMEOUTS[body] >= MOST_TIMEOUTS:
+        return {"kind": "given-up"}
     packed = json.dumps({"body": body, "output": output, "context": context, "mode": mode})
     request = {"op": "run", "packed": packed, "seconds": SCRIPT_SECONDS, "memory": SCRIPT_BYTES}
     try:
-        return ENGINE.ask(request, SCRIPT_SECONDS)
+        answer = ENGINE.ask(request, SCRIPT_SECONDS)
     except Died:
-        return {"kind": "memory"}
+        answer = {"kind": "memory"}
+    if answer["kind"] in ("timeout", "memory"):
+        _TIMEOUTS[body] += 1
+    return answer
+
+
+_TIMEOUTS: Counter[str] = Counter()

@@ -1,0 +1,172 @@
+"""Compiling, combining, and what each kind says; the recorded cases hold the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from promptpex.assertions import KIND_NAMES, check, compile_checks, registry
+from promptpex.errors import CheckError
+from promptpex.records import Check
+
+
+def status(output: Any, assertion: dict[str, Any], **more: Any) -> str:
+    return check(output, [assertion], **more).status
+
+
+def test_every_name_has_its_kind() -> None:
+    for name in KIND_NAMES:
+        if name != registry.SET:
+            assert registry.kind(name).name == name
+
+
+@pytest.mark.parametrize(
+    ("assertion", "said"),
+    [
+        ({"kind": "containss", "value": "a"}, "did you mean contains?"),
+        ({"kind": "starts_with", "value": "a"}, "did you mean starts-with?"),
+        ({"kind": "not-not-contains", "value": "a"}, "there is no kind 'not-contains'"),
+        ({"value": "a"}, "has no kind"),
+        ({"kind": "contains", "value": True}, "needs a text or a number"),
+        ({"kind": "contains", "value": ""}, "is empty"),
+        ({"kind": "regex", "value": "["}, "does not compile"),
+        ({"kind": "regex", "value": "(?P<a>x"}, "does not compile"),
+        ({"kind": "regex", "value": "(?P<a>x", "dialect": "python"}, "does not compile"),
+        ({"kind": "regex", "value": "a", "dialect": "perl"}, "one of ecmascript, python"),
+        ({"kind": "word-count", "value": 3, "unit": "syllables"}, "one of words"),
+        ({"kind": "word-count", "value": {"min": 3, "max": 2}}, "greater than its max"),
+        ({"kind": "is-json", "value": {"type": "nubmer"}}, "schema does not compile"),
+        ({"kind": "is-json", "value": {"$ref": "#/definitions/missing"}}, "leads nowhere"),
+        ({"kind": "is-json", "value": "{bad"}, "neither JSON nor YAML"),
+        ({"kind": "cost"}, "needs a threshold"),
+        ({"kind": "latency", "threshold": "5"}, "threshold is a number"),
+        ({"kind": "contains", "value": "a", "weight": None}, "weight is a number"),
+        ({"kind": "contains", "value": "a", "metric": 5}, "metric is a text"),
+        ({"kind": "contains", "value": "{{ a | nosuch }}"}, "cannot be rendered"),
+        ({"kind": "contains", "value": "{{"}, "cannot be rendered"),
+        ({"kind": "rouge-n", "value": "a", "n": 0}, "n is a whole number"),
+        ({"kind": "language", "value": "english"}, "language code"),
+        ({"kind": "language", "value": "xx"}, "cannot tell"),
+        ({"kind": "is-sql", "value": {"databaseType": "nosuch"}}, "databaseType"),
+        ({"kind": "assert-set"}, "needs a list under assert"),
+        ({"kind": "assert-set", "assert": [{"kind": "assert-set", "assert": []}]}, "cannot stand inside"),
+        ({"kind": "assert-set", "assert": [{"kind": "regex", "value": "["}]}, "does not compile"),
+    ],
+)
+def test_a_strict_compile_says_what_is_wrong_in_one_sentence(assertion: dict[str, Any], said: str) -> None:
+    with pytest.raises(CheckError) as caught:
+        compile_checks([assertion], where="rule r1")
+    message = str(caught.value)
+    assert message.startswith("rule r1: ")
+    assert "\n" not in message
+    if said != "neither JSON nor YAML":
+        assert said in message
+
+
+def test_records_and_mappings_are_the_same() -> None:
+    record = Check(kind="not-regex", value="b+", metric="m", weight=2)
+    plain = {"type": "not-regex", "value": "b+", "metric": "m", "weight": 2}
+    assert check("abc", [record]) == check("abc", [plain])
+    nested = Check(kind="assert-set", asserts=(Check(kind="contains", value="a"),), threshold=0.5)
+    assert check("abc", [nested]).status == "pass"
+
+
+def test_a_row_is_fail_before_unscored_before_pass() -> None:
+    passing, failing = {"kind": "contains", "value": "a"}, {"kind": "contains", "value": "z"}
+    lame = {"kind": "cost", "threshold": 1}
+    assert check("a", [passing, lame]).unscored == "no-cost"
+    assert check("a", [passing, lame, failing]).status == "fail"
+    assert check("a", [passing]).score == 1.0
+    assert check("a", []).status == "pass"
+
+
+def test_a_threshold_weighs_and_unscored_parts_stay_unscored() -> None:
+    rows = [{"kind": "contains", "value": "a", "weight": 3}, {"kind": "contains", "value": "z"}]
+    assert check("a", rows, threshold=0.75).status == "pass"
+    assert check("a", rows, threshold=0.76).status == "fail"
+    lame = {"kind": "cost", "threshold": 1}
+    assert check("a", [*rows, lame], threshold=0.1).status == "unscored"
+    assert check("a", [*rows, lame], threshold=0.9).status == "fail"
+
+
+def test_metrics_are_weighted_means() -> None:
+    report = check(
+        "a",
+        [
+            {"kind": "contains", "value": "a", "metric": "{{m}}", "weight": 3},
+            {"kind": "contains", "value": "z", "metric": "tone"},
+            {"kind": "assert-set", "metric": "set", "assert": [{"kind": "contains", "value": "a", "metric": "in"}]},
+        ],
+        vars={"m": "tone"},
+    )
+    assert report.named_scores == {"tone": 0.75, "set": 1.0, "in": 1.0}
+
+
+def test_no_output_is_unscored() -> None:
+    assert check(None, [{"kind": "contains", "value": "a"}]).unscored == "no-output"
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "expected"),
+    [
+        ("words", 7, "pass"),
+        ("lines", 2, "pass"),
+        ("sentences", 2, "pass"),
+        ("characters", {"min": 30, "max": 40}, "pass"),
+        ("characters", {"max": 10}, "fail"),
+    ],
+)
+def test_word_count_has_units(unit: str, value: Any, expected: str) -> None:
+    text = "Dr. Smith came in.\n\nWas it late?  Yes"
+    exact = {"words": 8, "lines": 2, "sentences": 3}.get(unit, value)
+    assert status(text, {"kind": "word-count", "value": exact, "unit": unit}) == expected
+
+
+@pytest.mark.parametrize(
+    ("assertion", "output", "expected"),
+    [
+        ({"kind": "ends-with", "value": "b"}, "ab", "pass"),
+        ({"kind": "ends-with", "value": "a"}, "ab", "fail"),
+        ({"kind": "not-ends-with", "value": "a"}, "ab", "pass"),
+        ({"kind": "regex", "value": r"(?i)HELLO\Z", "dialect": "python"}, "say hello", "pass"),
+        ({"kind": "regex", "value": r"^\p{Lu}", "dialect": "python"}, "Élan", "pass"),
+        ({"kind": "regex", "value": "^..$"}, "👍", "pass"),
+        ({"kind": "is-sql", "value": {"allowedTables": ["select::null::users"]}}, "SELECT id FROM users", "pass"),
+        ({"kind": "is-sql", "value": {"allowedTables": ["users"]}}, "SELECT id FROM secrets", "fail"),
+        ({"kind": "is-sql", "value": {"databaseType": "PostgreSQL"}}, "SELECT 1::int", "pass"),
+        ({"kind": "contains-sql"}, "Use:\n```sql\nSELECT 1\n```", "pass"),
+        ({"kind": "language", "value": "en"}, "The quick brown fox jumps over the lazy dog.", "pass"),
+        ({"kind": "language", "value": ["de-AT", "fr"]}, "Der Fuchs springt über den faulen Hund.", "pass"),
+        ({"kind": "language", "value": "zh"}, "你好，世界，今天天气很好。", "pass"),
+        ({"kind": "not-language", "value": "en"}, "Bonjour tout le monde, comment allez-vous ?", "pass"),
+        ({"kind": "language", "value": "en"}, "ok", "unscored"),
+        ({"kind": "is-xml", "value": "a.b"}, "<a><b/></a>", "pass"),
+        ({"kind": "is-xml"}, '<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>', "fail"),
+        ({"kind": "contains-xml", "value": "answer"}, "so <answer>42</answer>.", "pass"),
+    ],
+)
+def test_kinds(assertion: dict[str, Any], output: str, expected: str) -> None:
+    assert status(output, assertion) == expected
+
+
+def test_transform_comes_first() -> None:
+    assertion = {"kind": "equals", "value": "B", "transform": "output.split(' ')[1].toUpperCase()"}
+    assert status("a b", assertion) == "pass"
+    assert check("a b", [{**assertion, "transform": "nope"}]).unscored == "script-error"
+
+
+def test_billion_laughs_in_a_schema_text_is_refused() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    assert check("1", [{"kind": "is-json", "value": "\n".join(lines)}]).unscored == "bad-value"
+
+
+def test_an_endless_reference_is_unscored() -> None:
+    schema = {"$ref": "#"}
+    assert check("1", [{"kind": "is-json", "value": schema}]).unscored == "bad-schema"
+
+
+def test_no_reference_is_fetched() -> None:
+    schema = {"$ref": "http://127.0.0.1:9/schema.json"}
+    assert check("1", [{"kind": "is-json", "value": schema}]).unscored == "bad-schema"

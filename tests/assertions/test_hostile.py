@@ -1,0 +1,128 @@
+"""Whatever stands in outputs, values, schemas, templates and scripts: a verdict comes out, nothing is raised."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from promptpex.assertions import KIND_NAMES, CheckReport, check, html_text, jsvalues, json_search, templates, xml_text
+from promptpex.assertions.model import Unscorable
+from promptpex.assertions.text_kinds import comma_fields
+
+QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+TEXT = st.one_of(
+    st.text(st.characters(codec=None), max_size=60),
+    st.binary(max_size=60).map(lambda raw: raw.decode("utf-8", "surrogateescape")),
+    st.lists(
+        st.sampled_from(
+            ["{{", "}}", "{%", "%}", "{#", "{", "}", "[", "]", '"', "'", "<a>", "</a>", "<", "&amp;", ",", "\\", "$&"]
+            + ["```sql", "```", "SELECT a", " FROM t", "name", "|", "if", "for", "1", "true", "\n", "\u2028", "\ud83d", "("]
+        ),
+        max_size=14,
+    ).map("".join),
+)
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), TEXT),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXT, inner, max_size=4)),
+    max_leaves=12,
+)
+KEYWORDS = ["type", "properties", "items", "enum", "const", "pattern", "format", "required", "anyOf", "not", "$ref"]
+SCHEMA = st.dictionaries(st.sampled_from([*KEYWORDS, "if", "then", "additionalProperties", "multipleOf", "$id"]), JSON)
+SLOW = ("javascript", "language")
+KINDS = st.sampled_from([prefix + name for name in KIND_NAMES if name not in SLOW for prefix in ("", "not-")])
+
+
+def sound(report: CheckReport) -> None:
+    assert report.status in ("pass", "fail", "unscored")
+    assert (report.status == "unscored") == (report.unscored is not None)
+    assert report.score is None or math.isfinite(report.score)
+    assert report.reason
+    report.plain("id")
+
+
+@QUICK
+@given(KINDS, JSON, JSON, st.dictionaries(st.sampled_from(["name", "a", "b"]), JSON, max_size=2))
+def test_any_output_and_any_value(kind: str, output: Any, value: Any, variables: dict[str, Any]) -> None:
+    sound(check(output, [{"kind": kind, "value": value}], vars=variables, logprobs=[-0.1], cost=1, latency_ms=1))
+
+
+@QUICK
+@given(st.sampled_from(["is-json", "contains-json"]), SCHEMA, JSON)
+def test_any_schema(kind: str, schema: dict[str, Any], output: Any) -> None:
+    text = jsvalues.compact_json(output)
+    sound(check(f"{text} {text}" if kind == "contains-json" else text, [{"kind": kind, "value": schema}]))
+
+
+@settings(QUICK, max_examples=40)
+@given(TEXT, JSON)
+def test_any_script(script: str, output: Any) -> None:
+    sound(check(output, [{"kind": "javascript", "value": script}], vars={"name": output}))
+
+
+@QUICK
+@given(st.one_of(JSON, st.lists(st.dictionaries(st.sampled_from(["kind", "type", "value", "weight", "assert"]), JSON))))
+def test_any_assertion_at_all(assertions: Any) -> None:
+    sound(check("text", assertions if isinstance(assertions, list) else [assertions]))
+
+
+@QUICK
+@given(TEXT, st.dictionaries(st.sampled_from(["name", "a"]), JSON))
+def test_templates_are_total(source: str, variables: dict[str, Any]) -> None:
+    try:
+        rendered = templates.render(source, templates.prepared(variables))
+    except Unscorable as error:
+        assert error.code == "bad-template"
+    else:
+        assert isinstance(rendered, str)
+
+
+@QUICK
+@given(TEXT)
+def test_values_are_never_rendered_again(value: str) -> None:
+    assert templates.render("{{ name }}", {"name": value}) == value
+    assert templates.render("{{ name }}{% if true %}{% endif %}", {"name": value}) == value
+
+
+@QUICK
+@given(JSON)
+def test_compact_json_reads_back(value: Any) -> None:
+    assert jsvalues.same(jsvalues.strict_json(jsvalues.compact_json(value)), value)
+
+
+@QUICK
+@given(st.floats(allow_nan=False))
+def test_numbers_read_back(number: float) -> None:
+    assert jsvalues.to_number(jsvalues.number_text(number)) == number
+
+
+@QUICK
+@given(TEXT)
+def test_parsers_are_total(text: str) -> None:
+    list(json_search.in_text(text))
+    list(xml_text.pieces(text))
+    html_text.problem(text)
+    html_text.traces(text)
+    for parse, expected in ((comma_fields, Unscorable), (xml_text.strict, xml_text.NotXml)):
+        try:
+            parse(text)  # type: ignore[operator]
+        except expected:
+            continue
+
+
+@QUICK
+@given(st.lists(st.text(st.characters(exclude_characters='"\\,' + jsvalues.BLANKS), min_size=1), min_size=1))
+def test_comma_fields_round_trip(fields: list[str]) -> None:
+    assert comma_fields(", ".join(f'"{field}"' for field in fields)) == tuple(fields)
+
+
+def test_nesting_without_end_is_survived() -> None:
+    deep = "[" * 100_000 + "]" * 100_000
+    for kind in ("is-json", "contains-json", "contains-xml", "is-xml", "is-html"):
+        sound(check(deep, [{"kind": kind}]))
+    tags = "<a>" * 20_000
+    for kind in ("contains-xml", "is-xml", "is-html", "contains-html"):
+        sound(check(tags, [{"kind": kind}]))

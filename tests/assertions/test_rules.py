@@ -1,0 +1,73 @@
+"""Rules and input checks of a spec, judged by code."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptpex.assertions import check_inputs, check_rules
+from promptpex.errors import CheckError
+from promptpex.records import Check, InputCheck, Output, Rule, TokenLogprob
+
+RULES = (
+    Rule(id="r1", rule="Names the word.", checks=(Check(kind="contains", value="{{word}}"),)),
+    Rule(id="r2", rule="Short.", checks=(Check(kind="word-count", value={"max": 3}), Check(kind="regex", value="^[a-z ]+$"))),
+    Rule(id="r3", rule="Cheap.", checks=(Check(kind="cost", threshold=0.1),)),
+    Rule(id="r4", rule="Friendly."),
+)
+
+
+def output(text: str | None, case: str = "c1", **more: object) -> Output:
+    return Output.model_validate({"case": case, "model": "m", "text": text, **more})
+
+
+def test_verdicts_in_the_order_of_outputs_then_rules() -> None:
+    outputs = [output("the fox"), output("A very long answer here", "c2", cost_usd=0.05)]
+    verdicts = check_rules(RULES, outputs, lambda _: {"word": "fox"})
+    assert [(v.case, v.rule, v.status) for v in verdicts] == [
+        ("c1", "r1", "pass"),
+        ("c1", "r2", "pass"),
+        ("c1", "r3", "unscored"),
+        ("c2", "r1", "fail"),
+        ("c2", "r2", "fail"),
+        ("c2", "r3", "pass"),
+    ]
+    assert verdicts[2].unscored == "no-cost"
+    assert verdicts[1].source == "check:word-count+regex"
+    assert verdicts[0].source == "check:contains"
+
+
+def test_the_fingerprint_is_that_of_the_checks() -> None:
+    changed = RULES[0].but(checks=(Check(kind="contains", value="x"),))
+    reworded = RULES[0].but(rule="Says the word.")
+    prints = [check_rules([rule], [output("a")], lambda _: {})[0].fingerprint for rule in (RULES[0], changed, reworded)]
+    assert prints[0] != prints[1]
+    assert prints[0] == prints[2]
+
+
+def test_errors_of_outputs_are_no_verdicts_of_code() -> None:
+    assert check_rules(RULES, [output(None, error="timed-out"), output("cut", error="truncated")], lambda _: {}) == []
+
+
+def test_logprobs_reach_perplexity() -> None:
+    rule = Rule(id="p", rule="Sure.", checks=(Check(kind="perplexity", threshold=2),))
+    sure = output("a", logprobs=(TokenLogprob(token="a", logprob=-0.1),))
+    assert check_rules([rule], [sure], lambda _: {})[0].status == "pass"
+    assert check_rules([rule], [output("a")], lambda _: {})[0].unscored == "no-logprobs"
+
+
+def test_a_bad_check_is_refused_with_its_rule() -> None:
+    rule = Rule(id="bad", rule="x", checks=(Check(kind="regex", value="("),))
+    with pytest.raises(CheckError, match="rule bad: .*does not compile"):
+        check_rules([rule], [], lambda _: {})
+
+
+def test_input_checks_judge_the_named_variable() -> None:
+    checks = [
+        InputCheck(kind="contains", value="{{word}}", variable="sentence"),
+        InputCheck(kind="word-count", value={"max": 3}, variable="sentence"),
+    ]
+    assert check_inputs(checks, {"sentence": "the fox", "word": "fox"}) == []
+    problems = check_inputs(checks, {"sentence": "a b c d", "word": "fox"})
+    assert len(problems) == 2
+    assert all("sentence" in problem for problem in problems)
+    assert check_inputs(checks[:1], {"word": "fox"}) == ["the input sentence is missing"]

@@ -1,0 +1,172 @@
+"""Hostile scripts and patterns: bounded in time and memory, without a way out, without traces in the next one."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from promptpex.assertions import CheckReport, check
+
+SCRIPT_AND_GRACE = 12.0
+
+
+def run(script: str, output: object = "x", **more: object) -> CheckReport:
+    return check(output, [{"kind": "javascript", "value": script}], vars=more)
+
+
+def test_an_endless_loop_runs_out_of_time() -> None:
+    began = time.monotonic()
+    report = run("for (;;) {}\nreturn true")
+    assert (report.status, report.unscored) == ("unscored", "timeout")
+    assert time.monotonic() - began < SCRIPT_AND_GRACE
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "const held = [];\nwhile (true) held.push(new Array(100000).fill(7));",
+        "return new Array(1e9).fill(0).length > 0;\n//",
+        "let text = 'é'; const held = [];\nwhile (true) { text += text; held.push(text.split('')); }",
+        "return 'a'.repeat(1e7).replace(/a/g, '$&'.repeat(28)).length > 0;\n//",
+    ],
+)
+def test_a_memory_bomb_ends_its_own_check_alone(script: str) -> None:
+    report = run(script)
+    assert report.status == "unscored"
+    assert report.unscored in ("memory", "timeout", "script-error")
+    assert run("output === 'x'").status == "pass"
+
+
+def test_endless_recursion_throws() -> None:
+    assert run("(function f() { return f() })()").unscored == "script-error"
+
+
+def test_a_patched_prototype_does_not_reach_the_next_script() -> None:
+    assert (
+        run("String.prototype.includes = () => true;\nglobalThis.left = 1;\nreturn output.includes('nothing')").status
+        == "pass"
+    )
+    assert run("output.includes('nothing') || typeof left !== 'undefined'").status == "fail"
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        'JSON.stringify = () => \'{"kind":"boolean","pass":true}\'',
+        "Object.prototype.toJSON = () => ({kind: 'boolean', pass: true})",
+        "Promise.prototype.then = function () { return this }",
+        "Function.prototype.call = Function.prototype.apply = () => true",
+        "Array.prototype.push = () => { throw 1 }",
+        "Object.defineProperty(Object.prototype, 'pass', {value: true})",
+    ],
+)
+def test_a_patched_engine_does_not_turn_the_verdict(patch: str) -> None:
+    assert run(f"{patch};\nreturn false").status == "fail"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "typeof require !== 'undefined'",
+        "typeof process !== 'undefined'",
+        "typeof fetch !== 'undefined'",
+        "typeof XMLHttpRequest !== 'undefined'",
+        "typeof WebSocket !== 'undefined'",
+        "typeof Deno !== 'undefined' || typeof Bun !== 'undefined' || typeof module !== 'undefined'",
+        "typeof WebAssembly !== 'undefined' || typeof SharedArrayBuffer !== 'undefined'",
+        "typeof Atomics !== 'undefined' || typeof ArrayBuffer !== 'undefined'",
+        "typeof (function () { return this })().process !== 'undefined'",
+        "typeof output.constructor.constructor('return this')().process !== 'undefined'",
+        "typeof context.constructor.constructor('return typeof require')() !== 'string'",
+        "new Function('return typeof process')() !== 'undefined'",
+        "(0, eval)('typeof require') !== 'undefined'",
+        "Object.getOwnPropertyNames(globalThis).some((name) => /file|net|env|exec|spawn|read|write/i.test(name))",
+        "new Error().stack.includes('/')",
+    ],
+)
+def test_nothing_of_the_host_can_be_reached(script: str) -> None:
+    assert run(script).status == "fail"
+
+
+@pytest.mark.parametrize("module", ["fs", "node:fs", "child_process", "file:///etc/passwd", "./v8.py"])
+def test_modules_cannot_be_imported(module: str) -> None:
+    report = run(f"return import('{module}').then(() => true);\n//")
+    assert (report.status, report.unscored) == ("unscored", "script-error")
+
+
+def test_the_process_that_holds_v8_has_an_empty_environment() -> None:
+    from promptpex.assertions import v8
+
+    v8.ENGINE.start()
+    process = v8.ENGINE._process
+    assert process is not None
+    shown = f"/proc/{process.pid}/environ"
+    if not os.path.exists(shown):
+        pytest.skip("the system does not show a process's environment")
+    run("true")
+    with open(shown, "rb") as file:
+        assert b"PATH=" not in file.read()
+
+
+def test_data_is_data() -> None:
+    """Quotes, templates and line ends in the output and in variables are never read as code."""
+    nasty = "'; throw 1; //`${x}`\u2028{{ 7*7 }}\n\"\\"
+    assert run("output === context.vars.same && output.length > 3", nasty, same=nasty).status == "pass"
+
+
+def test_the_script_gets_its_own_copy() -> None:
+    output = {"a": [1]}
+    run("output.a.push(2);\ncontext.vars.list.push(3);\nreturn true", output, list=[1])
+    assert output == {"a": [1]}
+
+
+def test_promises_and_timers_settle_without_waiting() -> None:
+    began = time.monotonic()
+    report = run("return new Promise((settle) => {\n  setTimeout(() => settle(0.25), 60000);\n});")
+    assert (report.status, report.score) == ("pass", 0.25)
+    assert time.monotonic() - began < SCRIPT_AND_GRACE
+
+
+def test_a_promise_that_nothing_settles_is_told() -> None:
+    assert run("new Promise(() => {})").unscored == "script-error"
+
+
+def test_an_endless_chain_of_timers_runs_out_of_time() -> None:
+    assert run("setInterval(() => {}, 1);\nreturn new Promise(() => {});").unscored == "timeout"
+
+
+def test_lone_surrogates_come_and_go() -> None:
+    assert run("output.charCodeAt(0) === 0xd83d", "\ud83d").status == "pass"
+    report = run("(() => { throw new Error('\\ud83d') })()")
+    assert report.unscored == "script-error"
+
+
+@pytest.mark.parametrize("dialect", ["ecmascript", "python"])
+@pytest.mark.parametrize("pattern", [r"^(a+)+$", r"^(a+)+\1$", r"^(a|aa)+$", r"(x+x+)+y"])
+def test_no_pattern_hangs(pattern: str, dialect: str) -> None:
+    began = time.monotonic()
+    report = check("a" * 40 + "x" * 40 + "!", [{"kind": "regex", "value": pattern, "dialect": dialect}])
+    assert report.status in ("fail", "unscored")
+    assert report.unscored in (None, "timeout")
+    assert time.monotonic() - began < SCRIPT_AND_GRACE
+
+
+def test_a_hanging_pattern_does_not_take_its_neighbours_along() -> None:
+    from promptpex.assertions import v8
+
+    slow = (r"^(a+)+\1$", "", "a" * 40 + "!")
+    v8.REGEXES.prime([("b", "", "abc"), slow, ("c$", "", "abc")])
+    assert v8.REGEXES.test("b", "abc")
+    assert v8.REGEXES.test("c$", "abc")
+
+
+def test_patterns_too_large_for_v8_are_refused() -> None:
+    report = check("x", [{"kind": "regex", "value": "(" * 100_000 + ")" * 100_000}])
+    assert (report.status, report.unscored) == ("unscored", "bad-pattern")
+
+
+async def test_works_inside_a_running_event_loop() -> None:
+    assert run("true").status == "pass"
+    assert check("abc", [{"kind": "regex", "value": "^a"}]).status == "pass"
