@@ -42,8 +42,12 @@ def command(
         click.echo(text, nl=False)
         return 0
     from promptpex.codecs.atomic import write_text
+    from promptpex.errors import InputError
 
-    write_text(out, text)
+    try:
+        write_text(out, text)
+    except OSError as failure:
+        raise InputError(f"cannot be written ({failure.strerror}); name another file with --out", path=out) from None
     if as_json:
         print_json({"out": str(out), "left_out": list(notes)})
     elif not flags.get("quiet"):

@@ -91,13 +91,17 @@ def _cases(shape: str, path: Path, out: Path | None, rules: int | None, variable
     from promptpex.cases.file import write_suite
     from promptpex.cases.tabular import jsonl_text
     from promptpex.cli.showing import print_json
+    from promptpex.errors import SuiteError
 
     suite, problems = _suite(shape, path, rules, variable)
     _tell(problems, quiet=False)
     if out is None:
         click.echo(jsonl_text(suite), nl=False)
         return 0
-    write_suite(out, suite)
+    try:
+        write_suite(out, suite)
+    except OSError as failure:
+        raise SuiteError(f"cannot be written ({failure.strerror}); name another file with --out", path=out) from None
     if as_json:
         print_json({"cases": len(suite.cases), "out": str(out)})
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from promptpex.interchange.published import Benchmark
     from promptpex.interchange.published_measures import Ours, Tables
+    from promptpex.stats import Interval, ModelPlace
 
 
 def print_all(benchmarks: Sequence[Benchmark], found: Tables) -> None:
@@ -26,7 +27,9 @@ def print_all(benchmarks: Sequence[Benchmark], found: Tables) -> None:
     for told in misprints(found):
         console.print(f"* {told}.", markup=False, highlight=False)
     console.print(_validity(found))
-    console.print(_ours_table(benchmarks))
+    console.print("Share of outputs that break the prompt, 95 % intervals, lost verdicts unscored", style="bold")
+    for benchmark in benchmarks:
+        console.print(_ours_table(benchmark))
     for line in _notes(benchmarks):
         console.print(line, markup=False, highlight=False)
 
@@ -98,31 +101,35 @@ def _validity(found: Tables) -> Table:
     return table
 
 
-def _ours_table(benchmarks: Sequence[Benchmark]) -> Table:
+def _ours_table(benchmark: Benchmark) -> Table:
     from promptpex.interchange.published_measures import ours
     from promptpex.report.terminal import clean
 
-    table = _new("The generated tests with 95 % intervals (lost verdicts unscored), and where each model stands")
-    for name in ("benchmark", "model", "broken", "share", "unscored", "place", "more cases"):
-        table.add_column(name, justify="left" if name in ("benchmark", "model", "place") else "right")
-    for benchmark in benchmarks:
-        figures, name = ours(benchmark), clean(benchmark.name, 40)
-        for place in figures.places.models:
-            table.add_row(name, *_ours_row(figures, place))
-            name = ""
+    table = _new(clean(benchmark.name, 60))
+    for name in ("model", "broken", "share", "lost", "baseline", "place", "more"):
+        justify: Literal["left", "right"] = "left" if name in ("model", "place") else "right"
+        table.add_column(name, justify=justify, overflow="fold", no_wrap=name != "model")
+    figures = ours(benchmark)
+    for place in figures.places.models:
+        table.add_row(*_ours_row(figures, place))
     return table
 
 
-def _ours_row(figures: Ours, place: Any) -> list[str]:
+def _ours_row(figures: Ours, place: ModelPlace) -> list[str]:
     from promptpex.report.terminal import clean
 
     share = figures.shares[place.model]
     broken = round((share.estimate or 0.0) * share.n)
-    told = f"{place.place} (than {place.beaten_by}, p {place.p:.2g})" if place.beaten_by else place.place
-    interval = f"{100 * (share.estimate or 0):.0f} % ({100 * share.low:.0f}–{100 * share.high:.0f})" if share.n else "–"
     unscored = sum(figures.unscored[place.model].values())
     more = "" if place.more_cases is None else str(place.more_cases)
-    return [clean(place.model, 30), f"{broken} of {share.n}", interval, str(unscored), clean(told, 60), more]
+    shown = [_interval(share), str(unscored), _interval(figures.baseline[place.model])]
+    return [clean(place.model, 30), f"{broken}/{share.n}", *shown, place.place, more]
+
+
+def _interval(share: Interval) -> str:
+    if not share.n:
+        return "–"
+    return f"{100 * (share.estimate or 0):.0f} % ({100 * share.low:.0f}–{100 * share.high:.0f})"
 
 
 def _notes(benchmarks: Sequence[Benchmark]) -> list[str]:
@@ -131,13 +138,25 @@ def _notes(benchmarks: Sequence[Benchmark]) -> list[str]:
     pairs = [pair for benchmark in benchmarks for pair in ours(benchmark).places.pairs]
     open_ = sum(pair.adjusted > 0.05 for pair in pairs)
     return [
+        *map(_sets, benchmarks),
         "Places: McNemar's exact test on the same cases for every pair of models, corrected by Holm within a benchmark;"
-        " tied: shown to be less than 5 points worse than the best; undecided: these data cannot tell.",
-        f"{open_} of {len(pairs)} pairs of models are not distinguishable. More cases: how many would decide, if what "
-        "was seen is true.",
+        " tied: shown to be less than 5 points worse than the best; undecided: these data cannot tell;"
+        " more: how many more cases would decide, if what was seen is true; lost: without a verdict, unscored.",
+        f"{open_} of {len(pairs)} pairs of models are not distinguishable.",
         "All verdicts here are the published judge's, of each output as a whole; it passes many violations that code "
         "proves (docs/judge-reliability.md).",
     ]
+
+
+def _sets(benchmark: Benchmark) -> str:
+    """Who is tied with the best, and who may be the best for all that the data say."""
+    from promptpex.interchange.published_measures import ours
+    from promptpex.report.terminal import clean
+
+    places = ours(benchmark).places
+    tied = ", ".join(clean(model, 30) for model in places.at("tied")) or "none"
+    candidates = ", ".join(clean(model, 30) for model in places.candidates) or "none"
+    return f"{clean(benchmark.name, 40)}: shown to be tied with the best: {tied}; not certainly worse: {candidates}."
 
 
 def _new(title: str) -> Table:

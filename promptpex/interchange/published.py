@@ -111,7 +111,8 @@ def read_benchmark(folder: Path) -> Benchmark:
     evaluated, odd = _evals(folder / "test_evals.csv", promptid, cases, len(rules), variable)
     grounded, odd_rules = _groundedness(folder / "rule_evals.csv", promptid, rules)
     overview = against_overview(folder / "overview.csv", results.rows)
-    problems += [*found.problems, *tests.problems, *results.problems, *odd, *odd_rules, *overview]
+    untried = _untried(folder / "baseline_tests.txt", cases, variable)
+    problems += [*found.problems, *tests.problems, *results.problems, *odd, *odd_rules, *overview, *untried]
     run = _run(folder, found.prompt, rules, results)
     return Benchmark(
         name=folder.name,
@@ -204,6 +205,23 @@ def _groundedness(path: Path, promptid: str, rules: Sequence[Rule]) -> tuple[dic
         if said is None
     ]
     return grounded, problems
+
+
+def _untried(path: Path, cases: Sequence[Case], variable: str) -> list[Problem]:
+    """The baseline's tests that no model was asked."""
+    if not path.is_file():
+        return []
+    tests = [test.strip() for test in "\n".join(_optional(path)).split("\n===\n")]
+    asked = {_folded(str(case.inputs[variable])) for case in cases if case.rule is None}
+    missing = [test for test in tests if test and _folded(test) not in asked]
+    if not missing:
+        return []
+    said = f"{len(missing)} tests of the baseline have no result, such as {missing[0][:60]!r}"
+    return [_warning(path, None, said)]
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _said(cell: str) -> bool | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from promptpex import promptfile, runs
 from promptpex.cases.file import write_suite
 from promptpex.codecs.atomic import write_text
-from promptpex.errors import NotRecorded
+from promptpex.errors import NotRecorded, RunError
 from promptpex.interchange.published import Benchmark
 from promptpex.interchange.published_measures import Tables
 from promptpex.llm.record import RecordingClient
@@ -32,10 +32,13 @@ def write(out: Path, benchmarks: Sequence[Benchmark], found: Tables, ask: Ask) -
         per benchmark, the recordings: empty where the prompt's text is not known.
 
     Raises:
-        OSError: the folder cannot be written.
+        RunError: the folder cannot be written.
     """
-    recordings = {benchmark.name: _write_one(out / benchmark.name, benchmark, ask) for benchmark in benchmarks}
-    write_text(out / TABLES, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+    try:
+        recordings = {benchmark.name: _write_one(out / benchmark.name, benchmark, ask) for benchmark in benchmarks}
+        write_text(out / TABLES, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+    except OSError as failure:
+        raise RunError(f"cannot be written ({failure.strerror}); name another folder with --out", path=out) from None
     return recordings
 
 

@@ -25,15 +25,17 @@ _PRINTED = {
 
 @dataclass(frozen=True, slots=True)
 class Ours:
-    """What we say of a benchmark's generated tests.
+    """What we say of a benchmark's tests.
 
     Attributes:
-        shares: per model, the non-compliance among scored outputs with Wilson's interval.
-        unscored: per model, how many outputs per reason are unscored.
+        shares: per model, the non-compliance among scored outputs of generated tests, with Wilson's interval.
+        baseline: the same for the baseline's tests.
+        unscored: per model, how many outputs of generated tests are unscored, per reason.
         places: the models' places, by paired tests corrected by Holm within the benchmark.
     """
 
     shares: Mapping[str, Interval]
+    baseline: Mapping[str, Interval]
     unscored: Mapping[str, Mapping[str, int]]
     places: Suitability
 
@@ -81,27 +83,32 @@ def plain(benchmarks: Sequence[Benchmark]) -> dict[str, Any]:
 
 
 def ours(benchmark: Benchmark, *, confidence: float = 0.95, tolerance: float = DEFAULT_TOLERANCE) -> Ours:
-    """Intervals, unscored outputs and places of the models on the generated tests."""
-    generated = {result.case for result in benchmark.results if not result.baseline}
+    """Intervals, unscored outputs and places of the models; the places by the generated tests."""
+    baseline = {result.case for result in benchmark.results if result.baseline}
     answers: dict[str, dict[str, bool | None]] = {model: {} for model in benchmark.models}
+    easy: dict[str, list[bool | None]] = {model: [] for model in benchmark.models}
     unscored: dict[str, dict[str, int]] = {model: {} for model in benchmark.models}
     for verdict in benchmark.run.verdicts:
-        if not verdict.counts or verdict.repeat or verdict.case not in generated:
+        if not verdict.counts or verdict.repeat:
             continue
-        answers[verdict.model][verdict.case] = None if verdict.status == "unscored" else verdict.status == "pass"
+        passed = None if verdict.status == "unscored" else verdict.status == "pass"
+        if verdict.case in baseline:
+            easy[verdict.model].append(passed)
+            continue
+        answers[verdict.model][verdict.case] = passed
         if verdict.unscored:
             reasons = unscored[verdict.model]
             reasons[verdict.unscored] = reasons.get(verdict.unscored, 0) + 1
     shares = {model: _share(list(cases.values()), confidence) for model, cases in answers.items()}
-    return Ours(shares, unscored, suitability(answers, tolerance=tolerance, alpha=1 - confidence))
+    easy_shares = {model: _share(found, confidence) for model, found in easy.items()}
+    return Ours(shares, easy_shares, unscored, suitability(answers, tolerance=tolerance, alpha=1 - confidence))
 
 
 def _plain_one(figures: Ours) -> dict[str, Any]:
     models = {
         place.model: {
-            "share": figures.shares[place.model].estimate,
-            "interval": [figures.shares[place.model].low, figures.shares[place.model].high],
-            "scored": figures.shares[place.model].n,
+            **_plain_share(figures.shares[place.model]),
+            "baseline": _plain_share(figures.baseline[place.model]),
             "unscored": dict(figures.unscored[place.model]),
             "place": place.place,
             "p": place.p,
@@ -114,7 +121,16 @@ def _plain_one(figures: Ours) -> dict[str, Any]:
         {"first": pair.first, "second": pair.second, "p": pair.p, "adjusted": pair.adjusted}
         for pair in figures.places.pairs
     ]
-    return {"models": models, "pairs": pairs, "tied": list(figures.places.at("best", "tied"))}
+    return {
+        "models": models,
+        "pairs": pairs,
+        "tied": list(figures.places.at("best", "tied")),
+        "candidates": list(figures.places.candidates),
+    }
+
+
+def _plain_share(share: Interval) -> dict[str, Any]:
+    return {"share": share.estimate, "interval": [share.low, share.high], "scored": share.n}
 
 
 def _table2(benchmark: Benchmark) -> dict[str, Any]:

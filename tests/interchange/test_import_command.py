@@ -61,6 +61,7 @@ def test_the_printed_tables_name_models_and_intervals(
     assert "50 / 0 %" in told.out
     assert "50 % (15–85)" in told.out
     assert "undecided" in told.out
+    assert "tied with the best: none; not certainly worse: gpt-4o-mini, gemma2:9b" in " ".join(told.out.split())
     assert "preamble" in told.err
 
 
@@ -90,6 +91,28 @@ def test_the_recordings_answer_a_run(folder: Path, capsys: pytest.CaptureFixture
     assert [(row["outputs"], row["errors"], row["non_compliant"]) for row in rows] == [(6, 0, 0), (6, 0, 2)]
 
 
+def test_the_published_recordings_answer_a_run(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shared / "published" / "evals" / "v7" / "speech-tag"
+    if not folder.is_dir():
+        pytest.skip("the published recordings are not beside the repository")
+    monkeypatch.chdir(tmp_path)
+    assert run_cli(["import", "promptpex-published", str(folder), "--out", "out", "-q"]) == 0
+    capsys.readouterr()
+    found = [*sorted(Path("out/speech-tag").glob("*b.jsonl")), Path("out/speech-tag/gpt-4o-mini.jsonl")]
+    models = ",".join(f"replay/{path}" for path in found)
+    assert run_cli(["run", "out/speech-tag/prompt.md", "--judge", "none", "--models", models, "--json", "-q"]) == 0
+    rows = {Path(row["model"]).stem: row for row in _json(capsys)["models"]}
+    assert {model: row["non_compliant"] for model, row in rows.items()} == {
+        "gemma2-9b": 4,
+        "llama3.2-1b": 84,
+        "qwen2.5-3b": 5,
+        "gpt-4o-mini": 0,
+    }
+    assert {(row["outputs"], row["errors"], row["unscored"]) for row in rows.values()} == {(84, 0, 0)}
+
+
 def test_writing_twice_gives_the_same_files(folder: Path) -> None:
     files = []
     for _ in range(2):
@@ -105,6 +128,12 @@ def test_without_the_prompt_no_recording_is_written(tmp_path: Path, monkeypatch:
     assert not list(Path("out/colours").glob("gpt*.jsonl"))
     assert not Path("out/colours/prompt.md").exists()
     assert len(runs.read(Path("out/colours")).outputs) == 12
+
+
+def test_a_folder_that_cannot_be_written_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("taken").write_text("a file", encoding="utf-8")
+    assert run_cli(["import", "promptpex-published", str(folder), "--out", "taken", "-q"]) == 2
+    assert "taken" in capsys.readouterr().err
 
 
 def test_damage_is_one_sentence_with_file_and_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

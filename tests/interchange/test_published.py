@@ -298,6 +298,14 @@ def test_a_prompt_of_another_hash_is_noticed(tmp_path: Path) -> None:
     assert any("0000000" in problem.message for problem in one.problems)
 
 
+def test_a_baseline_test_that_nobody_was_asked_is_said(tmp_path: Path) -> None:
+    folder = recordings.write(tmp_path)
+    text = "\n===\n".join([*recordings.BASELINE, "the sky\nat night"])
+    (folder / "baseline_tests.txt").write_text(text, encoding="utf-8")
+    (one,) = published.read(tmp_path)
+    assert one.problems[-1].message == "1 tests of the baseline have no result, such as 'the sky\\nat night'"
+
+
 def test_a_damaged_copy_of_the_real_files_names_file_and_line(evals: Path, tmp_path: Path) -> None:
     copy = tmp_path / "speech-tag"
     shutil.copytree(evals / "speech-tag", copy)
