@@ -1,12 +1,17 @@
-"""The tables of a run as CSV files that spreadsheets open safely."""
+"""The report of a run as files: CSV that spreadsheets open safely, and a page."""
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.csvsafe import guard
+from promptpex.errors import RunError
+from promptpex.report import html
 from promptpex.report.summary import Summary
 
 if TYPE_CHECKING:
@@ -14,16 +19,33 @@ if TYPE_CHECKING:
 
 
 def write(summary: Summary, folder: Path) -> list[Path]:
-    """Writes ``report.csv``, ``results.csv`` and ``verdicts.csv`` into a run's folder, and returns their paths."""
+    """Writes ``report.csv``, ``results.csv``, ``verdicts.csv`` and ``report.html`` into a run's folder; their paths.
+
+    Raises:
+        RunError: the folder cannot be written.
+    """
     frames = {"report.csv": summary.models, "results.csv": summary.outputs, "verdicts.csv": summary.verdicts}
-    for name, frame in frames.items():
-        write_text(folder / name, csv_text(frame))
-    return [folder / name for name in frames]
+    try:
+        for name, frame in frames.items():
+            write_text(folder / name, csv_text(frame))
+        return [*(folder / name for name in frames), html.write(summary, folder)]
+    except OSError as error:
+        raise RunError(f"cannot write the report ({error.strerror}); make the folder writable", path=folder) from error
 
 
 def csv_text(frame: pd.DataFrame) -> str:
     """A table as CSV: a header, ``\\n`` at line ends, missing values empty, no cell that a spreadsheet would run."""
-    safe = frame.copy()
-    for name in frame.columns[frame.dtypes == "string"]:
-        safe[name] = frame[name].map(guard, na_action="ignore")
-    return safe.to_csv(index=False, lineterminator="\n")
+    lines: list[str] = []
+    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator=_QUOTING_END)
+    writer.writerow(frame.columns)
+    writer.writerows(zip(*(_cells(frame[name]) for name in frame.columns), strict=True))
+    return "".join(line.removesuffix(_QUOTING_END) + "\n" for line in lines)
+
+
+_QUOTING_END = "\r\n"
+"""The writer quotes a cell with a line end in it only where its own line end holds the same sign."""
+
+
+def _cells(column: pd.Series[Any]) -> Iterable[Any]:
+    plain = column.astype(object).where(column.notna(), "")
+    return map(guard, plain) if column.dtype == "string" else plain

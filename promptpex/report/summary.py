@@ -25,6 +25,8 @@ class Summary:
         unscored: per model label, how many outputs per reason could not be scored.
         unjudged: rule ids that nothing judged in this run.
         examples: the rules most broken, with an example each.
+        confidence: of the intervals.
+        answer: the run's answer in one paragraph of plain words, where it was computed.
     """
 
     run: Run
@@ -36,6 +38,8 @@ class Summary:
     unscored: dict[str, dict[str, int]]
     unjudged: tuple[str, ...]
     examples: tuple[Example, ...]
+    confidence: float = 0.95
+    answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,7 @@ def summarise(run: Run, *, folder: Path | None = None, confidence: float = 0.95,
         unscored=_unscored(rows),
         unjudged=_unjudged(cube, run.spec),
         examples=tuple(_examples(run, rows, cube, by_rule, most)),
+        confidence=confidence,
     )
 
 
@@ -115,19 +120,25 @@ def _examples(run: Run, rows: pd.DataFrame, cube: pd.DataFrame, by_rule: pd.Data
     examples = []
     for rule, total in worst.iterrows():
         failing = cube[cube["counts"] & cube["rule"].eq(str(rule)) & cube["status"].eq("fail")].iloc[0]
-        same = rows["case"].eq(failing["case"]) & rows["model"].eq(failing["model"])
-        row = rows[same & rows["repeat"].eq(failing["repeat"])].iloc[0]
+        row = _row_of(rows, failing)
         examples.append(
             Example(
                 rule=str(rule),
                 text=texts.get(str(rule), ""),
                 broken=int(total["broken"]),
                 scored=int(total["scored"]),
-                model=row["model"],
-                case=row["case"],
-                inputs=row["inputs"],
-                output=row["output"],
+                model=failing["model"],
+                case=failing["case"],
+                inputs=row.get("inputs", ""),
+                output=row.get("output", ""),
                 reason=failing["reason"],
             )
         )
     return examples
+
+
+def _row_of(rows: pd.DataFrame, verdict: pd.Series[Any]) -> dict[str, Any]:
+    """The texts of the output that a verdict is on; nothing where a cut file has lost the output."""
+    same = rows["case"].eq(verdict["case"]) & rows["model"].eq(verdict["model"]) & rows["repeat"].eq(verdict["repeat"])
+    found = rows.loc[same, ["inputs", "output"]].fillna("").head(1).to_dict("records")
+    return {str(name): value for name, value in found[0].items()} if found else {}

@@ -13,26 +13,28 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SHORT = 160
+LONG = 4096
 
 
 def show(summary: Summary, console: Console) -> None:
     """Prints the report."""
     console.print(_models(summary))
     for line in notes(summary):
-        console.print(line, markup=False, highlight=False)
+        console.print(line, markup=False, highlight=False, emoji=False)
     if summary.examples:
         console.print("\nMost broken rules", style="bold")
         for example in summary.examples:
             _example(example, console)
     if summary.folder is not None:
-        console.print(f"\nReports in {summary.folder}", markup=False, highlight=False, soft_wrap=True)
+        place = clean(summary.folder, limit=LONG)
+        console.print(f"\nReports in {place}", markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
 def notes(summary: Summary) -> list[str]:
     """What a reader of the table has to know beside it."""
     lines = []
     for model, reasons in summary.unscored.items():
-        told = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+        told = ", ".join(f"{count} {clean(reason)}" for reason, count in reasons.items())
         lines.append(f"Unscored, {clean(model)}: {told}.")
     if summary.unjudged:
         count, total = len(summary.unjudged), len(summary.run.spec.rules)
@@ -40,7 +42,8 @@ def notes(summary: Summary) -> list[str]:
             f"Not judged: {count} of {total} rules ({', '.join(summary.unjudged)}) have no check and no judge."
         )
     if summary.run.manifest.partial:
-        lines.append(f"This run is not complete ({summary.run.manifest.partial}): the same command goes on with it.")
+        why = clean(summary.run.manifest.partial)
+        lines.append(f"This run is not complete ({why}): the same command goes on with it.")
     return lines
 
 
@@ -61,7 +64,7 @@ def _models(summary: Summary) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    title = f"{clean(summary.run.prompt.name)}: outputs that break a rule"
+    title = Text(f"{clean(summary.run.prompt.name)}: outputs that break a rule")
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("model", overflow="fold", min_width=20)
     for name in ("broken", "share (95 % interval)", "unscored", "cost", "p50"):
@@ -93,10 +96,10 @@ def seconds(milliseconds: float | None) -> str:
 
 def _example(example: Example, console: Console) -> None:
     lines = [
-        f"  {example.rule}  broken in {example.broken} of {example.scored}: {clean(example.text)}",
-        f"      {clean(example.model, 60)}, case {example.case}: {clean(example.inputs)}",
+        f"  {clean(example.rule, 60)}  broken in {example.broken} of {example.scored}: {clean(example.text)}",
+        f"      {clean(example.model, 60)}, case {clean(example.case, 60)}: {clean(example.inputs)}",
         f"      answered: {clean(example.output)}",
         f"      {clean(example.reason)}",
     ]
     for line in lines:
-        console.print(line, markup=False, highlight=False, overflow="ellipsis", no_wrap=True)
+        console.print(line, markup=False, highlight=False, emoji=False, overflow="ellipsis", no_wrap=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -22,6 +23,9 @@ INPUTS = "inputs.json"
 OUTPUTS = "outputs.jsonl"
 VERDICTS = "verdicts.jsonl"
 
+DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
+"""Names that Windows keeps for devices, also with an extension (Microsoft, "Naming Files, Paths, and Namespaces")."""
+
 R = TypeVar("R", bound=Record)
 
 
@@ -35,32 +39,30 @@ class _Inputs(Record):
 
 def folder_for(results: Path, prompt_name: str, run: str) -> Path:
     """Where a run is kept; the prompt's name is made safe as a folder name on every system."""
-    safe = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in prompt_name).strip(". ")
-    return results / (safe[:80] or "prompt") / run
+    safe = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in prompt_name)
+    name = safe.strip(".")[:80].rstrip(".") or "prompt"
+    return results / (f"_{name}" if name.split(".")[0].lower() in DEVICES else name) / run
 
 
 def begin(folder: Path, run: Run) -> None:
     """Makes the folder and writes what is known before anything is asked."""
-    try:
+    with _writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / INPUTS, _json(_Inputs(prompt=run.prompt, spec=run.spec, suite=run.suite).plain()))
         write_text(folder / MANIFEST, _json(run.manifest.plain()))
-    except OSError as error:
-        raise RunError(
-            f"cannot write the run's folder ({error.strerror}); choose another with --results", path=folder
-        ) from error
 
 
 def finish(folder: Path, run: Run) -> None:
     """Writes the whole run, each file at once, so that a reader never sees half of one."""
     begin(folder, run)
-    write_text(folder / OUTPUTS, "".join(line(output) for output in run.outputs))
-    write_text(folder / VERDICTS, "".join(line(verdict) for verdict in run.verdicts))
+    with _writing(folder):
+        write_text(folder / OUTPUTS, "".join(line(output) for output in run.outputs))
+        write_text(folder / VERDICTS, "".join(line(verdict) for verdict in run.verdicts))
 
 
 def line(record: Record) -> str:
     """A record as one line of JSON, with its newline."""
-    return json.dumps(record.plain(), ensure_ascii=False) + "\n"
+    return _encodable(json.dumps(record.plain(), ensure_ascii=False)) + "\n"
 
 
 class Appender:
@@ -134,13 +136,24 @@ def resolve(named: Path | None, results: Path) -> Path:
         return named
     if (results / named / MANIFEST).is_file():
         return results / named
-    matches = [path.parent for path in results.glob(f"*/*/{MANIFEST}") if named.name in path.parts]
+    found = (path.parent for path in results.glob(f"*/*/{MANIFEST}"))
+    matches = [folder for folder in found if str(named) in (folder.name, folder.parent.name)]
     if len(matches) == 1:
         return matches[0]
     if matches:
         names = ", ".join(sorted(str(match.relative_to(results)) for match in matches)[:5])
         raise RunError(f"{named} names several runs ({names}); name one", path=results)
     raise RunError("no such run; give the run's folder or its id", path=named)
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise RunError(
+            f"cannot write the run's folder ({error.strerror}); choose another with --results", path=folder
+        ) from error
 
 
 def _record(path: Path, kind: type[R]) -> R:
@@ -157,12 +170,12 @@ def _record(path: Path, kind: type[R]) -> R:
 def _lines(path: Path, kind: type[R]) -> Iterator[R]:
     if not path.is_file():
         return
-    with path.open(encoding="utf-8", errors="surrogateescape") as file:
+    with path.open("rb") as file:
         for number, text in enumerate(file, 1):
-            if not text.endswith("\n"):
+            if not text.endswith(b"\n"):
                 return
             try:
-                yield kind.model_validate(json.loads(text))
+                yield kind.model_validate(json.loads(text.decode("utf-8")))
             except (ValueError, RecursionError) as error:
                 raise RunError(f"is damaged ({_why(error)})", path=path, line=number) from error
 
@@ -170,12 +183,17 @@ def _lines(path: Path, kind: type[R]) -> Iterator[R]:
 def _why(error: Exception) -> str:
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
     return str(error).split("\n")[0]
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=False) + "\n"
+    return _encodable(json.dumps(value, ensure_ascii=False, indent=1, sort_keys=False)) + "\n"
+
+
+def _encodable(text: str) -> str:
+    """JSON whose lone surrogates, which UTF-8 does not have, stand as JSON's own escapes; they read back the same."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def runs_in(results: Path) -> Iterable[Path]:

@@ -43,6 +43,9 @@ RULE_COLUMNS: Mapping[str, str] = {
 }
 """Columns of ``rules``: how often each model breaks each rule, over the verdicts that count."""
 
+ANSWERED = ["output", "finish_reason", "tokens_in", "tokens_out", "cost_usd", "latency_ms"]
+"""What only an output has that came from a model: any of it known means that the request was answered."""
+
 
 def models(rows: pd.DataFrame, *, order: list[str] | None = None, confidence: float = 0.95) -> pd.DataFrame:
     """A row per model from a table of outputs, in ``order`` (default: as they come); columns ``MODEL_COLUMNS``."""
@@ -68,7 +71,7 @@ def _model_row(name: str, group: pd.DataFrame | None, confidence: float) -> dict
     verdict = group["verdict"]
     scored = int(verdict.isin(["pass", "fail"]).sum())
     broken = int(verdict.eq("fail").sum())
-    answered = group[group["latency_ms"].notna()]
+    answered = group[group[ANSWERED].notna().any(axis=1)]
     return {
         "model": name,
         "cases": group["case"].nunique(),

@@ -1,0 +1,103 @@
+"""The report as one HTML file that needs nothing else: no script, no network, no font.
+
+What models and people wrote is hostile here: every value is escaped by Jinja's autoescape, control characters are
+made visible, and a Content-Security-Policy (W3C, CSP Level 3) lets the page load and run nothing at all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from promptpex.codecs.atomic import write_text
+from promptpex.report.page import FEW, VERDICTS, page
+from promptpex.report.summary import Summary, records
+from promptpex.report.terminal import money, percent, seconds
+
+TEMPLATES = Path(__file__).parent / "templates"
+FOLD = 400
+"""Longer texts, in characters, are folded."""
+MOST = 20_000
+"""Characters of one text on the page; results.csv has the rest."""
+
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202d\u202e\ud800-\udfff]")
+_DELETE = 0x7F
+_OVERRIDES = (0x202D, 0x202E)
+
+
+def html(summary: Summary) -> str:
+    """The page of a run; the same summary gives the same bytes."""
+    template = _environment().get_template("report.html.jinja")
+    return template.render(
+        summary=summary,
+        run=summary.run,
+        manifest=summary.run.manifest,
+        page=page(summary),
+        figures=records(summary.models),
+        verdict_names=VERDICTS,
+    )
+
+
+def write(summary: Summary, folder: Path) -> Path:
+    """Writes the page as ``report.html`` into a run's folder, and returns its path."""
+    path = folder / "report.html"
+    write_text(path, html(summary))
+    return path
+
+
+def visible(value: Any) -> Any:
+    """A value for the page: None as nothing; of a text, control characters as their pictures (U+2400 ...), overrides
+    of the writing direction by their names, what no file can hold as U+FFFD."""
+    if value is None:
+        return ""
+    if type(value) is not str:
+        return value
+    return _UNSEEN.sub(_picture, value.replace("\r\n", "\n"))
+
+
+def _picture(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code == _DELETE:
+        return "␡"
+    if code in _OVERRIDES:
+        return f"[U+{code:04X}]"
+    return chr(0x2400 + code) if code < _DELETE else "\ufffd"
+
+
+def figure(value: Any) -> str:
+    """A cell of a table of figures: a dash for what is not known, four digits of a measure."""
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def interval(row: Any) -> str:
+    """The interval of a row as percentages."""
+    return f"{100 * row['ci_low']:.0f}–{100 * row['ci_high']:.0f} %"
+
+
+def pretty(value: Any) -> str:
+    """JSON-ready data as indented JSON; what is a text stays one."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1, default=str)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    filters = {"percent": percent, "money": money, "seconds": seconds, "figure": figure}
+    environment.filters |= {**filters, "interval": interval, "pretty": pretty}
+    environment.globals |= {"FEW": FEW, "FOLD": FOLD, "MOST": MOST}
+    return environment

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import io
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from promptpex.records import Run
+from promptpex.report import summarise
+from promptpex.report.terminal import clean, money, notes, percent, seconds, show
+from tests.tables.by_hand import colours, output, run, verdict
+
+EVIL = "\x1b]0;owned\x07\x1b[31m red \x9b31m \u202e back \u2028 line \r over \x00 [/b] [link=x] :smile:"
+
+
+def shown(made: Run, *, folder: Path | None = None, colour: bool = False) -> str:
+    console = Console(file=io.StringIO(), width=100, force_terminal=colour, color_system="standard" if colour else None)
+    show(summarise(made, folder=folder), console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def hostile() -> Run:
+    broken = verdict("fail", EVIL, EVIL, EVIL, reason=EVIL)
+    cut = output("c2", EVIL, None, error=EVIL, message=EVIL)
+    open_ = verdict("unscored", "r1", "c2", EVIL, unscored=EVIL, source="none")
+    return run([output(EVIL, EVIL, EVIL), cut], [broken, open_], models=(EVIL,), name=EVIL, partial=EVIL)
+
+
+def test_control_characters_never_reach_the_terminal() -> None:
+    text = shown(hostile(), folder=Path("results") / EVIL.replace("\x00", ""))
+    bad = {letter for letter in text if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp")} - {"\n"}
+    assert not bad
+    assert "owned" in text
+
+
+def test_foreign_text_is_neither_markup_nor_a_code_for_an_emoji() -> None:
+    text = shown(hostile())
+    assert text.count("[/b]") >= 4
+    assert "😄" not in text
+    assert ":smile:" in text
+
+
+def test_the_table_says_how_many_of_how_many() -> None:
+    text = shown(colours())
+    assert "1 of 3" in text
+    assert "33 % (6–79 %)" in text
+    assert "3 of 3" in text
+    assert "unknown" in text
+    assert "Unscored, b: 1 truncated." in text
+    assert "r2  broken in 3 of 3" in text
+
+
+def test_an_empty_run_has_a_table_and_no_share() -> None:
+    text = shown(run(models=("silent",)))
+    assert "silent" in text
+    assert "0 of 0" in text
+    assert "%" not in text.replace("95 %", "")
+
+
+def test_notes_name_what_was_not_judged_and_what_is_not_complete() -> None:
+    nobody = verdict("unscored", "r2", unscored="no-judge", counts=False, source="none")
+    told = notes(summarise(run([output()], [verdict(), nobody], partial="budget")))
+    assert told == [
+        "Not judged: 1 of 2 rules (r2) have no check and no judge.",
+        "This run is not complete (budget): the same command goes on with it.",
+    ]
+    assert notes(summarise(run([output()], [verdict()]))) == []
+
+
+@given(st.text(st.characters(), max_size=300), st.integers(1, 50))
+def test_clean_gives_one_line_of_at_most_the_limit(text: str, limit: int) -> None:
+    told = clean(text, limit)
+    assert len(told) <= limit
+    assert not any(unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") for letter in told)
+
+
+def test_clean_keeps_what_people_read() -> None:
+    assert clean("Tiếng  Việt\n日本 مرحبا 🙂") == "Tiếng Việt 日本 مرحبا 🙂"
+    assert clean(None) == ""
+    assert clean("abcdef", 4) == "abc…"
+
+
+@pytest.mark.parametrize(
+    ("usd", "told"), [(None, "unknown"), (0.0, "$0.00"), (0.00123, "$0.0012"), (0.5, "$0.5000"), (12.345, "$12.35")]
+)
+def test_money(usd: float | None, told: str) -> None:
+    assert money(usd) == told
+
+
+def test_shares_and_times() -> None:
+    assert (percent(None), percent(0.125), percent(1.0)) == ("–", "12 %", "100 %")
+    assert (seconds(None), seconds(1234.5)) == ("–", "1.23 s")
