@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from hypothesis import settings
 
 from promptpex.llm.providers.weights import found_default
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer, llama_server
 
 os.environ["PROMPTPEX_EMBEDDED_THREADS"] = "1"
+settings.register_profile("promptpex", deadline=None)  # a busy machine is no failure
+settings.load_profile("promptpex")
 
 _LOOPBACK = ("127.", "::1", "localhost")
 _REAL_CONNECT = socket.socket.connect

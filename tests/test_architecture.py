@@ -29,7 +29,7 @@ LEVELS: dict[int, tuple[str, ...]] = {
         *("report", "runs", "interchange", "schemas", "validation"),
     ),
     4: ("outputs", "synthesis", "alignment"),
-    5: ("session", "pipeline", "estimate", "project", "api", "web"),
+    5: ("session", "pipeline", "estimate", "project", "evaluation", "api", "web"),
     6: ("cli", "__init__", "__main__"),
 }
 LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
@@ -69,6 +69,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pipeline": GROUND | STAGES | {"assertions", "config", "engines", "events", "session", "templates"},
     "estimate": GROUND | STAGES | {"llm", "pipeline", "session"},
     "project": GROUND | FILES | {"estimate", "events", "pipeline", "runs", "session"},
+    "evaluation": GROUND | FILES | {"pipeline", "project", "report", "runs", "session", "tables"},
     "api": GROUND | {"config", "events", "llm", "pipeline", "runs", "session"},
     "web": GROUND | {"codecs", "report", "runs", "stats", "tables"},
     "cli": set(LEVEL) - {"cli", "__init__", "__main__"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from promptpex.pipeline.benching import Bench, bench, spec_as_prompt
 from promptpex.pipeline.generating import (
     Generated,
     Quality,
@@ -15,11 +16,13 @@ from promptpex.pipeline.running import begin, execute, judge, judges_for, judgin
 from promptpex.pipeline.specifying import Update, add_checks, extract, update
 
 __all__ = [
+    "Bench",
     "Generated",
     "Quality",
     "Update",
     "add_checks",
     "begin",
+    "bench",
     "execute",
     "extract",
     "generate",
@@ -30,5 +33,6 @@ __all__ = [
     "make_baseline",
     "planned",
     "quality",
+    "spec_as_prompt",
     "update",
 ]

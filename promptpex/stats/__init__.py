@@ -10,8 +10,9 @@ from __future__ import annotations
 from promptpex.stats.agreement import Agreement, agreement, cohens_kappa, kappa_bootstrap
 from promptpex.stats.bootstrap import cluster_bootstrap, paired_bootstrap
 from promptpex.stats.bounds import Bounds, bounds
-from promptpex.stats.clustered import cluster_interval, design_effect
+from promptpex.stats.clustered import cluster_interval, clustered_share, design_effect
 from promptpex.stats.holm import holm
+from promptpex.stats.independent import difference_of_shares, fisher_exact
 from promptpex.stats.intervals import Interval, clopper_pearson, wilson
 from promptpex.stats.krippendorff import Alpha, krippendorff_alpha
 from promptpex.stats.noninferiority import NonInferiority, non_inferiority
@@ -25,7 +26,7 @@ from promptpex.stats.power import (
 )
 from promptpex.stats.ppi import PpiMean, ppi_mean
 from promptpex.stats.racing import Standing, race, sides
-from promptpex.stats.repeats import Flicker, Stability, flickers, pass_hat_k, stability
+from promptpex.stats.repeats import Flicker, Stability, flickers, majority, pass_hat_k, stability
 from promptpex.stats.sequential import Side, anytime_p, paired_sequence, share_sequence, side_of
 from promptpex.stats.suitability import (
     DEFAULT_TOLERANCE,
@@ -62,14 +63,18 @@ __all__ = [
     "clopper_pearson",
     "cluster_bootstrap",
     "cluster_interval",
+    "clustered_share",
     "cohens_kappa",
     "compare_with",
     "count_pairs",
     "design_effect",
+    "difference_of_shares",
+    "fisher_exact",
     "flickers",
     "holm",
     "kappa_bootstrap",
     "krippendorff_alpha",
+    "majority",
     "mcnemar",
     "mcnemar_power",
     "more_cases_to_decide",

@@ -1,0 +1,93 @@
+"""PromptPex's own evaluation on files: prompts with their specs and suites in, tables out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from promptpex import pipeline, project, runs
+from promptpex.cases.file import read_suite, write_suite
+from promptpex.codecs.atomic import write_text
+from promptpex.pipeline import Bench
+from promptpex.project import Files
+from promptpex.records import Prompt, Spec, Suite
+from promptpex.report.files import csv_text
+from promptpex.session import Session
+from promptpex.specs.file import read_spec
+from promptpex.tables import bench as tables
+from promptpex.tables.bench import Tables
+
+BASELINE = "baseline.yaml"
+
+
+async def evaluate(
+    session: Session, all_files: Sequence[Files], *, folder: Path, baseline: int, sample: int | None
+) -> Tables:
+    """Evaluates each prompt, making the spec, suite or baseline that is missing, and writes tables into ``folder``.
+
+    Gives ``table2``, ``table3``, ``agreement`` and ``shares`` (``promptpex.tables.bench``). Under ``folder``, each
+    prompt has its baseline suite and the folders of its runs.
+    """
+    found: list[tuple[str, Bench]] = []
+    for files in all_files:
+        prompt, spec, suite = await _material(session, files)
+        place = runs.folder_for(folder, prompt.name, BASELINE)
+        base = await _baseline(session, files, prompt, place, baseline)
+        done = await pipeline.bench(session, prompt, spec, suite, base, sample=sample)
+        session.refuse_if_stopped()
+        for name, run in (("prompt", done.run), ("spec", done.by_spec)):
+            if run is not None:
+                runs.finish(place.parent / name, run)
+        found.append((prompt.name, done))
+        for name, table in tabled(found).items():
+            write_text(folder / f"{name}.csv", csv_text(table))
+    return tabled(found)
+
+
+def tabled(found: Sequence[tuple[str, Bench]]) -> Tables:
+    """The tables of several evaluations, by the prompts' names."""
+    agreements = [tables.agreement_with_spec(name, one.run, one.by_spec, one.cosines) for name, one in found]
+    return {
+        "table2": tables.stacked([tables.suites(name, one.run) for name, one in found]),
+        "table3": tables.stacked([tables.sides(name, one.run) for name, one in found]),
+        "agreement": tables.stacked(agreements),
+        "shares": tables.shares([row for name, one in found for row in _shares(name, one)]),
+    }
+
+
+async def _material(session: Session, files: Files) -> tuple[Prompt, Spec, Suite]:
+    if not files.spec.exists():
+        await project.extract(session, files)
+    if not files.suite.exists():
+        await project.generate(session, files)
+    prompt, spec = project.read_prompt(session, files.prompt), read_spec(files.spec)
+    return prompt, spec, read_suite(files.suite, spec, prompt)
+
+
+async def _baseline(session: Session, files: Files, prompt: Prompt, place: Path, count: int) -> Suite:
+    kept = _kept(place, prompt)
+    if kept is not None:
+        return kept
+    made = await pipeline.make_baseline(session, prompt, suite_for=files.prompt.name, count=count)
+    _write(place, made)
+    return made
+
+
+def _kept(place: Path, prompt: Prompt) -> Suite | None:
+    return read_suite(place, None, prompt) if place.exists() else None
+
+
+def _write(place: Path, suite: Suite) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    write_suite(place, suite)
+
+
+def _shares(name: str, one: Bench) -> list[dict[str, object]]:
+    known = {"valid": True, "invalid": False, "yes": True, "no": False}
+    aims = {case.id: case.rule is not None for case in one.run.suite.cases}
+    rows: list[dict[str, object]] = []
+    for what, generated in (("generated cases valid", True), ("baseline cases valid", False)):
+        answers = [known.get(each.status) for each in one.validity if aims[each.case] == generated]
+        rows.append(tables.share(name, what, answers))
+    rows.append(tables.share(name, "rules grounded", [known.get(each.status) for each in one.groundedness]))
+    return rows

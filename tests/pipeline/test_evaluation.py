@@ -1,0 +1,90 @@
+"""The paper's evaluation, with chosen replies behind the client seam."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex.config import load
+from promptpex.evaluation import evaluate
+from promptpex.llm.fake import FakeClient
+from promptpex.pipeline.benching import literal, sampled, spec_as_prompt
+from promptpex.project import files_of
+from promptpex.promptfile import render
+from promptpex.records import Case, Request
+from promptpex.session import open_session
+from tests.samples import asked, prompt, spec
+
+
+def reply(request: Request) -> Any:
+    text = asked(request)
+    if request.stage == "intent":
+        return {"intent": "Name a colour."}
+    if request.stage == "inputs":
+        return {"constraints": ["The thing is an object."]}
+    if request.stage == "rules":
+        return {"rules": [{"rule": "The output is one word.", "source": "in one word"}]}
+    if request.stage == "inverse":
+        return {"inverse": "The output has several words."}
+    if request.stage == "cases":
+        return {"cases": [{"reasoning": "", "inputs": {"thing": f"{'inverse' if 'tempt' in text else 'thing'} {n}"}}
+                          for n in range(2)]}  # fmt: skip
+    if request.stage == "baseline":
+        return {"inputs": [{"thing": f"base {n}"} for n in range(3)]}
+    if request.stage == "validity":
+        return {"c1": {"reason": "", "verdict": "breaks" if "base 2" in text else "keeps"}}
+    if request.stage == "grounded":
+        return {"reason": "", "verdict": "yes"}
+    if request.stage == "judge":
+        return {"r1": {"reason": "", "verdict": "fail" if "dark red" in text else "pass"}}
+    return "dark red" if "inverse" in text or "keeps these rules" in text else "RED"
+
+
+def client() -> FakeClient:
+    def answer(request: Request) -> str:
+        said = reply(request)
+        return said if isinstance(said, str) else json.dumps(said)
+
+    return FakeClient(answer)
+
+
+async def test_all_measures_of_the_paper_come_out_as_counted_by_hand(tmp_path: Path) -> None:
+    (tmp_path / "prompt.md").write_text("Name the colour of {{thing}} in one word.\n", encoding="utf-8")
+    settings = {"models": ["fake/a"], "author": "fake/x", "judge": ["fake/j"], "store": str(tmp_path / "s.db")}
+    resolved = load({**settings, "checks": False}, start=tmp_path, env={})
+    files = [files_of(tmp_path / "prompt.md")]
+    async with open_session(resolved, provider=client()) as session:
+        tables = await evaluate(session, files, folder=tmp_path / "out", baseline=3, sample=None)
+    (two,) = tables["table2"].to_dict("records")
+    assert (two["first_broken"], two["first_n"], two["second_broken"], two["second_n"]) == (1, 3, 0, 3)
+    (three,) = tables["table3"].to_dict("records")
+    assert (three["first_broken"], three["first_n"], three["second_broken"], three["second_n"]) == (0, 2, 1, 1)
+    (agreement,) = tables["agreement"].to_dict("records")
+    assert (agreement["cases"], agreement["prompt_broken"], agreement["spec_broken"]) == (2, 0, 2)
+    assert agreement["difference"] == -1
+    assert agreement["cosine"] == pytest.approx(2**-0.5)
+    shares = {row["what"]: (row["yes"], row["n"]) for row in tables["shares"].to_dict("records")}
+    assert shares == {"generated cases valid": (3, 3), "baseline cases valid": (2, 3), "rules grounded": (1, 1)}
+    assert {path.name for path in (tmp_path / "out").glob("*.csv")} == {f"{name}.csv" for name in tables}
+
+
+def test_the_spec_as_a_prompt_says_its_rules_and_takes_the_same_inputs() -> None:
+    hostile = spec().but(intent="Say {{ thing }} and {% raw %}.")
+    messages = render(spec_as_prompt(prompt(), hostile), {"thing": "a {{ b }}", "place": "p"})
+    assert "Say {{ thing }} and {% raw %}." in messages[0].content
+    assert "The output is one word." in messages[0].content
+    assert messages[1].content == "thing:\na {{ b }}\n\nplace:\np"
+    assert literal("{# x #}") != "{# x #}"
+
+
+def test_a_sample_is_even_over_rules_and_inverses_and_keeps_the_order() -> None:
+    cases = [Case(id=f"c{n}", rule=f"r{n % 3}", inverse=n % 2 == 0, inputs={"x": n}) for n in range(60)]
+    drawn = sampled(cases, 12, seed=3)
+    assert len(drawn) == 12
+    assert drawn == sorted(drawn, key=lambda case: int(case.id[1:]))
+    assert len({(case.rule, case.inverse) for case in drawn}) == 6
+    assert sampled(cases, 12, seed=3) == drawn
+    assert sampled(cases, 100, seed=3) == cases
