@@ -36,7 +36,7 @@ def reply(request: Request) -> Any:
         return {"inputs": [{"thing": f"base {n}"} for n in range(3)]}
     if request.stage == "validity":
         return {"c1": {"reason": "", "verdict": "breaks" if "base 2" in text else "keeps"}}
-    if request.stage == "grounded":
+    if request.stage == "groundedness":
         return {"reason": "", "verdict": "yes"}
     if request.stage == "judge":
         return {"r1": {"reason": "", "verdict": "fail" if "dark red" in text else "pass"}}
