@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from promptpex.store.owners import Owner, among
+from promptpex.store.owners import Owner
 
 Row = tuple[str, str, str, float, int, str, str]
 """A row of the table of replies."""
@@ -22,6 +22,9 @@ AT_ONCE = 400
 
 SIZES = (64, 16, 4, 1)
 """Rows in one statement."""
+
+
+_CHANGES = "SELECT total_changes()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,22 +69,30 @@ def _put(connection: sqlite3.Connection, owner: Owner, jobs: Sequence[Any]) -> l
     rows: dict[str, Row] = {}
     for job in jobs:
         rows.setdefault(job.row[0], job.row)
-    ids = list(rows)
-    there = among(connection, "SELECT group_concat(id) FROM replies WHERE id IN", ids)
-    new = [row for row in rows.values() if row[0] not in there]
-    _insert(connection, new)
-    connection.execute("DELETE FROM claims WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),))
-    return [job.row is rows[job.row[0]] and job.row[0] not in there for job in jobs]
+    listed = json.dumps(list(rows))
+    before = connection.execute(_CHANGES).fetchone()[0]
+    _insert(connection, list(rows.values()))
+    added = connection.execute(_CHANGES).fetchone()[0] - before
+    connection.execute("DELETE FROM claims WHERE id IN (SELECT value FROM json_each(?))", (listed,))
+    if added == len(jobs):
+        return [True] * len(jobs)
+    return [job.row is rows[job.row[0]] and _holds(connection, job.row) for job in jobs]
 
 
 def _insert(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
     """Inserts rows, many to a statement, in a few sizes that SQLite has to parse only once."""
     at = 0
     for size in SIZES:
-        query = "INSERT INTO replies VALUES " + ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * size)
+        query = "INSERT OR IGNORE INTO replies VALUES " + ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * size)
         while len(rows) - at >= size:
             connection.execute(query, [value for row in rows[at : at + size] for value in row])
             at += size
+
+
+def _holds(connection: sqlite3.Connection, row: Row) -> bool:
+    """Whether the store's reply is this one, not an earlier one."""
+    (answer,) = connection.execute("SELECT completion FROM replies WHERE id = ?", (row[0],)).fetchone()
+    return bool(answer == row[-1])
 
 
 def _release(connection: sqlite3.Connection, owner: Owner, jobs: Sequence[Any]) -> list[None]:
@@ -92,3 +103,8 @@ def _release(connection: sqlite3.Connection, owner: Owner, jobs: Sequence[Any]) 
 def _claim(connection: sqlite3.Connection, owner: Owner, jobs: Sequence[Any]) -> list[bool]:
     claimed = owner.claim(connection, list(dict.fromkeys(job.id for job in jobs)))
     return [job.id in claimed for job in jobs]
+
+
+def lasting(jobs: Sequence[Job]) -> bool:
+    """Whether a group has to outlive a loss of power: claims need not, they die with their process."""
+    return not all(isinstance(job, Claim | Release) for job in jobs)

@@ -24,6 +24,11 @@ PULSE_S = 3.0
 LEASE_S = 20.0
 """Seconds without a beat after which an owner on another host counts as dead."""
 
+_CLAIM = """
+INSERT OR IGNORE INTO claims
+SELECT value, ? FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM replies WHERE replies.id = value)
+"""
+
 
 @dataclass
 class Owner:
@@ -40,18 +45,22 @@ class Owner:
     joined: bool = False
     _seen: dict[str, tuple[int, float]] = field(default_factory=dict)
     _last_beat: float = 0.0
+    _known: bool = False
 
     def claim(self, connection: sqlite3.Connection, ids: Sequence[str]) -> set[str]:
         """The questions that are this owner's to ask; not those that are answered or that a living owner has."""
         self._join(connection)
+        listed = json.dumps(ids)
+        if connection.execute(_CLAIM, (self.name, listed)).rowcount == len(ids):
+            return set(ids)
         answered = among(connection, "SELECT group_concat(id) FROM replies WHERE id IN", ids)
-        wanted = [each for each in ids if each not in answered]
-        if not wanted:
-            return set()
-        query = "INSERT OR IGNORE INTO claims SELECT value, ? FROM json_each(?)"
-        connection.execute(query, (self.name, json.dumps(wanted)))
-        mine = among(connection, f"SELECT group_concat(id) FROM claims WHERE owner = '{self.name}' AND id IN", wanted)
-        return mine | {each for each in wanted if each not in mine and self._take_over(connection, each)}
+        mine = among(connection, f"SELECT group_concat(id) FROM claims WHERE owner = '{self.name}' AND id IN", ids)
+        open_ones = [each for each in ids if each not in answered and each not in mine]
+        return mine | {each for each in open_ones if self._take_over(connection, each)}
+
+    def committed(self) -> None:
+        """A transaction of this owner is committed: it is known from now on."""
+        self._known = self.joined
 
     def release(self, connection: sqlite3.Connection, ids: Sequence[str]) -> None:
         """Gives these claims back."""
@@ -76,7 +85,9 @@ class Owner:
         connection.execute("DELETE FROM owners WHERE owner = ?", (self.name,))
 
     def _join(self, connection: sqlite3.Connection) -> None:
-        """Makes this owner known, as part of every transaction that claims: one that fails takes it back."""
+        """Makes this owner known, in every transaction that claims until one of them is committed."""
+        if self._known:
+            return
         if not self.joined:
             for (other,) in connection.execute("SELECT owner FROM owners").fetchall():
                 if not self._lives(connection, other):

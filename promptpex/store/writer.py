@@ -15,7 +15,7 @@ from typing import Any
 
 from promptpex.errors import StoreError
 from promptpex.store.database import Synchronous, open_database, store_error
-from promptpex.store.jobs import Job, perform
+from promptpex.store.jobs import Job, lasting, perform
 from promptpex.store.owners import PULSE_S, Owner
 
 MAX_GROUP = 1000
@@ -132,11 +132,14 @@ class GroupWriter:
             connection = connection or open_database(
                 self._path, synchronous=self._synchronous, busy_timeout_s=self._busy_timeout_s
             )
+            jobs = [item.job for item in group]
+            connection.execute(f"PRAGMA synchronous = {self._synchronous if lasting(jobs) else 'normal'}")
             connection.execute("BEGIN IMMEDIATE")
-            results = perform(connection, self._owner, [item.job for item in group])
+            results = perform(connection, self._owner, jobs)
             if beat:
                 self._owner.beat(connection)
             connection.execute("COMMIT")
+            self._owner.committed()
             for item, result in zip(group, results, strict=True):
                 item.result = result
         except Exception as error:
