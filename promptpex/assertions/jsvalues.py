@@ -192,7 +192,7 @@ def _edge_surrogate(part: str) -> bool:
 
 def _find_units(whole: bytes, part: bytes) -> int:
     at = whole.find(part)
-    while at % 2 == 1:
+    while at > 0 and at % 2 == 1:
         at = whole.find(part, at + 1)
     return at
 

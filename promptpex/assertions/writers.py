@@ -17,6 +17,7 @@ Writer = Callable[[Judged], Iterator[str]]
 
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -33,8 +34,8 @@ def json_lines(judged: Judged) -> Iterator[str]:
 
 
 def _json(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return json.dumps(value) if _SURROGATES.search(text) else text
+    """JSON on one line whatever a reader takes for a line end, lone surrogates and controls escaped."""
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match.group()):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def table(judged: Judged) -> Iterator[str]:

@@ -170,3 +170,9 @@ def test_an_endless_reference_is_unscored() -> None:
 def test_no_reference_is_fetched() -> None:
     schema = {"$ref": "http://127.0.0.1:9/schema.json"}
     assert check("1", [{"kind": "is-json", "value": schema}]).unscored == "bad-schema"
+
+
+def test_half_a_character_is_found_as_javascript_finds_it() -> None:
+    assert status("👍", {"kind": "contains", "value": "\ud83d"}) == "pass"
+    assert status("no thumb", {"kind": "contains", "value": "\ud83d"}) == "fail"
+    assert status("\u3dd8\u00d8", {"kind": "contains", "value": "\ud83d"}) == "fail"

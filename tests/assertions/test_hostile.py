@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from promptpex.assertions import KIND_NAMES, CheckReport, check, html_text, jsvalues, json_search, templates, xml_text
+from promptpex.assertions import KIND_NAMES, CheckReport, check, html_text, json_search, jsvalues, templates, xml_text
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.text_kinds import comma_fields
 
@@ -20,7 +20,22 @@ TEXT = st.one_of(
     st.lists(
         st.sampled_from(
             ["{{", "}}", "{%", "%}", "{#", "{", "}", "[", "]", '"', "'", "<a>", "</a>", "<", "&amp;", ",", "\\", "$&"]
-            + ["```sql", "```", "SELECT a", " FROM t", "name", "|", "if", "for", "1", "true", "\n", "\u2028", "\ud83d", "("]
+            + [
+                "```sql",
+                "```",
+                "SELECT a",
+                " FROM t",
+                "name",
+                "|",
+                "if",
+                "for",
+                "1",
+                "true",
+                "\n",
+                "\u2028",
+                "\ud83d",
+                "(",
+            ]
         ),
         max_size=14,
     ).map("".join),

@@ -10,7 +10,11 @@ from promptpex.records import Check, InputCheck, Output, Rule, TokenLogprob
 
 RULES = (
     Rule(id="r1", rule="Names the word.", checks=(Check(kind="contains", value="{{word}}"),)),
-    Rule(id="r2", rule="Short.", checks=(Check(kind="word-count", value={"max": 3}), Check(kind="regex", value="^[a-z ]+$"))),
+    Rule(
+        id="r2",
+        rule="Short.",
+        checks=(Check(kind="word-count", value={"max": 3}), Check(kind="regex", value="^[a-z ]+$")),
+    ),
     Rule(id="r3", rule="Cheap.", checks=(Check(kind="cost", threshold=0.1),)),
     Rule(id="r4", rule="Friendly."),
 )

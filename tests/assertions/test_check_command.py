@@ -1,0 +1,202 @@
+"""``promptpex check``: files in, verdicts out, exit codes, errors with file and line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex.cli.main import run_cli
+from tests.assertions.test_agreement import agrees, asserts, cases, needs_cases, why_not
+
+
+def rows_file(folder: Path, rows: list[dict[str, Any]]) -> Path:
+    path = folder / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_rows_bring_their_own_assertions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = rows_file(
+        tmp_path,
+        [
+            {"id": "a", "output": "hello", "assert": [{"type": "contains", "value": "{{w}}"}], "vars": {"w": "hell"}},
+            {"id": 2, "output": {"k": 1}, "assert": [{"type": "is-json"}, {"type": "nosuch"}]},
+            {"output": "x", "assert": [{"type": "cost", "threshold": 1}], "cost": 0.5},
+            {"id": "t", "output": "x", "assert": [{"type": "contains", "value": "y"}], "threshold": 0},
+            {"id": "none", "output": None, "assert": [{"type": "contains", "value": "y"}]},
+            {"id": "odd", "output": "x", "assert": {"type": "contains", "value": "y"}},
+        ],
+    )
+    assert run_cli(["check", str(path), "--json"]) == 0
+    found = lines(capsys.readouterr().out)
+    assert [(row["id"], row["status"]) for row in found] == [
+        ("a", "pass"),
+        (2, "unscored"),
+        (3, "pass"),
+        ("t", "pass"),
+        ("none", "unscored"),
+        ("odd", "unscored"),
+    ]
+    assert {"id", "status", "score", "reason", "assertions"} <= set(found[0])
+    assert found[1]["assertions"][0]["status"] == "pass"
+
+
+@needs_cases
+def test_the_recorded_cases_through_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keys = ("output", "vars", "cost", "latency_ms", "logprobs", "finish_reason")
+    chosen = [case for case in cases() if why_not(case) is None and case["tier"] != "extra"]
+    rows = [
+        {"id": case["id"], "assert": asserts(case), "threshold": case["test_threshold"], "prompt": "p"}
+        | {key: case[key] for key in keys}
+        for case in chosen
+    ]
+    assert run_cli(["check", str(rows_file(tmp_path, rows)), "--json", "-q"]) == 1
+    found = lines(capsys.readouterr().out)
+    assert [row["id"] for row in found] == [case["id"] for case in chosen]
+    for case, row in zip(chosen, found, strict=True):
+        assert agrees(case, _Row(row)), (case["id"], row)  # type: ignore[arg-type]
+
+
+class _Row:
+    """A printed row with the names of a report."""
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        self.status = row["status"]
+        self.unscored = row.get("unscored")
+        self.results = row["assertions"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- {type: contains, value: hello}\n- {kind: not-contains, value: bye}\n",
+        "assert:\n  - type: contains\n    value: hello\n",
+        '{"assert": [{"type": "contains", "value": "hello"}]}',
+        "defaultTest:\n  assert:\n    - {type: icontains, value: HELLO}\ntests: []\n",
+        "assertionTemplates:\n  t: {type: contains, value: hello}\nassert:\n  - $ref: '#/assertionTemplates/t'\n",
+        "assert:\n  - {type: contains, value: 'file://value.txt'}\n",
+        "prompt: p.md\nrules:\n  - id: r1\n    rule: Greets.\n    checks:\n      - {kind: contains, value: hello}\n",
+    ],
+)
+def test_assertion_files_in_every_shape(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "assertions.yaml"
+    path.write_text(text, encoding="utf-8")
+    (tmp_path / "value.txt").write_text(" hello\n", encoding="utf-8")
+    rows = rows_file(tmp_path, [{"id": "a", "output": "hello"}, {"id": "b", "output": "bye"}])
+    assert run_cli(["check", str(rows), "--assertions", str(path), "--json"]) == 1
+    assert [row["status"] for row in lines(capsys.readouterr().out)] == ["pass", "fail"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("- {type: contains, value: a}\n- {type: regex, value: '['}\n", 2, "does not compile"),
+        ("assert:\n  - type: contains\n    value: a\n  - type: containz\n    value: b\n", 4, "did you mean contains?"),
+        ("assert:\n  - type: assert-set\n    assert:\n      - {type: cost}\n", 4, "needs a threshold"),
+        ("rules:\n  - id: r1\n    checks:\n      - {kind: is-json, value: {type: nubmer}}\n", 4, "schema"),
+        ("assert: {type: contains}\n", 1, "list of assertions"),
+        ("- a\n- [\n", 3, "YAML"),
+        ("assert:\n  - $ref: '#/assertionTemplates/missing'\n", 2, "no assertion template"),
+    ],
+)
+def test_a_bad_assertion_is_refused_with_file_and_line(
+    text: str, line: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "assertions.yaml"
+    path.write_text(text, encoding="utf-8")
+    rows = rows_file(tmp_path, [{"id": "a", "output": "hello"}])
+    assert run_cli(["check", str(rows), "--assertions", str(path)]) == 2
+    shown = capsys.readouterr()
+    assert f"{path}:{line}: " in shown.err
+    assert said in shown.err
+    assert shown.out == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("rows.jsonl", '{"output": "a"}\n{"output": \n', ":2: the line is not JSON"),
+        ("rows.jsonl", "[1]\n", ":1: a row is an object"),
+        ("rows.csv", "id,text2\na,b\n", ":1: the CSV file has no column output"),
+        ("rows.csv", "id,output,cost\na,b,cheap\n", ":2: the cell cost is not JSON"),
+        ("rows.csv", "id,output\na,b,c\n", ":2: the row has 3 cells"),
+        ("rows.csv", 'id,output\na,"b\n', ":2: the file is not CSV"),
+    ],
+)
+def test_bad_rows_are_refused_with_file_and_line(
+    name: str, text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    checks = tmp_path / "a.yaml"
+    checks.write_text("- {type: contains, value: a}\n", encoding="utf-8")
+    assert run_cli(["check", str(path), "--assertions", str(checks), "--json"]) == 2
+    assert str(path) + said in capsys.readouterr().err
+
+
+def test_rows_without_assertions_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = rows_file(tmp_path, [{"id": "a", "output": "hello"}])
+    assert run_cli(["check", str(path)]) == 2
+    assert f"{path}:1: the row has no assertions" in capsys.readouterr().err
+    assert run_cli(["check", str(tmp_path / "missing.jsonl")]) == 2
+
+
+def test_csv_columns_are_variables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text('id,output,word,cost\nr1,"the fox,\nruns",fox,0.1\nr2,,cat,\n', encoding="utf-8")
+    checks = tmp_path / "a.yaml"
+    checks.write_text("- {type: contains, value: '{{word}}'}\n- {type: cost, threshold: 1}\n", encoding="utf-8")
+    assert run_cli(["check", str(path), "--assertions", str(checks), "--json"]) == 1
+    assert [row["status"] for row in lines(capsys.readouterr().out)] == ["pass", "fail"]
+
+
+def test_a_run_folder_brings_its_inputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = [
+        {"case": "c1", "model": "m", "text": "the fox", "cost_usd": 0.1},
+        {"case": "c1", "model": "m", "repeat": 1, "error": "timed-out", "message": "No answer in time."},
+    ]
+    (tmp_path / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in outputs), encoding="utf-8")
+    suite = {"suite": {"prompt": "p.md", "cases": [{"id": "c1", "inputs": {"word": "fox"}}]}}
+    (tmp_path / "inputs.json").write_text(json.dumps(suite), encoding="utf-8")
+    checks = tmp_path / "a.yaml"
+    checks.write_text("- {type: contains, value: '{{word}}'}\n- {type: cost, threshold: 1}\n", encoding="utf-8")
+    assert run_cli(["check", str(tmp_path), "--assertions", str(checks), "--json"]) == 0
+    found = lines(capsys.readouterr().out)
+    assert [(row["id"], row["status"]) for row in found] == [("c1/m/0", "pass"), ("c1/m/1", "unscored")]
+    assert found[1]["unscored"] == "timed-out"
+    assert run_cli(["check", str(tmp_path), "--assertions", str(checks), "--fail-unscored"]) == 1
+
+
+HOSTILE = ["=1+1", "+cmd", "-x", "@y", "\tz", "\rw", "]]>&<\x00\ud83d\x1b[31m", 'quote"\nline']
+
+
+def test_csv_and_junit_hold_hostile_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"id": text, "output": "x", "assert": [{"type": "equals", "value": text}]} for text in HOSTILE]
+    path = rows_file(tmp_path, rows)
+    assert run_cli(["check", str(path), "--format", "csv"]) == 1
+    table = list(csv.reader(io.StringIO(capsys.readouterr().out)))
+    assert len(table) == len(HOSTILE) + 1
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for line in table for cell in line)
+    assert run_cli(["check", str(path), "--format", "junit"]) == 1
+    root = ElementTree.fromstring(capsys.readouterr().out)
+    assert root.get("failures") == str(len(HOSTILE))
+    assert len(list(root.iter("testcase"))) == len(HOSTILE)
+    assert run_cli(["check", str(path)]) == 1
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_out_writes_a_file(tmp_path: Path) -> None:
+    path = rows_file(tmp_path, [{"id": 1, "output": "x", "assert": []}])
+    target = tmp_path / "out.jsonl"
+    assert run_cli(["check", str(path), "--json", "--out", str(target)]) == 0
+    assert lines(target.read_text(encoding="utf-8"))[0]["status"] == "pass"
