@@ -48,10 +48,13 @@ class Engine:
         self._lock = threading.RLock()
         self._process: subprocess.Popen[str] | None = None
         self._awake = False
+        self._owner = os.getpid()
 
     def start(self) -> None:
         """Start V8 now; it comes up while the caller goes on."""
         with self._lock:
+            if self._owner != os.getpid():  # after a fork the pipes are the parent's
+                self._process, self._owner = None, os.getpid()
             if self._process is None or self._process.poll() is not None:
                 self._process = _started()
                 self._awake = False
@@ -91,7 +94,7 @@ class Engine:
         """End the process."""
         with self._lock:
             process, self._process = self._process, None
-        if process is not None:
+        if process is not None and self._owner == os.getpid():
             process.kill()
             process.wait()
             for pipe in (process.stdin, process.stdout):

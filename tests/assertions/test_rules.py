@@ -61,7 +61,7 @@ def test_logprobs_reach_perplexity() -> None:
 
 def test_a_bad_check_is_refused_with_its_rule() -> None:
     rule = Rule(id="bad", rule="x", checks=(Check(kind="regex", value="("),))
-    with pytest.raises(CheckError, match="rule bad: .*does not compile"):
+    with pytest.raises(CheckError, match=r"rule bad: .*does not compile"):
         check_rules([rule], [], lambda _: {})
 
 

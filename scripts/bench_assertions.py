@@ -1,0 +1,136 @@
+"""How fast the assertions are: per kind on one core, cold and warm, and a whole ``promptpex check`` as a process.
+
+Run as ``python scripts/bench_assertions.py``; it prints a Markdown table and needs nothing but the package.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+WORDS = (
+    "the",
+    "a",
+    "of",
+    "price",
+    "order",
+    "shipped",
+    "total",
+    "customer",
+    "please",
+    "refund",
+    "hello",
+    "42",
+    "$19.99",
+)
+SCHEMA = {"type": "object", "required": ["word"], "properties": {"word": {"type": "string", "pattern": "^[a-z]+$"}}}
+KINDS: dict[str, tuple[dict[str, Any], str]] = {
+    "contains": ({"value": "refund"}, "text"),
+    "contains (template)": ({"kind": "contains", "value": "{{name}}"}, "text"),
+    "contains (filter)": ({"kind": "contains", "value": "{{name | upper}}"}, "text"),
+    "icontains-all": ({"value": ["Refund", "order"]}, "text"),
+    "equals": ({"value": {"word": "fox"}}, "json"),
+    "starts-with": ({"value": "the"}, "text"),
+    "regex": ({"value": r"\d+(\.\d+)?"}, "text"),
+    "regex (python)": ({"kind": "regex", "value": r"\d+(\.\d+)?", "dialect": "python"}, "text"),
+    "levenshtein": ({"value": "the answer is 42", "threshold": 500}, "text"),
+    "is-json": ({}, "json"),
+    "is-json (schema)": ({"kind": "is-json", "value": SCHEMA}, "json"),
+    "contains-json": ({}, "mixed"),
+    "word-count": ({"value": {"max": 80}}, "text"),
+    "is-xml": ({}, "xml"),
+    "contains-xml": ({"value": "a.b"}, "xml"),
+    "is-html": ({}, "xml"),
+    "contains-html": ({}, "xml"),
+    "is-sql": ({}, "sql"),
+    "bleu": ({"value": "the order shipped"}, "text"),
+    "gleu": ({"value": "the order shipped"}, "text"),
+    "rouge-n": ({"value": "the order shipped"}, "text"),
+    "rouge-l": ({"value": "the order shipped"}, "text"),
+    "cost": ({"threshold": 1}, "text"),
+    "perplexity": ({"threshold": 9}, "text"),
+    "is-refusal": ({}, "text"),
+    "language": ({"value": "en"}, "text"),
+    "javascript": ({"value": "output.length > 3"}, "text"),
+}
+COLD = """
+import sys, time, json
+began = time.perf_counter()
+from promptpex.assertions import check
+check(sys.argv[1], [json.loads(sys.argv[2])], vars={"name": "x"}, cost=0.1, logprobs=[-0.1])
+print((time.perf_counter() - began) * 1000)
+"""
+
+
+def outputs(shape: str, count: int) -> list[str]:
+    """Made-up outputs of some 60 words."""
+    chance = random.Random(7)
+    texts = [" ".join(chance.choices(WORDS, k=60)) for _ in range(count)]
+    made = {
+        "text": lambda text: text,
+        "json": lambda text: json.dumps({"word": "fox", "text": text}),
+        "mixed": lambda text: f"{text} {json.dumps({'word': text})} {text}",
+        "xml": lambda text: f"<a><b>{text}</b></a>",
+        "sql": lambda text: "SELECT a, count(*) FROM t WHERE b = 1 GROUP BY a",
+    }[shape]
+    return [made(text) for text in texts]
+
+
+def per_second(assertion: dict[str, Any], shape: str) -> float:
+    """Assertions a second, warm, rows in chunks as the command takes them."""
+    from promptpex.assertions import engine
+
+    count = 60 if assertion["kind"] in ("javascript", "is-sql") else 1000
+    compiled = engine.compile_checks([assertion])
+    facts = [
+        engine.facts_of(text, {"name": f"n{place}"}, cost=0.1, logprobs=[-0.1, -0.2])
+        for place, text in enumerate(outputs(shape, count))
+    ]
+    engine.judge_many([(compiled, facts[0], None)])
+    began = time.perf_counter()
+    for start in range(0, count, 256):
+        engine.judge_many([(compiled, fact, None) for fact in facts[start : start + 256]])
+    return count / (time.perf_counter() - began)
+
+
+def cold(assertion: dict[str, Any], shape: str) -> float:
+    """Milliseconds of a first check in a fresh process, imports included, Python's own start not."""
+    command = [sys.executable, "-c", COLD, outputs(shape, 1)[0], json.dumps(assertion)]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def whole(rows: int = 2000) -> tuple[float, int]:
+    """Seconds for rows x 3 assertions through ``promptpex check`` as a process, start included, and its exit code."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, checks = Path(folder) / "rows.jsonl", Path(folder) / "checks.yaml"
+        texts = outputs("text", rows)
+        data = [{"id": n, "output": f"{text} name{n}", "vars": {"name": f"name{n}"}} for n, text in enumerate(texts)]
+        file.write_text("".join(json.dumps(row) + "\n" for row in data), encoding="utf-8")
+        checks.write_text(
+            "- {kind: contains, value: '{{name}}'}\n- {kind: regex, value: '\\d+(\\.\\d+)?'}\n"
+            "- {kind: levenshtein, value: 'the answer {{name}}', threshold: 500}\n",
+            encoding="utf-8",
+        )
+        command = [sys.executable, "-m", "promptpex", "check", str(file), "--assertions", str(checks), "--json", "-q"]
+        began = time.perf_counter()
+        code = subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
+        return time.perf_counter() - began, code
+
+
+def main() -> None:
+    print("| kind | warm, a second | cold, ms |\n|---|---|---|")
+    for name, (rest, shape) in KINDS.items():
+        assertion = {"kind": name, **rest}
+        print(f"| {name} | {per_second(assertion, shape):,.0f} | {cold(assertion, shape):.0f} |", flush=True)
+    seconds, code = min(whole() for _ in range(3))
+    print(f"\n2,000 outputs x 3 assertions through `promptpex check`: {seconds:.2f} s, exit code {code}")
+
+
+if __name__ == "__main__":
+    main()
