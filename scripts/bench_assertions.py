@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,14 +73,14 @@ def outputs(shape: str, count: int) -> list[str]:
     """Made-up outputs of some 60 words."""
     chance = random.Random(7)
     texts = [" ".join(chance.choices(WORDS, k=60)) for _ in range(count)]
-    made = {
+    made: dict[str, Callable[[str], str]] = {
         "text": lambda text: text,
         "json": lambda text: json.dumps({"word": "fox", "text": text}),
         "mixed": lambda text: f"{text} {json.dumps({'word': text})} {text}",
         "xml": lambda text: f"<a><b>{text}</b></a>",
         "sql": lambda text: "SELECT a, count(*) FROM t WHERE b = 1 GROUP BY a",
-    }[shape]
-    return [made(text) for text in texts]
+    }
+    return [made[shape](text) for text in texts]
 
 
 def per_second(assertion: dict[str, Any], shape: str) -> float:

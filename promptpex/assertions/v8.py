@@ -26,7 +26,7 @@ from promptpex.assertions.wording import shown
 MATCH_SECONDS = 1.0
 SCRIPT_SECONDS = 2.0
 SCRIPT_BYTES = 128_000_000
-_GRACE_SECONDS = 1.0
+_GRACE_SECONDS = 1.5
 _START_SECONDS = 10.0
 MOST_TIMEOUTS = 3
 """How often a pattern or a script may run out of time before it is not tried any more, so that no run hangs."""
@@ -38,7 +38,11 @@ Match = tuple[str, str, str]
 
 
 class Died(Exception):
-    """V8 came down or did not answer in time."""
+    """V8 came down, or, ``late``, did not answer in time and was ended."""
+
+    def __init__(self, late: bool) -> None:
+        self.late = late
+        super().__init__(late)
 
 
 class Engine:
@@ -72,7 +76,9 @@ class Engine:
             assert process is not None
             assert process.stdin is not None
             assert process.stdout is not None
-            watchdog = threading.Timer(seconds + (_GRACE_SECONDS if self._awake else _START_SECONDS), process.kill)
+            late = threading.Event()
+            allowed = seconds + (_GRACE_SECONDS if self._awake else _START_SECONDS)
+            watchdog = threading.Timer(allowed, _end, (process, late))
             watchdog.daemon = True
             watchdog.start()
             try:
@@ -85,7 +91,7 @@ class Engine:
                 watchdog.cancel()
             if not reply.endswith("\n"):
                 self.close()
-                raise Died
+                raise Died(late.is_set())
             self._awake = True
             answer: dict[str, Any] = json.loads(reply)
             return answer
@@ -99,6 +105,11 @@ class Engine:
             process.wait()
             for pipe in (process.stdin, process.stdout):
                 _closed(pipe)
+
+
+def _end(process: subprocess.Popen[str], late: threading.Event) -> None:
+    late.set()
+    process.kill()
 
 
 def _closed(pipe: Any) -> None:
@@ -256,8 +267,8 @@ def run_script(body: str, output: Any, context: Any, mode: str = "judge") -> dic
     request = {"op": "run", "packed": packed, "seconds": SCRIPT_SECONDS, "memory": SCRIPT_BYTES}
     try:
         answer = ENGINE.ask(request, SCRIPT_SECONDS)
-    except Died:
-        answer = {"kind": "memory"}
+    except Died as death:
+        answer = {"kind": "timeout" if death.late else "memory"}
     if answer["kind"] in ("timeout", "memory"):
         _TIMEOUTS[body] += 1
     return answer

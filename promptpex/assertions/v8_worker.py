@@ -79,6 +79,8 @@ class Worker:
         name = "_" + secrets.token_hex(16)
         state = racer.eval(f"{self._sandbox}({_literal(packed)}, '{name}')", timeout_sec=_left(deadline))
         while state == "pending":
+            if time.monotonic() >= deadline:
+                return {"kind": "timeout"}
             state = racer.eval(f"{name}()", timeout_sec=_left(deadline))
         if state == "stuck":
             return {"kind": "stuck"}
