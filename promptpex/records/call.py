@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 from pydantic import Field, field_validator
 
@@ -65,13 +66,25 @@ class Request(Record):
     api_base: str | None = None
     stage: str = "output"
 
-    @property
+    @cached_property
     def id(self) -> str:
         """SHA-256 of the canonical JSON of all that shapes the reply (design: paid for once).
 
         Fields at their default are left out, so that a field added later leaves older ids as they are.
         """
         return digest(self.model_dump(mode="json", exclude={"stage"}, exclude_defaults=True))
+
+    def __copy__(self) -> Self:
+        """A copy without the remembered id, since whoever copies may be about to change a field."""
+        copied = super().__copy__()
+        copied.__dict__.pop("id", None)
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """As ``__copy__``."""
+        copied = super().__deepcopy__(memo)
+        copied.__dict__.pop("id", None)
+        return copied
 
 
 class TokenLogprob(Record):
