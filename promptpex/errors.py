@@ -31,7 +31,7 @@
     │   ├── MalformedReply               3   the reply is kept in ``reply``
     │   │   └── GarbledReply             3   the message itself is cut or no JSON; retryable
     │   ├── NotRecorded                  3   a recording holds no answer to this request
-    │   └── Stopped                      3   the run is being stopped; nothing was sent
+    │   └── Stopped                      3   the run is being stopped
     ├── GateFailed                       1   a limit that the user set was passed
     └── Interrupted                    130   Ctrl-C
 """
@@ -237,9 +237,10 @@ class NotRecorded(ModelError):
 
 
 class Stopped(ModelError):
-    """The run is being stopped; nothing was sent."""
+    """The run is being stopped; nothing was sent, or what was sent had no answer yet."""
 
     reason: ClassVar[str] = "interrupted"
+    model_wide: ClassVar[bool] = True
 
 
 class GateFailed(PromptpexError):

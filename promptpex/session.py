@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -20,7 +20,8 @@ from promptpex.llm.client import Client
 from promptpex.llm.meter import Meter
 from promptpex.llm.names import parse_models
 from promptpex.llm.providers import ProviderOptions, Reachable, Router, reachable_models
-from promptpex.llm.stack import Stack, StackOptions, build
+from promptpex.llm.stack import Stack, StackOptions, build, rates_for
+from promptpex.llm.stopping import stopped
 from promptpex.llm.structured import Structured
 from promptpex.records import ModelName, Params
 from promptpex.store import ReplyStore
@@ -84,6 +85,37 @@ class Session:
             return ()
         named = self.settings.judge or (self._reachable("judge"),)
         return tuple(self._asker(model) for model in self._parsed(named))
+
+    def refuse_unpriced(self, models: Iterable[ModelName]) -> None:
+        """Refuses models of unknown price where the cost is limited, before anything is paid.
+
+        Raises:
+            ConfigError: with what to do.
+        """
+        if self.settings.max_cost is None:
+            return
+        unknown = [model for model in models if rates_for(model.name, model.api_base, self.prices) is None]
+        if unknown:
+            names = ", ".join(model.label for model in unknown)
+            raise ConfigError(
+                f"--max-cost cannot be kept: the price of {names} is unknown; give it in the settings under "
+                f'[prices."{unknown[0].name}"] (input and output, in US dollars per million tokens), or limit '
+                "--max-requests or --max-total-tokens instead"
+            )
+
+    def refuse_if_stopped(self) -> None:
+        """Keeps what is only half made from being written.
+
+        Raises:
+            Stopped: the user is stopping the command.
+        """
+        if self.client.stopped:
+            raise stopped("the author")
+
+    def named_judges(self) -> tuple[ModelName, ...]:
+        """The judges that the settings name, whether they will be needed or not."""
+        named = self.settings.judge
+        return self._parsed(named) if named and named != (NO_JUDGE,) else ()
 
     def output_params(self) -> Params:
         """Settings of requests to models under test, where their names leave them open."""

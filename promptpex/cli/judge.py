@@ -26,8 +26,8 @@ def command(run: Path | None, spec: Path | None, as_json: bool, **flags: Any) ->
     from promptpex.cli.showing import show_run
     from promptpex.cli.work import work
 
-    folder, totals, judged = work(flags, lambda session: _again(session, run, spec))
-    return show_run(judged, folder, as_json=as_json, totals=totals)
+    folder, totals, judged, stopped = work(flags, lambda session: _again(session, run, spec))
+    return show_run(judged, folder, as_json=as_json, totals=totals, stopped=stopped)
 
 
 async def _again(session: Any, named: Path | None, spec: Path | None) -> Any:
@@ -36,4 +36,4 @@ async def _again(session: Any, named: Path | None, spec: Path | None) -> Any:
 
     folder = runs.resolve(named, Path(session.settings.results_dir))
     judged = await judge(session, folder, spec=spec)
-    return folder, asdict(session.meter.total), judged
+    return folder, asdict(session.meter.total), judged, session.client.stopped

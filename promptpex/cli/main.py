@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -22,6 +23,7 @@ VERBS = (
     "check",
     "import",
     "export",
+    "bench",
     "models",
     "cache",
     "init",
@@ -32,6 +34,13 @@ MODULES = {"import": "import_"}
 """Verbs whose module cannot bear their name."""
 
 INTERRUPTED = 130
+
+_FULL_OR_BROKEN = ("ENOSPC", "EDQUOT", "EFBIG", "EIO")
+_NOT_OURS_TO_WRITE = ("EROFS", "EACCES", "EPERM", "ENOENT", "ENOTDIR", "EISDIR", "ENAMETOOLONG")
+OF_THE_DISK = frozenset(getattr(errno, name, None) for name in (*_FULL_OR_BROKEN, *_NOT_OURS_TO_WRITE)) - {None}
+"""What the file system may answer that is no error of promptpex's."""
+
+AGAIN = "see to it and run the same command again: what was answered is kept in the store"
 
 
 class Verbs(click.Group):
@@ -94,6 +103,9 @@ def run_cli(arguments: Sequence[str]) -> int:
     except Exception as error:
         if debug:
             raise
+        if isinstance(error, OSError) and error.errno in OF_THE_DISK:
+            _say(f"{error.filename or 'a file'} cannot be written or read ({error.strerror}); {AGAIN}")
+            return 2
         _say(
             f"an error of promptpex itself ({type(error).__name__}: {str(error)[:300]}); "
             "run again with --debug to see where, and please report it"

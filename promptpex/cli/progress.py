@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from promptpex.cli.plain import visible
+from promptpex.errors import ConfigError
 from promptpex.events import Answered, Event, Failed, Listener, Notice, Retrying, StageEnded, StageStarted, StepDone
 
 if TYPE_CHECKING:
@@ -151,7 +152,12 @@ def json_log(path: Path | None) -> Iterator[Listener | None]:
     if path is None:
         yield None
         return
-    with path.open("a", encoding="utf-8", newline="\n") as file:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise ConfigError(f"--log: cannot be written ({error.strerror}); name another file", path=path) from error
+    with file:
         yield _writer(file)
 
 

@@ -41,13 +41,14 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     from promptpex.project import files_of, run
 
     files = files_of(prompt, spec=spec, suite=cases)
-    finished, folder, totals = work(flags, _job(run, files), start=prompt.parent)
-    return show_run(finished, folder, as_json=as_json, totals=totals, fail_over=flags.get("fail_over"))
+    finished, folder, totals, stopped = work(flags, _job(run, files), start=prompt.parent)
+    gate = finished.manifest.settings["fail_over"]
+    return show_run(finished, folder, as_json=as_json, totals=totals, fail_over=gate, stopped=stopped)
 
 
 def _job(run: Any, files: Any) -> Any:
     async def job(session: Any) -> Any:
         finished, folder = await run(session, files)
-        return finished, folder, asdict(session.meter.total)
+        return finished, folder, asdict(session.meter.total), session.client.stopped
 
     return job

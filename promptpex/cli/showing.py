@@ -24,14 +24,15 @@ def show_run(
     as_json: bool,
     totals: Mapping[str, Any] | None = None,
     fail_over: float | None = None,
-    resume: str | None = None,
+    stopped: bool = False,
 ) -> int:
     """Writes the reports of a run into its folder, prints them, and gives the command's exit code.
 
     Raises:
-        Interrupted: the user stopped the run; the partial report is printed first.
+        Interrupted: the user stopped the run (``stopped``); the partial report is printed first.
         GateFailed: a model's non-compliance is above ``fail_over``.
     """
+    from promptpex.cli.work import kept_and_resumed
     from promptpex.report import plain, summarise
     from promptpex.report.files import write
 
@@ -41,8 +42,8 @@ def show_run(
         click.echo(json.dumps({**plain(summary), "requests": dict(totals or {})}, ensure_ascii=False))
     else:
         _on_terminal(summary, totals)
-    if run.manifest.partial == "interrupted":
-        raise Interrupted(f"stopped; what was answered is kept. To go on: {resume or 'the same command again'}")
+    if stopped:
+        raise Interrupted(kept_and_resumed())
     _gate(summary.models, fail_over)
     return NO_ANSWER if _nobody_answered(run) else 0
 

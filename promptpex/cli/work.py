@@ -10,12 +10,14 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from promptpex.cli import progress
 from promptpex.cli.plain import visible
+from promptpex.errors import Interrupted, Stopped
 from promptpex.events import Listener, fan_out
 
 if TYPE_CHECKING:
@@ -44,51 +46,77 @@ def settings(flags: Mapping[str, Any], *, start: Path | None = None) -> Resolved
 def work(flags: Mapping[str, Any], job: Callable[[Session], Awaitable[T]], *, start: Path | None = None) -> T:
     """Runs ``job`` in a session on the resolved settings, showing progress, and gives what it returns.
 
-    Ctrl-C once lets what is in flight finish and ends the job with what there is; twice stops at once.
+    Ctrl-C, or SIGTERM, once: what is in flight may finish for a few seconds, and the job ends with what there is.
+    Twice: at once; the store is closed all the same.
+
+    Raises:
+        Interrupted: the job was stopped before it had anything to give.
     """
     resolved = settings(flags, start=start)
     quiet, verbose = bool(flags.get("quiet")), bool(flags.get("verbose"))
-    with listeners(quiet=quiet, verbose=verbose, log=flags.get("log")) as emit:
+    with listeners(quiet=quiet, verbose=verbose, log=flags.get("log")) as emit, interrupts() as stops:
         if verbose:
             say_settings(resolved)
         for warning in resolved.warnings:
             click.echo(visible(f"warning: {warning}"), err=True)
-        return asyncio.run(_session(resolved, job, emit))
+        try:
+            return asyncio.run(_session(resolved, job, emit, stops))
+        except (Stopped, KeyboardInterrupt) as error:
+            raise Interrupted(kept_and_resumed()) from error
 
 
-async def _session(resolved: Resolved, job: Callable[[Session], Awaitable[T]], emit: Listener) -> T:
+async def _session(resolved: Resolved, job: Callable[[Session], Awaitable[T]], emit: Listener, stops: Interrupts) -> T:
     from promptpex.session import open_session
 
     async with open_session(resolved, emit=emit) as session:
-        with interrupts(session):
-            return await job(session)
+        stops.attach(session.client.stop)
+        return await job(session)
+
+
+class Interrupts:
+    """What the signals of one command do: the first stops sending, the second is a KeyboardInterrupt."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: Callable[[], None] = lambda: None
+        self._pressed = False
+
+    def attach(self, stop: Callable[[], None]) -> None:
+        """From now on the first signal calls ``stop`` in the running loop; until now it ends the command."""
+        self._loop, self._stop = asyncio.get_running_loop(), stop
+
+    def hear(self, number: int, frame: FrameType | None) -> None:
+        """The signal handler; it works between two bytecodes, also while the loop is kept busy."""
+        if self._pressed or self._loop is None:
+            raise KeyboardInterrupt
+        self._pressed = True
+        with contextlib.suppress(RuntimeError):  # the loop may have ended just now
+            self._loop.call_soon_threadsafe(self._stop_and_say)
+
+    def _stop_and_say(self) -> None:
+        self._stop()
+        click.echo("stopping: waiting a few seconds for what is in flight (Ctrl-C again stops at once)", err=True)
 
 
 @contextlib.contextmanager
-def interrupts(session: Session) -> Iterator[None]:
-    """The first Ctrl-C stops sending; the second is a KeyboardInterrupt."""
-    loop = asyncio.get_running_loop()
-    pressed = False
-
-    def stop() -> None:
-        nonlocal pressed
-        if pressed:
-            loop.remove_signal_handler(signal.SIGINT)
-            signal.raise_signal(signal.SIGINT)
-            return
-        pressed = True
-        click.echo("\nstopping: waiting a few seconds for what is in flight (Ctrl-C again stops at once)", err=True)
-        session.client.stop()
-
+def interrupts() -> Iterator[Interrupts]:
+    """Hears Ctrl-C and SIGTERM; in another thread than the main one, where signals cannot be had, it hears none."""
+    stops = Interrupts()
     try:
-        loop.add_signal_handler(signal.SIGINT, stop)
-    except (NotImplementedError, RuntimeError, ValueError):
-        yield
+        before = {number: signal.signal(number, stops.hear) for number in (signal.SIGINT, signal.SIGTERM)}
+    except ValueError:
+        yield stops
         return
     try:
-        yield
+        yield stops
     finally:
-        loop.remove_signal_handler(signal.SIGINT)
+        for number, handler in before.items():
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+
+
+def kept_and_resumed() -> str:
+    """What is said of a command that was stopped: nothing is lost, and how to go on."""
+    return f"stopped; what was answered is kept. To go on: {resume_line()}"
 
 
 @contextlib.contextmanager

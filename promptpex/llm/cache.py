@@ -9,6 +9,7 @@ from typing import Protocol
 
 from promptpex.errors import ModelError, StoreError
 from promptpex.llm.client import Client
+from promptpex.llm.stopping import StopFlag
 from promptpex.records import Completion, Request
 
 FIRST_POLL_S = 0.1
@@ -43,14 +44,21 @@ class CachedClient:
     Args:
         inner: who is asked.
         store: where answers are kept.
+        stop: refuses what is not asked yet, also what another process is asking.
         sleep: waits that many seconds.
     """
 
     def __init__(
-        self, inner: Client, store: Store, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+        self,
+        inner: Client,
+        store: Store,
+        *,
+        stop: StopFlag | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._inner = inner
         self._store = store
+        self._stop = stop or StopFlag()
         self._sleep = sleep
         self._flights: dict[str, asyncio.Future[Completion | None]] = {}
 
@@ -96,7 +104,8 @@ class CachedClient:
                 flight.set_result(None)
 
     async def _ask(self, request_id: str, request: Request) -> Completion:
-        stored = await self._claimed_or_stored(request_id)
+        self._stop.check(request.model)
+        stored = await self._claimed_or_stored(request_id, request.model)
         if stored is not None:
             return stored
         try:
@@ -107,14 +116,14 @@ class CachedClient:
             raise
         return await self._store.put(request_id, request, completion)
 
-    async def _claimed_or_stored(self, request_id: str) -> Completion | None:
+    async def _claimed_or_stored(self, request_id: str, model: str) -> Completion | None:
         """None once the question is ours to ask; the answer if another process gave it meanwhile."""
         wait, waited = FIRST_POLL_S, 0.0
         while waited < PATIENCE_S and not await self._store.claim(request_id):
             stored = self._store.get(request_id)
             if stored is not None:
                 return _cached(stored)
-            await self._sleep(wait)
+            await self._stop.pause(wait, self._sleep, model)
             waited += wait
             wait = min(LAST_POLL_S, wait * 2)
         return None

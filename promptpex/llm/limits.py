@@ -73,7 +73,7 @@ class Limiter:
 
     def _refuse_waiting(self) -> None:
         for queue in self._queues.values():
-            queue.refuse_waiting()
+            queue.refuse_waiting(stopped)
 
 
 @dataclass(slots=True, eq=False)
@@ -149,13 +149,17 @@ class ServerQueue:
             self._idle_since = self._clock()
         self._pump()
 
-    def refuse_waiting(self) -> None:
-        """Everyone who waits gets ``Stopped``."""
+    def refuse_waiting(self, why: Callable[[str], ModelError]) -> None:
+        """Everyone who waits gets the error that ``why`` gives for the model."""
         for queue in self._waiting.values():
             while queue:
                 waiting = queue.popleft()
                 if not waiting.turn.done():
-                    waiting.turn.set_exception(stopped(waiting.model))
+                    waiting.turn.set_exception(why(waiting.model))
+
+    def closed_for(self) -> float:
+        """Seconds for which the server asked not to be sent anything."""
+        return self.pace.not_before - self._clock()
 
     def _pump(self) -> None:
         """Gives slots to those whose turn it is."""

@@ -11,7 +11,7 @@ import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from promptpex.errors import BudgetExceeded, ModelError, Stopped, TimedOut, Unavailable
+from promptpex.errors import BudgetExceeded, ModelError, RateLimited, Stopped, TimedOut, Unavailable
 from promptpex.events import Listener, Retrying, nobody
 from promptpex.llm.breaker import FIRST_PATIENCE_S, PATIENCE_S, Breaker
 from promptpex.llm.client import Client
@@ -109,6 +109,7 @@ class RetryingClient:
 
     async def _attempt(self, request: Request, left: float) -> tuple[Completion | ModelError, float]:
         """What one attempt gave, and the seconds from sending to the end."""
+        self._refuse_if_closed(request)
         breaker = self._breaker(request)
         slot = await self._slot(request, breaker)
         try:
@@ -117,6 +118,7 @@ class RetryingClient:
         except ModelError as error:
             took = self._clock() - slot.started
             slot.failed(error)
+            self._close_queue(slot)
             _tell(breaker, error)
             return error, took
         except BaseException:
@@ -152,7 +154,7 @@ class RetryingClient:
         run_left = self._run_left()
         allowed = left if run_left is None else min(left, run_left)
         try:
-            async with asyncio.timeout(allowed):
+            async with self._stop.within(allowed, request.model):
                 return await self._inner.complete(request)
         except TimeoutError:
             if run_left is not None and run_left <= left:
@@ -166,6 +168,18 @@ class RetryingClient:
         if error.retry_after is not None:
             return error.retry_after + self._rng.uniform(0, policy.first_wait_s)
         return self._rng.uniform(0, min(policy.longest_wait_s, policy.first_wait_s * 2 ** (attempt - 1)))
+
+    def _refuse_if_closed(self, request: Request) -> None:
+        """Asks nobody who wants to be left alone for longer than a call may take."""
+        wait = self._limiter.queue_of(request).closed_for()
+        if wait > self._policy.call_deadline_s:
+            raise _closed(request.model, wait)
+
+    def _close_queue(self, slot: Slot) -> None:
+        """The same for those who wait for the server already."""
+        wait = slot.queue.closed_for()
+        if wait > self._policy.call_deadline_s:
+            slot.queue.refuse_waiting(lambda model: _closed(model, wait))
 
     def _check(self, request: Request) -> None:
         self._stop.check(request.model)
@@ -205,6 +219,11 @@ def _tell(breaker: Breaker, error: ModelError) -> None:
         breaker.gave_up()
     else:
         breaker.succeeded()
+
+
+def _closed(model: str, wait: float) -> RateLimited:
+    message = f"{model} was not asked: the provider asks to wait {wait:.0f} s, longer than a call may take; "
+    return RateLimited(message + "run the same command again then, or raise --timeout.", model=model)
 
 
 def _tried(error: ModelError, attempts: int) -> ModelError:

@@ -98,7 +98,8 @@ class Stack:
         return await self._outermost.complete(request)
 
     def stop(self) -> None:
-        """Sends nothing more: what is not sent yet ends with ``Stopped``, stored answers are still given.
+        """Sends nothing more: what is not sent yet ends with ``Stopped``, and so does what is in flight after a few
+        seconds; stored answers are still given.
 
         To be called in the event loop's thread; may be called twice.
         """
@@ -158,7 +159,7 @@ def build(
     )
     client = SchemaFallback(client, emit)
     if store is not None:
-        client = AheadClient(CachedClient(client, store, sleep=sleep), options.concurrency)
+        client = AheadClient(CachedClient(client, store, stop=stop, sleep=sleep), options.concurrency)
     client = MeteredClient(client, meter, emit)
     if options.record is not None:
         client = RecordingClient(client, options.record)
@@ -167,10 +168,14 @@ def build(
 
 def rates(request: Request, prices: Mapping[str, Rates]) -> Rates | None:
     """US dollars per million tokens in and out: the user's, none for local models, the vendor's known ones."""
-    name = request.model
+    return rates_for(request.model, request.api_base, prices)
+
+
+def rates_for(name: str, api_base: str | None, prices: Mapping[str, Rates]) -> Rates | None:
+    """As ``rates``, for a model's name and server."""
     own = prices.get(name) or prices.get(name.partition("/")[2])
     if own is not None:
         return own
-    if name.startswith(FREE) or ("/" not in name and ":" in name and request.api_base is None):
+    if name.startswith(FREE) or ("/" not in name and ":" in name and api_base is None):
         return (0.0, 0.0)
-    return rates_of(name) if request.api_base is None else None
+    return rates_of(name) if api_base is None else None

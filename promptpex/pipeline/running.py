@@ -67,7 +67,7 @@ async def judge(session: Session, run: Run) -> Run:
     if session.settings.judge_mode == "prompt" and judges:
         names.append(PROMPT_RULE)
     verdicts += [verdict for output in outputs if output.error for verdict in unusable(output, names)]
-    manifest = run.manifest.but(judges=tuple(one.asker.label for one in judges))
+    manifest = run.manifest.but(judges=tuple(one.asker.label for one in judges), partial=_partial(outputs, verdicts))
     return run.but(manifest=manifest, verdicts=tuple(_in_order(outputs, names, verdicts)))
 
 
@@ -137,10 +137,15 @@ def _manifest(
 
 
 def _reported(manifest: Manifest, outputs: Sequence[Output]) -> Manifest:
-    """The manifest with the ids that the providers returned, and why the run is partial if it is."""
+    """The manifest with the ids that the providers returned."""
     reported: dict[str, dict[str, None]] = {label: {} for label in manifest.models}
     for output in outputs:
         if output.model_reported:
             reported[output.model][output.model_reported] = None
-    partial = next((output.error for output in outputs if output.error in ("interrupted", "budget")), None)
-    return manifest.but(reported={label: tuple(ids) for label, ids in reported.items()}, partial=partial)
+    return manifest.but(reported={label: tuple(ids) for label, ids in reported.items()})
+
+
+def _partial(outputs: Sequence[Output], verdicts: Sequence[Verdict]) -> str | None:
+    """Why the run is partial, if it is: something was not asked of a model or of a judge, and will be by going on."""
+    found = {output.error for output in outputs} | {verdict.unscored for verdict in verdicts}
+    return next((why for why in ("interrupted", "budget") if found & {why, f"judge-{why}"}), None)

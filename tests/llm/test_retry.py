@@ -198,3 +198,45 @@ async def test_the_same_seed_waits_the_same() -> None:
             await client.complete(request())
         waits.append(sleep.waits)
     assert waits[0] == waits[1]
+
+
+async def test_a_stop_gives_what_is_in_flight_a_few_seconds_and_no_more() -> None:
+    stop = StopFlag(grace_s=0.5)
+
+    async def slow(asked: Request) -> str:
+        await asyncio.sleep(0.01 if asked.messages[0].content == "quick" else 60)
+        return "fine"
+
+    client = retrying(FakeClient(slow), stop=stop)
+    quick, hanging = (asyncio.ensure_future(client.complete(request(text))) for text in ("quick", "hanging"))
+    await asyncio.sleep(0.002)
+    begun = time.monotonic()
+    stop.stop()
+    assert (await quick).text == "fine"
+    with pytest.raises(Stopped, match="had not answered when the run was stopped"):
+        await hanging
+    assert time.monotonic() - begun < 5
+
+
+async def test_a_deadline_before_the_end_of_the_grace_is_a_timeout_still() -> None:
+    stop = StopFlag(grace_s=60)
+
+    async def slow(asked: Request) -> str:
+        await asyncio.sleep(60)
+        return "fine"
+
+    hanging = asyncio.ensure_future(retrying(FakeClient(slow), stop=stop, call_deadline_s=0.05).complete(request()))
+    await asyncio.sleep(0.002)
+    stop.stop()
+    with pytest.raises(TimedOut):
+        await hanging
+
+
+async def test_who_asks_for_more_patience_than_a_call_has_is_left_alone() -> None:
+    inner = FakeClient(lambda asked: RateLimited("tomorrow", retry_after=86400))
+    client = retrying(inner, concurrency=2, call_deadline_s=30)
+    async with asyncio.timeout(5):
+        outcomes = await asyncio.gather(*(client.complete(request(str(n))) for n in range(20)), return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {RateLimited}
+    assert len(inner.requests) <= 2
+    assert "asks to wait 86400 s" in str(outcomes[-1])

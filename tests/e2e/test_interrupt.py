@@ -1,0 +1,197 @@
+"""Ctrl-C and SIGTERM, sent to a real process: once ends it soon with a partial report, twice at once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pty
+import signal
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests.e2e.command import Done, environment
+from tests.e2e.faults import GOOD, MODEL, Place, Script, command, place, reasons, sound, until
+from tests.servers import ScriptedServer, Step, completion_body
+
+SOON_S = 5.0
+"""Seconds from the first signal to the end, with a little for a busy machine."""
+
+BUSY_S = 3.0
+STARTED: list[Process] = []
+SLOW = Step(body=completion_body("NN"), delay_s=60)
+
+
+def hanging_after(count: int) -> Script:
+    """The first ``count`` requests are answered, the others hang."""
+    return Script(lambda number, seen: SLOW if number >= count else None)
+
+
+@pytest_asyncio.fixture(autouse=True)
+async def nobody_stays() -> AsyncIterator[None]:
+    """Kills the processes that a test has left."""
+    yield
+    while STARTED:
+        process = STARTED.pop()
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()
+
+
+async def started(arguments: list[str], here: Place, *, stderr: int = PIPE) -> Process:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "promptpex", *arguments),
+        cwd=here.folder,
+        env=environment(),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=PIPE,
+        stderr=stderr,
+    )
+    STARTED.append(process)
+    return process
+
+
+async def sent(script: Script, count: int) -> None:
+    """Waits until so many requests came."""
+    await until(lambda: script.sent >= count)
+
+
+def begun_in(results: Path) -> bool:
+    """Whether a run was begun under this folder."""
+    return any(results.glob("*/*/manifest.json"))
+
+
+async def ended(process: Process) -> Done:
+    async with asyncio.timeout(60):
+        out, err = await process.communicate()
+    return Done(process.returncode or 0, out.decode(), (err or b"").decode())
+
+
+def asked(here: Place, server: ScriptedServer, *more: str) -> list[str]:
+    return here.arguments("--models", f"{MODEL}?api_base={server.url}/v1", "--concurrency", "4", *more)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_once_ends_a_hanging_run_soon_and_reports_what_there_is(
+    tmp_path: Path, scripted: ScriptedServer, number: signal.Signals
+) -> None:
+    here = place(tmp_path)
+    script = scripted.otherwise = hanging_after(5)
+    process = await started(asked(here, scripted), here)
+    await sent(script, 9)
+    begun = time.monotonic()
+    process.send_signal(number)
+    done = await ended(process)
+    assert time.monotonic() - begun < SOON_S + BUSY_S
+    assert done.code == 130, done.err
+    rows = here.rows()
+    sound(here, done, rows)
+    assert reasons(rows) == {"interrupted": 7}
+    assert "7 interrupted" in done.out
+    assert here.manifest()["partial"] == "interrupted"
+    last = done.err.strip().splitlines()[-1]
+    assert last.startswith("promptpex: stopped; what was answered is kept. To go on: promptpex run ")
+    script.fault = lambda number, seen: None
+    resumed = await command(asked(here, scripted))
+    assert resumed.code == 0, resumed.err
+    assert reasons(here.rows()) == {}
+    assert script.twice == 0
+    assert sum(script.paid.values()) == 12
+    assert "partial" not in here.manifest()
+
+
+async def test_what_is_in_flight_may_finish(tmp_path: Path, scripted: ScriptedServer) -> None:
+    here = place(tmp_path)
+    script = scripted.otherwise = Script(good=Step(body=GOOD.body, delay_s=1.0))
+    process = await started(asked(here, scripted, "-q", "--json"), here)
+    await sent(script, 4)
+    process.send_signal(signal.SIGINT)
+    done = await ended(process)
+    assert done.code == 130, done.err
+    assert json.loads(done.out)["partial"] == "interrupted"
+    assert reasons(here.rows()) == {"interrupted": 12 - script.sent}
+    assert len(here.stored()) == script.sent < 12
+
+
+async def test_twice_ends_at_once_and_the_store_is_whole(tmp_path: Path, scripted: ScriptedServer) -> None:
+    here = place(tmp_path)
+    script = scripted.otherwise = hanging_after(5)
+    process = await started(asked(here, scripted), here)
+    await sent(script, 9)
+    process.send_signal(signal.SIGINT)
+    await asyncio.sleep(0.3)
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    done = await ended(process)
+    assert time.monotonic() - begun < 1.0 + BUSY_S / 2
+    assert done.code == 130, done.err
+    assert "Traceback" not in done.err
+    assert "To go on: promptpex run " in done.err
+    assert len(here.stored()) == 5
+    assert not here.store.with_name("store.db-wal").exists(), "the store was not closed"
+    script.fault = lambda number, seen: None
+    assert (await command(asked(here, scripted))).code == 0
+    assert sum(script.paid.values()) == 12
+
+
+async def test_while_the_author_works_nothing_half_made_is_written(tmp_path: Path, scripted: ScriptedServer) -> None:
+    prompt = tmp_path / "prompt.md"
+    prompt.write_text("Answer in one word: what colour is a {{thing}}?\n", encoding="utf-8")
+    here = Place(tmp_path, prompt, 0)
+    script = scripted.otherwise = hanging_after(0)
+    process = await started([*asked(here, scripted), "--author", f"{MODEL}?api_base={scripted.url}/v1"], here)
+    await sent(script, 1)
+    process.send_signal(signal.SIGINT)
+    done = await ended(process)
+    assert done.code == 130, done.err
+    assert "Traceback" not in done.err
+    assert "To go on: promptpex run " in done.err
+    assert not list(tmp_path.glob("*.yaml"))
+
+
+async def test_while_it_waits_for_another_process_it_ends_as_soon(tmp_path: Path, scripted: ScriptedServer) -> None:
+    here = place(tmp_path)
+    script = scripted.otherwise = hanging_after(0)
+    await started(asked(here, scripted), here)
+    await sent(script, 4)
+    waiting = await started(asked(here, scripted, "--results", str(tmp_path / "other")), here)
+    await until(lambda: begun_in(tmp_path / "other"))
+    await asyncio.sleep(0.5)
+    begun = time.monotonic()
+    waiting.send_signal(signal.SIGINT)
+    done = await ended(waiting)
+    assert time.monotonic() - begun < SOON_S + BUSY_S
+    assert done.code == 130, done.err
+    assert script.sent == 4, "what another process asks was asked"
+
+
+async def test_in_a_terminal_with_live_bars(tmp_path: Path, scripted: ScriptedServer) -> None:
+    here = place(tmp_path)
+    script = scripted.otherwise = hanging_after(5)
+    terminal, inner = pty.openpty()
+    seen: list[bytes] = []
+    loop = asyncio.get_running_loop()
+    loop.add_reader(terminal, lambda: seen.append(os.read(terminal, 65536)))
+    try:
+        process = await started(asked(here, scripted), here, stderr=inner)
+        await sent(script, 9)
+        process.send_signal(signal.SIGINT)
+        done = await ended(process)
+        await asyncio.sleep(0.1)
+    finally:
+        loop.remove_reader(terminal)
+        os.close(terminal)
+        os.close(inner)
+    shown = b"".join(seen).decode("utf-8", "replace")
+    assert done.code == 130
+    assert "stopping: waiting" in shown
+    assert "5/12" in shown or "12/12" in shown
+    assert shown.endswith(("\n", "\x1b[?25h"))
+    assert "\x1b[?25h" in shown, "the cursor was not shown again"
+    assert "To go on: promptpex run " in shown
