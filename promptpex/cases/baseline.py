@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, create_model
 
-from promptpex.cases.generate import LONGEST_VALUE, read_value
+from promptpex.cases.generate import read_value
+from promptpex.cases.shapes import at_most, inputs_type
 from promptpex.cases.texts import inputs_text
 from promptpex.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
 from promptpex.ids import digest
@@ -51,7 +51,7 @@ async def baseline(
         raise ValueError(f"a baseline has 1 to {MOST} cases, not {count}")
     emit(StageStarted(STAGE, 1, author.label))
     reply = await _roomy(author, count).ask(
-        request_text(prompt, count, instructions), reply_type(prompt.variables), stage=STAGE
+        request_text(prompt, count, instructions), reply_type(prompt.variables, count), stage=STAGE
     )
     emit(StepDone(STAGE, author.label))
     emit(StageEnded(STAGE, author.label))
@@ -67,13 +67,9 @@ def request_text(prompt: Prompt, count: int, instructions: str = "") -> Rendered
 
 
 @lru_cache(maxsize=64)
-def reply_type(variables: tuple[str, ...]) -> type[BaseModel]:
-    """The shape of a reply: a list of inputs, each with a text for each variable."""
-    fields: dict[str, Any] = {
-        f"v{index}": (str, Field(alias=name, max_length=LONGEST_VALUE)) for index, name in enumerate(variables)
-    }
-    inputs = create_model("BaselineInputs", __config__=ConfigDict(populate_by_name=True), **fields)
-    return create_model("Baseline", inputs=(list[inputs], Field(min_length=1, max_length=2 * MOST)))
+def reply_type(variables: tuple[str, ...], count: int) -> type[BaseModel]:
+    """The shape of a reply: a list of at most ``count`` inputs, each with a text for each variable."""
+    return create_model("Baseline", inputs=(at_most(inputs_type(variables), count), ...))
 
 
 def _roomy(author: Asker, count: int) -> Asker:

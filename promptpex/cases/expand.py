@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, Field, create_model
 
 from promptpex.cases.generate import input_spec_text
+from promptpex.cases.shapes import inputs_type
 from promptpex.cases.texts import folded, inputs_text, named_text, value_text
 from promptpex.events import Listener, Notice, nobody
 from promptpex.ids import digest
@@ -133,12 +134,10 @@ def request_text(prompt: Prompt, spec: Spec, case: Case, rule: Rule, instruction
 
 @lru_cache(maxsize=64)
 def reply_type(variables: tuple[str, ...]) -> type[BaseModel]:
-    """The shape of a reply: a longer text for each variable that can grow."""
-    fields: dict[str, Any] = {
-        f"v{index}": (str, Field(alias=name, max_length=LONGEST_VALUE)) for index, name in enumerate(variables)
-    }
-    inputs = create_model("LongerInputs", __config__=ConfigDict(populate_by_name=True), **fields)
-    return create_model("LongerCase", reasoning=(str, Field(max_length=600)), inputs=(inputs, ...))
+    """The shape of a reply: one case, with its reasoning and a text for each growing variable."""
+    return create_model(
+        "LongerCase", reasoning=(str, Field(max_length=600)), inputs=(inputs_type(variables, LONGEST_VALUE), ...)
+    )
 
 
 async def _grown(

@@ -7,22 +7,23 @@ only what the plan says is missing.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, Field, create_model
 
 from promptpex.cases.context import context_variable, noted, share_out
 from promptpex.cases.plan import TEMPLATE, Aim, Generation, Plan
+from promptpex.cases.shapes import at_most, inputs_type
+from promptpex.cases.texts import value_text
 from promptpex.events import Listener, Notice, nobody
 from promptpex.llm.asker import Asker
 from promptpex.llm.batch import ask_each
 from promptpex.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec, Suite, VariableSpec
 from promptpex.templates import Rendered, render
-
-LONGEST_VALUE = 6000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ async def generate(
         known = _known(plan, one.aim)
         rendered = request_text(prompt, spec, one.aim, one.count, known, options, holding=one.holding)
         reply = await author.ask(
-            rendered, reply_type(free_variables(prompt, one.aim)), stage="cases", repeat=one.number
+            rendered, reply_type(free_variables(prompt, one.aim), one.count), stage="cases", repeat=one.number
         )
         return _recorded(_cases(reply.value, one.aim, spec), one.holding)
 
@@ -96,6 +97,7 @@ def request_text(
         known=list(known),
         variable=context_variable(prompt, spec) or "" if holding is not None else "",
         holding=holding or 0,
+        language=options.language or "",
         instructions=options.instructions,
     )
 
@@ -135,24 +137,39 @@ def free_variables(prompt: Prompt, aim: Aim) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def reply_type(variables: tuple[str, ...]) -> type[BaseModel]:
-    """The shape of a reply: a list of cases, each with its reasoning and a text for each variable."""
-    fields: dict[str, Any] = {
-        f"v{index}": (str, Field(alias=name, max_length=LONGEST_VALUE)) for index, name in enumerate(variables)
-    }
-    inputs = create_model("Inputs", __config__=ConfigDict(populate_by_name=True), **fields)
+def reply_type(variables: tuple[str, ...], count: int) -> type[BaseModel]:
+    """The shape of a reply: a list of at most ``count`` cases, each with its reasoning and a text for each variable."""
+    inputs = inputs_type(variables)
     case = create_model("NewCase", reasoning=(str, Field(max_length=600)), inputs=(inputs, ...))
-    return create_model("NewCases", cases=(list[case], Field(min_length=1, max_length=12)))
+    return create_model("NewCases", cases=(at_most(case, count), ...))
 
 
 def read_value(text: str, variable: VariableSpec | None) -> Any:
-    """A variable's value from the author's text: JSON where the spec gives a type other than text."""
-    if variable is None or variable.type in ("text", "enum"):
+    """A variable's value from the author's text, by the type that the spec gives.
+
+    Of an enumeration the value that the text writes; for the other types what the text says as JSON. A text that says
+    no such value stays a text, for the lint to find.
+    """
+    if variable is None or (variable.type == "text" and variable.values is None):
+        return text
+    if variable.values is not None:
+        written = {value_text(value): value for value in variable.values}
+        return written.get(text, written.get(text.strip(), text))
+    if variable.type in ("text", "enum"):
         return text
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_refused, parse_float=_finite)
     except (ValueError, RecursionError):
         return text
+
+
+def _refused(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _refused(text)
 
 
 def _asks(plan: Plan, batch: int) -> Iterator[_Ask]:
