@@ -29,19 +29,19 @@ Effort = Literal["min", "low", "medium", "high"]
 EFFORT: dict[str, dict[str, Any]] = {
     "min": {
         "max_rules": 5, "cases_per_rule": 1, "inverse_cases": 0, "rounds": 1, "expansion": 0, "repeats": 1,
-        "validity": False, "checks": False,
+        "validity": False, "checks": False, "verify": False,
     },
     "low": {
         "max_rules": 10, "cases_per_rule": 1, "inverse_cases": 1, "rounds": 1, "expansion": 0, "repeats": 1,
-        "validity": False, "checks": False,
+        "validity": False, "checks": False, "verify": False,
     },
     "medium": {
         "max_rules": 15, "cases_per_rule": 2, "inverse_cases": 2, "rounds": 1, "expansion": 0, "repeats": 2,
-        "validity": True, "checks": False,
+        "validity": True, "checks": False, "verify": False,
     },
     "high": {
         "max_rules": 20, "cases_per_rule": 3, "inverse_cases": 3, "rounds": 2, "expansion": 1, "repeats": 3,
-        "validity": True, "checks": True,
+        "validity": True, "checks": True, "verify": True,
     },
 }  # fmt: skip
 """What each effort sets where nobody else did. From one row to the next nothing ever gets less."""
@@ -50,6 +50,8 @@ _SHAPING = (
     "temperature", "max_tokens", "seed", "repeats", "judge_mode", "judge_sees_input", "judge_all", "judge_repeat", "judge_confidence",
     "quorum", "instructions",
 )  # fmt: skip
+_STOPPING = ("until_decided", "limit", "tolerance", "confidence")
+"""They decide which questions are asked at all where a run may stop early, and nothing elsewhere."""
 _KEY_NAME = re.compile(r"api[_-]?key|secret|password|passwd|credential|bearer|(?:^|[_-])(?:token|key)$", re.IGNORECASE)
 _KEY_VALUE = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|github_pat|pplx|nvapi|AIza)[-_A-Za-z0-9]{20,}|api[_-]?key\s*=", re.IGNORECASE
@@ -95,9 +97,14 @@ class Settings(Record):
         samples: real inputs given to the author as examples, or the files that hold them.
         expected: reference model that expected outputs are taken from.
         scenarios: each rule is put to the test in each. instructions: notes for each stage, by its name.
+        language: BCP 47 tag of the language that generated inputs have to be in; None = the prompt's.
+        verify: whether a model is asked if the prompt says what a rule says, where the words do not settle it.
         embedded_threads, embedded_slots, embedded_model: CPU threads (None: by the machine), requests side by side, and
             the GGUF file of the embedded model.
-        confidence: level of intervals. tolerance: difference in non-compliance that does not count as a regression.
+        confidence: level of intervals. tolerance: loss against the best, or against the model ``against``, that one is
+            ready to accept, as a share.
+        until_decided: collect in rounds, and stop asking a model once its place is settled, or, with ``limit``, once it
+            is known on which side of that non-compliance it lies.
         fail_over: highest non-compliance before the command exits with 1.
         allow_self_judging: whether a model may judge its own outputs without a warning.
         pull: whether missing Ollama models are pulled.
@@ -138,15 +145,20 @@ class Settings(Record):
     expansion: int = Field(default=0, ge=0)
     validity: bool = False
     checks: bool = True
+    verify: bool = False
     scenarios: tuple[ScenarioSetting, ...] = ()
     samples: tuple[Any, ...] = ()
     expected: str | None = None
     instructions: dict[str, str] = Field(default_factory=dict)
+    language: str | None = None
     embedded_threads: int | None = Field(default=None, ge=1)
     embedded_slots: int = Field(default=1, ge=1)
     embedded_model: str | None = None
     confidence: float = Field(default=0.95, gt=0, lt=1)
-    tolerance: float = Field(default=0.0, ge=0, le=1)
+    tolerance: float = Field(default=0.05, gt=0, lt=1)
+    against: str | None = None
+    until_decided: bool = False
+    limit: float | None = Field(default=None, ge=0, le=1)
     fail_over: float | None = Field(default=None, ge=0, le=1)
     allow_self_judging: bool = False
     pull: bool = False
@@ -160,6 +172,13 @@ class Settings(Record):
     @classmethod
     def _from_path(cls, value: Any) -> Any:
         return str(value) if isinstance(value, Path) else value
+
+    @field_validator("tolerance", "limit", "confidence", "fail_over", mode="before")
+    @classmethod
+    def _from_percent(cls, value: Any) -> Any:
+        """``5%`` is 0.05."""
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", value) if isinstance(value, str) else None
+        return float(found[1]) / 100 if found else value
 
     @field_validator("prices", mode="before")
     @classmethod
@@ -175,7 +194,8 @@ class Settings(Record):
     def shaping(self) -> dict[str, Any]:
         """The settings that shape what is asked or how it is judged: two runs that differ in one are two runs."""
         everything = self.plain()
-        return {name: everything[name] for name in _SHAPING}
+        names = (*_SHAPING, *(_STOPPING if self.until_decided else ()))
+        return {name: everything[name] for name in names}
 
 
 class Resolved(Record):
@@ -229,6 +249,22 @@ def load(flags: Mapping[str, Any], *, start: Path, env: Mapping[str, str]) -> Re
         warnings=tuple(warnings),
         file=str(path) if path is not None else None,
     )
+
+
+def with_effort(resolved: Resolved, effort: Any, *, path: Path | str | None = None) -> Resolved:
+    """The settings with the effort that a prompt's front matter asks for, in what nobody else set.
+
+    Raises:
+        ConfigError: there is no such effort.
+    """
+    if effort is None or resolved.settings.effort is not None:
+        return resolved
+    if effort not in EFFORT:
+        raise ConfigError(f"the effort {effort!r} is none of {', '.join(EFFORT)}", path=path)
+    open_names = [name for name in EFFORT[effort] if resolved.origins[name] == "default"]
+    chosen = {name: EFFORT[effort][name] for name in open_names}
+    origins = {**resolved.origins, **dict.fromkeys(open_names, f"preset {effort}"), "effort": "front matter"}
+    return resolved.but(settings=resolved.settings.but(**chosen, effort=effort), origins=origins)
 
 
 def find_file(start: Path) -> Path | None:

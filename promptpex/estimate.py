@@ -112,7 +112,10 @@ def _extraction(session: Session, prompt: Prompt) -> list[Line]:
     variables = len(prompt.variables) + (len(prompt.variables) > 1)
     inverses = min(session.settings.max_rules, TYPICAL_RULES)
     calls = {"intent": 1, "inputs": variables, "rules": 1, "inverse": inverses}
-    return [_guess(session, stage, author, count, each, exact=stage != "inverse") for stage, count in calls.items()]
+    later = {"checks": inverses * session.settings.checks, "groundedness": inverses * session.settings.verify}
+    calls |= {stage: count for stage, count in later.items() if count}
+    sure = ("intent", "inputs", "rules")
+    return [_guess(session, stage, author, count, each, exact=stage in sure) for stage, count in calls.items()]
 
 
 def _generation(session: Session, prompt: Prompt, spec: Spec | None) -> list[Line]:
@@ -120,17 +123,42 @@ def _generation(session: Session, prompt: Prompt, spec: Spec | None) -> list[Lin
     options = generation(session, prompt)
     if spec is None:
         aims = TYPICAL_RULES * (ceil(options.per_rule / options.batch) + ceil(options.per_inverse / options.batch))
-        return [_guess(session, "cases", author, aims, tokens_of(prompt.messages) + 600, exact=False)]
+        each = tokens_of(prompt.messages) + 600
+        made = TYPICAL_RULES * (options.per_rule + options.per_inverse) * max(1, len(options.scenarios))
+        aims *= max(1, len(options.scenarios))
+        return [_guess(session, "cases", author, aims, each, exact=False), *_tended(session, made, each)]
     return generation_lines(session, prompt, spec, planned(session, prompt, spec, Suite(prompt=spec.prompt)))
 
 
 def generation_lines(session: Session, prompt: Prompt, spec: Spec, todo: Plan) -> list[Line]:
-    """What a plan of generation asks for and costs, before validity and expansion."""
+    """What a plan of generation asks for and costs; of validity and expansion a guess, for the new cases."""
     options = generation(session, prompt)
     calls = sum(ceil(missing / options.batch) for _, missing in todo.make)
     texts = [request_text(prompt, spec, aim, missing, (), options).messages for aim, missing in todo.make]
     each = ceil(sum(map(tokens_of, texts)) / max(len(texts), 1))
-    return [_guess(session, "cases", session.author().label, calls, each)]
+    return [_guess(session, "cases", session.author().label, calls, each), *_tended(session, todo.missing, each)]
+
+
+def extraction_lines(session: Session, prompt: Prompt) -> list[Line]:
+    """What the extraction of a spec asks for and costs, a line a stage."""
+    return _extraction(session, prompt)
+
+
+def in_words(lines: Sequence[Line]) -> str:
+    """The sum of requests and of known prices, and whose price is unknown."""
+    known = sum(line.cost_usd for line in lines if line.cost_usd is not None)
+    unknown = sorted({line.model for line in lines if line.cost_usd is None})
+    about = "" if all(line.exact for line in lines) else "about "
+    told = f"{about}{sum(line.calls for line in lines)} requests, about ${known:.4f}"
+    return f"{told} and the unknown price of {', '.join(unknown)}" if unknown else told
+
+
+def _tended(session: Session, made: int, each: int) -> list[Line]:
+    """What new cases need once they are made: variants, and a look at their validity."""
+    settings, author = session.settings, session.author().label
+    variants = made * settings.expansion
+    calls = {"expand": variants, "validity": (made + variants) * settings.validity}
+    return [_guess(session, stage, author, count, each, exact=False) for stage, count in calls.items() if count]
 
 
 def _guessed_outputs(session: Session, prompt: Prompt, lines: Sequence[Line]) -> list[Line]:

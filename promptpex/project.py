@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 from promptpex import pipeline, runs
 from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.plan import Plan
+from promptpex.config import EFFORT, with_effort
 from promptpex.errors import InputError, SuiteError
-from promptpex.estimate import Line, estimate, generation_lines
+from promptpex.estimate import Line, estimate, extraction_lines, generation_lines, in_words
 from promptpex.events import Notice
 from promptpex.pipeline import Generated, Update
 from promptpex.promptfile import read_with_warnings
 from promptpex.records import Manifest, Prompt, Run, Spec, Suite
 from promptpex.session import Session
 from promptpex.specs.file import read_spec, write_spec
+from promptpex.specs.groundedness import Groundedness
+from promptpex.specs.noticing import changed, notices, orphans, ungrounded
+
+ORPHANS = 8
+"""Cases that are named one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +32,14 @@ class Files:
     prompt: Path
     spec: Path
     suite: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """A spec as extracted, and for each rule whether the prompt says it."""
+
+    spec: Spec
+    groundedness: tuple[Groundedness, ...]
 
 
 def files_of(prompt: Path, *, spec: Path | None = None, suite: Path | None = None) -> Files:
@@ -42,19 +57,33 @@ def read_prompt(session: Session, path: Path) -> Prompt:
     prompt, warnings = read_with_warnings(path)
     for warning in warnings:
         session.emit(Notice(warning, "warning"))
+    session.resolved = with_effort(session.resolved, prompt.meta.get("effort"), path=path)
     return prompt
 
 
-async def extract(session: Session, files: Files) -> Spec:
+async def extract(session: Session, files: Files) -> Extracted:
     """Extracts the spec of a prompt with the author model and writes it beside the prompt."""
-    spec = await pipeline.extract(session, read_prompt(session, files.prompt), spec_for=files.prompt.name)
+    prompt = read_prompt(session, files.prompt)
+    session.refuse_unpriced([session.author().model])
+    say_effort(session, extraction_lines(session, prompt))
+    return await _extract(session, prompt, files)
+
+
+async def _extract(session: Session, prompt: Prompt, files: Files) -> Extracted:
+    spec = await pipeline.extract(session, prompt, spec_for=files.prompt.name)
+    session.refuse_if_stopped()
     write_spec(files.spec, spec)
-    return spec
+    for said in ungrounded(prompt, spec.rules):
+        session.emit(Notice(said, "warning"))
+    return Extracted(spec, tuple(await pipeline.groundedness(session, prompt, spec)))
 
 
 async def update(session: Session, files: Files) -> Update:
     """Brings the spec up to date with a changed prompt and writes it; people's rules and comments stay."""
-    done = await pipeline.update(session, read_prompt(session, files.prompt), read_spec(files.spec))
+    prompt, spec, suite = _all(session, files)
+    session.refuse_unpriced([session.author().model])
+    done = await pipeline.update(session, prompt, spec, suite)
+    session.refuse_if_stopped()
     write_spec(files.spec, done.spec)
     return done
 
@@ -62,7 +91,14 @@ async def update(session: Session, files: Files) -> Update:
 async def generate(session: Session, files: Files) -> Generated:
     """Generates the cases that are missing or stale and writes the suite; people's cases stay as they are."""
     prompt, spec, suite = _all(session, files)
+    session.refuse_unpriced([session.author().model])
+    say_effort(session, generation_lines(session, prompt, spec, pipeline.planned(session, prompt, spec, suite)))
+    return await _generate(session, files, prompt, spec, suite)
+
+
+async def _generate(session: Session, files: Files, prompt: Prompt, spec: Spec, suite: Suite) -> Generated:
     made = await pipeline.generate(session, prompt, spec, suite)
+    session.refuse_if_stopped()
     write_suite(files.suite, made.suite)
     return made
 
@@ -77,6 +113,7 @@ def planned(session: Session, files: Files) -> tuple[Plan, list[Line]]:
 async def make_baseline(session: Session, files: Files, path: Path, count: int) -> Suite:
     """Writes a baseline suite, made from the prompt alone, into a file of its own."""
     prompt = read_prompt(session, files.prompt)
+    session.refuse_unpriced([session.author().model])
     suite = await pipeline.make_baseline(session, prompt, suite_for=files.prompt.name, count=count)
     write_suite(path, suite)
     return suite
@@ -85,17 +122,23 @@ async def make_baseline(session: Session, files: Files, path: Path, count: int) 
 async def run(session: Session, files: Files) -> tuple[Run, Path]:
     """The main job: extracts and generates what is missing, collects, judges, and writes the run's folder."""
     prompt = read_prompt(session, files.prompt)
-    session.models()
+    roles = [*session.models(), *session.named_judges()]
+    if not (files.spec.exists() and files.suite.exists()):
+        roles.append(session.author().model)
+    session.refuse_unpriced(roles)
+    if session.settings.effort:
+        say_effort(session, _estimated(session, prompt, files))
     author = None
     if not files.spec.exists():
         author = session.author().label
-        await extract(session, files)
+        await _extract(session, prompt, files)
     spec = read_spec(files.spec)
     notice_change(session, prompt, spec, files)
     if not files.suite.exists():
         author = session.author().label
-        await generate(session, files)
+        await _generate(session, files, prompt, spec, Suite(prompt=files.prompt.name))
     suite = read_suite(files.suite, spec, prompt)
+    notice_orphans(session, spec, suite)
     if not suite.usable():
         raise SuiteError("holds no usable case; add some or run `promptpex generate`", path=files.suite)
     return await _executed(session, pipeline.begin(session, prompt, spec, suite, author=author))
@@ -103,7 +146,10 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
 
 def estimate_files(session: Session, files: Files) -> list[Line]:
     """What ``run`` would ask and what it would cost; nothing is sent and nothing written."""
-    prompt = read_prompt(session, files.prompt)
+    return _estimated(session, read_prompt(session, files.prompt), files)
+
+
+def _estimated(session: Session, prompt: Prompt, files: Files) -> list[Line]:
     spec = read_spec(files.spec) if files.spec.exists() else None
     suite = read_suite(files.suite, spec, prompt) if spec and files.suite.exists() else None
     return estimate(session, prompt, spec, suite)
@@ -112,17 +158,43 @@ def estimate_files(session: Session, files: Files) -> list[Line]:
 async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> Run:
     """Judges the outputs of a run again, by its own spec or another, and writes the folder anew."""
     kept = runs.read(folder)
+    session.refuse_unpriced(session.named_judges())
     judged = await pipeline.judge(session, kept if spec is None else kept.but(spec=read_spec(spec)))
     runs.finish(folder, judged)
     return judged
 
 
+def say_effort(session: Session, lines: list[Line]) -> None:
+    """Says what the effort means, if one is chosen: the counts, which of them somebody set otherwise, and the price."""
+    effort = session.settings.effort
+    if effort is None:
+        return
+    counts = []
+    for name in EFFORT[effort]:
+        value = getattr(session.settings, name)
+        origin = session.resolved.origins[name]
+        shown = ("no", "yes")[value] if isinstance(value, bool) else value
+        counts.append(f"{name.replace('_', '-')} {shown}{'' if origin.startswith('preset') else f' ({origin})'}")
+    session.emit(Notice(f"effort {effort}: {', '.join(counts)}; this means {in_words(lines)}"))
+
+
 def notice_change(session: Session, prompt: Prompt, spec: Spec, files: Files) -> None:
-    """Says so when the prompt is not the text that its spec was extracted from."""
-    if spec.prompt_fingerprint in (None, prompt.fingerprint):
+    """Says what a changed prompt does to its spec: rules that lost their words, sentences that no rule rests on."""
+    if not changed(prompt, spec):
         return
     told = f"{files.prompt.name} has changed since {files.spec.name} was written"
-    session.emit(Notice(f"{told}: look at it again, or run `promptpex extract --update`", "warning"))
+    for said in (told, *notices(prompt, spec)):
+        session.emit(Notice(said, "warning"))
+    session.emit(Notice(f"to bring the spec up to date: promptpex extract {shlex.quote(str(files.prompt))} --update"))
+
+
+def notice_orphans(session: Session, spec: Spec, suite: Suite) -> None:
+    """Names the cases whose rule is gone; they are still run, and judged by the rules that are left."""
+    lost = orphans(spec, suite)
+    if lost:
+        ids = ", ".join(case.id for case in lost[:ORPHANS]) + (", ..." if len(lost) > ORPHANS else "")
+        said = f"{len(lost)} cases aim at rules that are gone ({ids}); `promptpex generate` retires those it made"
+        session.emit(Notice(said, "warning"))
 
 
 async def _executed(session: Session, begun: Run) -> tuple[Run, Path]:
@@ -136,11 +208,14 @@ async def _executed(session: Session, begun: Run) -> tuple[Run, Path]:
 
 
 def _all(session: Session, files: Files) -> tuple[Prompt, Spec, Suite]:
-    """The prompt, its spec and its suite; an empty one where there is none yet."""
+    """The prompt, its spec and its suite; an empty one where there is none yet.
+
+    Cases that do not fit the prompt are read all the same: what the prompt lost or won since is for the plan to see.
+    """
     prompt = read_prompt(session, files.prompt)
     spec = read_spec(files.spec)
     empty = Suite(prompt=files.prompt.name)
-    return prompt, spec, read_suite(files.suite, spec, prompt) if files.suite.exists() else empty
+    return prompt, spec, read_suite(files.suite, spec) if files.suite.exists() else empty
 
 
 def _as_first_made(folder: Path, manifest: Manifest) -> Manifest:

@@ -12,7 +12,7 @@ from promptpex.cases import file as case_file
 from promptpex.errors import CheckError, InputError, PromptFileError
 from promptpex.records import WHOLE_INPUT, Case, Problem, Prompt, Rule, Severity, Spec
 from promptpex.specs import file as spec_file
-from promptpex.specs.grounding import footing, uncovered
+from promptpex.specs.grounding import footing, uncovered, words_of
 
 SPEC_END, CASES_END = ".spec.yaml", ".cases.yaml"
 _CASE_SUFFIXES = (CASES_END, ".cases.yml", ".cases.csv", ".cases.jsonl", ".csv", ".jsonl")
@@ -129,7 +129,7 @@ def _spec_against(path: Path, spec: Spec, prompt: Prompt) -> list[Problem]:
 
 
 def _against_words(rules: Sequence[Rule], prompt: Prompt, lines: dict[str, int], add: Callable[..., None]) -> None:
-    for one in footing(rules, prompt.text()):
+    for one in footing(rules, words_of(prompt)):
         if one.standing == "gone":
             said = f"the rule {one.rule!r} rests on words that are not in the prompt: {_shown(one.source)}"
             add(said, lines.get(one.rule), "warning", "remove the rule, or quote the words it rests on now")

@@ -68,7 +68,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "session": GROUND | {"config", "events", "llm", "store"},
     "pipeline": GROUND | STAGES | {"assertions", "config", "engines", "events", "session", "templates"},
     "estimate": GROUND | STAGES | {"llm", "pipeline", "session"},
-    "project": GROUND | FILES | {"estimate", "events", "pipeline", "runs", "session"},
+    "project": GROUND | FILES | {"config", "estimate", "events", "pipeline", "runs", "session"},
     "evaluation": GROUND | FILES | {"pipeline", "project", "report", "runs", "session", "tables"},
     "api": GROUND | {"config", "events", "llm", "pipeline", "runs", "session"},
     "web": GROUND | {"codecs", "report", "runs", "stats", "tables"},

@@ -41,7 +41,7 @@ def read_suite(path: Path | str, spec: Spec | None = None, prompt: Prompt | None
     counts as ``edited``.
 
     Args:
-        spec: where given, a case must name one of its rules; hand-made cases whose rule is gone are allowed.
+        spec: where given, a case should name one of its rules; one whose rule is gone is a warning.
         prompt: where given, a case must have a value for each of its variables and no other.
 
     Raises:
@@ -201,11 +201,9 @@ def _against(case: Case, spec: Spec | None, prompt: Prompt | None) -> list[tuple
     """What is wrong with a case, given the spec and the prompt."""
     found: list[tuple[str, str, Any]] = []
     if spec is not None and case.rule is not None and spec.rule(case.rule) is None:
-        severity = "error" if case.content is None else "warning"
         known = ", ".join(rule.id for rule in spec.rules)
-        found.append(
-            (f"the case {case.id!r} names the rule {case.rule!r}, which the spec has not", f"it has {known}", severity)
-        )
+        said = f"the case {case.id!r} names the rule {case.rule!r}, which the spec has not"
+        found.append((said, f"it has {known}", "warning"))
     if prompt is None:
         return found
     missing = [name for name in required(prompt) if name not in case.inputs]

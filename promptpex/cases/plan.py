@@ -38,6 +38,7 @@ class Generation:
         scenarios: each rule is put to the test in each of them; none = once, without.
         samples: real inputs given as examples.
         instructions: the owner's note for this stage.
+        language: BCP 47 tag of the language that inputs have to be in; None = the prompt's.
     """
 
     per_rule: int = 2
@@ -46,6 +47,7 @@ class Generation:
     scenarios: tuple[Scenario, ...] = ()
     samples: tuple[str, ...] = ()
     instructions: str = ""
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def plan(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, options: Gene
         if case.invalid is None:
             same.append(case)
     make = tuple((aim, aim.count - len(fresh[aim.made_from])) for aim in aims)
-    known = {rule.id for rule in spec.rules}
+    known = {rule.id for rule in spec.rules if not rule.gone}
     return Plan(
         keep=tuple(keep),
         retire=tuple(retire),
@@ -161,6 +163,7 @@ def _made_from(
     return digest(
         {
             **({"context": context} if context else {}),
+            **({"language": options.language} if options.language else {}),
             "rule": rule.id,
             "text": rule.rule,
             "inverse": rule.inverse if inverse else None,

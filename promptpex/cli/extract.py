@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,8 @@ import click
 from promptpex.cli import options
 
 if TYPE_CHECKING:
-    from promptpex.project import Files
+    from promptpex.project import Extracted, Files
+    from promptpex.specs.groundedness import Groundedness
 
 
 @click.command("extract")
@@ -30,6 +32,7 @@ def command(
 
     Edit the file as you like before you generate cases: what you change or add stays yours.
     """
+    from promptpex.cli.plain import visible
     from promptpex.cli.showing import print_json
     from promptpex.cli.work import work
     from promptpex.errors import SpecError
@@ -43,10 +46,27 @@ def command(
         raise SpecError(told, path=files.spec)
     found = work(flags, lambda session: extract(session, files), start=prompt.parent)
     if as_json:
-        print_json(found.plain())
-    else:
-        click.echo(f"{len(found.rules)} rules in {files.spec}")
+        said = [asdict(one) for one in found.groundedness]
+        print_json({**found.spec.plain(), "groundedness": said})
+        return 0
+    click.echo(f"{len(found.spec.rules)} rules in {files.spec}")
+    for line in _grounds(found):
+        click.echo(visible(line))
     return 0
+
+
+def _grounds(found: Extracted) -> list[str]:
+    """How many rules the prompt says, by their words or by a judge, and which it does not or nobody knows of."""
+    status: dict[str, list[Groundedness]] = {"yes": [], "no": [], "unknown": []}
+    for one in found.groundedness:
+        status[one.status].append(one)
+    by_words = sum(one.how in ("quote", "near-quote") for one in status["yes"])
+    told = f"Grounded: {len(status['yes'])} of {len(found.groundedness)} rules, {by_words} by the words they quote."
+    lines = [told, *(f"Not in the prompt: {one.rule}: {one.reason}" for one in status["no"])]
+    if status["unknown"]:
+        ids = ", ".join(one.rule for one in status["unknown"])
+        lines.append(f"Open: {ids}; their words do not settle it (--verify asks a model).")
+    return lines
 
 
 def _update(files: Files, as_json: bool, flags: dict[str, Any]) -> int:

@@ -95,6 +95,8 @@ generation = together(
     ),
     click.option("--rounds", type=click.IntRange(0), help="Times unusable cases are replaced [1]."),
     click.option("--validity/--no-validity", default=None, help="Have the author judge cases against the input spec."),
+    click.option("--verify/--no-verify", default=None, help="Ask a model whether the prompt says what each rule says."),
+    click.option("--language", help="Language that generated inputs have to be in, such as vi [the prompt's]."),
     click.option("--expansion", type=click.IntRange(0), help="Times each case grows a longer variant [0]."),
     click.option("--inverse-cases", type=click.IntRange(0), help="Generated cases for each inverse [1]."),
 )

@@ -13,7 +13,7 @@ from promptpex.pipeline.generating import (
     quality,
 )
 from promptpex.pipeline.running import begin, execute, judge, judges_for, judging
-from promptpex.pipeline.specifying import Update, add_checks, extract, update
+from promptpex.pipeline.specifying import Update, add_checks, extract, groundedness, update
 
 __all__ = [
     "Bench",
@@ -27,6 +27,7 @@ __all__ = [
     "extract",
     "generate",
     "generation",
+    "groundedness",
     "judge",
     "judges_for",
     "judging",

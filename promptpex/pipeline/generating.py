@@ -15,10 +15,10 @@ from promptpex.cases.lint import lint_all
 from promptpex.cases.plan import Generation, Plan, plan
 from promptpex.cases.samples import read_samples
 from promptpex.cases.scenarios import read_scenarios
-from promptpex.cases.validity import limited, settle
+from promptpex.cases.validity import limited, put_aside, settle
 from promptpex.events import Notice
 from promptpex.outputs import Cell, collect
-from promptpex.pipeline.notes import notes
+from promptpex.pipeline.notes import language, notes
 from promptpex.records import Case, ModelName, Output, Prompt, Spec, Suite
 from promptpex.session import Session
 
@@ -69,22 +69,22 @@ async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -
         if orphan.origin != "generated":
             emit(Notice(f"case {orphan.id} is yours and stays, but its rule {orphan.rule} is gone", "warning"))
     made = await generate_cases(author, prompt, spec, todo, suite_for=suite.prompt, options=options, emit=emit)
-    settled = await settle(
-        author,
-        prompt,
-        spec,
-        made,
-        options=options,
-        rounds=settings.rounds,
-        judge=author if settings.validity else None,
-        instructions=notes(settings, prompt).get("validity", ""),
-        emit=emit,
-    )
-    note = notes(settings, prompt).get("expand", "")
+    said = notes(settings, prompt)
+    look: dict[str, Any] = {
+        "judge": author if settings.validity else None,
+        "instructions": said.get("validity", ""),
+        "suite_language": options.language,
+        "emit": emit,
+    }
+    settled = await settle(author, prompt, spec, made, options=options, rounds=settings.rounds, **look)
+    note = said.get("expand", "")
     grown = await expand(author, prompt, spec, settled.suite, times=settings.expansion, instructions=note, emit=emit)
+    variants = {case.id for case in grown.cases if case not in settled.suite.cases}
+    if variants:
+        grown, _ = await put_aside(grown, prompt, spec, only=variants, **look)
     if settings.expected:
         grown = await _with_expected(session, prompt, spec, grown, settings.expected)
-    return Generated(grown, todo, quality(prompt, spec, grown))
+    return Generated(grown, todo, quality(prompt, spec, grown, options.language))
 
 
 async def make_baseline(session: Session, prompt: Prompt, *, suite_for: str, count: int) -> Suite:
@@ -99,7 +99,7 @@ def generation(session: Session, prompt: Prompt) -> Generation:
     """How to generate, by the settings over the prompt's front matter.
 
     Raises:
-        InputError: scenarios or samples that cannot be used.
+        InputError: scenarios, samples, instructions or a language that cannot be used.
     """
     settings = session.settings
     scenarios: Any = settings.scenarios or prompt.meta.get("scenarios")
@@ -111,13 +111,14 @@ def generation(session: Session, prompt: Prompt) -> Generation:
         scenarios=read_scenarios(scenarios, variables=prompt.variables, path=path),
         samples=read_samples(samples, variables=prompt.variables, path=path, seed=settings.seed),
         instructions=notes(settings, prompt).get("cases", ""),
+        language=language(settings, prompt),
     )
 
 
-def quality(prompt: Prompt, spec: Spec, suite: Suite) -> Quality:
+def quality(prompt: Prompt, spec: Spec, suite: Suite, suite_language: str | None = None) -> Quality:
     """What a suite is worth, by code alone."""
     usable = suite.usable()
-    findings = lint_all(suite.but(cases=usable), prompt=prompt, spec=spec)
+    findings = lint_all(suite.but(cases=usable), prompt=prompt, spec=spec, suite_language=suite_language)
     aimed = {case.rule for case in usable}
     return Quality(
         cases=len(suite.cases),

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from promptpex.events import Notice
 from promptpex.pipeline.notes import notes
-from promptpex.records import Prompt, Rule, Spec
+from promptpex.records import Prompt, Rule, Spec, Suite
 from promptpex.session import Session
-from promptpex.specs.extract import Extraction, add_inverses, input_specs, propose_rules
+from promptpex.specs.extract import Extraction, add_inverses, input_specs, propose_rules, same_rule
 from promptpex.specs.extract import extract as extract_spec
-from promptpex.specs.groundedness import by_quote
+from promptpex.specs.groundedness import Groundedness, grounded
+from promptpex.specs.grounding import footing, mark_gone, words_of
 from promptpex.specs.propose_checks import Evidence, propose_checks, with_checks
 
 
@@ -38,6 +39,19 @@ async def add_checks(session: Session, prompt: Prompt, spec: Spec, *, evidence: 
     return spec.but(rules=tuple(with_checks(spec.rules, proposals)))
 
 
+async def groundedness(session: Session, prompt: Prompt, spec: Spec) -> list[Groundedness]:
+    """Whether the prompt says what each rule says: by its quoted words and, with ``verify``, by a model for the rest.
+
+    The model is the first judge that the settings name, else the author.
+    """
+    judge = None
+    if session.settings.verify:
+        judge = session.judges()[0] if session.named_judges() else session.author()
+    note = notes(session.settings, prompt).get("groundedness", "")
+    rules = [rule for rule in spec.rules if not rule.gone]
+    return await grounded(judge, prompt, rules, instructions=note, emit=session.emit)
+
+
 @dataclass(frozen=True, slots=True)
 class Update:
     """A spec brought up to date.
@@ -45,8 +59,8 @@ class Update:
     Attributes:
         spec: the spec as it is now.
         added: ids of new rules.
-        gone: ids of extracted rules whose words left the prompt; they are marked, not deleted.
-        back: ids of rules that were marked and whose words are there again.
+        gone: ids of extracted rules whose words left the prompt or changed; they are marked, not deleted.
+        back: ids of rules that were marked and that the prompt says again.
         yours: ids of edited or added rules whose words are not in the prompt; they stay as they are.
     """
 
@@ -57,40 +71,59 @@ class Update:
     yours: tuple[str, ...] = ()
 
 
-async def update(session: Session, prompt: Prompt, spec: Spec) -> Update:
-    """The spec for a prompt that has changed: new rules proposed, vanished ones marked, people's own untouched."""
-    author, options, text = session.author(), _options(session, prompt), prompt.text()
-    rules = [_marked(rule, text) for rule in spec.rules]
-    proposed = await propose_rules(author, text, spec.intent, known=rules, options=options, emit=session.emit)
-    new = await add_inverses(author, spec.intent, proposed, options=options, emit=session.emit)
+async def update(session: Session, prompt: Prompt, spec: Spec, suite: Suite | None = None) -> Update:
+    """The spec for a prompt that has changed: new rules proposed, vanished ones marked, people's own untouched.
+
+    An extracted rule whose words are not there any more is no rule until the author, who reads the prompt anew without
+    knowing of it, proposes the same again: then it is back, under its id, with the words that it rests on now. No id is
+    given twice, neither of the spec nor of the suite. A prompt that has not changed needs no author.
+    """
+    marked = mark_gone(spec, words_of(prompt))
     missing = [name for name in prompt.variables if name not in spec.inputs]
+    if spec.prompt_fingerprint == prompt.fingerprint and not missing:
+        session.emit(Notice("the prompt is the one that the spec was extracted from; the author was not asked"))
+        return _told(spec, marked, prompt)
+    author, options = session.author(), _options(session, prompt)
+    standing = [rule for rule in marked.rules if not rule.gone]
+    taken = {rule.id for rule in spec.rules} | {case.rule for case in (suite.cases if suite else ()) if case.rule}
+    proposed = await propose_rules(
+        author, prompt.text(), spec.intent, known=standing, taken=taken, options=options, emit=session.emit
+    )
+    rules, fresh = _revived(marked.rules, proposed)
+    new = await add_inverses(author, spec.intent, fresh, options=options, emit=session.emit)
     found = await input_specs(author, prompt, missing, options=options, emit=session.emit)
     updated = spec.but(prompt_fingerprint=prompt.fingerprint, rules=(*rules, *new), inputs={**spec.inputs, **found})
     if session.settings.checks and new:
         only_new = await add_checks(session, prompt, updated.but(rules=tuple(new)))
         updated = updated.but(rules=(*rules, *only_new.rules))
+    return _told(spec, updated, prompt)
+
+
+def _revived(rules: Sequence[Rule], proposed: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
+    """The rules, those that are gone and proposed again being back with their new words; and what is really new."""
+    again = {same_rule(rule.rule): rule for rule in proposed}
+    known = {same_rule(rule.rule) for rule in rules if rule.gone and rule.origin == "extracted"}
+    back = [
+        rule.but(gone=False, source=again[same_rule(rule.rule)].source)
+        if rule.gone and rule.origin == "extracted" and same_rule(rule.rule) in again
+        else rule
+        for rule in rules
+    ]
+    return back, [rule for rule in proposed if same_rule(rule.rule) not in known]
+
+
+def _told(before: Spec, after: Spec, prompt: Prompt) -> Update:
+    old = {rule.id: rule for rule in before.rules}
+    turned = [rule for rule in after.rules if rule.id in old and old[rule.id].gone != rule.gone]
+    people = [rule for rule in after.rules if rule.origin in ("edited", "added")]
+    away = [one.rule for one in footing(people, words_of(prompt)) if one.standing != "kept"]
     return Update(
-        spec=updated,
-        added=tuple(rule.id for rule in new),
-        gone=_turned(spec.rules, rules, to=True),
-        back=_turned(spec.rules, rules, to=False),
-        yours=tuple(rule.id for rule in rules if rule.origin != "extracted" and _vanished(rule, text)),
+        spec=after,
+        added=tuple(rule.id for rule in after.rules if rule.id not in old),
+        gone=tuple(rule.id for rule in turned if rule.gone),
+        back=tuple(rule.id for rule in turned if not rule.gone),
+        yours=tuple(away),
     )
-
-
-def _marked(rule: Rule, text: str) -> Rule:
-    if rule.origin != "extracted":
-        return rule
-    return rule.but(gone=_vanished(rule, text))
-
-
-def _vanished(rule: Rule, text: str) -> bool:
-    """Whether the words a rule rests on are no longer in the prompt; a rule without such words cannot vanish."""
-    return bool(rule.source) and by_quote(rule, text) is None
-
-
-def _turned(before: Sequence[Rule], after: Sequence[Rule], *, to: bool) -> tuple[str, ...]:
-    return tuple(new.id for old, new in zip(before, after, strict=True) if old.gone != to and new.gone == to)
 
 
 def _options(session: Session, prompt: Prompt) -> Extraction:

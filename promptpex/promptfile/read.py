@@ -20,7 +20,7 @@ from promptpex.records import INPUT_VARIABLE, Problem, Prompt
 KNOWN = (
     "name", "description", "version", "authors", "author", "tags", "license", "model", "modelParameters",
     "parameters", "sample", "samples", "scenarios", "instructions", "inputs", "outputs", "context", "effort",
-    "template", "testData", "evaluators", "responseFormat", "jsonSchema", "response_format",
+    "language", "template", "testData", "evaluators", "responseFormat", "jsonSchema", "response_format",
 )
 # fmt: on
 """Front matter keys that mean something to us or to the formats we read; all others are kept and warned about."""

@@ -6,7 +6,7 @@ one request per variable and per inverse, so that no long generation derails, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated
@@ -17,6 +17,7 @@ from promptpex.events import Listener, StageEnded, StageStarted, StepDone, nobod
 from promptpex.llm.asker import Asker
 from promptpex.llm.batch import ask_each
 from promptpex.records import WHOLE_INPUT, Prompt, Rule, Spec, VariableSpec
+from promptpex.specs.declared import declared
 from promptpex.templates import render
 
 Sentence = Annotated[str, Field(min_length=1, max_length=600)]
@@ -42,9 +43,9 @@ class RuleReply(BaseModel):
 
 
 @lru_cache(maxsize=32)
-def rules_reply(limit: int) -> type[BaseModel]:
-    """The shape of a reply with one to ``limit`` rules."""
-    return create_model("RulesReply", rules=(list[RuleReply], Field(min_length=1, max_length=limit)))
+def rules_reply(limit: int, least: int = 1) -> type[BaseModel]:
+    """The shape of a reply with ``least`` to ``limit`` rules."""
+    return create_model("RulesReply", rules=(list[RuleReply], Field(min_length=least, max_length=limit)))
 
 
 class InverseReply(BaseModel):
@@ -100,10 +101,15 @@ async def propose_rules(
     intent: str,
     *,
     known: Sequence[Rule] = (),
+    taken: Collection[str] = (),
     options: Extraction = Extraction(),
     emit: Listener = nobody,
 ) -> list[Rule]:
-    """Rules of the prompt that ``known`` does not have yet, without inverses, with ids that are free."""
+    """Rules of the prompt that ``known`` does not have yet, without inverses, with ids that are free.
+
+    Where rules are known there may be nothing to add. No id in ``taken`` is given again: of a rule that is gone, or
+    that cases still name.
+    """
     rendered = render(
         "specs/rules",
         prompt=prompt_text,
@@ -113,10 +119,11 @@ async def propose_rules(
         instructions=options.note("rules"),
     )
     emit(StageStarted("rules", 1, author.label))
-    reply = await author.ask(rendered, rules_reply(options.max_rules), stage="rules")
+    shape = rules_reply(options.max_rules, 0 if known else 1)
+    reply = await author.ask(rendered, shape, stage="rules")
     emit(StepDone("rules", author.label))
     emit(StageEnded("rules", author.label))
-    return _numbered(reply.value.rules, known)  # type: ignore[attr-defined]
+    return _numbered(reply.value.rules, known, taken)  # type: ignore[attr-defined]
 
 
 async def add_inverses(
@@ -155,7 +162,14 @@ async def input_specs(
     options: Extraction = Extraction(),
     emit: Listener = nobody,
 ) -> dict[str, VariableSpec]:
-    """The input spec of these variables (``*`` = all together), one request each; what fails has no constraints."""
+    """The input spec of these variables (``*`` = all together), one request each; what fails has no constraints.
+
+    Types and bounds are those that the front matter declares.
+
+    Raises:
+        PromptFileError: a declaration that cannot be meant.
+    """
+    types = {name: declared(prompt, name) for name in wanted}
 
     async def ask(variable: str) -> tuple[str, ...]:
         rendered = render(
@@ -173,7 +187,7 @@ async def input_specs(
     nothing: tuple[str, ...] = ()
     constraints = await ask_each("inputs", author.label, wanted, ask, emit, default=nothing)
     found = zip(wanted, constraints, strict=True)
-    return {name: VariableSpec(constraints=lines) for name, lines in found if lines or name != WHOLE_INPUT}
+    return {name: types[name].but(constraints=lines) for name, lines in found if lines or name != WHOLE_INPUT}
 
 
 def stripped(lines: Sequence[str]) -> list[str]:
@@ -181,16 +195,16 @@ def stripped(lines: Sequence[str]) -> list[str]:
     return [line.strip() for line in lines if line.strip()]
 
 
-def _numbered(replies: Sequence[RuleReply], known: Sequence[Rule]) -> list[Rule]:
-    taken = {rule.id for rule in known}
-    seen = {_folded(rule.rule) for rule in known}
+def _numbered(replies: Sequence[RuleReply], known: Sequence[Rule], ids: Collection[str]) -> list[Rule]:
+    taken = {rule.id for rule in known} | set(ids)
+    seen = {same_rule(rule.rule) for rule in known}
     rules: list[Rule] = []
     number = 0
     for reply in replies:
         text = reply.rule.strip()
-        if not text or _folded(text) in seen:
+        if not text or same_rule(text) in seen:
             continue
-        seen.add(_folded(text))
+        seen.add(same_rule(text))
         number += 1
         while f"r{number}" in taken:
             number += 1
@@ -198,5 +212,6 @@ def _numbered(replies: Sequence[RuleReply], known: Sequence[Rule]) -> list[Rule]
     return rules
 
 
-def _folded(text: str) -> str:
+def same_rule(text: str) -> str:
+    """What the words of a rule are compared by: no case, no full stop, white space single."""
     return " ".join(text.split()).casefold().rstrip(".")

@@ -6,8 +6,6 @@ rest goes to a judge, one request per rule (after PromptPex, arXiv 2503.05070v1,
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -18,17 +16,15 @@ from promptpex.events import Listener, nobody
 from promptpex.llm.asker import Asker
 from promptpex.llm.batch import ask_each
 from promptpex.records import Prompt, Rule
+from promptpex.specs import quoting
 from promptpex.templates import render
 
 TEMPLATE = "specs/grounded"
 STAGE = "groundedness"
-NEAR = 92
-"""Similarity (0..100) from which a quotation counts as found although a letter of it is wrong."""
-
 SHORTEST = 12
 """Characters without blanks that a quotation must have to settle anything; a script without letter case needs half."""
 
-_GAP = re.compile(r"\s*(?:\.{3,}|…|\[\.{3}\]|\[…\])\s*")
+HOW: dict[quoting.How, str] = {"exact": "quote", "near": "near-quote"}
 
 
 class GroundedReply(BaseModel):
@@ -98,25 +94,14 @@ def by_quote(rule: Rule, prompt_text: str) -> Groundedness | None:
 
     A quotation may leave words out ("...") and may have a letter wrong; each part of it has to be in the prompt.
     """
-    parts = [_plain(part) for part in _GAP.split(rule.source or "") if _plain(part)]
-    if not parts or _weight("".join(parts)) < SHORTEST:
+    parts = quoting.pieces(rule.source or "")
+    if _weight("".join(parts)) < SHORTEST:
         return None
-    inside = _plain(prompt_text)
-    if all(part in inside for part in parts):
-        return Groundedness(rule.id, "yes", "quote", "the words that it quotes are in the prompt")
-    from rapidfuzz import fuzz
-
-    if all(len(part) <= len(inside) and fuzz.partial_ratio(part, inside) >= NEAR for part in parts):
-        return Groundedness(
-            rule.id, "yes", "near-quote", "the words that it quotes are in the prompt, nearly as quoted"
-        )
-    return None
-
-
-def _plain(text: str) -> str:
-    """Words and signs without case, width, quotation marks and line breaks."""
-    bare = re.sub(r"[\"'“”„‘’‚«»「」『』*_`]", "", unicodedata.normalize("NFKC", text))
-    return " ".join(bare.split()).casefold().strip(" .,;:。、")
+    how = quoting.in_bare(parts, quoting.bare(prompt_text))
+    if how is None:
+        return None
+    nearly = ", nearly as quoted" if how == "near" else ""
+    return Groundedness(rule.id, "yes", HOW[how], f"the words that it quotes are in the prompt{nearly}")
 
 
 def _weight(text: str) -> int:

@@ -5,13 +5,13 @@ Pure text work on the words that rules quote; whether a rule is true to the prom
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from promptpex.records import Prompt, Record, Rule, Spec, Suite
+from promptpex.specs import quoting
 from promptpex.specs.sentences import folded, sentences
 
 CHANGED = 70.0
@@ -21,7 +21,6 @@ PAIRED = 55.0
 OVERLAP = 90.0
 """Likeness from which a quotation counts as taken from a sentence though a letter of it is wrong."""
 
-_GAP = re.compile(r"\s*(?:\.{3,}|…|\[\.{3}\]|\[…\])\s*")
 Standing = Literal["kept", "changed", "gone"]
 
 
@@ -30,7 +29,7 @@ class Footing(Record):
 
     Attributes:
         rule: its id.
-        standing: ``kept``: all of them; ``changed``: nearly; ``gone``: not.
+        standing: ``kept``: all of them, a letter may be wrong; ``changed``: words like them; ``gone``: not.
         source: the words it quotes.
         nearest: the sentence of the prompt that is most like them, where they are not kept.
         likeness: how like it is, 0 to 100.
@@ -69,7 +68,7 @@ class _Pair:
 
 def footing(rules: Iterable[Rule], text: str) -> list[Footing]:
     """For each rule that quotes words of the prompt: whether they still stand in ``text``."""
-    inside, parts = folded(text), sentences(text)
+    inside, parts = quoting.bare(text), sentences(text)
     return [_footing(rule, rule.source, inside, parts) for rule in rules if rule.source and rule.source.strip()]
 
 
@@ -90,18 +89,24 @@ def instructions(prompt: Prompt) -> str:
     return "\n\n".join(turn.content for turn in prompt.messages if turn.role == role)
 
 
+def words_of(prompt: Prompt) -> str:
+    """All that a prompt says, without the names of its turns."""
+    return "\n\n".join(turn.content for turn in prompt.messages)
+
+
 def rests_on(source: str, sentence: str) -> bool:
     """Whether words that a rule quotes are taken from this sentence, one holding the other or nearly so."""
     whole = folded(sentence)
-    return any(_overlap(folded(part), whole) for part in _parts(source))
+    return any(_overlap(folded(part), whole) for part in quoting.parts_of(source))
 
 
 def mark_gone(spec: Spec, text: str) -> Spec:
-    """The spec with ``gone`` set on the machine's rules whose words have left the prompt, unset where they are back.
+    """The spec with ``gone`` set on the machine's rules whose words are not in the prompt, unset where they are.
 
-    Rules that people edited or added are as they were.
+    Words that have changed are not there any more: whoever reads the prompt anew says what it promises now. Rules that
+    people edited or added are as they were, and so are rules that quote nothing.
     """
-    gone = {found.rule for found in footing(spec.rules, text) if found.standing == "gone"}
+    gone = {found.rule for found in footing(spec.rules, text) if found.standing != "kept"}
     rules = (
         rule.but(gone=rule.id in gone) if rule.origin in ("extracted", "generated") else rule for rule in spec.rules
     )
@@ -133,24 +138,19 @@ def diff(
     return [change for _, change in sorted(changes, key=lambda item: item[0])]
 
 
-def _footing(rule: Rule, source: str | None, inside: str, parts: Sequence[str]) -> Footing:
+def _footing(rule: Rule, words: str, inside: str, parts: Sequence[str]) -> Footing:
     from rapidfuzz import fuzz, process, utils
 
-    words = source or ""
-    pieces = [folded(part) for part in _parts(words)]
-    if all(piece in inside for piece in pieces):
+    wanted = quoting.pieces(words)
+    if not wanted or quoting.in_bare(wanted, inside):
         return Footing(rule=rule.id, standing="kept", source=words)
     best = process.extractOne(words, parts, scorer=fuzz.ratio, processor=utils.default_process) if parts else None
     nearest, likeness = (best[0], float(best[1])) if best else (None, 0.0)
-    near = min((fuzz.partial_ratio(piece, inside) for piece in pieces if len(piece) <= len(inside)), default=0.0)
-    if max(likeness, near if near >= OVERLAP else 0.0) >= CHANGED:
-        return Footing(rule=rule.id, standing="changed", source=words, nearest=nearest, likeness=round(likeness, 1))
-    return Footing(rule=rule.id, standing="gone", source=words, nearest=nearest, likeness=round(likeness, 1))
-
-
-def _parts(source: str) -> list[str]:
-    """The pieces of a quotation that leaves words out."""
-    return [part for part in _GAP.split(source) if part.strip()]
+    near = min((fuzz.partial_ratio(piece, inside) for piece in wanted if len(piece) <= len(inside)), default=0.0)
+    like = max(likeness, near if near >= OVERLAP else 0.0) >= CHANGED
+    return Footing(
+        rule=rule.id, standing="changed" if like else "gone", source=words, nearest=nearest, likeness=round(likeness, 1)
+    )
 
 
 def _overlap(piece: str, whole: str) -> bool:

@@ -237,7 +237,6 @@ def test_cases_are_added_to_any_form_of_list(tmp_path: Path, start: str) -> None
         ("prompt: [\n", 2, "not valid YAML"),
         ("- a\n", 1, "must be a mapping"),
         ("prompt: p\ncases:\n  - id: 'a b'\n    inputs: {}\n", 3, "letters, digits"),
-        ("prompt: p\ncases:\n  - id: a\n    rule: r9\n    inputs: {sentence: s, word: w}\n", 3, "'r9', which the spec"),
         ("prompt: p\ncases:\n  - id: a\n    rule: r1\n    inputs: {sentence: s}\n", 3, "lacks word"),
         ("prompt: p\ncases:\n  - {id: a, inputs: {sentence: s, word: w, wrod: x}}\n", 3, "wrod"),
     ],
@@ -250,10 +249,22 @@ def test_mistakes_have_a_line(tmp_path: Path, text: str, line: int, said: str) -
     assert (caught.value.path, caught.value.line) == (path, line)
     assert said in str(caught.value)
     before = path.read_bytes()
-    if "lacks" not in said and "spec" not in said and said != "wrod":
+    if "lacks" not in said and said != "wrod":
         with pytest.raises(SuiteError):
             write_suite(path, Suite(prompt="p"))
     assert path.read_bytes() == before
+
+
+def test_a_case_whose_rule_is_gone_is_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(
+        "prompt: p\ncases:\n  - id: a\n    rule: r9\n    inputs: {sentence: s, word: w}\n", encoding="utf-8"
+    )
+    suite, problems = examine(path, SPEC, PROMPT)
+    assert suite is not None
+    assert [(one.line, one.severity) for one in problems] == [(3, "warning")]
+    assert "'r9', which the spec has not" in problems[0].message
+    assert read_suite(path, SPEC, PROMPT) == suite
 
 
 def test_all_problems_are_found(tmp_path: Path) -> None:
