@@ -17,6 +17,13 @@ from promptpex.records import Completion, Request
 LINGER_S = 0.05
 """Seconds for which a server of one model at a time waits for that model's next request before it changes over."""
 
+RAMP_S = 0.05
+"""Seconds over which a server that was idle is given what it bears. Requests sent all at once are answered all at once,
+and then sent all at once again: each round would take longer by the time that handling all of them takes."""
+
+AT_ONCE = 8
+"""Requests that may be sent at once all the same."""
+
 CHARS_PER_TOKEN = 4
 USUAL_TOKENS_OUT = 256
 
@@ -127,6 +134,7 @@ class ServerQueue:
         self._waiting: dict[str, deque[_Waiting]] = {}
         self._lane: str | None = None
         self._idle_since = 0.0
+        self._woken = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     async def slot(self, request: Request) -> Slot:
@@ -167,9 +175,12 @@ class ServerQueue:
             queue = self._next()
             if queue is None:
                 return
+            if self.in_flight >= self._ramp():
+                self._look_again(RAMP_S / 50)
+                return
             wait = self._wait_s(queue[0].tokens)
             if wait > 0:
-                self._look_again(wait)
+                self._look_again(wait + 0.001)
                 return
             self._give(queue.popleft())
 
@@ -177,6 +188,8 @@ class ServerQueue:
         if waiting.turn.done():
             return
         now = self._clock()
+        if not self.in_flight:
+            self._woken = now
         self.requests.add(now, 1)
         self.tokens.add(now, waiting.tokens)
         self.in_flight += 1
@@ -194,7 +207,7 @@ class ServerQueue:
             return None
         rest = self._idle_since + LINGER_S - self._clock()
         if self._lane is not None and rest > 0:
-            self._look_again(rest)
+            self._look_again(rest + 0.001)
             return None
         return others
 
@@ -207,6 +220,12 @@ class ServerQueue:
                 return queue
         return None
 
+    def _ramp(self) -> int:
+        """How many may be in flight by now, since the server was idle."""
+        if not self.in_flight:
+            return AT_ONCE
+        return AT_ONCE + int(self.pace.allowed * (self._clock() - self._woken) / RAMP_S)
+
     def _wait_s(self, tokens: int) -> float:
         now = self._clock()
         return max(self.pace.not_before - now, self.requests.wait_s(now, 1), self.tokens.wait_s(now, tokens))
@@ -214,7 +233,7 @@ class ServerQueue:
     def _look_again(self, wait_s: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(wait_s + 0.001, self._pump)
+        self._timer = asyncio.get_running_loop().call_later(wait_s, self._pump)
 
 
 def tokens_expected(request: Request) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from promptpex.errors import RateLimited, Stopped
-from promptpex.llm.limits import Limiter
+from promptpex.llm.limits import AT_ONCE, Limiter
 from promptpex.llm.servers import Server, server_of
 from promptpex.llm.stopping import StopFlag
 from promptpex.records import Completion, Request
@@ -145,3 +145,17 @@ async def test_a_server_of_another_rule_can_be_named() -> None:
     assert limits.queue_of(request(model="x/y")).pace.allowed == 3
     assert limits.queue_of(request(model="z")) is limits.queue_of(request(model="x/y"))
     assert server_of(request(model="x/y")).key == "x"
+
+
+async def test_a_server_that_was_idle_is_not_asked_all_at_once() -> None:
+    limits, sent = limiter(concurrency=64), list[float]()
+
+    async def one(number: int) -> None:
+        slot = await limits.slot(request(str(number)))
+        sent.append(slot.started)
+        await asyncio.sleep(0.1)
+        slot.free()
+
+    await asyncio.gather(*(one(number) for number in range(64)))
+    assert 0.02 <= max(sent) - min(sent) < 1.0
+    assert sum(at == min(sent) for at in sent) <= 2 * AT_ONCE
