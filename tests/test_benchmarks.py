@@ -1,6 +1,6 @@
 """Every benchmark folder is whole and consistent: three files, cases for each rule, sources in the prompt.
 
-The files are read as plain YAML, so that this holds the data without leaning on the package's own readers.
+Most of it reads the files as plain YAML, so as not to lean on the package's own readers; the last tests do.
 """
 
 from __future__ import annotations
@@ -12,6 +12,13 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
+
+from promptpex.assertions import check_rules
+from promptpex.cases.file import read_suite
+from promptpex.promptfile import read
+from promptpex.records import Output
+from promptpex.specs.file import read_spec
+from promptpex.validation import validate
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 FOLDERS = sorted(path for path in BENCHMARKS.iterdir() if path.is_dir())
@@ -206,3 +213,26 @@ def test_expected_outputs_hold_the_regex_checks(folder: Path) -> None:
         for rule_id, check in checks:
             found = _found(check["value"], case["expected"])
             assert found in (None, check["kind"] == "regex"), (case["id"], rule_id, check["value"])
+
+
+@each_benchmark
+def test_the_product_itself_finds_no_error(folder: Path) -> None:
+    problems = [problem.text() for problem in validate([folder / "prompt.md"]) if problem.severity != "info"]
+    assert problems == []
+
+
+@each_benchmark
+def test_expected_outputs_pass_every_check(folder: Path) -> None:
+    spec = read_spec(folder / "prompt.spec.yaml")
+    suite = read_suite(folder / "prompt.cases.yaml", spec, read(folder / "prompt.md"))
+    inputs = {case.id: case.inputs for case in suite.cases}
+    outputs = [Output(case=case.id, model="m", text=case.expected) for case in suite.cases if case.expected]
+    verdicts = check_rules(spec.rules, outputs, lambda output: inputs[output.case])
+    assert [(v.case, v.rule, v.reason) for v in verdicts if v.status != "pass"] == []
+
+
+@each_benchmark
+def test_an_answer_beside_the_point_breaks_some_rule_by_code(folder: Path) -> None:
+    spec = read_spec(folder / "prompt.spec.yaml")
+    output = Output(case="c1", model="m", text="Sure! I can help you with that. [1/2] ")
+    assert "fail" in {verdict.status for verdict in check_rules(spec.rules, [output], lambda output: {})}
