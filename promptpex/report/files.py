@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 def write(summary: Summary, folder: Path) -> list[Path]:
     """Writes ``report.csv``, ``results.csv``, ``verdicts.csv`` and ``report.html`` into a run's folder; their paths.
 
+    Where code and judges were both asked, ``agreement.csv`` and ``disagreements.csv`` are written as well.
+
     Raises:
         RunError: the folder cannot be written.
     """
@@ -28,9 +30,22 @@ def write(summary: Summary, folder: Path) -> list[Path]:
     try:
         for name, frame in frames.items():
             write_text(folder / name, csv_text(frame))
-        return [*(folder / name for name in frames), html.write(summary, folder)]
+        page = html.write(summary, folder)
+        return [*(folder / name for name in frames), page, *_where_there_is_any(summary, folder)]
     except OSError as error:
         raise RunError(f"cannot write the report ({error.strerror}); make the folder writable", path=folder) from error
+
+
+def _where_there_is_any(summary: Summary, folder: Path) -> list[Path]:
+    """Writes the tables that most runs have no use for; one of an earlier judging, now empty, is taken away."""
+    written = []
+    for name, frame in {"agreement.csv": summary.agreements, "disagreements.csv": summary.disagreements}.items():
+        if len(frame):
+            write_text(folder / name, csv_text(frame))
+            written.append(folder / name)
+        else:
+            (folder / name).unlink(missing_ok=True)
+    return written
 
 
 def csv_text(frame: pd.DataFrame) -> str:

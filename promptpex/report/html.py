@@ -15,7 +15,9 @@ from typing import Any
 import jinja2
 
 from promptpex.codecs.atomic import write_text
-from promptpex.report.page import FEW, VERDICTS, page
+from promptpex.report.answer import FEW
+from promptpex.report.page import VERDICTS, page
+from promptpex.report.sections import footnotes, sections
 from promptpex.report.summary import Summary, records
 from promptpex.report.terminal import money, percent, seconds
 
@@ -24,6 +26,8 @@ FOLD = 400
 """Longer texts, in characters, are folded."""
 MOST = 20_000
 """Characters of one text on the page; results.csv has the rest."""
+SECTION = {"MOST_SHOWN": 200, "MOST_CELL": 1_000}
+"""Rows of a section beside the main table, and characters of one of its cells."""
 
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202d\u202e\ud800-\udfff]")
 _DELETE = 0x7F
@@ -38,6 +42,8 @@ def html(summary: Summary) -> str:
         run=summary.run,
         manifest=summary.run.manifest,
         page=page(summary),
+        sections=sections(summary),
+        footnotes=footnotes(summary),
         figures=records(summary.models),
         verdict_names=VERDICTS,
     )
@@ -99,5 +105,5 @@ def _environment() -> jinja2.Environment:
     )
     filters = {"percent": percent, "money": money, "seconds": seconds, "figure": figure}
     environment.filters |= {**filters, "interval": interval, "pretty": pretty}
-    environment.globals |= {"FEW": FEW, "FOLD": FOLD, "MOST": MOST}
+    environment.globals |= {"FEW": FEW, "FOLD": FOLD, "MOST": MOST, **SECTION}
     return environment

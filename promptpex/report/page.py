@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from promptpex.records import PROMPT_RULE, Verdict
+from promptpex.report.answer import FEW
 from promptpex.report.summary import Summary, records
 
-FEW = 20
-"""Below so many scored outputs a share is marked as resting on few."""
 MOST_ROWS = 10_000
 """Outputs on the page; beyond it those that fail come first, and the page says what it leaves out."""
 OPEN_ROWS = 200

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
 from promptpex.records import PROMPT_RULE, Run, Spec
+from promptpex.report.answer import answer
+from promptpex.stats import DEFAULT_TOLERANCE
+from promptpex.tables import Discrimination, Question, Standings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +28,13 @@ class Summary:
         unscored: per model label, how many outputs per reason could not be scored.
         unjudged: rule ids that nothing judged in this run.
         examples: the rules most broken, with an example each.
+        kinds, scenarios, repeats, flickers, twins, agreements, disagreements: DataFrames, see ``promptpex.tables``;
+            those that have nothing to say are empty.
+        discrimination: which cases and rules tell nothing apart.
+        standing: where the models stand.
+        saved: what stopping early has saved; None for a run that asked everything.
         confidence: of the intervals.
-        answer: the run's answer in one paragraph of plain words, where it was computed.
+        answer: the run's answer in one paragraph of plain words.
     """
 
     run: Run
@@ -38,8 +46,32 @@ class Summary:
     unscored: dict[str, dict[str, int]]
     unjudged: tuple[str, ...]
     examples: tuple[Example, ...]
+    kinds: pd.DataFrame
+    scenarios: pd.DataFrame
+    repeats: pd.DataFrame
+    flickers: pd.DataFrame
+    twins: pd.DataFrame
+    agreements: pd.DataFrame
+    disagreements: pd.DataFrame
+    discrimination: Discrimination
+    standing: Standings
+    saved: Saved | None = None
     confidence: float = 0.95
     answer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a run that stops when it is decided did not have to ask.
+
+    Attributes:
+        planned, asked: requests to models under test that the whole suite takes, and that were made.
+        judging: requests to judges that the unasked outputs would have taken.
+    """
+
+    planned: int
+    asked: int
+    judging: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +89,67 @@ class Example:
     reason: str
 
 
-def summarise(run: Run, *, folder: Path | None = None, confidence: float = 0.95, most: int = 5) -> Summary:
-    """The tables of a run, and the ``most`` rules most broken with an example each."""
-    rows = tables.outputs(run)
-    cube = tables.verdicts(run)
-    order = [PROMPT_RULE, *(rule.id for rule in run.spec.rules)]
-    by_rule = tables.rules(cube, order=order, confidence=confidence)
+def summarise(
+    run: Run,
+    *,
+    folder: Path | None = None,
+    confidence: float | None = None,
+    tolerance: float | None = None,
+    against: str | None = None,
+    most: int = 5,
+) -> Summary:
+    """The tables of a run, where its models stand, and the ``most`` rules most broken with an example each.
+
+    ``confidence``, ``tolerance`` and ``against`` are by default as the run was made with.
+
+    Raises:
+        InputError: ``against`` is none of the run's models.
+    """
+    made = run.manifest.settings
+    level = confidence or made.get("confidence") or 0.95
+    question = Question(
+        tolerance=tolerance or made.get("tolerance") or DEFAULT_TOLERANCE,
+        against=against or made.get("against"),
+        confidence=level,
+        stopping=bool(made.get("until_decided")),
+        limit=made.get("limit"),
+    )
+    rows, cube = tables.outputs(run), tables.verdicts(run)
+    order, names = [PROMPT_RULE, *(rule.id for rule in run.spec.rules)], list(run.manifest.models)
+    partly = [rule.id for rule in run.spec.rules if rule.checks and rule.decides == "partly"]
+    by_rule = tables.rules(cube, order=order, confidence=level)
+    standing = tables.standings(rows, names, question)
+    by_model = tables.models(rows, order=names, confidence=level, standing=standing)
     return Summary(
         run=run,
         folder=folder,
         outputs=rows,
         verdicts=cube,
-        models=tables.models(rows, order=list(run.manifest.models), confidence=confidence),
+        models=by_model,
         rules=by_rule,
         unscored=_unscored(rows),
         unjudged=_unjudged(cube, run.spec),
         examples=tuple(_examples(run, rows, cube, by_rule, most)),
-        confidence=confidence,
+        kinds=tables.kinds(rows, confidence=level),
+        scenarios=tables.scenarios(rows, confidence=level),
+        repeats=tables.repeats(rows, confidence=level),
+        flickers=tables.flickers(rows),
+        twins=tables.twins(rows, cube, sees_input=bool(made.get("judge_sees_input"))),
+        agreements=tables.agreements(cube, partly=partly, confidence=level),
+        disagreements=tables.disagreements(cube, rows, partly=partly),
+        discrimination=tables.discrimination(rows, cube, [rule.id for rule in run.spec.rules if not rule.gone]),
+        standing=standing,
+        saved=_saved(run) if question.stopping else None,
+        confidence=level,
+        answer=answer(records(by_model), standing),
     )
+
+
+def _saved(run: Run) -> Saved:
+    made = run.manifest.settings
+    planned = len(run.suite.usable()) * made.get("repeats", 1) * len(run.manifest.models)
+    spared = max(0, planned - len(run.outputs))
+    return Saved(planned, len(run.outputs), spared * len(run.manifest.judges) * made.get("judge_repeat", 1))
 
 
 def plain(summary: Summary) -> dict[str, Any]:
@@ -91,6 +166,19 @@ def plain(summary: Summary) -> dict[str, Any]:
         "rules": records(summary.rules),
         "unscored": summary.unscored,
         "unjudged_rules": list(summary.unjudged),
+        "answer": summary.answer,
+        "basis": summary.standing.basis,
+        "tolerance": summary.standing.tolerance,
+        "confidence": summary.confidence,
+        "saved": asdict(summary.saved) if summary.saved else None,
+        "kinds": records(summary.kinds),
+        "scenarios": records(summary.scenarios),
+        "repeats": records(summary.repeats),
+        "flickers": records(summary.flickers),
+        "twins": records(summary.twins),
+        "agreements": records(summary.agreements),
+        "disagreements": records(summary.disagreements),
+        "discrimination": asdict(summary.discrimination),
     }
 
 
@@ -119,7 +207,7 @@ def _examples(run: Run, rows: pd.DataFrame, cube: pd.DataFrame, by_rule: pd.Data
     texts = {rule.id: rule.rule for rule in run.spec.rules} | {PROMPT_RULE: "The output complies with the prompt."}
     examples = []
     for rule, total in worst.iterrows():
-        failing = cube[cube["counts"] & cube["rule"].eq(str(rule)) & cube["status"].eq("fail")].iloc[0]
+        failing = cube[cube["counts"] & cube["rule"].isin([rule]) & cube["status"].eq("fail")].iloc[0]
         row = _row_of(rows, failing)
         examples.append(
             Example(
@@ -139,6 +227,8 @@ def _examples(run: Run, rows: pd.DataFrame, cube: pd.DataFrame, by_rule: pd.Data
 
 def _row_of(rows: pd.DataFrame, verdict: pd.Series[Any]) -> dict[str, Any]:
     """The texts of the output that a verdict is on; nothing where a cut file has lost the output."""
-    same = rows["case"].eq(verdict["case"]) & rows["model"].eq(verdict["model"]) & rows["repeat"].eq(verdict["repeat"])
+    # Comparing with one text would lose a NUL at its end (numpy); looking it up does not.
+    same = rows["case"].isin([verdict["case"]]) & rows["model"].isin([verdict["model"]])
+    same &= rows["repeat"].eq(verdict["repeat"])
     found = rows.loc[same, ["inputs", "output"]].fillna("").head(1).to_dict("records")
     return {str(name): value for name, value in found[0].items()} if found else {}

@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from promptpex.report.answer import FEW
+from promptpex.report.sections import Section, cut, footnotes, rule_section, sections
 from promptpex.report.summary import Example, Summary, records
 
 if TYPE_CHECKING:
@@ -14,13 +16,21 @@ if TYPE_CHECKING:
 
 SHORT = 160
 LONG = 4096
+CELL = 48
+MOST_ROWS = 8
+"""Rows of a section in the terminal; the page and the CSV files have all."""
 
 
 def show(summary: Summary, console: Console) -> None:
     """Prints the report."""
+    if summary.answer:
+        _line(clean(summary.answer, LONG), console)
+        console.print()
     console.print(_models(summary))
-    for line in notes(summary):
-        console.print(line, markup=False, highlight=False, emoji=False)
+    for line in (*footnotes(summary), *notes(summary)):
+        _line(line, console)
+    for section in (rule_section(summary), *sections(summary)):
+        _section(section, console)
     if summary.examples:
         console.print("\nMost broken rules", style="bold")
         for example in summary.examples:
@@ -28,6 +38,31 @@ def show(summary: Summary, console: Console) -> None:
     if summary.folder is not None:
         place = clean(summary.folder, limit=LONG)
         console.print(f"\nReports in {place}", markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def _line(text: str, console: Console) -> None:
+    console.print(text, markup=False, highlight=False, emoji=False)
+
+
+def _section(section: Section, console: Console) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    if not section.rows:
+        return
+    console.print(f"\n{section.title}", style="bold", markup=False, highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in section.header:
+        table.add_column(Text(clean(name, CELL)), overflow="fold")
+    rows, more = cut(section.rows, MOST_ROWS)
+    for row in rows:
+        table.add_row(*(Text(clean(cell, CELL)) for cell in row))
+    console.print(table)
+    if more:
+        _line(f"... and {more} more, in {section.file or 'report.html'}.", console)
+    if section.note:
+        _line(section.note, console)
 
 
 def notes(summary: Summary) -> list[str]:
@@ -67,10 +102,12 @@ def _models(summary: Summary) -> Table:
     title = Text(f"{clean(summary.run.prompt.name)}: outputs that break a rule")
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("model", overflow="fold", min_width=20)
-    for name in ("broken", "share (95 % interval)", "unscored", "cost", "p50"):
+    table.add_column("place", no_wrap=True)
+    for name in ("broken", f"share ({100 * summary.confidence:g} % interval)", "unscored", "cost", "p50"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in records(summary.models):
-        cells = [f"{row['non_compliant']} of {row['scored']}", _share(row), str(row["unscored"])]
+        broken = f"{row['non_compliant']} of {row['scored']}{'*' if 0 < row['scored'] < FEW else ''}"
+        cells = [row["place"], broken, _share(row), str(row["unscored"])]
         cells += [money(row["cost_usd"]), seconds(row["latency_p50_ms"])]
         table.add_row(Text(clean(row["model"], 60)), *cells)
     return table

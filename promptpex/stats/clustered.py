@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from promptpex.errors import InputError
-from promptpex.stats.arguments import require_equal_length, require_share
-from promptpex.stats.intervals import Interval, score_bounds
+from promptpex.stats.arguments import require_counts, require_equal_length, require_share
+from promptpex.stats.intervals import Interval, score_bounds, wilson
 from promptpex.stats.special import t_quantile, two_sided_z
 
 
@@ -62,24 +62,54 @@ def cluster_interval(
         return Interval(None, floor, ceiling, confidence, 0, "cluster-robust")
     span = ceiling - floor
     share = min(1.0, max(0.0, (sum(sums.totals) / n - floor) / span))
-    size = _effective_size(values, sums, share, floor, span, confidence)
+    alone = sum(((value - floor) / span - share) ** 2 for value in values)
+    totals = [(total - floor * size) / span for total, size in zip(sums.totals, sums.sizes, strict=True)]
+    size = _effective_size(totals, sums.sizes, share, 0.0 if min(values) == max(values) else alone, confidence)
     low, high = score_bounds(share, size, two_sided_z(confidence))
     return Interval(floor + span * share, floor + span * low, floor + span * high, confidence, n, "cluster-robust")
 
 
+def clustered_share(totals: Sequence[int], sizes: Sequence[int], confidence: float = 0.95) -> Interval:
+    """The share of 0/1 values from what their clusters add up to, as `cluster_interval` gives it.
+
+    Where every cluster holds one observation, the observations are independent and the interval is Wilson's.
+
+    Args:
+        totals: the ones of each cluster.
+        sizes: its observations; clusters without any are left out.
+        confidence: two-sided coverage.
+    """
+    require_equal_length("totals", len(totals), "sizes", len(sizes))
+    filled = [(total, size) for total, size in zip(totals, sizes, strict=True) if size]
+    ones, n = sum(total for total, _ in filled), sum(size for _, size in filled)
+    if all(size == 1 for _, size in filled):
+        return wilson(ones, n, confidence)
+    require_counts(ones, n)
+    require_share("confidence", confidence)
+    share = ones / n
+    alone = n * share * (1.0 - share)
+    worth = _effective_size(
+        [float(total) for total, _ in filled], [size for _, size in filled], share, alone, confidence
+    )
+    low, high = score_bounds(share, worth, two_sided_z(confidence))
+    return Interval(share, low, high, confidence, n, "cluster-robust")
+
+
 def _effective_size(
-    values: Sequence[float], sums: ClusterSums, share: float, floor: float, span: float, confidence: float
+    totals: Sequence[float], sizes: Sequence[int], share: float, squares: float, confidence: float
 ) -> float:
-    """How many independent 0/1 observations the clusters are worth."""
-    n, k = len(values), len(sums.sizes)
-    if k == 1 or min(values) == max(values):
+    """How many independent 0/1 observations the clusters are worth.
+
+    ``totals`` and ``squares``, the sum of squared distances from ``share``, are of values scaled to [0, 1]; no squares
+    at all are values that are all equal.
+    """
+    n, k = sum(sizes), len(sizes)
+    if k == 1 or squares == 0.0:
         return float(k)
-    pairs = zip(sums.totals, sums.sizes, strict=True)
-    residual = sum(((total - floor * size) / span - share * size) ** 2 for total, size in pairs)
+    residual = sum((total - share * size) ** 2 for total, size in zip(totals, sizes, strict=True))
     between = k / (k - 1) * residual / n**2
-    alone = sum(((value - floor) / span - share) ** 2 for value in values) / (n - 1) / n
     # Clusters that happen to be alike must not make the data look better than independent observations.
-    variance = max(between, alone)
+    variance = max(between, squares / (n - 1) / n)
     shrink = (two_sided_z(confidence) / t_quantile(0.5 + confidence / 2.0, k - 1)) ** 2
     return max(share * (1.0 - share) / variance * shrink, 1e-9)
 

@@ -110,12 +110,13 @@ def _close_pairs(
 
 
 def sides(
-    results: Mapping[str, tuple[int, int]], limit: float, *, alpha: float = 0.05
+    results: Mapping[str, tuple[float, int]], limit: float, *, alpha: float = 0.05
 ) -> dict[str, tuple[Interval, Side]]:
     """Per model, on which side of a limit its share lies, right for all models at all looks together.
 
     Args:
-        results: per model (failed or passed, scored) so far; what is counted is what the limit is for.
+        results: per model (failed or passed, scored) so far; what is counted is what the limit is for. A case with
+            several repeats may count for its share.
         limit: a share in [0, 1].
         alpha: the probability that any model is ever put on the wrong side; split evenly over the models.
     """

@@ -47,6 +47,13 @@ class Stability:
     flip_rate: Interval
 
 
+def majority(verdicts: Sequence[bool | None]) -> bool | None:
+    """Repeats of a case as one value, for figures whose unit is the case: passed if more than half of the scored
+    repeats pass, so that a case kept every other time is not kept; None when none is scored."""
+    passed, failed = _tally(verdicts)
+    return passed > failed if passed + failed else None
+
+
 def flickers(repeats: Repeats) -> list[Flicker]:
     """The units whose scored repeats disagree, the least decided first, in the given order among equals."""
     found = []

@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
+from promptpex.tables.agreement import AGREEMENT_COLUMNS, DISAGREEMENT_COLUMNS, agreements, disagreements
+from promptpex.tables.comparison import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison
+from promptpex.tables.discrimination import Discrimination, discrimination
 from promptpex.tables.frames import OUTPUT_COLUMNS, VERDICT_COLUMNS, outputs, row_verdicts, typed, verdicts
+from promptpex.tables.repeats import FLICKER_COLUMNS, STABILITY_COLUMNS, TWIN_COLUMNS, flickers, repeats, twins
+from promptpex.tables.shares import KIND_COLUMNS, SCENARIO_COLUMNS, SHARE_COLUMNS, kinds, scenarios
+from promptpex.tables.standings import Question, Standing, Standings, standings
 from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules
 
 __all__ = [
+    "AGREEMENT_COLUMNS",
+    "CHANGED_COLUMNS",
+    "COMPARISON_COLUMNS",
+    "DISAGREEMENT_COLUMNS",
+    "Discrimination",
+    "FLICKER_COLUMNS",
+    "KIND_COLUMNS",
     "MODEL_COLUMNS",
     "OUTPUT_COLUMNS",
+    "Question",
     "RULE_COLUMNS",
+    "SCENARIO_COLUMNS",
+    "SHARE_COLUMNS",
+    "STABILITY_COLUMNS",
+    "Standing",
+    "Standings",
+    "TWIN_COLUMNS",
     "VERDICT_COLUMNS",
+    "agreements",
+    "changed",
+    "comparison",
+    "disagreements",
+    "discrimination",
+    "flickers",
+    "kinds",
     "models",
     "outputs",
+    "repeats",
     "row_verdicts",
     "rules",
+    "scenarios",
+    "standings",
+    "twins",
     "typed",
     "verdicts",
 ]

@@ -1,0 +1,277 @@
+"""The tables beside the main one, as texts: each is shown by the terminal and on the page alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from promptpex.report.answer import FEW, percent
+from promptpex.report.summary import Summary, records
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table with what it means.
+
+    Attributes:
+        id: for links.
+        title: what it answers.
+        note: how to read it.
+        header: the columns.
+        rows: the cells, as texts.
+        file: the CSV that has all of it, where there is one.
+    """
+
+    id: str
+    title: str
+    note: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    file: str = ""
+
+
+def sections(summary: Summary) -> tuple[Section, ...]:
+    """The sections that have something to say, in their order."""
+    made = (
+        _kinds(summary),
+        _scenarios(summary),
+        _repeats(summary),
+        _flickers(summary),
+        _twins(summary),
+        _agreements(summary),
+        _disagreements(summary),
+        _discrimination(summary),
+    )
+    return tuple(section for section in made if section.rows)
+
+
+def rule_section(summary: Summary, most: int = 6) -> Section:
+    """Broken of scored per rule and model; without rows where there are more than ``most`` models to show."""
+    found = {(row["rule"], row["model"]): row for row in records(summary.rules)}
+    names = list(dict.fromkeys(model for _, model in found))
+    rules = list(dict.fromkeys(rule for rule, _ in found)) if len(names) <= most else []
+    rows = tuple((rule, *(_broken(found.get((rule, name))) for name in names)) for rule in rules)
+    return Section("by-rule", "Broken per rule", "", ("rule", *names), rows)
+
+
+def footnotes(summary: Summary) -> tuple[str, ...]:
+    """How the figures of the models came about: what a reader has to know to trust them as far as they go."""
+    small = summary.models["scored"].between(1, FEW - 1).any()
+    marked = [f"* fewer than {FEW} scored outputs: read the share as a hint."] if small else []
+    return (*marked, *_interval_notes(summary), *_place_notes(summary), *_saved_note(summary))
+
+
+def _interval_notes(summary: Summary) -> Iterator[str]:
+    methods = set(summary.models["interval"].dropna()) | set(summary.rules["interval"].dropna())
+    level = f"{100 * summary.confidence:g} %"
+    if "wilson" in methods:
+        yield f"{level} intervals are Wilson's where every scored output stands for itself."
+    if "cluster-robust" in methods:
+        yield (
+            f"{level} intervals count outputs of one aim (a rule or its inverse), and repeats of one case, as alike: "
+            "cluster-robust, wider than if each were independent."
+        )
+    if "anytime" in methods:
+        yield (
+            f"{level} intervals of the models hold at every look at once, since the run stopped when it was decided; "
+            "a case counts once."
+        )
+
+
+def _place_notes(summary: Summary) -> Iterator[str]:
+    standing = summary.standing
+    if len(standing.models) < 2 and standing.basis != "limit":
+        return
+    wrong = f"{100 * standing.alpha:g} %"
+    points = f"{100 * standing.tolerance:g} points"
+    if standing.basis == "limit":
+        yield f"place: on which side of the limit; wrong about any model with probability {wrong} at most."
+    elif standing.basis == "race":
+        yield (
+            f"place: by confidence sequences of pairs of models; tied: less than {points} worse than the best; wrong "
+            f"about any model, however often one looked, with probability {wrong} at most."
+        )
+    else:
+        yield (
+            "place: worse by McNemar's exact test on the same cases, tied if shown to be less than "
+            f"{points} worse, both adjusted for the number of models (Holm), each wrong about any model with "
+            f"probability {wrong} at most; otherwise undecided, whatever the shares look like."
+        )
+
+
+def _saved_note(summary: Summary) -> Iterator[str]:
+    saved = summary.saved
+    if saved is None:
+        return
+    spared = max(0, saved.planned - saved.asked)
+    judging = f", and {saved.judging} to judges" if saved.judging else ""
+    yield f"Stopped when decided: {spared} of {saved.planned} requests to models under test were saved{judging}."
+
+
+def _kinds(summary: Summary) -> Section:
+    return Section(
+        "kinds",
+        "Rule cases against inverse cases",
+        "Cases that aim at a rule, and cases that tempt the model to break it.",
+        ("model", "aims at", "broken", "share (interval)", "unscored"),
+        tuple(_share_cells(row, row["kind"]) for row in records(summary.kinds)),
+    )
+
+
+def _scenarios(summary: Summary) -> Section:
+    rows = records(summary.scenarios)
+    return Section(
+        "scenarios",
+        "Scenarios",
+        "",
+        ("model", "scenario", "broken", "share (interval)", "unscored"),
+        tuple(_share_cells(row, row["scenario"] or "none") for row in rows),
+    )
+
+
+def _repeats(summary: Summary) -> Section:
+    return Section(
+        "repeats",
+        "Repeats of the same case",
+        "flip rate: the chance that two repeats disagree; pass^k: the chance that all k repeats comply.",
+        ("model", "repeats", "flickering", "flip rate (interval)", "pass^k (interval)"),
+        tuple(
+            (
+                row["model"],
+                str(row["repeats"]),
+                f"{row['flickering']} of {row['cases']} cases",
+                _interval(row["flip_rate"], row["flip_low"], row["flip_high"]),
+                _interval(row["pass_hat_k"], row["pass_low"], row["pass_high"]),
+            )
+            for row in records(summary.repeats)
+        ),
+    )
+
+
+def _flickers(summary: Summary) -> Section:
+    return Section(
+        "flickers",
+        "Flickering cases",
+        "One model both keeps and breaks them, from repeat to repeat.",
+        ("model", "case", "passed", "failed"),
+        tuple((row["model"], row["case"], str(row["passed"]), str(row["failed"])) for row in records(summary.flickers)),
+    )
+
+
+def _twins(summary: Summary) -> Section:
+    return Section(
+        "twins",
+        "Identical outputs, different verdicts",
+        "The same text passed and failed by the same judge: its verdicts are no better than this.",
+        ("judge", "rule", "passed", "failed", "output", "cases"),
+        tuple(
+            (row["source"], row["rule"], str(row["passed"]), str(row["failed"]), row["output"], row["cases"])
+            for row in records(summary.twins)
+        ),
+    )
+
+
+def _agreements(summary: Summary) -> Section:
+    pairs = {"code-judge": "code and {1}", "judges": "{0} and {1}", "again": "{0} asked again"}
+    return Section(
+        "agreement",
+        "How far code and judges agree",
+        "counts: both pass / the first alone fails / the second alone fails / both fail. "
+        "kappa is agreement beyond chance, and low whatever the judges do where nearly all is passed: see the shares "
+        "that each fails.",
+        ("who", "rule", "counts", "agree", "kappa", "each fails"),
+        tuple(
+            (
+                pairs[row["kind"]].format(row["first"], row["second"]),
+                row["rule"] or "all",
+                " / ".join(str(row[name]) for name in ("both_pass", "first_fails", "second_fails", "both_fail")),
+                _interval(row["agreed"], row["agreed_low"], row["agreed_high"]) + few(row["n"]),
+                _kappa(row),
+                f"{percent(row['fail_rate_first'])}, {percent(row['fail_rate_second'])}",
+            )
+            for row in records(summary.agreements)
+        ),
+        file="agreement.csv",
+    )
+
+
+def _disagreements(summary: Summary) -> Section:
+    return Section(
+        "disagreements",
+        "Where code and judge disagree",
+        "What code proves broken and the judge lets pass comes first, the surest verdicts on top.",
+        ("rule", "code", "judge", "model", "case", "output", "code says", "judge says"),
+        tuple(
+            (
+                row["rule"],
+                row["code"],
+                f"{row['judge']} ({row['judged_by']})",
+                row["model"],
+                row["case"],
+                row["output"] or "",
+                row["code_reason"] or "",
+                row["judge_reason"] or "",
+            )
+            for row in records(summary.disagreements)
+        ),
+        file="disagreements.csv",
+    )
+
+
+def _discrimination(summary: Summary) -> Section:
+    found = summary.discrimination
+    total = summary.outputs["case"].nunique()
+    rows: list[tuple[str, ...]] = []
+    if found.models > 1:
+        rows += _list_row("cases that every model passes", found.passed_by_all, total)
+        rows += _list_row("cases that every model fails", found.failed_by_all, total)
+    rows += _list_row("cases without a scored output", found.unscored, total)
+    rules = len([rule for rule in summary.run.spec.rules if not rule.gone])
+    rows += _list_row("rules that nothing has broken", found.never_broken, rules)
+    rows += _list_row("rules that were never scored", found.never_scored, rules)
+    return Section(
+        "discrimination",
+        "What the suite does not tell apart",
+        "A case that all models pass or fail says nothing of their difference.",
+        ("what", "how many", "which"),
+        tuple(rows),
+    )
+
+
+def _list_row(what: str, names: Sequence[str], total: int) -> list[tuple[str, ...]]:
+    return [(what, f"{len(names)} of {total}", ", ".join(names))] if names else []
+
+
+def _share_cells(row: Row, name: str) -> tuple[str, ...]:
+    share = _interval(row["share"], row["ci_low"], row["ci_high"])
+    return (row["model"], name, _broken(row), share + few(row["scored"]), str(row["unscored"]))
+
+
+def few(scored: int) -> str:
+    """A mark for shares that rest on few."""
+    return " few" if 0 < scored < FEW else ""
+
+
+def _broken(row: Row | None) -> str:
+    return "–" if row is None else f"{row['broken']} of {row['scored']}"
+
+
+def _interval(point: float | None, low: float | None, high: float | None) -> str:
+    if point is None or low is None or high is None:
+        return "–"
+    return f"{100 * point:.0f} % ({100 * low:.0f}–{100 * high:.0f} %)"
+
+
+def _kappa(row: Row) -> str:
+    if row["kappa"] is None:
+        return "–"
+    return f"{row['kappa']:.2f} ({row['kappa_low']:.2f} to {row['kappa_high']:.2f})"
+
+
+def cut(rows: Iterable[tuple[str, ...]], most: int) -> tuple[list[tuple[str, ...]], int]:
+    """The first ``most`` rows, and how many are left out."""
+    every = list(rows)
+    return every[:most], max(0, len(every) - most)

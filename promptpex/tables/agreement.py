@@ -1,0 +1,155 @@
+"""How far code and judges agree: on the same rule of the same output, and one judge with itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from promptpex.stats import Interval, agreement, kappa_bootstrap
+from promptpex.tables.frames import typed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AGREEMENT_COLUMNS: Mapping[str, str] = {
+    "kind": "string",
+    "first": "string",
+    "second": "string",
+    "rule": "string",
+    "n": "Int64",
+    "both_pass": "Int64",
+    "first_fails": "Int64",
+    "second_fails": "Int64",
+    "both_fail": "Int64",
+    "agreed": "Float64",
+    "agreed_low": "Float64",
+    "agreed_high": "Float64",
+    "kappa": "Float64",
+    "kappa_low": "Float64",
+    "kappa_high": "Float64",
+    "kappa_interval": "string",
+    "fail_rate_first": "Float64",
+    "fail_rate_second": "Float64",
+    "adjusted": "Float64",
+}
+"""Columns of ``agreements``. ``kind`` is ``code-judge``, ``judges`` or ``again`` (a judge's first answer and its later
+ones); ``rule`` is missing in the row of all rules together; ``n`` are outputs and rules that both scored, of which
+``first_fails`` only the first fails; ``agreed`` is the raw share with Wilson's interval; ``kappa`` is Cohen's, missing
+where both say one thing throughout; ``adjusted`` is kappa without prevalence and bias (PABAK)."""
+
+DISAGREEMENT_COLUMNS: Mapping[str, str] = {
+    "model": "string",
+    "case": "string",
+    "repeat": "Int64",
+    "rule": "string",
+    "code": "string",
+    "judge": "string",
+    "check": "string",
+    "judged_by": "string",
+    "code_reason": "string",
+    "judge_reason": "string",
+    "confidence": "Float64",
+    "inputs": "string",
+    "output": "string",
+}
+"""Columns of ``disagreements``: code against a judge, worst first: what code proves broken and the judge lets pass, the
+surer the judge the worse; then what the judge fails and code passes."""
+
+KEYS = ["model", "case", "repeat", "rule"]
+DRAWS = 2_000
+MOST_CLUSTERS = 2_000
+"""Beyond so many cases the bootstrap would take long and give what the large-sample interval gives."""
+
+
+def agreements(cube: pd.DataFrame, *, partly: Collection[str] = (), confidence: float = 0.95) -> pd.DataFrame:
+    """Agreement overall and per rule, for code and each judge, each two judges, and each judge with itself.
+
+    Args:
+        cube: a table of verdicts.
+        partly: rules that code decides in part only: of those, code's pass is no verdict on the rule.
+        confidence: of the intervals.
+    """
+    scored = cube[cube["status"].ne("unscored")]
+    code, judges = _code(scored, partly), _judges(scored)
+    pairs = [("code-judge", "code", name, code, said) for name, said in judges.items()]
+    pairs += [("judges", one, two, judges[one], judges[two]) for one, two in combinations(judges, 2)]
+    later = scored[scored["turn"].gt(0)]
+    again = {str(name): group for name, group in later.groupby("source", sort=False, observed=True)}
+    pairs += [("again", name, name, judges[name], said) for name, said in again.items() if name in judges]
+    rows = (row for pair in pairs for row in _pair_rows(*pair, confidence))
+    return typed(rows, AGREEMENT_COLUMNS)
+
+
+def disagreements(cube: pd.DataFrame, rows: pd.DataFrame, *, partly: Collection[str] = ()) -> pd.DataFrame:
+    """A row per output, rule and judge on which code and judge differ; columns ``DISAGREEMENT_COLUMNS``.
+
+    Args:
+        cube, rows: tables of verdicts and of outputs.
+        partly: rules that code decides in part only; only code's fails are held against the judge there.
+    """
+    scored = cube[cube["status"].ne("unscored")]
+    said = scored[scored["source"].str.startswith("judge:") & scored["turn"].eq(0)]
+    both = _code(scored, partly).merge(said, on=KEYS, suffixes=("_code", ""))
+    odd = both[both["status_code"].ne(both["status"])].copy()
+    odd["_milder"] = odd["status_code"].eq("pass")
+    odd["_unsure"] = -odd["confidence"].fillna(0.0)
+    odd["_rare"] = -odd.groupby("rule", observed=True)["rule"].transform("size")
+    odd = odd.sort_values(["_milder", "_unsure", "_rare"], kind="stable")
+    told = odd.merge(rows[["model", "case", "repeat", "inputs", "output"]], on=KEYS[:3], how="left")
+    named = {"status_code": "code", "status": "judge", "source_code": "check", "source": "judged_by"}
+    told = told.rename(columns=named | {"reason_code": "code_reason", "reason": "judge_reason"})
+    return told[list(DISAGREEMENT_COLUMNS)].astype(dict(DISAGREEMENT_COLUMNS))
+
+
+def _code(scored: pd.DataFrame, partly: Collection[str]) -> pd.DataFrame:
+    code = scored[scored["source"].str.startswith("check:")]
+    return code[~(code["rule"].isin(list(partly)) & code["status"].eq("pass"))]
+
+
+def _judges(scored: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    first = scored[scored["source"].str.startswith("judge:") & scored["turn"].eq(0)]
+    return {str(name): group for name, group in first.groupby("source", sort=False, observed=True)}
+
+
+def _pair_rows(
+    kind: str, first: str, second: str, one: pd.DataFrame, two: pd.DataFrame, confidence: float
+) -> Iterator[dict[str, Any]]:
+    both = one[[*KEYS, "status"]].merge(two[[*KEYS, "status"]], on=KEYS, suffixes=("_one", "_two"))
+    if both.empty:
+        return
+    named = {"kind": kind, "first": first, "second": second}
+    yield {**named, **_figures(both, confidence)}
+    for rule, group in both.groupby("rule", sort=False, observed=True):
+        yield {**named, "rule": rule, **_figures(group, confidence)}
+
+
+def _figures(both: pd.DataFrame, confidence: float) -> dict[str, Any]:
+    pairs = list(zip(both["status_one"].tolist(), both["status_two"].tolist(), strict=True))
+    found = agreement(pairs, confidence, labels=("fail", "pass"))
+    (both_fail, first_fails), (second_fails, both_pass) = found.table
+    row: dict[str, Any] = {
+        "n": found.n,
+        "both_pass": both_pass,
+        "first_fails": first_fails,
+        "second_fails": second_fails,
+        "both_fail": both_fail,
+        "agreed": found.raw.estimate,
+        "agreed_low": found.raw.low,
+        "agreed_high": found.raw.high,
+        "fail_rate_first": found.base_first[0],
+        "fail_rate_second": found.base_second[0],
+        "adjusted": found.adjusted,
+    }
+    kappa = _kappa(found.kappa, pairs, both["case"].tolist(), confidence)
+    if kappa.estimate is None:
+        return row
+    ends = {"kappa_low": kappa.low, "kappa_high": kappa.high, "kappa_interval": kappa.method}
+    return {**row, "kappa": kappa.estimate, **ends}
+
+
+def _kappa(whole: Interval, pairs: list[tuple[Any, Any]], cases: list[str], confidence: float) -> Interval:
+    """Kappa with whole cases drawn again where a case is there more than once: models often fail on the same."""
+    if whole.estimate is None or not len(set(cases)) < len(cases) or len(set(cases)) > MOST_CLUSTERS:
+        return whole
+    return kappa_bootstrap(pairs, cases, seed=0, confidence=confidence, draws=DRAWS)

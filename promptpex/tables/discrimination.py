@@ -1,0 +1,64 @@
+"""Discrimination: what a suite tells apart, once there are verdicts.
+
+A case that all models pass says nothing of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class Discrimination:
+    """What the verdicts say about the cases and rules themselves.
+
+    Attributes:
+        models: how many models have scored outputs; with one, the next two lists say little.
+        passed_by_all: cases whose every scored output complies, on every model.
+        failed_by_all: cases whose every scored output breaks a rule, on every model.
+        unscored: cases with no scored output at all.
+        never_broken: rules that were scored and that no output has broken.
+        never_scored: rules that have no pass and no fail.
+    """
+
+    models: int
+    passed_by_all: tuple[str, ...]
+    failed_by_all: tuple[str, ...]
+    unscored: tuple[str, ...]
+    never_broken: tuple[str, ...]
+    never_scored: tuple[str, ...]
+
+
+def discrimination(rows: pd.DataFrame, cube: pd.DataFrame, rules: Sequence[str]) -> Discrimination:
+    """The cases and rules that do not discriminate, in the order in which they first occur.
+
+    Args:
+        rows: a table of outputs.
+        cube: a table of verdicts; those that do not count are left out.
+        rules: the ids of the spec's rules.
+    """
+    marks = rows[["case"]].assign(
+        good=rows["verdict"].eq("pass").to_numpy("int64"), bad=rows["verdict"].eq("fail").to_numpy("int64")
+    )
+    sums = marks.groupby("case", sort=False, observed=True).sum()
+    good, bad = sums["good"].gt(0), sums["bad"].gt(0)
+    counting = cube[cube["counts"]]
+    seen = set(counting.loc[counting["status"].isin(["pass", "fail"]), "rule"].unique())
+    broken = set(counting.loc[counting["status"].eq("fail"), "rule"].unique())
+    return Discrimination(
+        models=rows.loc[rows["verdict"].ne("unscored"), "model"].nunique(),
+        passed_by_all=_names(good & ~bad),
+        failed_by_all=_names(bad & ~good),
+        unscored=_names(~good & ~bad),
+        never_broken=tuple(rule for rule in rules if rule in seen and rule not in broken),
+        never_scored=tuple(rule for rule in rules if rule not in seen),
+    )
+
+
+def _names(marked: pd.Series[bool]) -> tuple[str, ...]:
+    return tuple(map(str, marked.index[marked]))

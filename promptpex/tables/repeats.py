@@ -1,0 +1,123 @@
+"""What repeats and identical outputs say of the verdicts: how often they flip."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from promptpex.stats import flickers as find_flickers
+from promptpex.stats import pass_hat_k, stability
+from promptpex.tables.frames import typed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STABILITY_COLUMNS: Mapping[str, str] = {
+    "model": "string",
+    "repeats": "Int64",
+    "cases": "Int64",
+    "flickering": "Int64",
+    "flip_rate": "Float64",
+    "flip_low": "Float64",
+    "flip_high": "Float64",
+    "pass_hat_k": "Float64",
+    "pass_low": "Float64",
+    "pass_high": "Float64",
+}
+"""Columns of ``repeats``: of the ``cases`` with two scored repeats or more, ``flickering`` both pass and fail;
+``flip_rate`` is the chance that two repeats of a case disagree, ``pass_hat_k`` that all ``repeats`` of it pass."""
+
+FLICKER_COLUMNS: Mapping[str, str] = {
+    "model": "string",
+    "case": "string",
+    "passed": "Int64",
+    "failed": "Int64",
+    "flip": "Float64",
+}
+"""Columns of ``flickers``: a case that a model both keeps and breaks, the least decided first."""
+
+TWIN_COLUMNS: Mapping[str, str] = {
+    "source": "string",
+    "rule": "string",
+    "output": "string",
+    "passed": "Int64",
+    "failed": "Int64",
+    "cases": "string",
+}
+"""Columns of ``twins``: outputs alike to the letter that one judge passed and failed by one rule; ``cases`` are ids
+joined by blanks."""
+
+Tallies = Mapping[str, Mapping[str, tuple[int, int]]]
+
+
+def tallies(rows: pd.DataFrame) -> Tallies:
+    """Per model and case of a table of outputs, how many repeats passed and failed; the unscored are in neither."""
+    marks = rows[["model", "case"]].assign(
+        good=rows["verdict"].eq("pass").to_numpy("int64"), bad=rows["verdict"].eq("fail").to_numpy("int64")
+    )
+    sums = marks.groupby(["model", "case"], sort=False, observed=True).sum().reset_index()
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for model, case, good, bad in zip(*(sums[name].tolist() for name in sums.columns), strict=True):
+        found.setdefault(model, {})[case] = (good, bad)
+    return found
+
+
+def repeats(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
+    """A row per model whose cases were asked more than once, from a table of outputs; columns ``STABILITY_COLUMNS``."""
+    asked = rows.groupby("model", sort=False, observed=True)["repeat"].max().add(1)
+    found = tallies(rows)
+    some = [(str(model), int(times)) for model, times in asked.items() if times > 1]
+    return typed((_stability_row(model, times, found[model], confidence) for model, times in some), STABILITY_COLUMNS)
+
+
+def flickers(rows: pd.DataFrame) -> pd.DataFrame:
+    """A row per model and case whose scored repeats disagree; columns ``FLICKER_COLUMNS``."""
+    found = [
+        {"model": model, "case": one.unit, "passed": one.passed, "failed": one.failed, "flip": one.flip}
+        for model, cases in tallies(rows).items()
+        for one in find_flickers({case: _repeats(*tally) for case, tally in cases.items() if all(tally)})
+    ]
+    return typed(sorted(found, key=lambda row: -float(str(row["flip"]))), FLICKER_COLUMNS)
+
+
+def twins(rows: pd.DataFrame, cube: pd.DataFrame, *, sees_input: bool = False) -> pd.DataFrame:
+    """Identical outputs with different verdicts of the same judge by the same rule; columns ``TWIN_COLUMNS``.
+
+    Checks are left out: what they ask may rightly hang on the inputs. So may the verdict of a judge that
+    ``sees_input``; its outputs are compared within a case.
+    """
+    keys = ["model", "case", "repeat"]
+    judged = cube[cube["source"].str.startswith("judge:") & cube["turn"].eq(0) & cube["status"].ne("unscored")]
+    told = judged[[*keys, "source", "rule", "status"]].merge(rows[[*keys, "output"]].dropna(), on=keys)
+    same = ["source", "rule", "output", *(["case"] if sees_input else [])]
+    marks = told.assign(good=told["status"].eq("pass").astype("int64"), bad=told["status"].eq("fail").astype("int64"))
+    sums = marks.groupby(same, sort=False, observed=True)[["good", "bad"]].transform("sum")
+    odd = told[sums["good"].gt(0).to_numpy() & sums["bad"].gt(0).to_numpy()]
+    found = [_twin_row(group) for _, group in odd.groupby(same, sort=False, observed=True)]
+    return typed(sorted(found, key=lambda row: -min(row["passed"], row["failed"])), TWIN_COLUMNS)
+
+
+def _twin_row(group: pd.DataFrame) -> dict[str, Any]:
+    first = group.iloc[0]
+    return {
+        **{name: first[name] for name in ("source", "rule", "output")},
+        "passed": int(group["status"].eq("pass").sum()),
+        "failed": int(group["status"].eq("fail").sum()),
+        "cases": " ".join(dict.fromkeys(group["case"])),
+    }
+
+
+def _stability_row(model: str, times: int, cases: Mapping[str, tuple[int, int]], confidence: float) -> dict[str, Any]:
+    told = {case: _repeats(*tally) for case, tally in cases.items()}
+    flips, passes = stability(told, confidence), pass_hat_k(told, times, confidence)
+    row: dict[str, Any] = {"model": model, "repeats": times, "cases": flips.units, "flickering": flips.flickering}
+    if flips.units:
+        rate = flips.flip_rate
+        row |= {"flip_rate": rate.estimate, "flip_low": rate.low, "flip_high": rate.high}
+    if passes.n:
+        row |= {"pass_hat_k": passes.estimate, "pass_low": passes.low, "pass_high": passes.high}
+    return row
+
+
+def _repeats(good: int, bad: int) -> list[bool]:
+    return [True] * good + [False] * bad
