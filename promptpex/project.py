@@ -10,13 +10,14 @@ from promptpex import pipeline, runs
 from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.plan import Plan
 from promptpex.config import EFFORT, with_effort
-from promptpex.errors import InputError, SuiteError
+from promptpex.errors import InputError, RunError, SuiteError
 from promptpex.estimate import Line, estimate, extraction_lines, generation_lines, in_words
 from promptpex.events import Notice
 from promptpex.pipeline import Generated, Update
 from promptpex.promptfile import read_with_warnings
-from promptpex.records import Manifest, Prompt, Run, Spec, Suite
+from promptpex.records import Manifest, Output, Prompt, Run, Spec, Suite
 from promptpex.session import Session
+from promptpex.specs.comparing import Comparison, compare
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.groundedness import Groundedness
 from promptpex.specs.noticing import changed, notices, orphans, ungrounded
@@ -155,6 +156,31 @@ def _estimated(session: Session, prompt: Prompt, files: Files) -> list[Line]:
     return estimate(session, prompt, spec, suite)
 
 
+def compare_files(
+    old: Path, new: Path, *, spec: Path | None = None, old_spec: Path | None = None, suite: Path | None = None
+) -> tuple[Comparison, tuple[str, ...]]:
+    """How two versions of a prompt differ, with the rules and cases that each difference touches, and warnings.
+
+    Spec and cases are those given, else those beside the new version, else beside the old one; an own spec of the old
+    version is compared with that of the new one.
+    """
+    (first, warned), (second, also) = read_with_warnings(old), read_with_warnings(new)
+    before, after = files_of(old, spec=old_spec), files_of(new, spec=spec, suite=suite)
+    spec_file = spec or next((file for file in (after.spec, before.spec) if file.exists()), None)
+    suite_file = suite or next((file for file in (after.suite, before.suite) if file.exists()), None)
+    own = old_spec or (before.spec if before.spec.exists() else None)
+    if own is not None and spec_file is not None and own.resolve() == spec_file.resolve():
+        own = None
+    found = compare(
+        first,
+        second,
+        spec=read_spec(spec_file) if spec_file else None,
+        suite=read_suite(suite_file) if suite_file else None,
+        old_spec=read_spec(own) if own else None,
+    )
+    return found, tuple(dict.fromkeys((*warned, *also)))
+
+
 async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> Run:
     """Judges the outputs of a run again, by its own spec or another, and writes the folder anew."""
     kept = runs.read(folder)
@@ -201,8 +227,20 @@ async def _executed(session: Session, begun: Run) -> tuple[Run, Path]:
     folder = runs.folder_for(Path(session.settings.results_dir), begun.prompt.name, begun.manifest.run)
     begun = begun.but(manifest=_as_first_made(folder, begun.manifest))
     runs.begin(folder, begun)
+    failed: list[RunError] = []
     with runs.Appender(folder / "outputs.jsonl") as kept:
-        finished = await pipeline.execute(session, begun, on_output=kept.add)
+
+        def keep(output: Output) -> None:
+            """A folder that takes no more ends the run as a user would: what is in flight is paid, so it may come."""
+            try:
+                kept.add(output)
+            except RunError as error:
+                failed.append(error)
+                session.client.stop()
+
+        finished = await pipeline.execute(session, begun, on_output=keep)
+    if failed:
+        raise failed[0]
     runs.finish(folder, finished)
     return finished, folder
 

@@ -7,6 +7,7 @@ too, since a replay that answers where the recorded run had no answer would be a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator
@@ -70,8 +71,9 @@ class RecordingClient:
     async def close(self) -> None:
         """Puts the file in order and closes it, then ``inner``. May be called twice."""
         if not self._file.closed:
-            self._file.close()
-            self._put_in_order()
+            with contextlib.suppress(OSError):  # a full disk: each line that was told of is in the file
+                self._file.close()
+                self._put_in_order()
         await self._inner.close()
 
     def _write(self, number: int, request: Request, outcome: dict[str, Any]) -> None:
@@ -85,8 +87,11 @@ class RecordingClient:
             return
         asked, _ = readable(request)
         line = {"id": request_id, "stage": asked.pop("stage", request.stage), "request": asked, **outcome}
-        self._file.write(json.dumps(line, ensure_ascii=not _encodable(asked)) + "\n")
-        self._file.flush()
+        try:
+            self._file.write(json.dumps(line, ensure_ascii=not _encodable(asked)) + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise ConfigError(f"The recording cannot be written: {error.strerror}.", path=self._path) from error
 
     def _take_over(self) -> None:
         """Continues what the file holds; its lines come first in the order."""
@@ -108,9 +113,12 @@ class RecordingClient:
                 lines[json.loads(text)["id"]] = text
         order = sorted(lines, key=lambda request_id: self._written[request_id][0])
         new = self._path.with_name(f"{self._path.name}.{os.getpid()}.new")
-        new.write_text("".join(lines[request_id] for request_id in order), encoding="utf-8", newline="\n")
-        os.chmod(new, self._path.stat().st_mode & 0o777)
-        os.replace(new, self._path)
+        try:
+            new.write_text("".join(lines[request_id] for request_id in order), encoding="utf-8", newline="\n")
+            os.chmod(new, self._path.stat().st_mode & 0o777)
+            os.replace(new, self._path)
+        finally:
+            new.unlink(missing_ok=True)
 
 
 class ReplayClient:

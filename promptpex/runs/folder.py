@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -66,25 +66,32 @@ def line(record: Record) -> str:
 
 
 class Appender:
-    """Appends records to a file as they come; a crash leaves whole lines and at most one cut one at the end."""
+    """Appends records to a file as they come; a crash leaves whole lines and at most one cut one at the end.
+
+    Raises:
+        RunError: the file cannot be written.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: IO[str] | None = None
 
     def __enter__(self) -> Appender:
-        self._file = self._path.open("w", encoding="utf-8", newline="\n")
+        with _writing(self._path.parent):
+            self._file = self._path.open("w", encoding="utf-8", newline="\n")
         return self
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         if self._file is not None:
-            self._file.close()
+            with _writing(self._path.parent) if kind is None else suppress(OSError):
+                self._file.close()
 
     def add(self, record: Record) -> None:
         """Writes a record and hands it to the operating system."""
         if self._file is not None:
-            self._file.write(line(record))
-            self._file.flush()
+            with _writing(self._path.parent):
+                self._file.write(line(record))
+                self._file.flush()
 
 
 def read(folder: Path) -> Run:

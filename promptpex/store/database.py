@@ -68,24 +68,26 @@ def _make_file(path: Path) -> None:
 
 def _prepare(connection: sqlite3.Connection, path: Path, synchronous: Synchronous) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
+    _refuse_foreign(connection, path)
     if version > SCHEMA_VERSION:
         raise StoreError(f"{path}: the store was written by a newer promptpex; update promptpex or name another store.")
-    ours = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     if version < SCHEMA_VERSION:
         _make_tables(connection, path)
-    elif not ours:
+
+
+def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
+    """Another program's database is not touched, not even its journal mode."""
+    ours = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+    if not ours and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         raise StoreDamaged(f"{path}: this SQLite file is not a promptpex store; name another path for the store.")
 
 
 def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        foreign = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if version == 0 and foreign:
-            raise StoreDamaged(f"{path}: this SQLite file is not a promptpex store; name another path for the store.")
+        _refuse_foreign(connection, path)
         for statement in _TABLES.split(";"):
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

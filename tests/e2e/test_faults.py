@@ -19,6 +19,10 @@ from tests.servers import ScriptedServer, Seen, Step, completion_body, error_bod
 REFUSED = Step(status=429, body=error_body("slow down", "rate_limit_exceeded"))
 LATER = Step(status=429, body=error_body("slow down", "rate_limit_exceeded"), headers={"Retry-After": "0.3"})
 TOMORROW = Step(status=429, body=error_body("quota of today used", None), headers={"Retry-After": "86400"})
+LONG_AGO = Step(status=429, body=b"", headers={"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"})
+FAR_AHEAD = Step(status=429, body=b"", headers={"Retry-After": "Thu, 31 Dec 2099 23:59:59 GMT"})
+"""As they come when the server's clock or ours has jumped."""
+
 BROKEN = Step(status=500, body=b"oops")
 WORD = "fox"
 
@@ -59,6 +63,7 @@ def one_question(step: Step) -> Fault:
 PASSING: list[tuple[str, Fault]] = [
     ("429 storm, Retry-After: 0.3 s", first(8, LATER)),
     ("429 storm without Retry-After", first(4, REFUSED)),
+    ("429 storm, Retry-After: a date in the past", first(6, LONG_AGO)),
     ("500 twice in a row", first(2, BROKEN)),
     (
         "503 with an HTML page",
@@ -110,6 +115,7 @@ async def test_what_lasts_is_the_outcome_of_that_question_alone(
 NOBODY: list[tuple[str, Step, str]] = [
     ("429 without end", LATER, "rate-limited"),
     ("429, Retry-After: one day", TOMORROW, "rate-limited"),
+    ("429, Retry-After: a date far ahead", FAR_AHEAD, "rate-limited"),
     ("401", Step(status=401, body=error_body("bad key", "invalid_api_key")), "not-authorised"),
     ("402, no money left", Step(status=429, body=error_body("no money", "insufficient_quota")), "not-authorised"),
     ("410, the model is retired", Step(status=410, body=error_body("model is retired")), "retired-model"),

@@ -67,6 +67,11 @@ def begun_in(results: Path) -> bool:
     return any(results.glob("*/*/manifest.json"))
 
 
+def written(folder: Path) -> list[str]:
+    """Names of the spec and case files in a folder."""
+    return sorted(path.name for path in folder.glob("*.yaml"))
+
+
 async def ended(process: Process) -> Done:
     async with asyncio.timeout(60):
         out, err = await process.communicate()
@@ -152,7 +157,7 @@ async def test_while_the_author_works_nothing_half_made_is_written(tmp_path: Pat
     assert done.code == 130, done.err
     assert "Traceback" not in done.err
     assert "To go on: promptpex run " in done.err
-    assert not list(tmp_path.glob("*.yaml"))
+    assert written(tmp_path) == []
 
 
 async def test_while_it_waits_for_another_process_it_ends_as_soon(tmp_path: Path, scripted: ScriptedServer) -> None:

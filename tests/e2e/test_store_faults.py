@@ -1,0 +1,239 @@
+"""The store under faults: full and read-only disks, a locked and a damaged file, two processes, a clock that jumps."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from promptpex.records import Completion
+from promptpex.store import ReplyStore
+from tests.e2e.command import Done, environment
+from tests.e2e.faults import GOOD, MODEL, Place, Script, command, place, reasons, sound
+from tests.e2e.tally import TALLY, Row
+from tests.llm.questions import request
+from tests.servers import ScriptedServer, Step, completion_body
+
+LONG = Step(body=completion_body("NN " * 20000), delay_s=0.01)
+DAY_S = 86400.0
+
+
+def is_one_sentence(done: Done, *says: str) -> None:
+    """Exit code 2 and one line that says what is wrong."""
+    assert done.code == 2, done.err
+    assert "Traceback" not in done.err + done.out
+    last = done.err.strip().splitlines()[-1]
+    assert last.startswith("promptpex: ")
+    assert "error of promptpex itself" not in last
+    for each in says:
+        assert each in last
+
+
+def asked(here: Place, server: ScriptedServer, *more: str) -> list[str]:
+    return here.arguments("--models", f"{MODEL}?api_base={server.url}/v1", "--concurrency", "4", *more)
+
+
+@contextlib.contextmanager
+def mounted(folder: Path, options: str) -> Iterator[None]:
+    """A small file system of its own at ``folder``; skips where it cannot be had."""
+    folder.mkdir(exist_ok=True)
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    if os.name != "posix" or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a small tmpfs takes rights that this user does not have")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def remount(folder: Path, options: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{options}", str(folder)], check=True)
+
+
+async def full_then_free(name: str, here: Place, server: ScriptedServer, done: Done, script: Script) -> None:
+    """After a full disk: nothing that was committed is lost, and the next run asks only what is missing."""
+    before, sent = here.stored(), script.sent
+    assert 0 < len(before) < here.cells
+    healed = await command(asked(here, server))
+    assert healed.code == 0, healed.err
+    rows = here.rows()
+    sound(here, healed, rows)
+    assert reasons(rows) == {}
+    assert before.items() <= here.stored().items()
+    assert script.sent - sent == here.cells - len(before)
+    unstored = sum(count - 1 for count in script.paid.values())
+    assert unstored <= 8  # in flight when the disk was full: they had no place to be kept in
+    TALLY.rows.append(
+        Row(name, here.cells, len(before), "the run ends, named", done.code, script.sent - sent, unstored)
+    )
+
+
+async def test_a_full_disk_is_named_and_nothing_committed_is_lost(tmp_path: Path, scripted: ScriptedServer) -> None:
+    here = place(tmp_path, cells=30)
+    script = scripted.otherwise = Script(good=LONG)
+    disk = tmp_path / "disk"
+    with mounted(disk, "size=1m"):
+        there = Place(disk, here.prompt, here.cells)
+        done = await command(asked(there, scripted, "--results", str(tmp_path / "results")))
+        is_one_sentence(done, "store.db", "no space")
+        remount(disk, "size=64m")
+        await full_then_free("the disk is full (a tmpfs of 1 MB)", there, scripted, done, script)
+
+
+async def test_a_limit_on_the_size_of_files(tmp_path: Path, scripted: ScriptedServer) -> None:
+    here = place(tmp_path, cells=30)
+    script = scripted.otherwise = Script(good=LONG)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "promptpex", *asked(here, scripted)),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000)),
+    )
+    out, err = await process.communicate()
+    done = Done(process.returncode or 0, out.decode(), err.decode())
+    is_one_sentence(done, "store.db")
+    await full_then_free("no file may pass 600 KB (RLIMIT_FSIZE)", here, scripted, done, script)
+
+
+async def test_results_on_a_full_disk(tmp_path: Path, scripted: ScriptedServer) -> None:
+    here = place(tmp_path, cells=30)
+    script = scripted.otherwise = Script(good=LONG)
+    disk = tmp_path / "disk"
+    with mounted(disk, "size=512k"):
+        done = await command(asked(here, scripted, "--results", str(disk)))
+        is_one_sentence(done, str(disk))
+    kept = len(here.stored())
+    healed = await command(asked(here, scripted))
+    assert healed.code == 0, healed.err
+    assert script.twice == 0
+    TALLY.rows.append(Row("the disk of the results is full", 30, kept, "the run ends, named", done.code, 30 - kept, 0))
+
+
+@pytest.mark.parametrize("what", ["store", "results", "log", "record"])
+async def test_a_folder_that_is_read_only(tmp_path: Path, scripted: ScriptedServer, what: str) -> None:
+    here = place(tmp_path, cells=2)
+    scripted.otherwise = Script()
+    locked = tmp_path / "locked"
+    flags = {"store": "store.db", "results": "results", "log": "run.jsonl", "record": "run.jsonl"}
+    with read_only(locked):
+        done = await command(asked(here, scripted, f"--{what}", str(locked / flags[what])))
+        is_one_sentence(done, str(locked))
+    assert scripted.count == 0, "something was paid before the place was known to be no place"
+
+
+@contextlib.contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """A folder that nobody can write: by its mode, or for root, whom modes do not bind, by its mount."""
+    if os.geteuid() == 0:
+        with mounted(folder, "ro,size=64k"):
+            yield
+        return
+    folder.mkdir()
+    folder.chmod(0o555)
+    try:
+        yield
+    finally:
+        folder.chmod(0o755)
+
+
+async def test_a_store_that_is_locked_for_a_while_is_waited_for(tmp_path: Path, scripted: ScriptedServer) -> None:
+    here = place(tmp_path, cells=4)
+    script = scripted.otherwise = Script()
+    ReplyStore(here.store).close()
+    other = sqlite3.connect(here.store, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    release = threading.Timer(1.5, lambda: other.execute("COMMIT"))
+    release.start()
+    done = await command(asked(here, scripted))
+    release.join()
+    other.close()
+    assert done.code == 0, done.err
+    assert len(here.stored()) == 4
+    TALLY.rows.append(Row("the store is locked for 1.5 s", 4, 4, "", done.code, 0, script.twice))
+
+
+@pytest.mark.parametrize("damage", ["no database", "another program's database", "a page overwritten", "half the file"])
+async def test_a_damaged_store_is_named_and_left_alone(tmp_path: Path, scripted: ScriptedServer, damage: str) -> None:
+    here = place(tmp_path, cells=12)
+    script = scripted.otherwise = Script(good=Step(body=completion_body("NN " * 500)))
+    assert (await command(asked(here, scripted))).code == 0
+    spoil(here.store, damage)
+    before, sent = here.store.read_bytes(), script.sent
+    done = await command(asked(here, scripted))
+    is_one_sentence(done, "store.db")
+    assert here.store.read_bytes() == before
+    assert script.sent == sent
+    verified = await command(["cache", "verify", "--store", str(here.store)])
+    assert verified.code == 2
+    assert "Traceback" not in verified.err
+    TALLY.rows.append(Row(f"a damaged store: {damage}", 12, 0, "the run ends, named", done.code, 0, script.twice))
+
+
+def spoil(path: Path, damage: str) -> None:
+    data = path.read_bytes()
+    if damage == "no database":
+        path.write_bytes(b"these are notes, not a database\n" * 200)
+    elif damage == "another program's database":
+        path.unlink()
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE birds (name TEXT)")
+    elif damage == "a page overwritten":
+        path.write_bytes(data[:4096] + b"\x5a" * (len(data) - 4096))
+    else:
+        path.write_bytes(data[: len(data) // 2])
+
+
+async def test_two_processes_on_one_store_pay_for_nothing_twice(tmp_path: Path, scripted: ScriptedServer) -> None:
+    here = place(tmp_path, cells=30)
+    script = scripted.otherwise = Script(good=Step(body=GOOD.body, delay_s=0.05))
+    results = [str(tmp_path / name) for name in ("one", "other")]
+    both = [await _beside(here, scripted, folder) for folder in results]
+    ended = await asyncio.gather(*(process.communicate() for process in both))
+    told = [json.loads(out) for out, _ in ended]
+    assert [process.returncode for process in both] == [0, 0], ended
+    assert [one["models"][0]["scored"] for one in told] == [30, 30]
+    assert script.twice == 0
+    assert script.sent == len(here.stored()) == 30
+    shares = [one["requests"]["requests"] for one in told]
+    assert sum(shares) == 30
+    TALLY.rows.append(Row("two processes on one store at once", 60, 60, "", 0, 0, script.twice))
+
+
+async def _beside(here: Place, server: ScriptedServer, results: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "promptpex", *asked(here, server, "--results", results, "--json", "-q")),
+        cwd=here.folder,
+        env=environment(),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+
+
+async def test_a_clock_that_jumps_loses_no_reply_and_frees_no_claim(tmp_path: Path) -> None:
+    now = [1_800_000_000.0]
+    path = tmp_path / "store.db"
+    with ReplyStore(path, clock=lambda: now[0]) as store, ReplyStore(path, clock=lambda: now[0]) as other:
+        await store.put(request("a").id, request("a"), Completion(text="A"))
+        assert await store.claim(request("b").id)
+        now[0] -= 3650 * DAY_S
+        await store.put(request("c").id, request("c"), Completion(text="C"))
+        assert store.prune(30 * DAY_S) == 0
+        assert not await other.claim(request("b").id)
+        now[0] += 3650 * DAY_S + 60
+        assert not await other.claim(request("b").id)
+        assert store.get(request("a").id) == Completion(text="A")
+        assert store.verify() == []
+        assert store.prune(30 * DAY_S) == 1, "what bears an old date goes, and nothing else"
+        assert store.get(request("a").id) is not None
