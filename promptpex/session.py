@@ -73,7 +73,7 @@ class Session:
     def author(self) -> Asker:
         """The author: as set, else what can be reached."""
         named = self.settings.author or self._reachable("author")
-        return self._asker(self._parsed([named])[0])
+        return self._asker(self._parsed([named])[0], "author")
 
     def named(self, label: str) -> ModelName:
         """A model by its name, with the settings' server."""
@@ -84,7 +84,7 @@ class Session:
         if self.settings.judge == (NO_JUDGE,):
             return ()
         named = self.settings.judge or (self._reachable("judge"),)
-        return tuple(self._asker(model) for model in self._parsed(named))
+        return tuple(self._asker(model, "judge") for model in self._parsed(named))
 
     def refuse_unpriced(self, models: Iterable[ModelName]) -> None:
         """Refuses models of unknown price where the cost is limited, before anything is paid.
@@ -127,7 +127,8 @@ class Session:
         """The user's own prices: model to US dollars per million tokens in and out."""
         return provider_options(self.settings).prices
 
-    def _asker(self, model: ModelName) -> Asker:
+    def _asker(self, model: ModelName, role: str) -> Asker:
+        warn_if_small(role, model.name, self.emit)
         defaults = Params(temperature=0.0, max_tokens=ROLE_TOKENS, seed=self.settings.seed)
         return Asker(self.structured, model, defaults)
 
@@ -145,7 +146,6 @@ class Session:
                 )
             self.chosen[role] = found[0].name
             self.emit(Notice(f"{what}: {found[0].name} (none was set; this one can be reached)"))
-        warn_if_small(role, self.chosen[role], self.emit)
         return self.chosen[role]
 
 
@@ -153,11 +153,8 @@ def warn_if_small(role: str, name: str, emit: Listener) -> None:
     """Says plainly that the embedded model is no author and no judge to rely on."""
     if role in ("author", "judge") and name.startswith("embedded/smollm2"):
         what = "specs and cases" if role == "author" else "verdicts"
-        emit(
-            Notice(
-                f"{name} is a very small model: its {what} show that the machinery runs; do not rely on them", "warning"
-            )
-        )
+        told = f"{name} is a very small model: its {what} show that the machinery runs; do not rely on them"
+        emit(Notice(told, "warning"))
 
 
 def reached(options: ProviderOptions) -> list[Reachable]:

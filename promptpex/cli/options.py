@@ -62,11 +62,21 @@ judge = together(
         "--judge-all", is_flag=True, default=None, help="Judge also what code decides, to see how they agree."
     ),
     click.option(
-        "--judge-repeat", type=click.IntRange(1), help="Times each judge is asked, to see if it keeps its word [1]."
+        "--judge-repeat",
+        "--repeat",
+        "judge_repeat",
+        type=click.IntRange(1),
+        help="Times each judge is asked, to see if it keeps its word [1].",
     ),
     click.option("--judge-confidence", is_flag=True, default=None, help="Ask judges for log-probabilities."),
     click.option("--quorum", type=click.Choice(["majority", "unanimous"]), help="How several judges agree [majority]."),
     click.option("--allow-self-judging", is_flag=True, default=None, help="No warning when judge and model are kin."),
+)
+
+standing = together(
+    click.option("--tolerance", help="Loss against the best that you accept: 5% or 0.05 [5%]."),
+    click.option("--against", metavar="MODEL", help="Compare with this model instead of the best."),
+    click.option("--confidence", help="Level of the intervals: 95% or 0.95 [95%]."),
 )
 
 asking = together(
