@@ -9,6 +9,7 @@ from pathlib import Path
 from promptpex import pipeline, runs
 from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.plan import Plan
+from promptpex.codecs.schemaplace import keep_schema
 from promptpex.config import EFFORT, with_effort
 from promptpex.errors import InputError, RunError, SuiteError
 from promptpex.estimate import Line, estimate, extraction_lines, generation_lines, in_words
@@ -122,11 +123,14 @@ async def make_baseline(session: Session, files: Files, path: Path, count: int) 
 
 async def run(session: Session, files: Files) -> tuple[Run, Path]:
     """The main job: extracts and generates what is missing, collects, judges, and writes the run's folder."""
+    pipeline.refuse_unanswerable(session)
     prompt = read_prompt(session, files.prompt)
     roles = [*session.models(), *session.named_judges()]
     if not (files.spec.exists() and files.suite.exists()):
         roles.append(session.author().model)
     session.refuse_unpriced(roles)
+    for file in (files.spec, files.suite):
+        keep_schema(file)
     if session.settings.effort:
         say_effort(session, _estimated(session, prompt, files))
     author = None

@@ -19,7 +19,7 @@ from promptpex.codecs.recordyaml import (
     take,
     unknown_key,
 )
-from promptpex.codecs.schemaplace import schema_place
+from promptpex.codecs.schemaplace import keep_schema, schema_place
 from promptpex.codecs.textfile import read_text
 from promptpex.codecs.yamlfile import YamlDoc
 from promptpex.errors import InputError, SuiteError
@@ -75,7 +75,8 @@ def write_suite(path: Path | str, suite: Suite, *, by_hand: bool = False, schema
     that is a person's on file is neither changed nor removed, unless ``by_hand`` says that a person asked for it.
 
     Args:
-        schema: what the first line of a new YAML file names as its JSON schema; by default the one of this package.
+        schema: what the first line of a new YAML file names as its JSON schema; by default a place that is the same on
+            every machine (``codecs.schemaplace``).
 
     Raises:
         SuiteError: the file on disk is broken (it is left as it is), or cannot be edited in place.
@@ -89,6 +90,7 @@ def write_suite(path: Path | str, suite: Suite, *, by_hand: bool = False, schema
         wanted = update.wanted()
         content = {"prompt": suite.prompt, "cases": [update.shown(case) for case in wanted]}
         write_text(path, new_document(schema or schema_place(path, "cases"), content))
+        keep_schema(path)
         return Suite(prompt=suite.prompt, cases=tuple(wanted))
     doc = yamlfile.read(path, error=SuiteError, what=WHAT)
     old = _on_file(doc)
@@ -101,6 +103,7 @@ def write_suite(path: Path | str, suite: Suite, *, by_hand: bool = False, schema
     if text != doc.text:
         _verify(text, doc, suite, update)
         write_text(path, doc.mark + text)
+    keep_schema(path)
     return Suite(prompt=suite.prompt, cases=tuple(update.wanted()))
 
 

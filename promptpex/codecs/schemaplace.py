@@ -1,16 +1,73 @@
-"""Where the JSON schemas of our YAML files are, for the line that tells editors."""
+"""Where editors find the JSON schemas of our YAML files: the line that names one, and the copy that it names.
+
+The line is part of a file that people share, so it must say the same on every machine: never a path into somebody's
+environment. Where the package is part of the same project (as here), the schema itself is named. Elsewhere it is a copy
+under the project's ``.promptpex/schemas``, which is written again wherever it is missing or old.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 from importlib import resources
 from pathlib import Path
 
+from promptpex.codecs.atomic import write_text
+
+FOLDER = ".promptpex/schemas"
+ROOTS = (".git", "promptpex.toml", "pyproject.toml")
+"""What the top folder of a project is known by."""
+
+_LINE = re.compile(rf"#\s*yaml-language-server:\s*\$schema=(?P<place>(?:\.\./)*{re.escape(FOLDER)}/(?P<name>spec|cases)"
+                   r"\.schema\.json)\s*\Z")  # fmt: skip
+
 
 def schema_place(path: Path | str, name: str) -> str:
-    """The schema of ``spec`` or ``cases`` files, as seen from the folder of ``path``; a URI on another drive."""
-    schema = Path(str(resources.files("promptpex") / "schemas" / f"{name}.schema.json"))
+    """The schema of ``spec`` or ``cases`` files as the first line of the file at ``path`` should name it."""
+    folder = Path(path).resolve().parent
+    root = project_of(folder)
+    own = _shipped(name)
+    if own.is_relative_to(root) and "site-packages" not in own.parts:
+        return Path(os.path.relpath(own, folder)).as_posix()
+    return Path(os.path.relpath(root / FOLDER / f"{name}.schema.json", folder)).as_posix()
+
+
+def keep_schema(path: Path | str) -> Path | None:
+    """Writes the copy that the first line of the file at ``path`` names, where it is missing or old; gives its path.
+
+    Other lines are the user's business. A folder that cannot be written is no error: only the editor misses it.
+    """
     try:
-        return Path(os.path.relpath(schema, Path(path).resolve().parent)).as_posix()
-    except ValueError:
-        return schema.as_uri()
+        with Path(path).open(encoding="utf-8", errors="replace") as file:
+            found = _LINE.match(file.readline(1000).lstrip("\ufeff").strip())
+    except OSError:
+        return None
+    if found is None:
+        return None
+    folder = Path(path).resolve().parent
+    copy = Path(os.path.normpath(folder / found["place"]))
+    text = _shipped(found["name"]).read_text(encoding="utf-8")
+    if copy.parent.parent.parent != project_of(folder) or _says(copy, text):
+        return None
+    with contextlib.suppress(OSError):
+        write_text(copy, text)
+        return copy
+    return None
+
+
+def project_of(folder: Path) -> Path:
+    """The nearest folder from here upward that looks like the top of a project, or the folder itself."""
+    tops = (place for place in (folder, *folder.parents) if any((place / name).exists() for name in ROOTS))
+    return next(tops, folder)
+
+
+def _shipped(name: str) -> Path:
+    return Path(str(resources.files("promptpex") / "schemas" / f"{name}.schema.json")).resolve()
+
+
+def _says(path: Path, text: str) -> bool:
+    try:
+        return path.read_text(encoding="utf-8") == text
+    except (OSError, UnicodeDecodeError):
+        return False

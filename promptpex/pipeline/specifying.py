@@ -75,8 +75,9 @@ async def update(session: Session, prompt: Prompt, spec: Spec, suite: Suite | No
     """The spec for a prompt that has changed: new rules proposed, vanished ones marked, people's own untouched.
 
     An extracted rule whose words are not there any more is no rule until the author, who reads the prompt anew without
-    knowing of it, proposes the same again: then it is back, under its id, with the words that it rests on now. No id is
-    given twice, neither of the spec nor of the suite. A prompt that has not changed needs no author.
+    knowing of it, proposes the same again: then it is back, under its id, with the words that it rests on now. No id
+    is given twice, neither of the spec nor of the suite. A rule that a person marked as gone is not proposed again. A
+    prompt that has not changed needs no author.
     """
     marked = mark_gone(spec, words_of(prompt))
     missing = [name for name in prompt.variables if name not in spec.inputs]
@@ -84,7 +85,7 @@ async def update(session: Session, prompt: Prompt, spec: Spec, suite: Suite | No
         session.emit(Notice("the prompt is the one that the spec was extracted from; the author was not asked"))
         return _told(spec, marked, prompt)
     author, options = session.author(), _options(session, prompt)
-    standing = [rule for rule in marked.rules if not rule.gone]
+    standing = [rule for rule in marked.rules if not rule.gone or rule.origin in ("edited", "added")]
     taken = {rule.id for rule in spec.rules} | {case.rule for case in (suite.cases if suite else ()) if case.rule}
     proposed = await propose_rules(
         author, prompt.text(), spec.intent, known=standing, taken=taken, options=options, emit=session.emit

@@ -18,7 +18,7 @@ from promptpex.codecs.recordyaml import (
     take,
     unknown_key,
 )
-from promptpex.codecs.schemaplace import schema_place
+from promptpex.codecs.schemaplace import keep_schema, schema_place
 from promptpex.codecs.yamlfile import Keys, YamlDoc
 from promptpex.errors import CheckError, InputError, SpecError
 from promptpex.records import PROMPT_RULE, Check, InputCheck, Problem, Rule, Spec, VariableSpec
@@ -74,7 +74,8 @@ def write_spec(path: Path | str, spec: Spec, *, by_hand: bool = False, schema: s
     is a person's on file is neither changed nor removed, unless ``by_hand`` says that a person asked for it.
 
     Args:
-        schema: what the first line of a new file names as its JSON schema; by default the one of this package.
+        schema: what the first line of a new file names as its JSON schema; by default a place that is the same on
+            every machine (``codecs.schemaplace``).
 
     Raises:
         SpecError: the file on disk is broken (it is left as it is), or cannot be edited in place.
@@ -84,6 +85,7 @@ def write_spec(path: Path | str, spec: Spec, *, by_hand: bool = False, schema: s
         update = _rules_update((), spec.rules, by_hand)
         fresh = spec.but(rules=tuple(update.wanted()))
         write_text(path, new_document(schema or schema_place(path, "spec"), _shown(fresh, update)))
+        keep_schema(path)
         return fresh
     doc = yamlfile.read(path, error=SpecError, what=WHAT)
     old = _on_file(doc)
@@ -92,6 +94,7 @@ def write_spec(path: Path | str, spec: Spec, *, by_hand: bool = False, schema: s
     if text != doc.text:
         _verify(text, doc, spec, update)
         write_text(path, doc.mark + text)
+    keep_schema(path)
     return spec.but(rules=tuple(update.wanted()))
 
 

@@ -1,0 +1,91 @@
+"""``promptpex diff``: two versions of a prompt, and what their difference touches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from promptpex.cli import options
+
+if TYPE_CHECKING:
+    from promptpex.specs.comparing import Comparison
+
+
+@click.command("diff")
+@click.argument("old", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path))
+@click.option("--spec", type=click.Path(path_type=Path), help="Spec file [the one beside NEW, else beside OLD].")
+@click.option("--old-spec", type=click.Path(path_type=Path), help="Spec of OLD, to compare rules [the one beside OLD].")
+@click.option("--cases", type=click.Path(path_type=Path), help="Case file [the one beside NEW, else beside OLD].")
+@options.manners
+def command(
+    old: Path,
+    new: Path,
+    spec: Path | None,
+    old_spec: Path | None,
+    cases: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **flags: Any,
+) -> int:
+    """Show the sentences that differ between two versions of a prompt, with the rules and cases that each touches.
+
+    Where both versions have a spec, rules are compared as well. Nothing is asked and nothing written.
+
+    \b
+    Example:
+      git show HEAD~1:prompt.md > old.md && promptpex diff old.md prompt.md
+    """
+    from promptpex.cli.plain import visible
+    from promptpex.cli.showing import print_json
+    from promptpex.project import compare_files
+
+    found, warnings = compare_files(old, new, spec=spec, old_spec=old_spec, suite=cases)
+    for warning in warnings if not quiet else ():
+        click.echo(visible(f"warning: {warning}"), err=True)
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+        return 0
+    for line in told(found):
+        click.echo(visible(line))
+    return 0
+
+
+def told(found: Comparison) -> list[str]:
+    """The differences, a paragraph each."""
+    if found.same:
+        return ["The two say the same."]
+    lines: list[str] = []
+    for change in found.sentences:
+        lines += _entry(change.kind, change.old, change.new)
+        if change.rules:
+            lines += [f"    rule {name}: {_flat(found.words.get(name, ''))}" for name in change.rules]
+        lines += _cases(change.cases)
+    for rule in found.rules:
+        lines += _entry(f"rule {rule.rule} {rule.kind}", rule.old, rule.new if rule.new != rule.old else None)
+        lines += _cases(rule.cases)
+    lines += [f"variable added: {name}" for name in found.variables_added]
+    lines += [f"variable removed: {name}" for name in found.variables_removed]
+    if found.roles:
+        lines.append(f"turns: {', '.join(found.roles[0])} -> {', '.join(found.roles[1])}")
+    count = {kind: sum(one.kind == kind for one in found.sentences) for kind in ("added", "removed", "changed")}
+    rules = {name for change in found.sentences for name in change.rules}
+    touched = {name for change in found.sentences for name in change.cases}
+    touched |= {name for rule in found.rules for name in rule.cases}
+    sums = ", ".join(f"{number} {kind}" for kind, number in count.items())
+    return [*lines, f"Sentences: {sums}. Rules touched: {len(rules)}. Cases touched: {len(touched)}."]
+
+
+def _entry(title: str, old: str | None, new: str | None) -> list[str]:
+    return [title, *([f"  - {_flat(old)}"] if old else []), *([f"  + {_flat(new)}"] if new else [])]
+
+
+def _cases(ids: Sequence[str]) -> list[str]:
+    return [f"    cases: {', '.join(ids)}"] if ids else []
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,116 @@
+"""An author behind an OpenAI-compatible server: what it answers follows from what it is shown, so it can be counted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from promptpex.ids import text_digest
+from promptpex.llm.fake import FakeClient
+from tests.servers import Seen, Step, completion_body
+
+AUTHOR = "openai/author"
+_COUNT = re.compile(r"Write (\d+) valid input")
+
+
+@dataclass
+class Author:
+    """Answers every stage.
+
+    Attributes:
+        rules: a sentence of a prompt, and the rule that it proposes where it sees the sentence.
+        value: an input's text, from the aim, the variable and a number.
+        asked: how many requests came, by stage.
+    """
+
+    rules: Mapping[str, str]
+    value: Callable[[str, str, int], str] = lambda aim, name, number: f"{name} {number} {text_digest(aim, 8)}"
+    intent: str = "Label the mood of a review."
+    stages: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def asked(self) -> int:
+        return self.stages.total()
+
+    def __call__(self, seen: Seen) -> Step:
+        """What a scripted server answers."""
+        schema = seen.body.get("response_format", {}).get("json_schema", {}).get("schema", {})
+        return Step(completion_body(self.answer(schema, [turn["content"] for turn in seen.body["messages"]])))
+
+    def client(self) -> FakeClient:
+        """The same author as a client."""
+        return FakeClient(
+            lambda request: self.answer(request.reply_schema or {}, [turn.content for turn in request.messages])
+        )
+
+    def answer(self, schema: Mapping[str, Any], turns: Sequence[str]) -> str:
+        """The reply to a request for a value of this schema; ``output`` is a prompt run as it stands."""
+        names = list(schema.get("properties", {}))
+        stage = {"reasoning": "expand", "keeps": "checks"}.get(names[0], names[0]) if names else "output"
+        self.stages[stage] += 1
+        if stage == "output":
+            return "happy"
+        return json.dumps(self._reply(stage, "\n".join(turns), schema), ensure_ascii=False)
+
+    def _reply(self, stage: str, text: str, schema: Mapping[str, Any]) -> Any:
+        if stage == "intent":
+            return {"intent": self.intent}
+        if stage == "constraints":
+            return {"constraints": []}
+        if stage == "rules":
+            return {"rules": self._proposed(text)}
+        if stage == "inverse":
+            return {"inverse": f"Breaks this: {fenced(text, 'rule')}"}
+        if stage == "cases":
+            return {"cases": self._cases(text, schema)}
+        if stage == "checks":
+            return {"keeps": [], "breaks": [], "checks": [], "decides": "none"}
+        if stage == "expand":
+            shown = fenced(text, "inputs") or fenced(text, "input")
+            names = variables_of(schema)
+            return {"reasoning": "longer", "inputs": dict.fromkeys(names, f"{shown} and a good deal more of it")}
+        if all(name.startswith("c") and name[1:].isdigit() for name in schema.get("properties", {})):
+            return {name: {"reason": "fits", "verdict": "keeps"} for name in schema["properties"]}
+        return {"reason": "it says so", "verdict": "yes"}
+
+    def _proposed(self, text: str) -> list[dict[str, str]]:
+        prompt, known = fenced(text, "prompt"), fenced(text, "rules").split("\n")
+        found = [(sentence, rule) for sentence, rule in self.rules.items() if sentence in prompt]
+        return [{"rule": rule, "source": sentence} for sentence, rule in found if rule not in known]
+
+    def _cases(self, text: str, schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+        aim = fenced(text, "inverse") or fenced(text, "rule")
+        aim += fenced(text, "scenario")
+        wanted = _COUNT.search(text)
+        count = int(wanted[1]) if wanted else 1
+        start = len(fenced(text, "inputs").splitlines())
+        names = variables_of(schema)
+        return [
+            {"reasoning": f"case {n}", "inputs": {name: self.value(aim, name, start + n) for name in names}}
+            for n in range(count)
+        ]
+
+
+def fenced(text: str, label: str) -> str:
+    """What stands between the marks of a label; nothing where they are not there."""
+    found = re.search(rf"<{label}-([0-9a-f]+)>\n(.*?)\n</{label}-\1>", text, re.DOTALL)
+    return found[2] if found else ""
+
+
+def variables_of(schema: Any) -> list[str]:
+    """The names that a reply's ``inputs`` must have, wherever they stand in its schema."""
+    if isinstance(schema, dict):
+        inner = schema.get("properties", {}).get("inputs")
+        if isinstance(inner, dict) and "properties" in inner:
+            return list(inner["properties"])
+        for value in schema.values():
+            found = variables_of(value)
+            if found:
+                return found
+    if isinstance(schema, list):
+        return next((found for found in map(variables_of, schema) if found), [])
+    return []

@@ -1,0 +1,204 @@
+"""A session as a person has it: extract, read, correct, generate what changed, look, repeat; hands are respected."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from ruamel.yaml import YAML
+
+from tests.e2e.command import Done, promptpex_beside
+from tests.e2e.scripted_author import AUTHOR, Author
+from tests.servers import ScriptedServer
+
+PROMPT = """\
+---
+name: moods
+---
+Label the mood of a review. Reply in one word. Use lower case letters only. Never mention a brand.
+Do not explain anything.
+
+{{review}}
+"""
+RULES = {
+    "Reply in one word.": "The output is one word.",
+    "Use lower case letters only.": "The output has no capital letter.",
+    "Never mention a brand.": "The output names no brand.",
+    "Do not explain anything.": "The output holds no explanation.",
+    "Reply in at most three words.": "The output has at most three words.",
+    "End with a full stop.": "The output ends with a full stop.",
+}
+MINE = """\
+  - id: mine
+    rule: The output is a mood, not a topic.   # learned from production
+    inverse: The output is what the review is about.
+    origin: added
+"""
+OWN_CASES = """\
+  # sent by a customer, word for word
+  - {id: own-1, rule: r3, inputs: {review: 'It is "fine",   I guess'}}
+  - id: own-2
+    rule: r2
+    inputs:
+      review: |
+        LOUD and
+        clear
+    origin: added
+"""
+
+
+class Session:
+    """A folder with a prompt, and the command line with a scripted author."""
+
+    def __init__(self, folder: Path, server: ScriptedServer, author: Author) -> None:
+        self.folder, self.server, self.author = folder, server, author
+        server.otherwise = author
+
+    async def __call__(self, *arguments: str, code: int = 0) -> Done:
+        verb, *rest = arguments
+        asking = ("--api-base", f"{self.server.url}/v1", "--author", AUTHOR, "--no-checks")
+        if verb not in ("validate", "diff"):
+            rest += asking
+        done = await promptpex_beside(verb, *rest, cwd=self.folder)
+        assert done.code == code, done.out + done.err
+        return done
+
+    def text(self, name: str) -> str:
+        return (self.folder / name).read_bytes().decode("utf-8")
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        text = self.text(name)
+        assert text.count(old) == 1, (old, text)
+        (self.folder / name).write_bytes(text.replace(old, new).encode())
+
+    def cases(self) -> dict[str, dict[str, Any]]:
+        data = YAML(typ="safe", pure=True).load(self.text("prompt.cases.yaml"))
+        return {case["id"]: case for case in data["cases"]}
+
+
+@pytest_asyncio.fixture
+async def session(tmp_path: Path) -> AsyncIterator[Session]:
+    (tmp_path / "prompt.md").write_text(PROMPT, encoding="utf-8")
+    async with ScriptedServer() as server:
+        yield Session(tmp_path, server, Author(RULES))
+
+
+def item(text: str, name: str) -> str:
+    """The lines of one item of a list, from its ``- id:`` to the next item."""
+    found = re.search(rf"^  - (?:\{{)?id: {re.escape(name)}\b.*?(?=^  - |^  #|\Z)", text, re.DOTALL | re.MULTILINE)
+    assert found, (name, text)
+    return found[0]
+
+
+@pytest.mark.slow
+async def test_the_session_of_a_person_who_edits(session: Session) -> None:
+    author = session.author
+    done = await session("extract", "prompt.md")
+    assert "4 rules" in done.out
+    assert "Grounded: 4 of 4 rules, 4 by the words they quote." in done.out
+    assert author.asked == 1 + 1 + 1 + 4
+    await session("generate", "prompt.md")
+    assert author.stages["cases"] == 8
+    assert len(session.cases()) == 12
+    await session("validate", "prompt.md")
+
+    spec = session.text("prompt.spec.yaml")
+    r2 = item(spec, "r2")
+    session.edit("prompt.spec.yaml", r2, "")
+    session.edit(
+        "prompt.spec.yaml", "rule: The output is one word.", "rule: 'The output is ONE word'   # asked for by support"
+    )
+    session.edit("prompt.spec.yaml", "inverse: 'Breaks this: The output is one word.'", "inverse: It has two words.")
+    (session.folder / "prompt.spec.yaml").write_text(session.text("prompt.spec.yaml") + MINE, encoding="utf-8")
+    edited = session.text("prompt.spec.yaml")
+
+    before = session.text("prompt.cases.yaml")
+    review = session.cases()["r3-1"]["inputs"]["review"]
+    session.edit("prompt.cases.yaml", f"review: {review}", "review: I would buy it   again!  # real one")
+    (session.folder / "prompt.cases.yaml").write_text(session.text("prompt.cases.yaml") + OWN_CASES, encoding="utf-8")
+    hand = {name: item(session.text("prompt.cases.yaml"), name) for name in ("r3-1", "own-1", "own-2")}
+    old = session.cases()
+
+    asked = author.asked
+    dry = json.loads((await session("generate", "prompt.md", "--dry-run", "--json")).out)
+    assert dry["make"] == {"r1": 2, "r1-inverse": 1, "mine": 2, "mine-inverse": 1}
+    assert sorted(dry["retire"]) == ["r1-1", "r1-2", "r1-inverse-1", "r2-1", "r2-2", "r2-inverse-1"]
+    assert dry["requests"][0]["calls"] == 4
+    assert author.asked == asked
+
+    done = await session("generate", "prompt.md")
+    assert author.asked == asked + 4
+    assert "case own-2 is yours and stays, but its rule r2 is gone" in done.err
+    after, now = session.text("prompt.cases.yaml"), session.cases()
+    assert {name: item(after, name) for name in hand} == hand
+    assert "  # sent by a customer, word for word\n" in after
+    assert session.text("prompt.spec.yaml") == edited
+    assert "# asked for by support" in edited
+    fresh = {name for name, case in now.items() if old.get(name) != case}
+    assert {now[name]["rule"] for name in fresh} == {"r1", "mine"}
+    assert not {name for name, case in now.items() if case["rule"] == "r2"} - {"own-2"}
+    for name in ("r3-2", "r3-inverse-1", "r4-1", "r4-2", "r4-inverse-1"):
+        assert item(after, name) == item(before, name)
+
+    asked = author.asked
+    await session("generate", "prompt.md")
+    assert author.asked == asked
+    assert session.text("prompt.cases.yaml") == after
+    await session("validate", "prompt.md")
+    await the_prompt_changes(session, edited, after)
+
+
+async def the_prompt_changes(session: Session, edited: str, cases: str) -> None:
+    """Second half of the session: a sentence changes, one goes, one comes."""
+    author = session.author
+    (session.folder / "old.md").write_text(PROMPT, encoding="utf-8")
+    session.edit("prompt.md", "Reply in one word.", "Reply in at most three words.")
+    session.edit("prompt.md", "Never mention a brand.", "End with a full stop.")
+
+    run = await session("run", "prompt.md", "--models", "openai/under-test", "--judge", "none", "-v")
+    assert "prompt.md has changed since prompt.spec.yaml was written" in run.err
+    said = "rule r1 rests on words that are gone: “Reply in one word.”; the prompt says “Reply in at most three words.”"
+    assert said in run.err
+    assert "rule r3 rests on words that are gone: “Never mention a brand.”" in run.err
+    assert "no rule rests on: “End with a full stop.”" in run.err
+    assert "promptpex extract prompt.md --update" in run.err
+    assert "1 cases aim at rules that are gone (own-2)" in run.err
+
+    shown = json.loads((await session("diff", "old.md", "prompt.md", "--json")).out)
+    kinds = {change["kind"]: change for change in shown["sentences"] if change["kind"] != "removed"}
+    assert kinds["changed"]["old"] == "Reply in one word."
+    assert kinds["changed"]["rules"] == ["r1"]
+    assert kinds["changed"]["cases"] == ["r1-1", "r1-2", "r1-inverse-1"]
+    removed = next(change for change in shown["sentences"] if change["old"] == "Never mention a brand.")
+    assert removed["rules"] == ["r3"]
+    assert set(removed["cases"]) == {"r3-1", "r3-2", "r3-inverse-1", "own-1"}
+    words = (await session("diff", "old.md", "prompt.md")).out
+    assert "  - Reply in one word.\n  + Reply in at most three words.\n    rule r1: The output is ONE word" in words
+
+    asked = author.asked
+    done = await session("extract", "prompt.md", "--update")
+    assert author.stages["rules"] == 2
+    assert author.asked == asked + 1 + 2  # the rules, and two inverses: that of the deleted rule is in the store
+    assert "gone: r3" in done.out
+    assert "yours without words in the prompt: r1" in done.out
+    spec = session.text("prompt.spec.yaml")
+    assert item(spec, "r1") == item(edited, "r1")
+    assert item(spec, "mine").startswith(MINE)
+    assert "gone: true" in item(spec, "r3")
+    assert "r2" not in re.findall(r"id: (\S+)", spec)  # own-2 still names it: the id is not given again
+
+    asked = author.asked
+    await session("generate", "prompt.md")
+    assert author.asked == asked + 6  # three new rules and their inverses
+    now = session.cases()
+    assert {name for name, case in now.items() if case["rule"] == "r3"} == {"own-1", "r3-1"}
+    for name in ("r3-1", "own-1", "own-2"):
+        assert item(session.text("prompt.cases.yaml"), name) == item(cases, name)
+    await session("validate", "prompt.md")
+    again = await session("run", "prompt.md", "--models", "openai/under-test", "--judge", "none")
+    assert "has changed" not in again.err
