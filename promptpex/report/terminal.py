@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from promptpex.report.comparison import Comparison
+
 SHORT = 160
 LONG = 4096
 CELL = 48
@@ -38,6 +40,33 @@ def show(summary: Summary, console: Console) -> None:
     if summary.folder is not None:
         place = clean(summary.folder, limit=LONG)
         console.print(f"\nReports in {place}", markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def show_comparison(found: Comparison, console: Console) -> None:
+    """Prints what changed from one run to another."""
+    level = f"{100 * found.confidence:g} %"
+    header = ("model", "change", "before", "after", "broke", "mended", f"difference ({level} interval)", "p (Holm)")
+    rows = tuple(_compared(row) for row in records(found.models))
+    _line(clean(found.answer, LONG), console)
+    _section(Section("compared", "Broken cases", "", header, rows), console)
+    changed = tuple(
+        tuple(str(row[name] or "") for name in ("model", "case", "change", "broken_rules", "output"))
+        for row in records(found.changed)
+    )
+    names = ("model", "case", "change", "rules", "output")
+    _section(Section("changed", "Cases that changed", "", names, changed, file="--json"), console)
+    for note in found.notes:
+        _line(clean(note, LONG), console)
+
+
+def _compared(row: Mapping[str, Any]) -> tuple[str, ...]:
+    counts = f"{row['before']} of {row['cases']}", f"{row['after']} of {row['cases']}"
+    moved = str(row["broke"]), str(row["mended"])
+    if row["difference"] is None:
+        return (row["model"], row["change"], *counts, *moved, "–", "–")
+    ends = f"{100 * row['difference_low']:+.0f} to {100 * row['difference_high']:+.0f}"
+    apart = f"{100 * row['difference']:+.0f} ({ends}) points"
+    return (row["model"], row["change"], *counts, *moved, apart, f"{row['p_adjusted']:.3g}")
 
 
 def _line(text: str, console: Console) -> None:

@@ -44,7 +44,8 @@ def race(
     anytime-valid sign test, and being within the tolerance by the confidence sequence of the difference; with
     a tolerance each gets half of the pair's error. A model that is certainly worse than any other is out. A
     model is tied when it is certainly within the tolerance of every model that is not out, and so of the
-    best, whichever that is; it may stop when no survivor's place hangs on a comparison with it.
+    best, whichever that is; it may stop when no survivor's place hangs on a comparison with it. A model without a
+    scored case is open and in nobody's way; the error is split as if it were there.
 
     Args:
         results: per model, per case, whether it passed (``None``: unscored or not yet asked).
@@ -59,14 +60,17 @@ def race(
     pairs |= {(j, i): counts.swapped for (i, j), counts in pairs.items()}
     share = alpha / max(1, len(pairs) // 2) / (1 if tolerance is None else 2)
     beaten = {model: _beaten_by(model, models, pairs, share) for model in models}
-    left = [model for model in models if beaten[model] is None]
+    live = [model for model in models if any(passed is not None for passed in results[model].values())]
+    left = [model for model in live if beaten[model] is None]
     close = _close_pairs(left, pairs, tolerance, share)
     standings = {}
     for model in models:
         others = [other for other in left if other != model]
-        if beaten[model] is not None:
+        if model not in live:
+            standings[model] = Standing(model, "open", False, None)
+        elif beaten[model] is not None:
             standings[model] = Standing(model, "worse", True, beaten[model])
-        elif not others and len(models) > 1:
+        elif not others and len(live) > 1:
             standings[model] = Standing(model, "leading", True, None)
         else:
             tied = bool(others) and all((model, other) in close for other in others)

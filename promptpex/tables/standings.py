@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from promptpex.errors import InputError
 from promptpex.stats import (
     DEFAULT_TOLERANCE,
     Interval,
@@ -112,8 +113,10 @@ def standings(rows: pd.DataFrame, order: Sequence[str], question: Question = Que
         question: what is asked.
 
     Raises:
-        InputError: the model to compare with is none of them.
+        InputError: the model to compare with is none of them, or the run stopped when something else was decided.
     """
+    if question.stopping and question.against is not None:
+        raise InputError("This run stopped when its models were placed: tests against one named model do not hold.")
     counts = tallies(rows)
     results = case_results(counts, order)
     alpha = round(1.0 - question.confidence, 12)

@@ -1,0 +1,70 @@
+"""A gate for CI: limits that every model of a run has to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from promptpex.errors import InputError
+from promptpex.report.answer import percent
+
+Decide = Literal["point", "low", "high"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is asked of each model.
+
+    Attributes:
+        max_non_compliance: the highest share of scored outputs that may break a rule; None: any.
+        of_model: the same for single models, over the general one.
+        min_scored: the fewest scored outputs.
+        decide: what is held against the limit: the ``point``, the ``low`` end of the interval (fails only what is
+            certainly above) or the ``high`` end (passes only what is certainly not above).
+    """
+
+    max_non_compliance: float | None = None
+    of_model: Mapping[str, float] = field(default_factory=dict)
+    min_scored: int = 0
+    decide: Decide = "point"
+
+
+COLUMN = {"point": "non_compliance", "low": "ci_low", "high": "ci_high"}
+
+
+def breaches(rows: Sequence[Mapping[str, Any]], limits: Limits) -> dict[str, list[str]]:
+    """Per model what it does not keep, in words; an empty list for a model that passes.
+
+    Args:
+        rows: a table of models (``tables.MODEL_COLUMNS``) as plain rows.
+        limits: what is asked.
+
+    Raises:
+        InputError: a limit is for a model that is not there.
+    """
+    names = [row["model"] for row in rows]
+    strangers = [model for model in limits.of_model if model not in names]
+    if strangers:
+        raise InputError(f"{strangers[0]} is none of the run's models: {', '.join(names)}")
+    return {row["model"]: list(_of_model(row, limits)) for row in rows}
+
+
+def _of_model(row: Mapping[str, Any], limits: Limits) -> Iterator[str]:
+    if row["scored"] < limits.min_scored:
+        yield f"{row['scored']} scored outputs, fewer than {limits.min_scored}"
+    limit = limits.of_model.get(row["model"], limits.max_non_compliance)
+    if limit is None:
+        return
+    if not row["scored"]:
+        yield "nothing was scored"
+        return
+    figure = row[COLUMN[limits.decide]]
+    if figure <= limit:
+        return
+    if limits.decide == "point":
+        yield f"non-compliance is {percent(figure)}, above {percent(limit)}"
+    elif limits.decide == "low":
+        yield f"non-compliance is certainly above {percent(limit)}: {percent(figure)} at least"
+    else:
+        yield f"non-compliance is not shown to be at most {percent(limit)}: it may be {percent(figure)}"

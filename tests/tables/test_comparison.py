@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+
+from promptpex.stats import PairedCounts, mcnemar, tango_difference
+from promptpex.tables import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison, outputs
+from tests.tables.many import many
+
+SAME = [("a", "a"), ("b", "b")]
+CASES = [f"c{n}" for n in range(40)]
+
+
+def test_each_model_is_compared_on_common_cases_and_corrected_for_all() -> None:
+    before = outputs(many(40, {"a": lambda n: n >= 2, "b": lambda n: None if n == 0 else n % 2 == 0}))
+    after = outputs(many(40, {"a": lambda n: n >= 14, "b": lambda n: n % 2 == 0}))
+    table = comparison(before, after, models=SAME, cases=CASES)
+    assert {name: str(kind) for name, kind in table.dtypes.items()} == dict(COMPARISON_COLUMNS)
+    a, b = table.iloc[0], table.iloc[1]
+    assert tuple(a[["cases", "before", "after", "broke", "mended", "change"]]) == (40, 2, 14, 12, 0, "worse")
+    assert tuple(b[["cases", "before", "after", "broke", "mended", "change"]]) == (39, 20, 20, 0, 0, "undecided")
+    counts = PairedCounts(26, 0, 12, 2)
+    assert (a["p"], a["p_adjusted"]) == (pytest.approx(mcnemar(counts)), pytest.approx(2 * mcnemar(counts)))
+    assert a["difference"] == pytest.approx(0.3)
+    assert a["difference_high"] == pytest.approx(-tango_difference(counts).low)
+
+
+def test_a_change_for_the_better_is_no_regression_and_few_are_undecided() -> None:
+    worse, better = outputs(many(40, {"a": lambda n: n >= 12})), outputs(many(40, {"a": lambda n: True}))
+    one = [("a", "a")]
+    assert comparison(worse, better, models=one, cases=CASES)["change"].tolist() == ["better"]
+    few = comparison(better, outputs(many(40, {"a": lambda n: n >= 3})), models=one, cases=CASES)
+    assert few["change"].tolist() == ["undecided"]
+    assert few["within_tolerance"].isna().all()
+    wide = comparison(better, better, models=one, cases=CASES, tolerance=0.2)
+    assert wide["within_tolerance"].tolist() == [True]
+
+
+def test_only_the_cases_named_count() -> None:
+    before, after = outputs(many(40, {"a": lambda n: True})), outputs(many(40, {"a": lambda n: n > 20}))
+    assert comparison(before, after, models=[("a", "a")], cases=["c1", "c30"])["cases"].tolist() == [2]
+
+
+def test_changed_cases_come_with_what_they_break() -> None:
+    before = outputs(many(4, {"old": lambda n: n != 2}, repeats=2))
+    after = outputs(many(4, {"new": lambda n: n != 1}, repeats=2))
+    table = changed(before, after, models=[("old", "new")], cases=CASES)
+    assert {name: str(kind) for name, kind in table.dtypes.items()} == dict(CHANGED_COLUMNS)
+    assert table.to_dict("records") == [
+        {
+            "model": "old -> new",
+            "case": "c1",
+            "change": "broke",
+            "before": "2 of 2",
+            "after": "0 of 2",
+            "broken_rules": "r1",
+            "output": "new 1",
+        },
+        {
+            "model": "old -> new",
+            "case": "c2",
+            "change": "mended",
+            "before": "0 of 2",
+            "after": "2 of 2",
+            "broken_rules": "r1",
+            "output": "old 2",
+        },
+    ]
+
+
+def test_nothing_in_common_is_no_difference() -> None:
+    before, after = outputs(many(2, {"a": lambda n: None})), outputs(many(2, {"a": lambda n: True}))
+    row = comparison(before, after, models=[("a", "a")], cases=["c0"]).iloc[0]
+    assert (row["cases"], row["change"], row["p"]) == (0, "undecided", 1.0)
+    assert row[["difference", "non_compliance_before"]].isna().all()

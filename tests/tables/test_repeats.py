@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from promptpex.records import Output, Run, Verdict
+from promptpex.tables import (
+    FLICKER_COLUMNS,
+    STABILITY_COLUMNS,
+    TWIN_COLUMNS,
+    flickers,
+    models,
+    outputs,
+    repeats,
+    twins,
+    verdicts,
+)
+from tests.tables.by_hand import colours, output, run, verdict
+
+
+def thrice() -> Run:
+    """Three repeats: c1 passes all, c2 passes two, c3 passes one and has one unscored, c4 fails all."""
+    told = {"c1": "ppp", "c2": "ppf", "c3": "pfu", "c4": "fff"}
+    words = {"p": "pass", "f": "fail", "u": "unscored"}
+    made: list[Output] = []
+    judged: list[Verdict] = []
+    for case, marks in told.items():
+        for repeat, mark in enumerate(marks):
+            made.append(output(case, repeat=repeat))
+            judged.append(verdict(words[mark], case=case, repeat=repeat, unscored="cut" if mark == "u" else None))
+    return run(made, judged)
+
+
+def test_flip_rate_and_pass_hat_k_are_as_counted_by_hand() -> None:
+    table = repeats(outputs(thrice()))
+    assert {name: str(kind) for name, kind in table.dtypes.items()} == dict(STABILITY_COLUMNS)
+    row = table.iloc[0]
+    assert (row["repeats"], row["cases"], row["flickering"]) == (3, 4, 2)
+    assert row["flip_rate"] == pytest.approx((0 + 2 / 3 + 1 + 0) / 4)
+    assert row["pass_hat_k"] == pytest.approx((1 + 0 + 0) / 3)
+    assert row["flip_low"] < row["flip_rate"] < row["flip_high"]
+    of_model = models(outputs(thrice())).iloc[0]
+    assert (of_model["repeats"], of_model["flickering"]) == (3, 2)
+    assert of_model["flip_rate"] == row["flip_rate"]
+
+
+def test_flickering_cases_come_with_the_least_decided_first() -> None:
+    table = flickers(outputs(thrice()))
+    assert {name: str(kind) for name, kind in table.dtypes.items()} == dict(FLICKER_COLUMNS)
+    assert [tuple(row) for row in table[["case", "passed", "failed"]].itertuples(index=False)] == [
+        ("c3", 1, 1),
+        ("c2", 2, 1),
+    ]
+
+
+def test_one_repeat_says_nothing() -> None:
+    assert repeats(outputs(colours())).empty
+    assert flickers(outputs(colours())).empty
+    assert models(outputs(colours()))["flip_rate"].isna().all()
+
+
+def judged(status: str, case: str, **more: Any) -> Verdict:
+    return verdict(status, case=case, source="judge:j", **more)
+
+
+def test_the_same_text_with_two_verdicts_of_one_judge_is_found() -> None:
+    made = [output("c1"), output("c2"), output("c3"), output("c4", text="BLUE")]
+    said = [judged("pass", "c1"), judged("pass", "c2"), judged("fail", "c3", counts=False), judged("fail", "c4")]
+    table = twins(outputs(run(made, said)), verdicts(run(made, said)))
+    assert {name: str(kind) for name, kind in table.dtypes.items()} == dict(TWIN_COLUMNS)
+    assert table.to_dict("records") == [
+        {"source": "judge:j", "rule": "r1", "output": "RED", "passed": 2, "failed": 1, "cases": "c1 c2 c3"}
+    ]
+
+
+def test_what_may_rightly_differ_is_no_twin() -> None:
+    made = [output("c1"), output("c2")]
+    checks = run(made, [verdict("pass"), verdict("fail", case="c2")])
+    assert twins(outputs(checks), verdicts(checks)).empty
+    two = run(made, [judged("pass", "c1"), verdict("fail", case="c2", source="judge:k")])
+    assert twins(outputs(two), verdicts(two)).empty
+    later = run(made, [judged("pass", "c1"), judged("fail", "c1", turn=1, counts=False)])
+    assert twins(outputs(later), verdicts(later)).empty
+    seeing = run(made, [judged("pass", "c1"), judged("fail", "c2")])
+    assert twins(outputs(seeing), verdicts(seeing), sees_input=True).empty
+    assert len(twins(outputs(seeing), verdicts(seeing))) == 1
