@@ -23,6 +23,8 @@ from promptpex.records import Record
 FILE = "promptpex.toml"
 PROJECT = "pyproject.toml"
 PREFIX = "PROMPTPEX_"
+OTHER_VARIABLES = frozenset({"config", "debug", "api_key"})
+"""Variables with our prefix that are no settings: the file, tracebacks, the key of the user's own server."""
 
 Effort = Literal["min", "low", "medium", "high"]
 
@@ -323,7 +325,7 @@ def _env_layer(env: Mapping[str, str], warnings: list[str]) -> _Layer:
     values: dict[str, Any] = {}
     for variable, text in sorted(env.items()):
         name = variable.removeprefix(PREFIX).lower()
-        if not variable.startswith(PREFIX) or not text.strip() or name == "config":
+        if not variable.startswith(PREFIX) or not text.strip() or name in OTHER_VARIABLES:
             continue
         if name in Settings.model_fields:
             values[name] = _from_text(name, text.strip())

@@ -116,8 +116,11 @@ def test_a_bad_variable_and_a_bad_flag_are_named(tmp_path: Path) -> None:
         _load(tmp_path, PROMPTPEX_SEED="many")
     with pytest.raises(ConfigError, match="--max-cost"):
         _load(tmp_path, {"max_cost": -1})
-    with pytest.raises(ConfigError, match="PROMPTPEX_API_KEY"):
-        _load(tmp_path, PROMPTPEX_API_KEY="x")
+    with pytest.raises(ConfigError, match="PROMPTPEX_OPENAI_API_KEY"):
+        _load(tmp_path, PROMPTPEX_OPENAI_API_KEY="x")
+    resolved = _load(tmp_path, PROMPTPEX_API_KEY="local-gateway-1", PROMPTPEX_DEBUG="1")
+    assert resolved.warnings == ()
+    assert "local-gateway-1" not in resolved.model_dump_json()
 
 
 def test_an_unknown_variable_warns(tmp_path: Path) -> None:

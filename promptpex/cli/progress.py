@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -17,7 +18,13 @@ from promptpex.errors import ConfigError
 from promptpex.events import Answered, Event, Failed, Listener, Notice, Retrying, StageEnded, StageStarted, StepDone
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import ProgressColumn, Task, TaskID
+
+RECENT = 50
+"""Answers over which the rate is taken."""
+
+WIDE = 100
+"""Columns of a terminal from which on bars are long."""
 
 EVERY_S = 5.0
 """Seconds between two plain lines of one stage."""
@@ -34,23 +41,49 @@ class Tally:
     cost: float = 0.0
     priced: bool = True
     shown: float = 0.0
+    recent: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
 
-    def text(self) -> str:
+    def text(self, now: float) -> str:
         """The tally in words."""
         parts = [f"{self.done}/{self.total}"]
         if self.failed:
             parts.append(f"{self.failed} failed")
         if self.cached:
             parts.append(f"{self.cached} from the store")
+        rate = self.rate(now)
+        if rate is not None:
+            parts.append(f"{rate:.1f}/s")
         if self.cost:
             parts.append(f"${self.cost:.4f}" + ("" if self.priced else " and unknown"))
+        if rate and self.done < self.total:
+            parts.append(f"{span((self.total - self.done) / rate)} left")
         return ", ".join(parts)
+
+    def rate(self, now: float) -> float | None:
+        """Answers a second over the last ones that were asked for; None before there are two, and at the end."""
+        if len(self.recent) < 2 or self.done >= self.total:
+            return None
+        took = max(now, self.recent[-1]) - self.recent[0]
+        return (len(self.recent) - 1) / took if took > 0 else None
+
+
+def span(seconds: float) -> str:
+    """Seconds as people say them: ``8 s``, ``4 min``, ``2 h 10 min``."""
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
 class Tallies:
-    """Keeps the tally of every stage and model from the events."""
+    """Keeps the tally of every stage and model from the events.
 
-    def __init__(self) -> None:
+    Args:
+        clock: seconds, monotonic.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
         self._kept: dict[tuple[str, str], Tally] = {}
 
     def hear(self, event: Event) -> Tally | None:
@@ -68,6 +101,7 @@ class Tallies:
         if isinstance(event, Answered):
             tally.cached += event.cached
             if not event.cached:
+                tally.recent.append(self._clock())
                 tally.cost += event.cost_usd or 0.0
                 tally.priced = tally.priced and event.cost_usd is not None
         return tally
@@ -95,7 +129,7 @@ def notices(verbose: bool) -> Listener:
 
 def plain_lines(clock: Callable[[], float] = time.monotonic) -> Listener:
     """A line on stderr when a stage begins, every few seconds, and when it ends."""
-    tallies = Tallies()
+    tallies = Tallies(clock)
 
     def hear(event: Event) -> None:
         tally = tallies.hear(event)
@@ -105,29 +139,28 @@ def plain_lines(clock: Callable[[], float] = time.monotonic) -> Listener:
         waited = now - tally.shown >= EVERY_S and tally.done < tally.total
         if isinstance(event, StageEnded) or waited:
             tally.shown = now
-            click.echo(visible(f"{event.stage}  {event.model}  {tally.text()}"), err=True)
+            click.echo(visible(f"{event.stage}  {event.model}  {tally.text(now)}"), err=True)
 
     return hear
 
 
 @contextmanager
-def bars() -> Iterator[Listener]:
-    """Live progress bars on stderr, one per stage and model."""
+def bars(clock: Callable[[], float] = time.monotonic) -> Iterator[Listener]:
+    """Live progress bars on stderr, one per stage and model; where there is no room, a model's name is cut."""
     from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.table import Column
 
+    console = Console(stderr=True)
     columns = (
-        TextColumn("{task.fields[stage]:9}"),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[told]}"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[stage]}"),
+        _label_column(),
+        BarColumn(bar_width=8 if console.width < WIDE else 24, table_column=Column(no_wrap=True)),
+        TextColumn("{task.fields[told]}", table_column=Column(no_wrap=True)),
     )
     tasks: dict[tuple[str, str], TaskID] = {}
-    tallies = Tallies()
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    tallies = Tallies(clock)
+    with Progress(*columns, console=console, refresh_per_second=4) as progress:
 
         def hear(event: Event) -> None:
             tally = tallies.hear(event)
@@ -135,15 +168,23 @@ def bars() -> Iterator[Listener]:
                 return
             key = (event.stage, event.model)
             if isinstance(event, StageStarted):
-                tasks[key] = _task(progress, event, escape(visible(event.model)))
-            told = ", ".join(tally.text().split(", ")[1:])
-            progress.update(tasks[key], completed=tally.done, told=told)
+                tasks[key] = progress.add_task(visible(event.model), total=event.total, stage=event.stage, told="")
+            progress.update(tasks[key], completed=tally.done, told=tally.text(clock()))
 
         yield hear
 
 
-def _task(progress: Progress, event: StageStarted, label: str) -> TaskID:
-    return progress.add_task(label, total=event.total, stage=event.stage, told="")
+def _label_column() -> ProgressColumn:
+    """The model's name on one line, in what room the other columns leave."""
+    from rich.progress import ProgressColumn
+    from rich.table import Column
+    from rich.text import Text
+
+    class Label(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(task.description, no_wrap=True, overflow="ellipsis")
+
+    return Label(table_column=Column(no_wrap=False, min_width=6))
 
 
 @contextmanager

@@ -1,0 +1,162 @@
+"""``compare``, ``gate`` and ``report`` on runs in folders, as a person calls them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex import runs
+from promptpex.cli.main import run_cli
+from promptpex.records import Run
+from tests.tables.many import many
+
+Passes = Callable[[int], bool | None]
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "results"
+
+
+def kept(results: Path, name: str, **passes: Passes) -> Path:
+    return keep(results, name, many(60, passes))
+
+
+def keep(results: Path, name: str, made: Run) -> Path:
+    folder = runs.folder_for(results, made.prompt.name, name)
+    runs.finish(folder, made.but(manifest=made.manifest.but(run=name)))
+    return folder
+
+
+def called(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = run_cli(arguments)
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def test_a_certain_regression_fails_only_where_it_shall(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept(results, "old", a=lambda n: True, b=lambda n: n % 2 == 0)
+    kept(results, "new", a=lambda n: n >= 20, b=lambda n: n % 2 == 0)
+    code, out, err = called(capsys, "compare", "old", "new")
+    assert (code, err) == (0, "")
+    assert "a is certainly worse: 0 % before, 33 % after (20 broke, 0 mended, of 60 cases)." in " ".join(out.split())
+    assert "+33 (" in out
+    code, _, err = called(capsys, "compare", "old", "new", "--fail-on-regression")
+    assert code == 1
+    assert "certainly worse than before: a" in err
+    assert called(capsys, "compare", "new", "old", "--fail-on-regression")[0] == 0
+    assert called(capsys, "compare", "old", "old", "--fail-on-regression")[0] == 0
+
+
+def test_a_loss_within_the_tolerance_is_no_regression(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept(results, "old", a=lambda n: True)
+    kept(results, "new", a=lambda n: n >= 8)
+    assert called(capsys, "compare", "old", "new", "--fail-on-regression")[0] == 1
+    assert called(capsys, "compare", "old", "new", "--fail-on-regression", "--tolerance", "30%")[0] == 0
+
+
+def test_the_comparison_for_machines_has_all(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = kept(results, "old", a=lambda n: True, gone=lambda n: True)
+    made = many(30, {"a": lambda n: n >= 20, "come": lambda n: True}, prompt_fingerprint="f2", spec_digest="d9")
+    second = keep(results, "new", made)
+    code, out, _ = called(capsys, "compare", str(first), str(second), "--json")
+    told = json.loads(out)
+    assert code == 0
+    assert told["regressions"] == ["a"]
+    assert [row["model"] for row in told["models"]] == ["a"]
+    assert told["models"][0]["cases"] == 30
+    assert len(told["changed"]) == 20
+    notes = " ".join(told["notes"])
+    for part in ("prompt has changed", "specs differ", "30 of the first run, 0 of the second", "gone, come"):
+        assert part in notes
+
+
+def test_runs_with_nothing_in_common_are_refused(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept(results, "old", a=lambda n: True, b=lambda n: True)
+    kept(results, "new", c=lambda n: True, d=lambda n: True)
+    code, _, err = called(capsys, "compare", "old", "new")
+    assert code == 2
+    assert "no model in common" in err
+
+
+def test_one_model_against_its_successor(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept(results, "old", v1=lambda n: n > 20)
+    kept(results, "new", v2=lambda n: True)
+    assert "v1 -> v2 is certainly better" in " ".join(called(capsys, "compare", "old", "new")[1].split())
+
+
+GATES: list[tuple[list[str], int]] = [
+    (["--max-non-compliance", "20%"], 0),
+    (["--max-non-compliance", "10%"], 1),
+    (["--max-non-compliance", "0.2", "--decide", "high"], 1),
+    (["--max-non-compliance", "10%", "--decide", "low"], 0),
+    (["--max-non-compliance", "30%", "--decide", "high"], 0),
+    (["--max-non-compliance", "10%", "--max-non-compliance", "a=15%"], 0),
+    (["--min-scored", "60"], 0),
+    (["--min-scored", "61"], 1),
+]
+
+
+@pytest.mark.parametrize(("limits", "expected"), GATES)
+def test_the_gate_holds_each_model_to_its_limits(
+    results: Path, capsys: pytest.CaptureFixture[str], limits: list[str], expected: int
+) -> None:
+    """``a`` breaks 8 of 60 (13 %, 7 to 24 %), ``b`` nothing."""
+    kept(results, "one", a=lambda n: n >= 8, b=lambda n: True)
+    code, out, err = called(capsys, "gate", "one", *limits)
+    assert code == expected
+    assert ("FAIL  a" in out) == bool(expected)
+    assert ("the gate is shut: a" in err) == bool(expected)
+
+
+def test_nothing_scored_does_not_pass_a_gate(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept(results, "one", a=lambda n: None)
+    code, out, _ = called(capsys, "gate", "--max-non-compliance", "1", "--json")
+    assert code == 1
+    assert json.loads(out) == {"run": "one", "passed": False, "models": {"a": ["nothing was scored"]}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "give a limit"),
+        (["--max-non-compliance", "lots"], "no share"),
+        (["--max-non-compliance", "150%"], "no share"),
+        (["--max-non-compliance", "other=5%"], "none of the run's models"),
+    ],
+)
+def test_a_gate_that_cannot_be_kept_is_bad_usage(
+    results: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+) -> None:
+    kept(results, "one", a=lambda n: True)
+    code, _, err = called(capsys, "gate", "one", *arguments)
+    assert code == 2
+    assert told in err
+
+
+def report(folder: Path) -> dict[str, dict[str, str]]:
+    with (folder / "report.csv").open(encoding="utf-8", newline="") as file:
+        return {row["model"]: row for row in csv.DictReader(file)}
+
+
+def test_report_takes_another_tolerance_model_and_level(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = kept(results, "one", a=lambda n: n >= 2, b=lambda n: n >= 5)
+    code, out, _ = called(capsys, "report", "one")
+    assert code == 0
+    assert report(folder)["b"]["place"] == "undecided"
+    assert "95 % interval" in out
+    assert called(capsys, "report", "one", "--tolerance", "30%")[0] == 0
+    assert report(folder)["b"]["place"] == "tied"
+    code, out, _ = called(capsys, "report", "one", "--against", "b", "--confidence", "80%", "--json")
+    told: dict[str, Any] = json.loads(out)
+    assert (told["confidence"], [row["place"] for row in told["models"]]) == (0.8, ["tied", "reference"])
+    assert told["answer"].startswith("Against b")
+    code, _, err = called(capsys, "report", "one", "--against", "z")
+    assert code == 2
+    assert "no model 'z'" in err

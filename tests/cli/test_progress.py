@@ -1,0 +1,142 @@
+"""Progress: what the bars, the plain lines and the log tell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from promptpex.cli.progress import Tallies, Tally, bars, json_log, plain_lines, span
+from promptpex.errors import ConfigError
+from promptpex.events import Answered, Event, Retrying, StageEnded, StageStarted, StepDone
+
+MODEL = "openai/a-model-with-quite-a-long-name-v2?temperature=0&max_tokens=200"
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def answered(cost: float | None = 0.001, *, cached: bool = False) -> Answered:
+    return Answered(MODEL, "output", "id", cached, 10.0, 20, 5, cost)
+
+
+def heard(clock: Clock, count: int, *, every_s: float = 0.5, total: int = 100) -> Tally:
+    """The tally after so many answers, one every so many seconds."""
+    tallies = Tallies(clock)
+    tallies.hear(StageStarted("output", total, MODEL))
+    tally: Tally | None = None
+    for _ in range(count):
+        clock.now += every_s
+        tallies.hear(answered())
+        tally = tallies.hear(StepDone("output", MODEL))
+    assert tally is not None
+    return tally
+
+
+def test_rate_time_left_and_cost() -> None:
+    clock = Clock()
+    tally = heard(clock, 21)
+    assert tally.rate(clock()) == pytest.approx(2.0)
+    assert tally.text(clock()) == "21/100, 2.0/s, $0.0210, 40 s left"
+
+
+def test_a_server_that_falls_silent_lowers_the_rate() -> None:
+    clock = Clock()
+    tally = heard(clock, 21)
+    clock.now += 10
+    assert tally.rate(clock()) == pytest.approx(1.0)
+
+
+def test_failures_and_stored_answers_are_told_and_make_no_rate() -> None:
+    tallies = Tallies(Clock())
+    tallies.hear(StageStarted("output", 3, MODEL))
+    for error in (None, None, "timed-out"):
+        if error is None:
+            tallies.hear(answered(None, cached=True))
+        tally = tallies.hear(StepDone("output", MODEL, error))
+    assert tally is not None
+    assert tally.text(0.0) == "3/3, 1 failed, 2 from the store"
+
+
+def test_an_unknown_price_is_not_hidden_in_a_known_one() -> None:
+    tallies = Tallies(Clock())
+    tallies.hear(StageStarted("output", 2, MODEL))
+    tallies.hear(answered(0.5))
+    tally = tallies.hear(answered(None))
+    assert tally is not None
+    assert "$0.5000 and unknown" in tally.text(0.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.4, "0 s"), (99, "99 s"), (100, "2 min"), (5400, "90 min"), (7800, "2 h 10 min")]
+)
+def test_spans(seconds: float, said: str) -> None:
+    assert span(seconds) == said
+
+
+@pytest.mark.parametrize(("width", "whole"), [(80, False), (120, True)])
+def test_bars_fit_the_terminal_and_never_cut_the_figures(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int, whole: bool
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "dumb")
+    clock = Clock()
+    with bars(clock) as hear:
+        hear(StageStarted("output", 56, MODEL))
+        for _ in range(20):
+            clock.now += 0.25
+            hear(answered())
+            hear(StepDone("output", MODEL, "timed-out"))
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.strip()]
+    assert max(len(line.rstrip()) for line in lines) <= width
+    assert "20/56, 20 failed, 4.0/s, $0.0200, 9 s left" in lines[-1]
+    assert (MODEL[:30] in lines[-1]) == whole
+    assert MODEL[:6] in lines[-1]
+
+
+def test_plain_lines_come_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    hear = plain_lines(clock)
+    hear(StageStarted("output", 40, MODEL))
+    for _ in range(40):
+        clock.now += 0.5
+        hear(answered())
+        hear(StepDone("output", MODEL))
+    hear(StageEnded("output", MODEL))
+    lines = capsys.readouterr().err.splitlines()
+    assert 4 <= len(lines) <= 6
+    assert lines[-1].startswith(f"output  {MODEL}  40/40")
+
+
+def test_the_log_holds_every_event(tmp_path: Path) -> None:
+    events: list[Event] = [
+        StageStarted("output", 1, MODEL),
+        Retrying(MODEL, "id", 1, 0.5, "unavailable"),
+        answered(),
+        StepDone("output", MODEL),
+        StageEnded("output", MODEL),
+    ]
+    path = tmp_path / "new" / "run.jsonl"
+    for _ in range(2):
+        with json_log(path) as hear:
+            assert hear is not None
+            for event in events:
+                hear(event)
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [line["event"] for line in lines] == [type(event).__name__ for event in events] * 2
+    assert lines[1] | {"at": 0} == {"at": 0, **events[1].plain()}
+    assert all(line["at"] > 1.7e9 for line in lines)
+
+
+def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with pytest.raises(ConfigError, match="--log"), json_log(tmp_path / "file" / "run.jsonl"):
+        pass
