@@ -66,7 +66,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "synthesis": GROUND | {"assertions", "codecs", "engines", "events", "llm", "solver", "stats", "templates"},
     "alignment": GROUND | {"assertions", "codecs", "engines", "events", "llm", "stats", "templates"},
     "session": GROUND | {"config", "events", "llm", "store"},
-    "pipeline": GROUND | STAGES | {"assertions", "config", "engines", "events", "session", "templates"},
+    "pipeline": GROUND | STAGES | {"assertions", "config", "engines", "events", "session", "stats", "templates"},
     "estimate": GROUND | STAGES | {"llm", "pipeline", "session"},
     "project": GROUND | FILES | {"config", "estimate", "events", "pipeline", "runs", "session"},
     "evaluation": GROUND | FILES | {"pipeline", "project", "report", "runs", "session", "tables"},

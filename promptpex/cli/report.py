@@ -12,6 +12,7 @@ from promptpex.cli import options
 
 @click.command("report")
 @click.argument("run", required=False, type=click.Path(path_type=Path))
+@options.standing
 @options.config
 @options.manners
 def command(run: Path | None, as_json: bool, **flags: Any) -> int:
@@ -21,8 +22,9 @@ def command(run: Path | None, as_json: bool, **flags: Any) -> int:
     """
     from promptpex import runs
     from promptpex.cli.showing import show_run
-    from promptpex.cli.work import settings
+    from promptpex.cli.work import given, settings
 
-    folder = runs.resolve(run, Path(settings(flags).settings.results_dir))
-    show_run(runs.read(folder), folder, as_json=as_json)
+    resolved = settings(flags)
+    folder = runs.resolve(run, Path(resolved.settings.results_dir))
+    show_run(runs.read(folder), folder, as_json=as_json, view=given(resolved))
     return 0

@@ -19,6 +19,14 @@ from promptpex.cli import options
 @options.files
 @options.generation
 @options.asking
+@options.standing
+@click.option(
+    "--until-decided",
+    is_flag=True,
+    default=None,
+    help="Ask in rounds, and stop asking a model once its place is certain.",
+)
+@click.option("--limit", help="With --until-decided: stop once a model is above or below this non-compliance: 10%.")
 @click.option(
     "--fail-over", type=click.FloatRange(0, 1), help="Exit 1 if any model's non-compliance is above this share."
 )

@@ -25,8 +25,11 @@ def show_run(
     totals: Mapping[str, Any] | None = None,
     fail_over: float | None = None,
     stopped: bool = False,
+    view: Mapping[str, Any] | None = None,
 ) -> int:
     """Writes the reports of a run into its folder, prints them, and gives the command's exit code.
+
+    ``view`` are ``confidence``, ``tolerance`` and ``against`` where the report shall differ from how the run was made.
 
     Raises:
         Interrupted: the user stopped the run (``stopped``); the partial report is printed first.
@@ -36,7 +39,7 @@ def show_run(
     from promptpex.report import plain, summarise
     from promptpex.report.files import write
 
-    summary = summarise(run, folder=folder)
+    summary = summarise(run, folder=folder, **(view or {}))
     write(summary, folder)
     if as_json:
         click.echo(json.dumps({**plain(summary), "requests": dict(totals or {})}, ensure_ascii=False))

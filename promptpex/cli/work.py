@@ -43,6 +43,12 @@ def settings(flags: Mapping[str, Any], *, start: Path | None = None) -> Resolved
     return load(given, start=start or Path.cwd(), env=os.environ)
 
 
+def given(resolved: Resolved) -> dict[str, Any]:
+    """How a report is to differ from the way its run was made: what the flags say of it."""
+    names = ("confidence", "tolerance", "against")
+    return {name: getattr(resolved.settings, name) for name in names if resolved.origins[name] == "flag"}
+
+
 def work(flags: Mapping[str, Any], job: Callable[[Session], Awaitable[T]], *, start: Path | None = None) -> T:
     """Runs ``job`` in a session on the resolved settings, showing progress, and gives what it returns.
 

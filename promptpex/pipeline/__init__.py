@@ -12,8 +12,9 @@ from promptpex.pipeline.generating import (
     planned,
     quality,
 )
-from promptpex.pipeline.running import begin, execute, judge, judges_for, judging
+from promptpex.pipeline.running import begin, judge, judges_for, judging
 from promptpex.pipeline.specifying import Update, add_checks, extract, groundedness, update
+from promptpex.pipeline.until import execute, refuse_unanswerable
 
 __all__ = [
     "Bench",
@@ -34,6 +35,7 @@ __all__ = [
     "make_baseline",
     "planned",
     "quality",
+    "refuse_unanswerable",
     "spec_as_prompt",
     "update",
 ]

@@ -47,7 +47,7 @@ async def execute(session: Session, begun: Run, *, on_output: Callable[[Output],
         emit=session.emit,
         on_output=on_output,
     )
-    manifest = _reported(begun.manifest, outputs)
+    manifest = reported(begun.manifest, outputs)
     return await judge(session, begun.but(manifest=manifest, outputs=tuple(outputs)))
 
 
@@ -136,13 +136,13 @@ def _manifest(
     )
 
 
-def _reported(manifest: Manifest, outputs: Sequence[Output]) -> Manifest:
+def reported(manifest: Manifest, outputs: Sequence[Output]) -> Manifest:
     """The manifest with the ids that the providers returned."""
-    reported: dict[str, dict[str, None]] = {label: {} for label in manifest.models}
+    found: dict[str, dict[str, None]] = {label: {} for label in manifest.models}
     for output in outputs:
         if output.model_reported:
-            reported[output.model][output.model_reported] = None
-    return manifest.but(reported={label: tuple(ids) for label, ids in reported.items()})
+            found[output.model][output.model_reported] = None
+    return manifest.but(reported={label: tuple(ids) for label, ids in found.items()})
 
 
 def _partial(outputs: Sequence[Output], verdicts: Sequence[Verdict]) -> str | None:

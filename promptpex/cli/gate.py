@@ -1,0 +1,96 @@
+"""``promptpex gate``: limits for a run, as an exit code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from promptpex.cli import options
+
+
+@click.command("gate")
+@click.argument("run", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--max-non-compliance",
+    "limits",
+    multiple=True,
+    metavar="[MODEL=]SHARE",
+    help="Highest share of outputs that may break a rule, 10% or 0.1, of every model or of one; may be repeated.",
+)
+@click.option("--min-scored", type=click.IntRange(0), default=0, help="Fewest scored outputs of each model.")
+@click.option(
+    "--decide",
+    type=click.Choice(["point", "low", "high"]),
+    default="point",
+    show_default=True,
+    help="Hold the share, or an end of its interval, against the limit: low fails what is certainly above, "
+    "high passes what is certainly not above.",
+)
+@click.option("--confidence", help="Level of the intervals: 95% or 0.95 [95%].")
+@options.config
+@options.manners
+def command(
+    run: Path | None, limits: tuple[str, ...], min_scored: int, decide: Any, as_json: bool, **flags: Any
+) -> int:
+    """Exit 1 if a model of RUN does not keep the limits; nothing is asked.
+
+    RUN is a run's folder or id; by default the latest.
+
+    \b
+    Examples:
+      promptpex gate --max-non-compliance 10% --min-scored 50
+      promptpex gate --max-non-compliance gpt-4o-mini=5% --decide high
+    """
+    from promptpex import runs
+    from promptpex.cli.showing import print_json
+    from promptpex.cli.work import given, settings
+    from promptpex.errors import GateFailed
+    from promptpex.report import summarise
+    from promptpex.report.gate import Limits, breaches
+    from promptpex.report.summary import records
+
+    if not limits and not min_scored:
+        raise click.UsageError("give a limit: --max-non-compliance or --min-scored")
+    resolved = settings(flags)
+    folder = runs.resolve(run, Path(resolved.settings.results_dir))
+    summary = summarise(runs.read(folder), folder=folder, **given(resolved))
+    everyone, single = _parsed(limits)
+    found = breaches(records(summary.models), Limits(everyone, single, min_scored, decide))
+    if as_json:
+        print_json({"run": summary.run.manifest.run, "passed": not any(found.values()), "models": found})
+    else:
+        _say(found)
+    failing = [model for model, broken in found.items() if broken]
+    if failing:
+        raise GateFailed(f"the gate is shut: {', '.join(failing)} of {len(found)} models")
+    return 0
+
+
+def _parsed(limits: Sequence[str]) -> tuple[float | None, dict[str, float]]:
+    everyone, single = None, {}
+    for text in limits:
+        model, _, share = text.rpartition("=")
+        if model:
+            single[model] = _share(share)
+        else:
+            everyone = _share(share)
+    return everyone, single
+
+
+def _share(text: str) -> float:
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)\s*", text)
+    value = float(found[1]) / (100 if found[2] else 1) if found else -1.0
+    if not 0 <= value <= 1:
+        raise click.BadParameter(f"{text!r} is no share; write 10% or 0.1", param_hint="--max-non-compliance")
+    return value
+
+
+def _say(found: dict[str, list[str]]) -> None:
+    from promptpex.cli.plain import visible
+
+    for model, broken in found.items():
+        click.echo(visible(f"{'FAIL' if broken else 'pass'}  {model}{': ' if broken else ''}{'; '.join(broken)}"))
