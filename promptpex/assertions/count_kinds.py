@@ -84,7 +84,8 @@ def counted(text: str, unit: str) -> int:
 _ABBREVIATION = re.compile(
     r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|vs|etc|e\.g|i\.e|cf|No|Inc|Ltd|Co|approx|Fig|al)\.$|\b[A-Z]\.$", re.I
 )
-_SENTENCE_END = re.compile("[.!?…]+[\"'”’)\\]]*(?=\\s)|[。！？]+[」』”’）]*")
+_SENTENCE_END = re.compile("(?<![.!?…])[.!?…]++[\"'”’)\\]]*+(?=\\s)|[。！？]++[」』”’）]*+")
+_WORD = re.compile(r"\w")
 
 
 def sentences(text: str) -> int:
@@ -92,13 +93,19 @@ def sentences(text: str) -> int:
     body = text.strip()
     if not body:
         return 0
-    count, start = 0, 0
+    count, start, word = 0, 0, _next_word(body, 0)
     for match in _SENTENCE_END.finditer(body):
-        piece = body[start : match.end()]
-        if _ABBREVIATION.search(piece[-12:]) or not re.search(r"\w", piece):
+        end = match.end()
+        if word >= end or _ABBREVIATION.search(body[max(start, end - 12) : end]):
             continue
-        count, start = count + 1, match.end()
-    return count + (1 if re.search(r"\w", body[start:]) else 0)
+        count, start, word = count + 1, end, _next_word(body, end)
+    return count + (1 if word < len(body) else 0)
+
+
+def _next_word(text: str, start: int) -> int:
+    """Where the next letter or digit stands; the text's length where none does."""
+    match = _WORD.search(text, start)
+    return len(text) if match is None else match.start()
 
 
 KINDS = (Kind("word-count", _bounds, _judge),)

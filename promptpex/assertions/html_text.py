@@ -30,7 +30,6 @@ _TRACES: tuple[tuple[re.Pattern[str], int], ...] = (
     (re.compile(r"<(\w[\w-]*)(?:\s[^<>]*)?/>"), 1),
     (re.compile(r"&(?:[a-z]+|#\d+|#x[0-9a-f]+);", re.I), 1),
     (re.compile(r"<!doctype\s+html", re.I), 2),
-    (re.compile(r"<!--.*?-->", re.S), 1),
     (re.compile(r"""<\w[^<>]*\s[\w:-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>]+)"""), 1),
     (re.compile(rf"<(?:{_COMMON})(?![\w-])", re.I), 2),
 )
@@ -46,12 +45,17 @@ def traces(source: str) -> int:
     An address in angle brackets is none: promptfoo takes ``email <a@b.co>`` for HTML, a tester would not.
     """
     text = _ADDRESS.sub(" ", source)
-    points = sum(worth for pattern, worth in _TRACES if pattern.search(text))
+    points = sum(worth for pattern, worth in _TRACES if pattern.search(text)) + _has_comment(text)
     opened = {match.group(1).lower() for match in _OPEN.finditer(text)}
     closed = {match.group(1).lower() for match in _CLOSE.finditer(text)}
     if opened & closed:
         return points + 2
     return points + (1 if opened or closed else 0)
+
+
+def _has_comment(text: str) -> bool:
+    start = text.find("<!--")
+    return start >= 0 and text.find("-->", start + 4) >= 0
 
 
 def holds_html(source: str) -> bool:

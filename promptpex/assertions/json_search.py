@@ -12,9 +12,10 @@ from typing import Any
 
 from promptpex.assertions import jsvalues
 
-_OPEN = re.compile(r"[{\[]")
+_OPEN = re.compile(r"\{(?=[ \t\n\r]*+[\"}])|\[(?=[ \t\n\r]*+[\"{\[\]\-0-9tfn])")
+_ATTEMPT = 8
 _STEPS = 2_000_000
-"""Characters that failing attempts may look at in all; hostile text of nothing but ``[`` is given up then."""
+"""Characters that failing attempts may look at in all, each attempt counted as ``_ATTEMPT`` more; hostile text of nothing but ``[`` is given up then."""
 
 
 def candidates(output: Any) -> Iterator[Any]:
@@ -46,11 +47,15 @@ def _objects_in(value: Any) -> Iterator[dict[str, Any]]:
 def in_text(text: str) -> Iterator[Any]:
     """Objects and lists in ``text``; what stands inside a found one is not given again."""
     at, spent = 0, 0
+    window = max(len(text) // 1024, 2048)
     while (match := _OPEN.search(text, at)) is not None and spent <= _STEPS:
+        if match.start() > window:  # a failing attempt costs what stands before it: its line is counted from the start
+            text, at = text[match.start() :], 0
+            continue
         try:
             found, at = jsvalues.raw_json(text, match.start())
         except jsvalues.NotJson as error:
             at = match.start() + 1
-            spent += max(error.at - match.start(), 1)
+            spent += error.at - match.start() + _ATTEMPT
             continue
         yield found

@@ -11,7 +11,7 @@ from promptpex.assertions import jsvalues
 from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
 from promptpex.assertions.registry import Kind
 
-_FENCE = re.compile(r"```(?:sql)?[^\S\n]*\n?(.*?)```", re.S | re.I)
+_FENCE = re.compile(r"```(?:sql)?+[^\S\n]*+\n?+(.*?)```", re.S | re.I)
 _DIALECTS = {
     "mysql": "mysql",
     "mariadb": "mysql",

@@ -95,7 +95,7 @@ _MOST_STEPS = 200_000
 
 def pieces(source: str) -> Iterator[tuple[str, Tree]]:
     """The balanced elements in a text, from left to right, those inside of a found one left out."""
-    tokens = [match for match in _TOKEN.finditer(source) if match.group("open") or match.group("close")]
+    tokens = [match for match in _TOKEN.finditer(_closable(source)) if match.group("open") or match.group("close")]
     at, steps = 0, 0
     while at < len(tokens) and steps < _MOST_STEPS:
         if not tokens[at].group("open"):
@@ -106,6 +106,14 @@ def pieces(source: str) -> Iterator[tuple[str, Tree]]:
         if end > 0:
             yield _read(source, tokens[at:end])
         at = end if end > 0 else at + 1
+
+
+def _closable(source: str) -> str:
+    """The text without openings of comments and CDATA that nothing closes: each would be looked at to the very end."""
+    for opening, closing in (("<!--", "-->"), ("<![CDATA[", "]]>")):
+        last = max(source.rfind(closing), 0)
+        source = source[:last] + source[last:].replace(opening, " " * len(opening))
+    return source
 
 
 def _balanced(tokens: list[re.Match[str]], start: int) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -112,6 +114,49 @@ def test_parsers_are_total(text: str) -> None:
 @given(st.lists(st.text(st.characters(exclude_characters='"\\,' + jsvalues.BLANKS), min_size=1), min_size=1))
 def test_comma_fields_round_trip(fields: list[str]) -> None:
     assert comma_fields(", ".join(f'"{field}"' for field in fields)) == tuple(fields)
+
+
+MANY = 200_000
+ENDLESS = [
+    "{",
+    "[",
+    '{"',
+    '{"a":',
+    '{"x" ',
+    "[{",
+    "<!--",
+    "<![CDATA[",
+    "<a ",
+    '<a b="',
+    "<a>",
+    "</a>",
+    ".",
+    ". ",
+    "a. ",
+]
+ENDLESS += ["&amp;", "```", "``` ", "(", "'", "Mr. ", '?"', "<!DOCTYPE "]
+SEARCHING = ["contains-json", "is-xml", "contains-xml", "is-html", "contains-html", "contains-sql", "is-refusal"]
+
+
+@pytest.mark.parametrize("kind", [*SEARCHING, "word-count"])
+def test_what_is_opened_again_and_again_takes_no_time(kind: str) -> None:
+    """Each takes minutes where every opening is followed to the end of the text."""
+    began = time.monotonic()
+    assertion = {"kind": kind, "unit": "sentences"} | ({"value": 3} if kind == "word-count" else {})
+    for piece in ENDLESS:
+        sound(check(piece * MANY, [assertion]))
+        sound(check("x" + " " * MANY + piece + " " * MANY, [assertion]))
+    assert time.monotonic() - began < 60
+
+
+def test_json_is_found_after_much_that_is_none() -> None:
+    assert check('{ "a": ' * 500 + "x" * 10_000 + ' {\n "b": [1]}', [{"kind": "contains-json"}]).status == "pass"
+    assert check('{a} [x] "' * 2000 + '[ -1, {"b": null}]', [{"kind": "contains-json"}]).status == "pass"
+
+
+def test_sentences_after_marks_without_words() -> None:
+    text = "... Mr. Fox ran! (He did?) . . . Yes... no"
+    assert check(text, [{"kind": "word-count", "value": 4, "unit": "sentences"}]).status == "pass"
 
 
 def test_nesting_without_end_is_survived() -> None:
