@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 SHORT = 160
 LONG = 4096
 CELL = 48
+WIDE = 100
+"""Columns of a terminal from which on a table has wide gaps."""
+
+SPARED = ("p50", "cost")
+"""Columns of the models' table that a narrow terminal goes without, in this order."""
+
 MOST_ROWS = 8
 """Rows of a section in the terminal; the page and the CSV files have all."""
 
@@ -28,7 +34,10 @@ def show(summary: Summary, console: Console) -> None:
     if summary.answer:
         _line(clean(summary.answer, LONG), console)
         console.print()
-    console.print(_models(summary))
+    table, left_out = _models(summary, console.width)
+    console.print(table)
+    if left_out:
+        _line(f"No room here for {', '.join(left_out)}: in report.csv and report.html.", console)
     for line in (*footnotes(summary), *notes(summary)):
         _line(line, console)
     for section in (rule_section(summary), *sections(summary)):
@@ -123,22 +132,49 @@ def percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.0f} %"
 
 
-def _models(summary: Summary) -> Table:
+def _models(summary: Summary, width: int) -> tuple[Table, list[str]]:
+    """The table per model, and the columns that had no room in it: a figure is shown whole or not at all."""
+    from rich.console import Console
+
+    columns = _columns(summary)
+    left_out: list[str] = []
+    ruler = Console(width=max(width, LONG))
+    while True:
+        table = _table_of(summary, columns, narrow=width < WIDE)
+        if columns[-1][0] not in SPARED or ruler.measure(table).minimum <= width:
+            return table, left_out
+        left_out.insert(0, columns.pop()[0])
+
+
+def _columns(summary: Summary) -> list[tuple[str, list[str]]]:
+    rows = records(summary.models)
+    broken = [f"{row['non_compliant']} of {row['scored']}{'*' if 0 < row['scored'] < FEW else ''}" for row in rows]
+    figures = [
+        ("broken", broken),
+        (f"share ({100 * summary.confidence:g} % interval)", [_share(row) for row in rows]),
+        ("unscored", [str(row["unscored"]) for row in rows]),
+        ("cost", [money(row["cost_usd"]) for row in rows]),
+        ("p50", [seconds(row["latency_p50_ms"]) for row in rows]),
+    ]
+    place = [("place", [row["place"] for row in rows])] if len(rows) > 1 else []
+    return [("model", [clean(row["model"], 60) for row in rows]), *place, *figures]
+
+
+def _table_of(summary: Summary, columns: list[tuple[str, list[str]]], narrow: bool) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     title = Text(f"{clean(summary.run.prompt.name)}: outputs that break a rule")
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("model", overflow="fold", min_width=20)
-    table.add_column("place", no_wrap=True)
-    for name in ("broken", f"share ({100 * summary.confidence:g} % interval)", "unscored", "cost", "p50"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in records(summary.models):
-        broken = f"{row['non_compliant']} of {row['scored']}{'*' if 0 < row['scored'] < FEW else ''}"
-        cells = [row["place"], broken, _share(row), str(row["unscored"])]
-        cells += [money(row["cost_usd"]), seconds(row["latency_p50_ms"])]
-        table.add_row(Text(clean(row["model"], 60)), *cells)
+    gap = (0, 1, 0, 0) if narrow else (0, 1)
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=gap)
+    names = [name.replace(" (", "\n(", 1) if narrow else name for name, _ in columns]
+    table.add_column(names[0], overflow="fold", min_width=20)
+    for name, (_, cells) in zip(names[1:], columns[1:], strict=True):
+        widest = max(map(len, (*name.split("\n"), *cells)))
+        table.add_column(name, justify="left" if name == "place" else "right", no_wrap=True, min_width=widest)
+    for row in zip(*(cells for _, cells in columns), strict=True):
+        table.add_row(*map(Text, row))
     return table
 
 

@@ -17,8 +17,10 @@ from tests.tables.by_hand import colours, output, run, verdict
 EVIL = "\x1b]0;owned\x07\x1b[31m red \x9b31m \u202e back \u2028 line \r over \x00 [/b] [link=x] :smile:"
 
 
-def shown(made: Run, *, folder: Path | None = None, colour: bool = False) -> str:
-    console = Console(file=io.StringIO(), width=100, force_terminal=colour, color_system="standard" if colour else None)
+def shown(made: Run, *, folder: Path | None = None, colour: bool = False, width: int = 100) -> str:
+    console = Console(
+        file=io.StringIO(), width=width, force_terminal=colour, color_system="standard" if colour else None
+    )
     show(summarise(made, folder=folder), console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
@@ -53,6 +55,25 @@ def test_the_table_says_how_many_of_how_many() -> None:
     assert "unknown" in text
     assert "Unscored, b: 1 truncated." in text
     assert "r2  broken in 3 of 3" in text
+
+
+@pytest.mark.parametrize("width", [60, 72, 80, 90, 99, 100, 120, 200])
+def test_a_figure_is_shown_whole_or_said_to_be_left_out(width: int) -> None:
+    lines = shown(colours(), width=width).splitlines()
+    start = next(index for index, line in enumerate(lines) if line.lstrip().startswith("model "))
+    text = "\n".join(lines[start:])
+    assert max(len(line.rstrip()) for line in lines[start : start + 8]) <= width
+    assert "33 % (6–79 %)" in text
+    spared = next((line for line in lines if line.startswith("No room here for")), "")
+    row = next(line for line in lines[start:] if line.lstrip().startswith("a "))
+    assert ("cost" in spared) != ("$0.0300" in row)
+    assert ("p50" in spared) != ("0.20 s" in row)
+    assert bool(spared) == (width < 90)
+
+
+def test_a_model_alone_has_no_place() -> None:
+    assert "place" not in shown(run([output()], [verdict()]))
+    assert "place" in shown(colours())
 
 
 def test_an_empty_run_has_a_table_and_no_share() -> None:
