@@ -1,0 +1,221 @@
+"""What prompts and settings ask of a suite reaches the author and the file: types, scenarios, samples, languages."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from ruamel.yaml import YAML
+
+from promptpex.promptfile import read
+from promptpex.specs.grounding import instructions
+from promptpex.specs.sentences import sentences
+from tests.e2e.command import ROOT, Done, promptpex_beside
+from tests.e2e.scripted_author import AUTHOR, Author, fenced
+from tests.servers import ScriptedServer
+
+pytestmark = pytest.mark.slow
+
+TYPED = """\
+---
+instructions:
+  cases: SHORT ONES PLEASE
+samples:
+  - {text: the tap drips, urgency: low, order: '{"id": 1}', count: 2}
+  - file: real.csv
+scenarios:
+  rude: {constraints: The sender is rude., fixed: {urgency: high}}
+  calm: The sender is calm.
+inputs:
+  text: {type: string, max_length: 200}
+  urgency: {type: enum, values: [low, high, 3]}
+  count: {type: integer, minimum: 0, maximum: 9}
+  order: {type: object, schema: {type: object, required: [id], properties: {id: {type: integer}}}}
+---
+system:
+Sort the message. Reply in one word.
+
+user:
+I have one more.
+
+assistant:
+parts
+
+user:
+{{text}} ({{urgency}}, {{count}}) {{order}}
+"""
+VALUES = {"text": "please help", "urgency": "3", "count": "7", "order": '{"id": 4, "paid": true}'}
+
+
+class Place:
+    """A folder, and the command line with a scripted author."""
+
+    def __init__(self, folder: Path, server: ScriptedServer) -> None:
+        self.folder, self.server = folder, server
+
+    async def __call__(self, author: Author, *arguments: str, code: int = 0) -> Done:
+        self.server.otherwise = author
+        asking = ("--api-base", f"{self.server.url}/v1", "--author", AUTHOR, "--no-checks")
+        done = await promptpex_beside(*arguments, *asking, cwd=self.folder)
+        assert done.code == code, done.out + done.err
+        return done
+
+    def write(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text, encoding="utf-8")
+
+    def yaml(self, name: str) -> Any:
+        return YAML(typ="safe", pure=True).load((self.folder / name).read_text(encoding="utf-8"))
+
+    def shown(self, label: str) -> list[str]:
+        """What the author was shown under a label in the requests for cases, so far."""
+        turns = ["\n".join(turn["content"] for turn in seen.body["messages"]) for seen in self.server.requests]
+        return [fenced(text, label) for text in turns if "You design test inputs" in text]
+
+
+@pytest_asyncio.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    async with ScriptedServer() as server:
+        yield Place(tmp_path, server)
+
+
+def typed(aim: str, name: str, number: int) -> str:
+    return f"{VALUES['text']} {number}{len(aim)}" if name == "text" else VALUES[name]
+
+
+async def test_types_scenarios_samples_and_notes_from_front_matter(place: Place) -> None:
+    place.write("prompt.md", TYPED)
+    place.write("real.csv", "text,urgency,count,order\n=1+1 is broken,low,1,{}\n")
+    author = Author({"Reply in one word.": "It is one word."}, value=typed)
+    await place(author, "extract", "prompt.md")
+    inputs = place.yaml("prompt.spec.yaml")["inputs"]
+    assert inputs["urgency"] == {"type": "enum", "values": ["low", "high", 3]}
+    assert inputs["count"] == {"type": "integer", "minimum": 0.0, "maximum": 9.0}
+    assert inputs["order"]["schema"]["required"] == ["id"]
+    await place(author, "generate", "prompt.md")
+    cases = place.yaml("prompt.cases.yaml")["cases"]
+    assert {case["scenario"] for case in cases} == {"rude", "calm"}
+    assert len(cases) == 6
+    for case in cases:
+        assert case["inputs"]["urgency"] == ("high" if case["scenario"] == "rude" else 3)
+        assert (case["inputs"]["count"], case["inputs"]["order"]) == (7, {"id": 4, "paid": True})
+        assert "invalid" not in case
+    assert set(place.shown("note")) == {"SHORT ONES PLEASE"}
+    assert any("The sender is rude." in text for text in place.shown("scenario"))
+    assert all("the tap drips" in text and "=1+1 is broken" in text for text in place.shown("samples"))
+    assert all("assistant:\nparts" in text for text in place.shown("prompt"))
+    run = await place(author, "run", "prompt.md", "--models", "openai/m", "--judge", "none", "--json")
+    assert json.loads(run.out)["models"][0]["errors"] == 0
+    sent = place.server.requests[-1].body["messages"]
+    assert [turn["role"] for turn in sent] == ["system", "user", "assistant", "user"]
+    assert sent[-1]["content"].startswith("please help")
+
+
+async def test_settings_go_over_front_matter(place: Place) -> None:
+    place.write("prompt.md", TYPED)
+    place.write("real.csv", "text,urgency,count,order\nfrom the file,low,1,{}\n")
+    place.write(
+        "promptpex.toml",
+        "samples = [{text = 'from settings', urgency = 'low', count = 1, order = '{}'}]\n"
+        "language = 'vi'\n[instructions]\ncases = 'LONG ONES'\n[[scenarios]]\nname = 'only'\nfixed = {count = 5}\n",
+    )
+    author = Author({"Reply in one word.": "It is one word."}, value=typed)
+    await place(author, "extract", "prompt.md")
+    await place(author, "generate", "prompt.md")
+    cases = place.yaml("prompt.cases.yaml")["cases"]
+    assert {(case["scenario"], case["inputs"]["count"]) for case in cases} == {("only", 5)}
+    assert set(place.shown("note")) == {"LONG ONES"}
+    assert set(place.shown("language")) == {"vi"}
+    assert all("from settings" in text and "from the file" not in text for text in place.shown("samples"))
+    place.write("promptpex.toml", "[instructions]\ncase = 'x'\n")
+    done = await place(author, "generate", "prompt.md", code=2)
+    assert "there is no stage 'case'; did you mean 'cases'?" in done.err
+
+
+async def test_values_that_do_not_fit_their_type_are_put_aside(place: Place) -> None:
+    place.write("prompt.md", TYPED.replace("  - file: real.csv\n", ""))
+    odd = {**VALUES, "count": "NaN", "order": "1e999"}
+    author = Author({"Reply in one word.": "It is one word."}, value=lambda aim, name, number: odd[name])
+    await place(author, "extract", "prompt.md")
+    done = await place(author, "generate", "prompt.md", "--rounds", "0")
+    cases = place.yaml("prompt.cases.yaml")["cases"]
+    assert all("count is" in case["invalid"] for case in cases)
+    assert "put aside" in done.err
+
+
+async def test_a_prompt_with_context_gets_both_kinds(place: Place) -> None:
+    place.write(
+        "prompt.md", "Answer from the context alone. Say so if it is not there.\n\n{{context}}\n\n{{question}}\n"
+    )
+    author = Author({"Say so if it is not there.": "It says so."})
+    await place(author, "extract", "prompt.md")
+    await place(author, "generate", "prompt.md", "--inverse-cases", "2")
+    reasons = [case["reasoning"] for case in place.yaml("prompt.cases.yaml")["cases"]]
+    assert sum("does not hold the answer" in reason for reason in reasons) == 2
+    assert sum("holds the answer" in reason for reason in reasons) == 2
+
+
+async def test_variants_are_looked_at_in_the_run_that_makes_them(place: Place) -> None:
+    place.write(
+        "prompt.md", "---\ninputs:\n  review: {max_length: 60}\n---\nLabel it. Reply in one word.\n\n{{review}}\n"
+    )
+    author = Author({"Reply in one word.": "It is one word."})
+    await place(author, "extract", "prompt.md")
+    await place(author, "generate", "prompt.md", "--expansion", "1")
+    cases = {case["id"]: case for case in place.yaml("prompt.cases.yaml")["cases"]}
+    long = {name: case for name, case in cases.items() if "expanded_from" in case}
+    assert len(long) == 3
+    assert all(("invalid" in case) == (len(case["inputs"]["review"]) > 60) for case in long.values())
+    assert not any("invalid" in case for name, case in cases.items() if name not in long)
+
+
+async def test_cases_of_other_forms_keep_everything(place: Place) -> None:
+    place.write("prompt.md", TYPED.replace("  - file: real.csv\n", ""))
+    author = Author({"Reply in one word.": "It is one word."}, value=typed)
+    await place(author, "extract", "prompt.md")
+    await place(author, "generate", "prompt.md")
+    suite = place.yaml("prompt.cases.yaml")["cases"]
+    await asyncio.gather(
+        *(place(author, "generate", "prompt.md", "--cases", f"suite.{form}") for form in ("csv", "jsonl"))
+    )
+    asked = author.asked
+    for form in ("csv", "jsonl"):
+        await promptpex_beside("import", form, f"suite.{form}", "--out", f"back-{form}.yaml", cwd=place.folder)
+        back = place.yaml(f"back-{form}.yaml")["cases"]
+        assert [(case["id"], case["inputs"]) for case in back] == [(case["id"], case["inputs"]) for case in suite]
+        before = (place.folder / f"suite.{form}").read_bytes()
+        await place(author, "generate", "prompt.md", "--cases", f"suite.{form}")
+        assert (place.folder / f"suite.{form}").read_bytes() == before
+        arguments = ("--models", "openai/m", "--judge", "none", "--cases", f"suite.{form}", "--json")
+        run = await place(author, "run", "prompt.md", *arguments)
+        assert json.loads(run.out)["models"][0]["outputs"] == len(suite)
+    assert author.stages["cases"] == 4
+    assert author.asked - asked == len(suite)
+
+
+async def test_the_vietnamese_benchmark(place: Place) -> None:
+    shutil.copy(ROOT / "benchmarks" / "phan-loai-y-kien" / "prompt.md", place.folder / "prompt.md")
+    told = instructions(read(place.folder / "prompt.md"))
+    sentence = next(part for part in sentences(told) if part in told and "{" not in part)
+    author = Author(
+        {sentence: "Câu trả lời chỉ gồm một nhãn."},
+        value=lambda aim, name, number: f"Khách hàng nói: hàng về trễ {number} ngày, đóng gói cẩu thả ({len(aim)}).",
+        intent="Phân loại ý kiến của khách hàng.",
+    )
+    await place(author, "extract", "prompt.md")
+    done = await place(author, "generate", "prompt.md", "--language", "vi")
+    assert "Lint" not in done.out
+    cases = (place.folder / "prompt.cases.yaml").read_text(encoding="utf-8")
+    assert "Khách hàng nói: hàng về trễ 0 ngày" in cases
+    run = await place(author, "run", "prompt.md", "--models", "openai/m", "--judge", "none", "--json")
+    assert json.loads(run.out)["models"][0]["errors"] == 0
+    english = Author(
+        {sentence: "Câu trả lời chỉ gồm một nhãn."}, value=lambda *_: "Он написал это по-русски, целиком и полностью."
+    )
+    done = await place(english, "generate", "prompt.md", "--language", "vi", "--cases-per-rule", "4", "--rounds", "0")
+    assert "put aside" in done.err
