@@ -20,6 +20,9 @@ from promptpex.events import Answered, Event, Failed, Listener, Notice, Retrying
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn, Task, TaskID
 
+UNASKED = frozenset({"interrupted", "budget"})
+"""Reasons that are no failure of a model: the command did not ask, or not wait, any more."""
+
 RECENT = 50
 """Answers over which the rate is taken."""
 
@@ -37,6 +40,7 @@ class Tally:
     total: int
     done: int = 0
     failed: int = 0
+    unasked: int = 0
     cached: int = 0
     cost: float = 0.0
     priced: bool = True
@@ -48,6 +52,8 @@ class Tally:
         parts = [f"{self.done}/{self.total}"]
         if self.failed:
             parts.append(f"{self.failed} failed")
+        if self.unasked:
+            parts.append(f"{self.unasked} not asked")
         if self.cached:
             parts.append(f"{self.cached} from the store")
         rate = self.rate(now)
@@ -97,7 +103,9 @@ class Tallies:
             return None
         if isinstance(event, StepDone):
             tally.done += 1
-            tally.failed += event.error is not None
+            unasked = event.error is not None and event.error.removeprefix("judge-") in UNASKED
+            tally.unasked += unasked
+            tally.failed += event.error is not None and not unasked
         if isinstance(event, Answered):
             tally.cached += event.cached
             if not event.cached:

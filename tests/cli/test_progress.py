@@ -66,6 +66,15 @@ def test_failures_and_stored_answers_are_told_and_make_no_rate() -> None:
     assert tally.text(0.0) == "3/3, 1 failed, 2 from the store"
 
 
+def test_what_was_not_asked_is_no_failure() -> None:
+    tallies = Tallies(Clock())
+    tallies.hear(StageStarted("output", 4, MODEL))
+    for error in ("interrupted", "budget", "judge-budget", "filtered"):
+        tally = tallies.hear(StepDone("output", MODEL, error))
+    assert tally is not None
+    assert tally.text(0.0) == "4/4, 1 failed, 3 not asked"
+
+
 def test_an_unknown_price_is_not_hidden_in_a_known_one() -> None:
     tallies = Tallies(Clock())
     tallies.hear(StageStarted("output", 2, MODEL))
