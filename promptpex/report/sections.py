@@ -8,6 +8,7 @@ from typing import Any
 
 from promptpex.report.answer import FEW, percent
 from promptpex.report.summary import Summary, records
+from promptpex.tables import FEWEST_AIMS
 
 Row = Mapping[str, Any]
 
@@ -71,8 +72,8 @@ def _interval_notes(summary: Summary) -> Iterator[str]:
         yield f"{level} intervals are Wilson's where every scored output stands for itself."
     if "cluster-robust" in methods:
         yield (
-            f"{level} intervals count outputs of one aim (a rule or its inverse), and repeats of one case, as alike: "
-            "cluster-robust, wider than if each were independent."
+            f"{level} intervals count repeats of one case, and cases of one aim (a rule or its inverse; from "
+            f"{FEWEST_AIMS} aims on), as alike: cluster-robust, wider than if each output were independent."
         )
     if "anytime" in methods:
         yield (

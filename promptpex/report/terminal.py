@@ -156,7 +156,7 @@ def _columns(summary: Summary) -> list[tuple[str, list[str]]]:
         ("cost", [money(row["cost_usd"]) for row in rows]),
         ("p50", [seconds(row["latency_p50_ms"]) for row in rows]),
     ]
-    place = [("place", [row["place"] for row in rows])] if len(rows) > 1 else []
+    place = [("place", [row["place"] for row in rows])] if any(row["place"] != "alone" for row in rows) else []
     return [("model", [clean(row["model"], 60) for row in rows]), *place, *figures]
 
 

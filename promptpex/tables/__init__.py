@@ -5,9 +5,9 @@ from __future__ import annotations
 from promptpex.tables.agreement import AGREEMENT_COLUMNS, DISAGREEMENT_COLUMNS, agreements, disagreements
 from promptpex.tables.comparison import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison
 from promptpex.tables.discrimination import Discrimination, discrimination
-from promptpex.tables.frames import OUTPUT_COLUMNS, VERDICT_COLUMNS, outputs, row_verdicts, typed, verdicts
+from promptpex.tables.frames import OUTPUT_COLUMNS, VERDICT_COLUMNS, judged, outputs, row_verdicts, typed, verdicts
 from promptpex.tables.repeats import FLICKER_COLUMNS, STABILITY_COLUMNS, TWIN_COLUMNS, flickers, repeats, twins
-from promptpex.tables.shares import KIND_COLUMNS, SCENARIO_COLUMNS, SHARE_COLUMNS, kinds, scenarios
+from promptpex.tables.shares import FEWEST_AIMS, KIND_COLUMNS, SCENARIO_COLUMNS, SHARE_COLUMNS, kinds, scenarios
 from promptpex.tables.standings import Question, Standing, Standings, standings
 from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules
 
@@ -17,6 +17,7 @@ __all__ = [
     "COMPARISON_COLUMNS",
     "DISAGREEMENT_COLUMNS",
     "Discrimination",
+    "FEWEST_AIMS",
     "FLICKER_COLUMNS",
     "KIND_COLUMNS",
     "MODEL_COLUMNS",
@@ -36,6 +37,7 @@ __all__ = [
     "disagreements",
     "discrimination",
     "flickers",
+    "judged",
     "kinds",
     "models",
     "outputs",

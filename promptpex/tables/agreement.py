@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import Interval, agreement, kappa_bootstrap
-from promptpex.tables.frames import typed
+from promptpex.tables.frames import said_by, typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +57,7 @@ DISAGREEMENT_COLUMNS: Mapping[str, str] = {
 surer the judge the worse; then what the judge fails and code passes."""
 
 KEYS = ["model", "case", "repeat", "rule"]
-DRAWS = 2_000
+DRAWS = 1_000
 MOST_CLUSTERS = 2_000
 """Beyond so many cases the bootstrap would take long and give what the large-sample interval gives."""
 
@@ -70,8 +70,11 @@ def agreements(cube: pd.DataFrame, *, partly: Collection[str] = (), confidence: 
         partly: rules that code decides in part only: of those, code's pass is no verdict on the rule.
         confidence: of the intervals.
     """
-    scored = cube[cube["status"].ne("unscored")]
-    code, judges = _code(scored, partly), _judges(scored)
+    scored = cube.loc[cube["status"].ne("unscored"), [*KEYS, "status", "source", "turn"]]
+    judges = _judges(scored)
+    if not judges:
+        return typed([], AGREEMENT_COLUMNS)
+    code = _code(scored, partly)
     pairs = [("code-judge", "code", name, code, said) for name, said in judges.items()]
     pairs += [("judges", one, two, judges[one], judges[two]) for one, two in combinations(judges, 2)]
     later = scored[scored["turn"].gt(0)]
@@ -89,7 +92,7 @@ def disagreements(cube: pd.DataFrame, rows: pd.DataFrame, *, partly: Collection[
         partly: rules that code decides in part only; only code's fails are held against the judge there.
     """
     scored = cube[cube["status"].ne("unscored")]
-    said = scored[scored["source"].str.startswith("judge:") & scored["turn"].eq(0)]
+    said = scored[said_by(scored, "judge") & scored["turn"].eq(0)]
     both = _code(scored, partly).merge(said, on=KEYS, suffixes=("_code", ""))
     odd = both[both["status_code"].ne(both["status"])].copy()
     odd["_milder"] = odd["status_code"].eq("pass")
@@ -103,12 +106,12 @@ def disagreements(cube: pd.DataFrame, rows: pd.DataFrame, *, partly: Collection[
 
 
 def _code(scored: pd.DataFrame, partly: Collection[str]) -> pd.DataFrame:
-    code = scored[scored["source"].str.startswith("check:")]
+    code = scored[said_by(scored, "check")]
     return code[~(code["rule"].isin(list(partly)) & code["status"].eq("pass"))]
 
 
 def _judges(scored: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    first = scored[scored["source"].str.startswith("judge:") & scored["turn"].eq(0)]
+    first = scored[said_by(scored, "judge") & scored["turn"].eq(0)]
     return {str(name): group for name, group in first.groupby("source", sort=False, observed=True)}
 
 

@@ -68,10 +68,13 @@ def outputs(run: Run) -> pd.DataFrame:
     """A row per output of the run, in the run's order; columns ``OUTPUT_COLUMNS``."""
     cases = _cases(run)
     rows = [_output_row(output, cases.get(output.case)) for output in run.outputs]
-    frame = typed(rows, OUTPUT_COLUMNS)
-    judged = row_verdicts(verdicts(run))
+    return judged(typed(rows, OUTPUT_COLUMNS), verdicts(run))
+
+
+def judged(rows: pd.DataFrame, cube: pd.DataFrame) -> pd.DataFrame:
+    """A table of outputs with what the verdicts say of each: its columns ``ROW_COLUMNS`` are filled anew."""
     keys = ["model", "case", "repeat"]
-    frame = frame.drop(columns=list(ROW_COLUMNS)).merge(judged, on=keys, how="left")
+    frame = rows.drop(columns=list(ROW_COLUMNS)).merge(row_verdicts(cube), on=keys, how="left")
     frame["verdict"] = frame["verdict"].fillna("unscored")
     missing = frame["verdict"].eq("unscored") & frame["unscored"].isna()
     frame.loc[missing, "unscored"] = frame.loc[missing, "error"].fillna("no-judge")
@@ -108,6 +111,12 @@ def row_verdicts(cube: pd.DataFrame) -> pd.DataFrame:
     return rows[list(shape)].astype(shape)
 
 
+def said_by(cube: pd.DataFrame, kind: str) -> pd.Series[bool]:
+    """For each verdict whether its source is of a kind: ``check``, ``judge`` or ``judges``."""
+    sources = [source for source in cube["source"].dropna().unique() if source.startswith(f"{kind}:")]
+    return cube["source"].isin(sources)
+
+
 def typed(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pd.DataFrame:
     """A DataFrame with exactly these columns and dtypes, also when there are no rows."""
     import pandas as pd
@@ -118,14 +127,19 @@ def typed(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pd.D
 
 
 def _broken(failing: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    lines = failing["rule"] + ": " + failing["reason"].fillna("")
-    grouped = failing[[*keys, "rule"]].assign(line=lines).groupby(keys, sort=False, as_index=False, observed=True)
-    joined = grouped.agg(broken_rules=("rule", _joined_once), reasons=("line", "\n".join))
-    return joined.astype({"broken_rules": "string", "reasons": "string"})
-
-
-def _joined_once(rules: Iterable[str]) -> str:
-    return " ".join(dict.fromkeys(rules))
+    """Per output that fails, the ids of the rules it breaks, and a line ``id: reason`` for each."""
+    found: dict[tuple[Any, ...], tuple[dict[str, None], list[str]]] = {}
+    told = failing["reason"].fillna("").tolist()
+    columns = (failing[name].tolist() for name in (*keys, "rule"))
+    for *key, rule, reason in zip(*columns, told, strict=True):
+        rules, lines = found.setdefault(tuple(key), ({}, []))
+        rules[rule] = None
+        lines.append(f"{rule}: {reason}")
+    rows = (
+        {**dict(zip(keys, key, strict=True)), "broken_rules": " ".join(rules), "reasons": "\n".join(lines)}
+        for key, (rules, lines) in found.items()
+    )
+    return typed(rows, {name: OUTPUT_COLUMNS[name] for name in (*keys, "broken_rules", "reasons")})
 
 
 def _cases(run: Run) -> dict[str, Case]:

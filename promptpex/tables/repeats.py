@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import flickers as find_flickers
 from promptpex.stats import pass_hat_k, stability
-from promptpex.tables.frames import typed
+from promptpex.tables.frames import said_by, typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,24 +87,25 @@ def twins(rows: pd.DataFrame, cube: pd.DataFrame, *, sees_input: bool = False) -
     ``sees_input``; its outputs are compared within a case.
     """
     keys = ["model", "case", "repeat"]
-    judged = cube[cube["source"].str.startswith("judge:") & cube["turn"].eq(0) & cube["status"].ne("unscored")]
+    judged = cube[said_by(cube, "judge") & cube["turn"].eq(0) & cube["status"].ne("unscored")]
     told = judged[[*keys, "source", "rule", "status"]].merge(rows[[*keys, "output"]].dropna(), on=keys)
     same = ["source", "rule", "output", *(["case"] if sees_input else [])]
     marks = told.assign(good=told["status"].eq("pass").astype("int64"), bad=told["status"].eq("fail").astype("int64"))
     sums = marks.groupby(same, sort=False, observed=True)[["good", "bad"]].transform("sum")
     odd = told[sums["good"].gt(0).to_numpy() & sums["bad"].gt(0).to_numpy()]
-    found = [_twin_row(group) for _, group in odd.groupby(same, sort=False, observed=True)]
-    return typed(sorted(found, key=lambda row: -min(row["passed"], row["failed"])), TWIN_COLUMNS)
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for case, source, rule, output, status in zip(*(odd[name].tolist() for name in _TWIN), strict=True):
+        key = (source, rule, output, case if sees_input else None)
+        row = found.setdefault(key, {"source": source, "rule": rule, "output": output, "pass": 0, "fail": 0, "in": {}})
+        row[status] += 1
+        row["in"][case] = None
+    counted = (
+        {**row, "passed": row["pass"], "failed": row["fail"], "cases": " ".join(row["in"])} for row in found.values()
+    )
+    return typed(sorted(counted, key=lambda row: -min(row["passed"], row["failed"])), TWIN_COLUMNS)
 
 
-def _twin_row(group: pd.DataFrame) -> dict[str, Any]:
-    first = group.iloc[0]
-    return {
-        **{name: first[name] for name in ("source", "rule", "output")},
-        "passed": int(group["status"].eq("pass").sum()),
-        "failed": int(group["status"].eq("fail").sum()),
-        "cases": " ".join(dict.fromkeys(group["case"])),
-    }
+_TWIN = ("case", "source", "rule", "output", "status")
 
 
 def _stability_row(model: str, times: int, cases: Mapping[str, tuple[int, int]], confidence: float) -> dict[str, Any]:

@@ -23,7 +23,12 @@ SHARE_COLUMNS: Mapping[str, str] = {
     "interval": "string",
 }
 """``share`` is ``broken`` of ``scored``. ``interval`` is how its interval was made: ``wilson`` where every scored row
-stands for itself, ``cluster-robust`` where several rest on one aim (a rule, or its inverse) or on one case."""
+stands for itself, ``cluster-robust`` where several rest on one aim (a rule, or its inverse; see ``clusters``) or on one
+case."""
+
+FEWEST_AIMS = 10
+"""With fewer clusters their variance is hardly known (Cameron and Miller 2015, J. Hum. Resour. 50:317, section VI), and
+the few rules of a prompt are all there are rather than a sample: then the cases count."""
 
 KIND_COLUMNS: Mapping[str, str] = {"model": "string", "kind": "string", **SHARE_COLUMNS}
 """Columns of ``kinds``: ``kind`` is ``rule``, ``inverse`` or ``no aim``: what the case aims at."""
@@ -89,15 +94,19 @@ def share_of(broken: Sequence[int], scored: Sequence[int], confidence: float) ->
 
 
 def clusters(frame: pd.DataFrame, aim: str) -> npt.NDArray[np.int64]:
-    """For each row, the number of what it hangs together with: the rows whose cases aim at the same rule, or at the
-    same inverse, are made alike; a case without an aim stands for itself, with its repeats."""
+    """For each row, the number of what it hangs together with.
+
+    Cases that aim at the same rule, or at the same inverse, are made alike and hang together, where there are
+    ``FEWEST_AIMS`` aims or more. Otherwise, and where a case has no aim, only the rows of one case do.
+    """
     import pandas as pd
 
     codes, names = pd.factorize(frame["case"])
     first = frame[["case", aim, "inverse"]].drop_duplicates("case")
     side = first["inverse"].fillna(False).map({True: " inverse", False: " rule"})
     own = "case " + first["case"]
-    key = (first[aim] + side).fillna(own).set_axis(first["case"])
+    aims = first[aim] + side
+    key = (aims.fillna(own) if aims.nunique() >= FEWEST_AIMS else own).set_axis(first["case"])
     of_case, _ = pd.factorize(key.loc[names])
     found: npt.NDArray[np.int64] = of_case[codes].astype("int64")
     return found

@@ -33,12 +33,18 @@ def test_clusters_without_observations_are_left_out() -> None:
 
 
 def test_cases_of_one_aim_hang_together() -> None:
-    """12 cases, 2 rules, all cases of one rule fail: that is two observations rather than twelve."""
-    row = models(outputs(many(12, {"m": lambda n: n % 2 == 0}, rules=2))).iloc[0]
-    expected = cluster_interval([float(n % 2) for n in range(12)], [n % 2 for n in range(12)])
+    """60 cases, 12 rules, all cases of every other rule fail: that is twelve observations rather than sixty."""
+    row = models(outputs(many(60, {"m": lambda n: n % 2 == 0}, rules=12))).iloc[0]
+    expected = cluster_interval([float(n % 2) for n in range(60)], [n % 12 for n in range(60)])
     assert row["interval"] == "cluster-robust"
     assert (row["ci_low"], row["ci_high"]) == (pytest.approx(expected.low), pytest.approx(expected.high))
-    assert expected.width > wilson(6, 12).width
+    assert expected.width > 1.5 * wilson(30, 60).width
+
+
+def test_with_few_aims_the_cases_count() -> None:
+    """Nothing broken in 60 cases of one rule is more than one observation."""
+    row = models(outputs(many(60, {"m": lambda n: True}, rules=1))).iloc[0]
+    assert (row["interval"], row["ci_high"]) == ("wilson", pytest.approx(wilson(0, 60).high))
 
 
 def test_a_rule_and_its_inverse_are_two_aims() -> None:

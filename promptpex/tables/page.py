@@ -1,0 +1,162 @@
+"""The page that documents the tables, ``docs/tables.md``, made from their columns: ``python -m promptpex.tables``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from promptpex import tables
+
+TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "outputs(run)": ("A row per output: what was asked, the answer, how it was judged.", tables.OUTPUT_COLUMNS),
+    "verdicts(run)": ("A row per verdict: rule x case x model x repeat.", tables.VERDICT_COLUMNS),
+    "models(outputs)": ("A row per model: `report.csv`.", tables.MODEL_COLUMNS),
+    "rules(verdicts)": ("A row per rule and model.", tables.RULE_COLUMNS),
+    "kinds(outputs)": ("A row per model and kind of case: rule cases against inverse cases.", tables.KIND_COLUMNS),
+    "scenarios(outputs)": ("A row per model and scenario, where there are any.", tables.SCENARIO_COLUMNS),
+    "repeats(outputs)": ("A row per model whose cases were asked more than once.", tables.STABILITY_COLUMNS),
+    "flickers(outputs)": ("A row per model and case whose repeats disagree.", tables.FLICKER_COLUMNS),
+    "twins(outputs, verdicts)": (
+        "A row per identical output that one judge passed and failed by one rule.",
+        tables.TWIN_COLUMNS,
+    ),
+    "agreements(verdicts)": (
+        "Code with each judge, judges with each other, each judge with itself: overall and per rule. `agreement.csv`.",
+        tables.AGREEMENT_COLUMNS,
+    ),
+    "disagreements(verdicts, outputs)": (
+        "A row per output and rule on which code and a judge differ, worst first. `disagreements.csv`.",
+        tables.DISAGREEMENT_COLUMNS,
+    ),
+    "comparison(before, after, ...)": ("A row per model of two runs: `promptpex compare`.", tables.COMPARISON_COLUMNS),
+    "changed(before, after, ...)": ("A row per case that passed in one of two runs alone.", tables.CHANGED_COLUMNS),
+}
+"""Per function of ``promptpex.tables``, what it gives and its columns."""
+
+MEANINGS: Mapping[str, str] = {
+    "adjusted": "kappa with prevalence and bias set to 0 (PABAK)",
+    "after": "broken cases of the second run; in `changed`: passed of scored repeats",
+    "agreed": "share of agreement",
+    "agreed_high": "upper end of its interval (Wilson)",
+    "agreed_low": "lower end of its interval (Wilson)",
+    "aim": "rule that the case aims at",
+    "beaten_by": "a model that is certainly better, the clearest",
+    "before": "broken cases of the first run; in `changed`: passed of scored repeats",
+    "best_case": "non-compliance if every unscored output had passed",
+    "both_fail": "both fail it",
+    "both_pass": "both pass it",
+    "broke": "cases that passed before and fail now",
+    "broken": "scored rows that break it",
+    "broken_rules": "ids of the broken rules, joined by blanks",
+    "case": "id of the case",
+    "cases": "number of cases; in `twins`: their ids, joined by blanks",
+    "change": "`worse` or `better` for certain, else `undecided`; in `changed`: `broke` or `mended`",
+    "cheapest": "costs least per output, among the models that are good enough, else among those not ruled out",
+    "check": "the check that decided",
+    "ci_high": "upper end of the interval of the share",
+    "ci_low": "lower end of the interval of the share",
+    "code": "verdict of code",
+    "code_reason": "reason of code",
+    "confidence": "probability of the verdict by the judge's log-probabilities, where given",
+    "cost_per_output": "US dollars per answered output",
+    "cost_usd": "US dollars; missing where any part is unknown",
+    "counts": "whether the verdict decides its rule",
+    "difference": "difference in non-compliance, as a share: from `versus`, or after minus before",
+    "difference_high": "upper end of its interval (Tango)",
+    "difference_low": "lower end of its interval (Tango)",
+    "error": "reason code of a missing or unusable answer",
+    "errors": "outputs without a usable answer, part of `unscored`",
+    "fail_rate_first": "share that the first fails",
+    "fail_rate_second": "share that the second fails",
+    "failed": "number of fails",
+    "fastest": "least median latency, among the same models as `cheapest`",
+    "fingerprint": "hash of the check, or of the judge's template and settings",
+    "finish_reason": "why the model stopped",
+    "first": "the first rater: `code` or a judge",
+    "first_fails": "only the first fails it",
+    "flickering": "cases that both pass and fail from repeat to repeat",
+    "flip": "chance that two repeats of it disagree",
+    "flip_high": "upper end of its interval",
+    "flip_low": "lower end of its interval",
+    "flip_rate": "chance that two repeats of a case disagree",
+    "inputs": "the case's inputs, JSON",
+    "interval": "how the interval was made: `wilson`, `cluster-robust` or `anytime`",
+    "inverse": "whether the case aims at the inverse of its rule",
+    "judge": "verdict of the judge",
+    "judge_reason": "reason of the judge",
+    "judged_by": "the judge",
+    "kappa": "Cohen's kappa; missing where it is not defined",
+    "kappa_high": "upper end of its interval",
+    "kappa_interval": "how it was made: `fleiss-cohen-everitt`, `wilson-kappa`, or `cluster-bootstrap` by case",
+    "kappa_low": "lower end of its interval",
+    "kind": "`rule`, `inverse` or `no aim`; of agreement: `code-judge`, `judges` or `again`",
+    "latency_ms": "milliseconds to the answer",
+    "latency_p50_ms": "median latency, milliseconds",
+    "latency_p95_ms": "95th percentile of the latency, milliseconds",
+    "mended": "cases that failed before and pass now",
+    "message": "the error's sentence",
+    "model": "label of the model",
+    "model_reported": "model id that the provider returned",
+    "more_cases": "cases beyond these that would decide with probability 0.8, if what was seen is true",
+    "n": "items that both scored",
+    "non_compliance": "share of scored outputs that break at least one rule, 0 to 1",
+    "non_compliance_after": "share of the second run, 0 to 1",
+    "non_compliance_before": "share of the first run, 0 to 1",
+    "non_compliant": "scored outputs that break at least one rule",
+    "output": "the answer",
+    "outputs": "number of outputs",
+    "p": "p-value of McNemar's exact test; of `models` adjusted by Holm",
+    "p_adjusted": "p adjusted by Holm over the models",
+    "pass_hat_k": "chance that all repeats of a case pass",
+    "pass_high": "upper end of its interval",
+    "pass_low": "lower end of its interval",
+    "passed": "number of passes",
+    "place": "`best`, `tied`, `worse`, `undecided`, `alone`, `unscored`; `reference`, `better`; `below limit`, "
+    "`above limit`",
+    "reason": "the verdict's reason in words",
+    "reasons": "a line `id: reason` per broken rule",
+    "repeat": "number of the repeat, from 0",
+    "repeats": "times that a case was asked",
+    "request": "id of the request",
+    "rule": "id of the rule; of `outputs`: that the case aims at; of agreement: missing for all together",
+    "scenario": "scenario of the case",
+    "scored": "rows that pass or fail",
+    "second": "the second rater",
+    "second_fails": "only the second fails it",
+    "share": "`broken` of `scored`, 0 to 1",
+    "source": "who said so: `check:...`, `judge:...`, `judges:...`, `none`",
+    "status": "`pass`, `fail` or `unscored`",
+    "tokens_in": "tokens of the requests",
+    "tokens_out": "tokens of the answers",
+    "turn": "number of the time that the judge was asked, from 0",
+    "unscored": "rows that are neither pass nor fail; of `outputs` and `verdicts`: the reason code",
+    "unscored_reasons": "how many are unscored for which reason",
+    "verdict": "`pass`, `fail` or `unscored`",
+    "versus": "the model it is compared with",
+    "within_tolerance": "shown to be less than the tolerance worse; missing without a tolerance",
+    "worst_case": "non-compliance if every unscored output had failed",
+}
+"""What each column means, under one name everywhere."""
+
+
+def page() -> str:
+    """The page, as Markdown."""
+    return "\n".join(_lines())
+
+
+def _lines() -> Iterator[str]:
+    yield "# The tables"
+    yield ""
+    yield "`promptpex.tables` gives a run as pandas DataFrames. Columns and dtypes never change, also when there are no"
+    yield "rows; every dtype knows a missing value. The CSV files of a run's folder are these tables. This page is made"
+    yield "by `python -m promptpex.tables`."
+    for name, (told, columns) in TABLES.items():
+        yield ""
+        yield f"## `{name}`"
+        yield ""
+        yield told
+        yield ""
+        yield "| column | dtype | meaning |"
+        yield "|---|---|---|"
+        for column, kind in columns.items():
+            yield f"| `{column}` | {kind} | {MEANINGS[column]} |"
+    yield ""

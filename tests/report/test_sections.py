@@ -1,0 +1,111 @@
+"""The tables beside the main one, in the terminal and on the page."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from rich.console import Console
+
+from promptpex.records import Case, Run
+from promptpex.report import plain, summarise
+from promptpex.report.files import write
+from promptpex.report.html import html
+from promptpex.report.sections import footnotes, sections
+from promptpex.report.terminal import show
+from tests.tables.by_hand import output, run, verdict
+from tests.tables.many import many
+
+
+def full() -> Run:
+    """One run with something to say in every section."""
+    cases = tuple(
+        Case(id=f"c{n}", rule="r1", inverse=n % 2 == 0, inputs={"thing": f"t{n}"}, scenario="night" if n < 4 else None)
+        for n in range(1, 7)
+    )
+    keys = [(model, f"c{n}", repeat) for model in "ab" for n in range(1, 7) for repeat in (0, 1)]
+    outputs = [output(case, model, repeat=repeat) for model, case, repeat in keys]
+    verdicts = []
+    for model, case, repeat in keys:
+        status = "fail" if case == "c1" or (case == "c2" and repeat) else "pass"
+        verdicts.append(verdict(status, "r1", case, model, repeat=repeat, reason="two words"))
+        verdicts.append(verdict("pass", "r1", case, model, repeat=repeat, source="judge:j", counts=False))
+        said = "fail" if case == "c3" else "pass"
+        verdicts.append(verdict(said, "r2", case, model, repeat=repeat, source="judge:j"))
+    return run(outputs, verdicts, models=("a", "b"), cases=cases)
+
+
+IDS = ["kinds", "scenarios", "repeats", "flickers", "twins", "agreement", "disagreements", "discrimination"]
+
+
+def test_every_section_is_there_where_it_has_something_to_say() -> None:
+    made = sections(summarise(full()))
+    assert [section.id for section in made] == IDS
+    for section in made:
+        assert {len(row) for row in section.rows} == {len(section.header)}
+    cells = {section.id: section.rows for section in made}
+    assert cells["repeats"][0][2] == "1 of 6 cases"
+    assert cells["flickers"] == (("a", "c2", "1", "1"), ("b", "c2", "1", "1"))
+    assert cells["agreement"][0][:3] == ("code and judge:j", "all", "18 / 6 / 0 / 0")
+    assert cells["disagreements"][0][:5] == ("r1", "fail", "pass (judge:j)", "a", "c1")
+    assert ("cases that every model fails", "2 of 6", "c1, c3") in cells["discrimination"]
+
+
+def test_a_small_plain_run_has_few_sections() -> None:
+    made = sections(summarise(many(30, {"a": lambda n: n > 3}, rules=2)))
+    assert [section.id for section in made] == ["kinds", "discrimination"]
+
+
+def test_they_are_in_the_terminal_and_on_the_page() -> None:
+    summary = summarise(full())
+    console = Console(file=io.StringIO(), width=100)
+    show(summary, console)
+    assert isinstance(console.file, io.StringIO)
+    text, page = console.file.getvalue(), html(summary)
+    for section in sections(summary):
+        assert section.title in text
+        assert f'<h2 id="{section.id}">{section.title}</h2>' in page
+    assert "Broken per rule" in text
+
+
+def test_the_terminal_shows_the_first_rows_and_says_where_the_rest_is() -> None:
+    made = full()
+    console = Console(file=io.StringIO(), width=100)
+    show(summarise(made), console)
+    assert isinstance(console.file, io.StringIO)
+    assert "in disagreements.csv" not in console.file.getvalue()
+    many_more = [one.but(case=f"{one.case}", repeat=one.repeat + 2 * k) for k in range(3) for one in made.verdicts]
+    outputs = [one.but(repeat=one.repeat + 2 * k) for k in range(3) for one in made.outputs]
+    console = Console(file=io.StringIO(), width=100)
+    show(summarise(made.but(outputs=tuple(outputs), verdicts=tuple(many_more))), console)
+    assert isinstance(console.file, io.StringIO)
+    assert "more, in disagreements.csv." in console.file.getvalue()
+
+
+def test_agreement_is_written_where_there_is_any_and_taken_away_where_there_is_none(tmp_path: Path) -> None:
+    write(summarise(full()), tmp_path)
+    assert (tmp_path / "agreement.csv").read_text(encoding="utf-8").startswith("kind,first,second,rule,n,")
+    assert (tmp_path / "disagreements.csv").read_text(encoding="utf-8").count("\n") == 7
+    write(summarise(many(5, {"a": lambda n: True})), tmp_path)
+    assert not (tmp_path / "agreement.csv").exists()
+    assert not (tmp_path / "disagreements.csv").exists()
+
+
+def test_footnotes_say_how_the_figures_were_made() -> None:
+    told = " ".join(footnotes(summarise(full())))
+    assert "cluster-robust" in told
+    assert "fewer than 20 scored outputs" in told
+    assert "McNemar" in told
+    alone = " ".join(footnotes(summarise(many(30, {"a": lambda n: n > 3}))))
+    assert "Wilson" in alone
+    assert "McNemar" not in alone
+    assert "fewer than" not in alone
+    assert "90 % intervals" in " ".join(footnotes(summarise(full(), confidence=0.9)))
+
+
+def test_machines_get_all_of_it() -> None:
+    told = plain(summarise(full()))
+    assert len(told["disagreements"]) == 6
+    assert told["agreements"][0]["both_pass"] == 18
+    assert told["discrimination"]["failed_by_all"] == ("c1", "c3")
+    assert {"answer", "basis", "kinds", "scenarios", "repeats", "flickers", "twins", "saved"} <= set(told)
