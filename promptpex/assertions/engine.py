@@ -100,6 +100,8 @@ def _step(check: Any) -> Step:
         return _planned(assertion)
     except Unscorable as error:
         return Step(assertion, problem=error)
+    except RecursionError:
+        return Step(assertion, problem=Unscorable("bad-value", f"the value of {assertion.kind} nests too deep"))
 
 
 def _nameless(check: Any) -> Assertion:

@@ -15,7 +15,8 @@ from promptpex.assertions import jsvalues
 _OPEN = re.compile(r"\{(?=[ \t\n\r]*+[\"}])|\[(?=[ \t\n\r]*+[\"{\[\]\-0-9tfn])")
 _ATTEMPT = 8
 _STEPS = 2_000_000
-"""Characters that failing attempts may look at in all, each attempt counted as ``_ATTEMPT`` more; hostile text of nothing but ``[`` is given up then."""
+"""Characters that failing attempts may look at in all, each attempt counted as ``_ATTEMPT`` more; hostile text of
+nothing but ``[`` is given up then."""
 
 
 def candidates(output: Any) -> Iterator[Any]:

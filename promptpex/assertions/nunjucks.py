@@ -5,7 +5,9 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache, wraps
 from typing import Any
 
 import jinja2
@@ -42,6 +44,38 @@ def wrapped(value: Any) -> Any:
     return value
 
 
+WORK = 50_000_000
+"""Characters that a rendering may make in all; a turn of a loop counts as ``TURN``."""
+TURN = 250
+_left: ContextVar[list[int] | None] = ContextVar("left", default=None)
+
+
+class TooMuch(Exception):
+    """A template that makes more text, or takes more turns, than a check's value can need."""
+
+    def __init__(self) -> None:
+        super().__init__(f"it makes more than {WORK:,} characters, or more than {WORK // TURN:,} turns of its loops")
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """One rendering's share of work."""
+    before = _left.set([WORK])
+    try:
+        yield
+    finally:
+        _left.reset(before)
+
+
+def spend(work: float) -> None:
+    """Raises ``TooMuch`` where the rendering has no such work left."""
+    left = _left.get()
+    if left is not None:
+        left[0] -= int(min(work, WORK + 1))
+        if left[0] < 0:
+            raise TooMuch
+
+
 class Nothing(jinja2.ChainableUndefined):
     """An undefined value: empty as text, also deep; not a number in arithmetic; cannot be called."""
 
@@ -75,14 +109,34 @@ class _Generator(CodeGenerator):
 
 
 class _Environment(ImmutableSandboxedEnvironment):
+    """Loops, macros and whatever joins texts count what they do."""
+
     code_generator_class = _Generator
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        template = super()._parse(source, name, filename)
+        found: Iterable[Any] = template.find_all((nodes.For, nodes.Macro, nodes.CallBlock))
+        for body in list(found):
+            written = sum(len(text.data) for text in body.find_all(nodes.TemplateData))
+            turn = nodes.Call(nodes.EnvironmentAttribute("turn"), [nodes.Const(TURN + written)], [], None, None)
+            body.body.insert(0, nodes.ExprStmt(turn, lineno=body.lineno).set_environment(self))
+        return template
+
+    def turn(self, work: int) -> None:
+        """Called at each turn of a loop and each call of a macro."""
+        spend(work)
+
     intercepted_binops = frozenset(("+", "-", "*", "/", "//", "%", "**"))
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        return arithmetic(operator, _plain(left), _plain(right))
+        found = arithmetic(operator, _plain(left), _plain(right))
+        spend(len(found) if isinstance(found, str) else 1)
+        return found
 
     def joined(self, parts: Iterable[Any]) -> str:
-        return "".join(_written(part) for part in parts)
+        texts = [_written(part) for part in parts]
+        spend(sum(map(len, texts)))
+        return "".join(texts)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         return self.getitem(obj, attribute)
@@ -92,7 +146,8 @@ class _Environment(ImmutableSandboxedEnvironment):
         return self.undefined(obj=obj, name=str(argument)) if found is MISSING else found
 
     def is_safe_callable(self, obj: Any) -> bool:
-        return getattr(obj, "_callable_in_templates", False) or obj in self.globals.values() or _is_macro(obj)
+        known = obj == self.turn or obj in self.globals.values()
+        return getattr(obj, "_callable_in_templates", False) or known or _is_macro(obj)
 
 
 def _is_macro(obj: Any) -> bool:
@@ -126,6 +181,13 @@ def _plain(value: Any) -> Any:
 def _written(value: Any) -> str:
     value = _plain(value)
     return "" if value is None or value is MISSING else jsvalues.text(value)
+
+
+def _finished(value: Any) -> str:
+    """What ``{{ value }}`` writes."""
+    text = _written(value)
+    spend(len(text))
+    return text
 
 
 def arithmetic(operator: str, left: Any, right: Any) -> Any:
@@ -222,7 +284,9 @@ def _dump(value: Any, spaces: Any = None) -> str:
 def _join(value: Any, delimiter: Any = "", attribute: Any = None) -> str:
     items = value if isinstance(value, list) else []
     picked = [member(item, attribute) if attribute is not None else item for item in items]
-    return _written(delimiter).join(_written(item) for item in picked)
+    between, texts = _written(delimiter), [_written(item) for item in picked]
+    spend(sum(map(len, texts)) + len(between) * len(texts))
+    return between.join(texts)
 
 
 def _length(value: Any) -> int:
@@ -239,7 +303,9 @@ def _default(value: Any, default: Any = "", falsy: Any = False) -> Any:
 
 
 def _replace(value: Any, old: Any, new: Any, count: Any = -1) -> str:
-    return _written(value).replace(_written(old), _written(new), int(count))
+    text, old, new = _written(value), _written(old), _written(new)
+    spend(len(text) + text.count(old) * len(new))
+    return text.replace(old, new, int(count))
 
 
 def _capitalize(value: Any) -> str:
@@ -313,13 +379,26 @@ _SHARED = (
 )
 
 
+def _sized(made: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter whose numbers, such as a width, are work to be spent before it begins."""
+
+    @wraps(made)
+    def filtered(*given: Any, **named: Any) -> Any:
+        numbers = [abs(value) for value in (*given[1:], *named.values()) if isinstance(value, int | float)]
+        lines = max((value.count("\n") + 1 for value in given if isinstance(value, str)), default=1)
+        spend(sum(numbers) * lines)
+        return made(*given, **named)
+
+    return filtered
+
+
 @cache
 def environment() -> _Environment:
     """The one environment: no loader, no autoescape, trailing line feeds kept."""
     made = _Environment(
-        undefined=Nothing, finalize=_written, keep_trailing_newline=True, extensions=[_Lines], cache_size=0
+        undefined=Nothing, finalize=_finished, keep_trailing_newline=True, extensions=[_Lines], cache_size=0
     )
-    shared = {name: made.filters[name] for name in _SHARED}
+    shared = {name: _sized(made.filters[name]) for name in _SHARED}
     made.filters = {**shared, **FILTERS}
     made.globals = {"range": jinja2.sandbox.safe_range}
     return made

@@ -7,7 +7,10 @@ The validating itself is the package jsonschema's, with the keywords replaced th
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from functools import cache, lru_cache
 from typing import Any
 
@@ -54,7 +57,7 @@ class Schema:
         from referencing.exceptions import Unresolvable
 
         try:
-            error = next(iter(self._validator.iter_errors(value)), None)
+            error = _first_error(self._validator, value)
         except Unresolvable as missing:
             raise _bad(f"the reference {shown(str(missing.ref))} leads nowhere") from missing
         except RecursionError as endless:
@@ -195,6 +198,31 @@ def _check_references(root: Mapping[str, Any]) -> None:
                 raise _bad(f"the reference {shown(reference)} leads nowhere") from error
 
 
+SECONDS = 2.0
+"""How long a value may be held against a schema; references that branch again and again take for ever."""
+_DEADLINE = ContextVar("deadline", default=math.inf)
+
+
+def _first_error(validator: Any, value: Any) -> Any:
+    """The first thing that is wrong with the value; None when nothing is."""
+    before = _DEADLINE.set(time.monotonic() + SECONDS)
+    try:
+        return next(iter(validator.iter_errors(value)), None)
+    finally:
+        _DEADLINE.reset(before)
+
+
+def _timed(keyword: Any) -> Any:
+    """The keyword's function, refusing to go on when the time is over."""
+
+    def judge(validator: Any, wanted: Any, value: Any, schema: Mapping[str, Any]) -> Any:
+        if time.monotonic() > _DEADLINE.get():
+            raise Unscorable("timeout", f"holding the JSON against the schema took longer than {SECONDS:g} s")
+        return keyword(validator, wanted, value, schema)
+
+    return judge
+
+
 @cache
 def _registry() -> Any:
     """The drafts themselves and nothing else: nothing is fetched."""
@@ -217,9 +245,11 @@ def _validator_class() -> Any:
         "type": _type,
         "minLength": _min_length,
         "maxLength": _max_length,
+        "uniqueItems": _unique_items,
     }
+    timed = {name: _timed(judge) for name, judge in {**Draft7Validator.VALIDATORS, **keywords}.items()}
     made: Any = extend  # untyped in its package
-    return made(Draft7Validator, validators=keywords, type_checker=_types(TypeChecker))
+    return made(Draft7Validator, validators=timed, type_checker=_types(TypeChecker))
 
 
 def _types(checker: Any) -> Any:
@@ -291,6 +321,29 @@ def _multiple_of(validator: Any, factor: float, value: Any, schema: Mapping[str,
 def _format(validator: Any, name: str, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
     if not formats.holds(name, value):
         yield _wrong(f"{shown(jsvalues.compact_json(value))} is no {name}")
+
+
+def _unique_items(validator: Any, wanted: Any, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
+    if wanted is True and isinstance(value, list):
+        seen: set[Any] = set()
+        for item in value:
+            if (mark := _hashable(item)) in seen:
+                yield _wrong(f"{shown(jsvalues.compact_json(item))} is there twice")
+                return
+            seen.add(mark)
+
+
+def _hashable(value: Any) -> Any:
+    """Something that is equal for equal JSON values alone: 1 and 1.0 are, 1 and true are not."""
+    if isinstance(value, dict):
+        return "object", frozenset((name, _hashable(item)) for name, item in value.items())
+    if isinstance(value, list):
+        return "list", tuple(_hashable(item) for item in value)
+    return type(value).__name__ if not jsvalues.is_number(value) else "number", _double(value)
+
+
+def _double(value: Any) -> Any:
+    return jsvalues.as_double(value) if jsvalues.is_number(value) else value
 
 
 def _min_length(validator: Any, least: float, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:

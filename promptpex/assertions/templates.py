@@ -112,7 +112,8 @@ def _rendered(source: str, variables: Mapping[str, Any]) -> str:
 
     template = _compiled(source)
     try:
-        return template.render({name: nunjucks.wrapped(value) for name, value in variables.items()})
+        with nunjucks.bounded():
+            return template.render({name: nunjucks.wrapped(value) for name, value in variables.items()})
     except Unscorable:
         raise
     except (RecursionError, MemoryError) as error:
@@ -126,7 +127,8 @@ def _compiled(source: str) -> jinja2.Template:
     from promptpex.assertions import nunjucks
 
     try:
-        return nunjucks.environment().from_string(source)
+        with nunjucks.bounded():  # what does not depend on variables is worked out now
+            return nunjucks.environment().from_string(source)
     except (RecursionError, MemoryError) as error:
         raise _bad(source, "it nests too deep") from error
     except Exception as error:  # Jinja's own errors, and those of its compiler on odd input

@@ -181,10 +181,20 @@ def _ends(assertion: Assertion, value: str, facts: Facts) -> Judged:
 
 def _levenshtein(assertion: Assertion, value: str, facts: Facts) -> Judged:
     limit = 5.0 if assertion.threshold is None else assertion.threshold
+    _refuse_long(facts.text, value)
     distance = edit_distance(facts.text, value)
     passed = distance <= limit
     relation = "within" if passed else "over"
     return Judged(passed, f"edit distance {distance} is {relation} {jsvalues.number_text(limit)}")
+
+
+_MOST_PAIRS = 20_000_000_000
+"""Pairs of characters that are compared; some seconds of work, 64 of them a step."""
+
+
+def _refuse_long(left: str, right: str) -> None:
+    if len(left) * len(right) > _MOST_PAIRS:
+        raise Unscorable("timeout", "the output and the value are too long to be compared in time")
 
 
 def edit_distance(left: str, right: str) -> int:
