@@ -185,7 +185,7 @@ async def test_more_effort_never_asks_less(tmp_path: Path) -> None:
         place.mkdir()
         author = Author(RULES).client()
         files = folder(place, ONE, SMALL, STOP)
-        flags = {
+        flags: dict[str, Any] = {
             "effort": effort,
             "checks": None,
             "models": ["fake/m"],
