@@ -38,12 +38,15 @@ SETTINGS = """# Settings of promptpex; environment (PROMPTPEX_...) and flags go 
 @options.manners
 def command(folder: Path, as_json: bool, quiet: bool, **flags: object) -> int:
     """Write a first prompt.md and promptpex.toml into FOLDER; files that exist are left alone."""
+    import json
+    import shlex
+
     from promptpex.cli.showing import print_json
     from promptpex.codecs.atomic import write_text
 
     folder.mkdir(parents=True, exist_ok=True)
     name = folder.resolve().name or "prompt"
-    texts = {"prompt.md": PROMPT.format(name=name), "promptpex.toml": SETTINGS}
+    texts = {"prompt.md": PROMPT.format(name=json.dumps(name, ensure_ascii=False)), "promptpex.toml": SETTINGS}
     made = [file for file in texts if not (folder / file).exists()]
     for file in made:
         write_text(folder / file, texts[file])
@@ -52,5 +55,5 @@ def command(folder: Path, as_json: bool, quiet: bool, **flags: object) -> int:
     elif not quiet:
         for file in texts:
             click.echo(f"{'made' if file in made else 'left alone'}: {folder / file}")
-        click.echo(f"Next: promptpex run {folder / 'prompt.md'} --models MODEL")
+        click.echo(f"Next: promptpex run {shlex.quote(str(folder / 'prompt.md'))} --models MODEL")
     return 0

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from promptpex.cli import options
+from promptpex.cli.plain import visible
+
+if TYPE_CHECKING:
+    from promptpex.llm.providers.reach import Reachable
 
 
 @click.command("models")
@@ -15,10 +20,11 @@ from promptpex.cli import options
 @click.option("--api-base", help="Base URL of an OpenAI-compatible server to ask as well.")
 @options.config
 @options.manners
-def command(pull_name: str | None, fetch: bool, as_json: bool, **flags: Any) -> int:
+def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **flags: Any) -> int:
     """List the models that can be reached from here, and the roles they would fill when none is named."""
     from promptpex.cli.showing import print_json
     from promptpex.cli.work import settings
+    from promptpex.llm.providers.reach import not_found
     from promptpex.session import provider_options, reached
 
     options_ = provider_options(settings(flags).settings)
@@ -32,11 +38,21 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, **flags: Any) -> 
     if as_json:
         print_json([{"name": m.name, "provider": m.provider, "roles": list(m.roles), "note": m.note} for m in found])
         return 0
-    if not found:
-        click.echo("No model can be reached: no key in the environment, no Ollama, no embedded model.")
-    for model in found:
-        click.echo(f"{model.name:40}  {model.provider:10}  {', '.join(model.roles):24}  {model.note}".rstrip())
+    _print(found)
+    if not quiet:
+        for line in not_found(found, options_):
+            click.echo(line, err=True)
     return 0
+
+
+def _print(found: Sequence[Reachable]) -> None:
+    if not found:
+        click.echo("No model can be reached.")
+        return
+    rows = [tuple(map(visible, (m.name, m.provider, ", ".join(m.roles) or "none", m.note))) for m in found]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for row in rows:
+        click.echo("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]).rstrip())
 
 
 def _pull(name: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Literal
@@ -65,6 +65,29 @@ async def reachable_models(options: ProviderOptions | None = None, *, today: dat
     return [model for models in found for model in models]
 
 
+def not_found(found: Sequence[Reachable], options: ProviderOptions | None = None) -> list[str]:
+    """Why there are no models of a kind among ``found``, and what would bring them: a sentence for each kind."""
+    kinds = {model.provider for model in found}
+    hosted = kinds & {"openai-compatible", "litellm"}
+    base = options.api_base if options else None
+    said = []
+    if base and not any(model.note == _at(base) for model in found):
+        said.append(f"{base}: gave no list of models; one that it serves can be named all the same: openai/NAME.")
+    elif not hosted and os.environ.get("OPENAI_API_KEY"):
+        said.append("Hosted models: OPENAI_API_KEY is set, but OpenAI gave no list; check the key and the connection.")
+    elif not hosted:
+        said.append("Hosted models: no key in the environment, such as OPENAI_API_KEY.")
+    if "ollama" not in kinds:
+        said.append(f"Ollama: nothing answers at {host_url()}, or it has no model (promptpex models --pull NAME).")
+    if "embedded" not in kinds:
+        said.append("The embedded model: not installed (pip install 'promptpex[embedded]').")
+    return said
+
+
+def _at(base_url: str) -> str:
+    return f"at {base_url}"
+
+
 async def _openai(options: ProviderOptions) -> list[Reachable]:
     if not os.environ.get("OPENAI_API_KEY"):
         return []
@@ -77,7 +100,7 @@ async def _server(options: ProviderOptions) -> list[Reachable]:
     if not options.api_base:
         return []
     names = await _listed(options.api_base, options)
-    return [Reachable(f"openai/{name}", "openai-compatible", note=f"at {options.api_base}") for name in names]
+    return [Reachable(f"openai/{name}", "openai-compatible", note=_at(options.api_base)) for name in names]
 
 
 async def _listed(base_url: str | None, options: ProviderOptions) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from promptpex.llm.names import provider_of
 from promptpex.llm.providers import ProviderOptions, reachable_models
-from promptpex.llm.providers.reach import SMALL_MODEL
+from promptpex.llm.providers.reach import SMALL_MODEL, Reachable, not_found
 from tests.llm.providers.questions import closed_port
 from tests.servers import OllamaServer, ScriptedServer, Step
 
@@ -77,3 +77,24 @@ async def test_a_named_server_lists_its_models(scripted: ScriptedServer) -> None
 async def test_a_server_that_does_not_answer_is_left_out() -> None:
     models = await reachable_models(ProviderOptions(api_base=f"http://127.0.0.1:{closed_port()}"))
     assert all(model.provider == "embedded" for model in models)
+
+
+def test_what_is_not_there_is_explained_once_for_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    hosted, ollama, embedded = not_found([])
+    assert "OPENAI_API_KEY" in hosted
+    assert "--pull" in ollama
+    assert "promptpex[embedded]" in embedded
+    kinds = ("openai-compatible", "ollama", "embedded")
+    assert not_found([Reachable("any", kind) for kind in kinds]) == []
+    monkeypatch.setenv("OPENAI_API_KEY", "planted-key-1")
+    told = not_found([])[0]
+    assert "gave no list" in told
+    assert "planted" not in told
+
+
+def test_a_named_server_without_a_list_is_explained() -> None:
+    options = ProviderOptions(api_base="http://127.0.0.1:9/v1")
+    assert not_found([], options)[0].startswith("http://127.0.0.1:9/v1: ")
+    listed = Reachable("openai/one", "openai-compatible", note="at http://127.0.0.1:9/v1")
+    assert not any("127.0.0.1:9/" in line for line in not_found([listed], options))
