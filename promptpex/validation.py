@@ -108,7 +108,7 @@ def _spec_against(path: Path, spec: Spec, prompt: Prompt) -> list[Problem]:
     found: list[Problem] = []
 
     def add(message: str, line: int | None, severity: Severity, suggestion: str = "") -> None:
-        place = str(prompt.path) if severity == "info" else str(path)
+        place = str(prompt.path) if severity == "info" and line is None else str(path)
         found.append(Problem(path=place, line=line, message=message, suggestion=suggestion, severity=severity))
 
     if spec.prompt_fingerprint and spec.prompt_fingerprint != prompt.fingerprint:
@@ -136,6 +136,10 @@ def _against_words(rules: Sequence[Rule], prompt: Prompt, lines: dict[str, int],
         elif one.standing == "changed":
             said = f"the words that the rule {one.rule!r} rests on have changed; the prompt now says: "
             add(said + _shown(one.nearest or ""), lines.get(one.rule), "warning", "read the rule again")
+    for rule in rules:
+        if rule.origin == "extracted" and not rule.gone and not (rule.source or "").strip():
+            said = f"the rule {rule.id!r} quotes no words of the prompt"
+            add(said, lines.get(rule.id), "info", "add them under 'source', or see `extract --verify`")
     for sentence in uncovered(rules, prompt):
         add(f"no rule rests on: {_shown(sentence)}", None, "info")
 

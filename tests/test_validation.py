@@ -61,6 +61,11 @@ def test_a_changed_prompt_is_noticed(tmp_path: Path) -> None:
     assert any("'r2' rests on words" in problem.message and problem.line == 7 for problem in problems)
 
 
+def test_an_extracted_rule_without_words_is_told(tmp_path: Path) -> None:
+    _folder(tmp_path, spec=SPEC + "  - {id: r3, rule: Kind., origin: extracted}\n")
+    assert ("prompt.spec.yaml", 8, "info") in _told(tmp_path)
+
+
 def test_all_problems_of_all_files(tmp_path: Path) -> None:
     _folder(
         tmp_path,
