@@ -21,6 +21,7 @@ KNOWN = (
     "name", "description", "version", "authors", "author", "tags", "license", "model", "modelParameters",
     "parameters", "sample", "samples", "scenarios", "instructions", "inputs", "outputs", "context", "effort",
     "language", "template", "testData", "evaluators", "responseFormat", "jsonSchema", "response_format",
+    "displayName", "metadata", "tools",
 )
 # fmt: on
 """Front matter keys that mean something to us or to the formats we read; all others are kept and warned about."""
@@ -126,6 +127,14 @@ def _about(about: Any) -> dict[str, Any]:
     return {} if about is None else {"type" if isinstance(about, str) else "sample": about}
 
 
+def _template_language(template: Any) -> str | None:
+    """What Prompty's ``template`` names: a word, ``format``, or (v2) the ``kind`` of ``format``; v1 wrote ``type``."""
+    for key in ("format", "kind", "type"):
+        if isinstance(template, Mapping) and key in template:
+            template = template[key]
+    return template.lower() if isinstance(template, str) else None
+
+
 def _warnings(prompt: Prompt, parsed: Parsed, path: Path | str) -> list[Problem]:
     found = [Problem(path=str(path), message=text, severity="warning") for text in parsed.warnings]
 
@@ -137,6 +146,11 @@ def _warnings(prompt: Prompt, parsed: Parsed, path: Path | str) -> list[Problem]
         near = difflib.get_close_matches(key, KNOWN, 1)
         hint = f"did you mean {near[0]!r}?" if near else "it is kept and not used"
         warn(f"the front matter key {key!r} is not known", key, hint)
+    language = _template_language(prompt.meta.get("template"))
+    if language not in (None, "jinja2", "jinja"):
+        warn(
+            f"the template is said to be {language!r} and read as Jinja", "template", "{{name}} means the same in both"
+        )
     declared = prompt.meta.get("inputs") or {}
     for name in declared:
         if name not in prompt.variables:

@@ -21,7 +21,7 @@ TYPES = {
     "json": "json", "object": "json", "array": "json", "list": "json", "dict": "json",
 }  # fmt: skip
 FIELDS = {
-    "values": ("values", "enum", "options"),
+    "values": ("values", "enum", "options", "enumValues"),
     "schema": ("schema", "json_schema", "jsonSchema"),
     "minimum": ("minimum", "min"),
     "maximum": ("maximum", "max"),
@@ -45,9 +45,10 @@ def declared(prompt: Prompt, name: str) -> VariableSpec:
         for field, words in FIELDS.items()
         if any(said.get(word) is not None for word in words)
     }
-    fields["type"] = _type(said.get("type"), fields)
-    if fields["type"] == "json" and "schema" not in fields and said.get("type") in ("object", "array"):
-        fields["schema"] = {"type": said["type"]}
+    kind = said.get("type", said.get("kind"))
+    fields["type"] = _type(kind, fields)
+    if fields["type"] == "json" and "schema" not in fields and kind in ("object", "array"):
+        fields["schema"] = {"type": kind}
     try:
         return VariableSpec.model_validate(fields)
     except ValidationError as failure:

@@ -78,6 +78,16 @@ def test_prompty_of_both_versions(tmp_path: Path) -> None:
     assert read(one).meta["samples"] == [{"q": "how"}]
 
 
+def test_prompty_that_is_no_jinja_warns(tmp_path: Path) -> None:
+    body = "metadata: {tags: [a]}\ndisplayName: X\ntools: []\n---\nsystem:\nHi {{q}}\n"
+    for template in ("template: mustache", "template: {type: mustache}", "template: {format: {kind: mustache}}"):
+        _, warnings = read_with_warnings(_write(tmp_path, "m.prompty", f"---\n{template}\n{body}"))
+        assert len(warnings) == 1
+        assert "'mustache' and read as Jinja" in warnings[0]
+    for template in ("template: jinja2", "template: {format: {kind: jinja2}, parser: {kind: prompty}}", "template: 3"):
+        assert read_with_warnings(_write(tmp_path, "j.prompty", f"---\n{template}\n{body}"))[1] == []
+
+
 def test_conversations_and_fences() -> None:
     text = "Intro\n\nuser:\nq1\nassistant:\na1\n\n```yaml\nuser:\n  x: 1\n```\nuser:\n{{q}}\nassistant:\n```json"
     assert [turn.role for turn in parse(text).messages] == ["system", "user", "assistant", "user", "assistant"]
