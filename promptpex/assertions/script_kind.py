@@ -102,9 +102,7 @@ def _failure(answer: dict[str, Any]) -> Unscorable:
     if kind == "timeout":
         return Unscorable("timeout", f"the script took longer than {v8.SCRIPT_SECONDS:g} s")
     if kind == "given-up":
-        return Unscorable(
-            "timeout", f"the script was not tried; it went over its limits {v8.MOST_TIMEOUTS} times before"
-        )
+        return Unscorable("timeout", "the script was not tried; it went over its limits too often before")
     if kind == "memory":
         return Unscorable("memory", "the script needed too much memory")
     if kind == "stuck":

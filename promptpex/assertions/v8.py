@@ -28,8 +28,8 @@ SCRIPT_SECONDS = 2.0
 SCRIPT_BYTES = 128_000_000
 _GRACE_SECONDS = 1.5
 _START_SECONDS = 10.0
-MOST_TIMEOUTS = 3
-"""How often a pattern or a script may run out of time before it is not tried any more, so that no run hangs."""
+OVERRUNS, TRIES_PER_OVERRUN = 3, 50
+"""A pattern or a script may go over its limits so often, and once more for so many tries, before it is given up."""
 _BATCH = 512
 _MOST_TEXT = 4_000_000
 
@@ -144,6 +144,26 @@ ENGINE = Engine()
 atexit.register(ENGINE.close)
 
 
+class Patience:
+    """Which patterns or scripts went over their limits too often to be tried again, so that no run hangs.
+
+    Some bad outputs among many do not lose the verdicts on the others. Safe to share between threads.
+    """
+
+    def __init__(self) -> None:
+        self._tries: Counter[Any] = Counter()
+        self._overruns: Counter[Any] = Counter()
+
+    def lost(self, name: Any) -> bool:
+        """Whether it is not to be tried any more."""
+        return self._overruns[name] >= OVERRUNS + self._tries[name] // TRIES_PER_OVERRUN
+
+    def tell(self, name: Any, overran: bool) -> None:
+        """Count a try."""
+        self._tries[name] += 1
+        self._overruns[name] += overran
+
+
 class Regexes:
     """Matches made in V8. Safe to share between threads."""
 
@@ -152,7 +172,7 @@ class Regexes:
         self._seconds = seconds
         self._lock = threading.Lock()
         self._known: dict[Match, bool | str | None] = {}
-        self._timeouts: Counter[tuple[str, str]] = Counter()
+        self._patience = Patience()
 
     def prime(self, matches: Iterable[Match]) -> None:
         """Make these matches now, in few calls, and remember them until the next ``prime``."""
@@ -194,33 +214,33 @@ class Regexes:
         results: list[bool | str | None] = []
         while len(results) < len(matches):
             rest = matches[len(results) :]
-            if self._given_up(rest[0]):
+            if self._patience.lost(rest[0][:2]):
                 results.append(None)
                 continue
-            some = list(takewhile(lambda match: not self._given_up(match), rest))
+            some = list(takewhile(lambda match: not self._patience.lost(match[:2]), rest))
             done = self._call(some)
+            for match in some[: len(done)]:
+                self._patience.tell(match[:2], overran=False)
             if len(done) < len(some):
                 done += self._alone(some[len(done)], tried=not done)
             results += done
         return results
 
-    def _given_up(self, match: Match) -> bool:
-        return self._timeouts[match[:2]] >= MOST_TIMEOUTS
-
     def _alone(self, match: Match, tried: bool) -> list[bool | str | None]:
         """The match during which the time ran out, with all the time for itself, unless it had that already."""
         done = [] if tried else self._call([match])
-        if not done:
-            self._timeouts[match[:2]] += 1
+        self._patience.tell(match[:2], overran=not done)
         return done or [None]
 
-    def _call(self, matches: Sequence[Match]) -> list[bool | str | None]:
-        """The results that came in time, from the first match on."""
+    def _call(self, matches: Sequence[Match], again: bool = True) -> list[bool | str | None]:
+        """The results that came in time, from the first match on. What falls alone is tried again, once."""
         request = {"op": "match", "packed": json.dumps(_packed(matches)), "seconds": self._seconds}
         try:
             done: list[bool | str | None] = self._engine.ask(request, self._seconds)["results"]
-        except Died:
-            return self._call(matches[: len(matches) // 2]) if len(matches) > 1 else []
+        except Died as death:
+            if len(matches) > 1:
+                return self._call(matches[: len(matches) // 2])
+            return self._call(matches, again=False) if again and not death.late else []
         return done
 
 
@@ -261,17 +281,24 @@ def run_script(body: str, output: Any, context: Any, mode: str = "judge") -> dic
         ``score``, ``reason``, ``named``), ``value`` (``json``), ``other`` (``message``), ``threw`` (``message``),
         ``stuck``, ``timeout``, ``memory``, ``given-up``. A score that is not finite is a text.
     """
-    if _TIMEOUTS[body] >= MOST_TIMEOUTS:
+    if _PATIENCE.lost(body):
         return {"kind": "given-up"}
     packed = json.dumps({"body": body, "output": output, "context": context, "mode": mode})
     request = {"op": "run", "packed": packed, "seconds": SCRIPT_SECONDS, "memory": SCRIPT_BYTES}
-    try:
-        answer = ENGINE.ask(request, SCRIPT_SECONDS)
-    except Died as death:
-        answer = {"kind": "timeout" if death.late else "memory"}
-    if answer["kind"] in ("timeout", "memory"):
-        _TIMEOUTS[body] += 1
+    answer = _asked(request)
+    if answer["kind"] == "fell":  # by itself or ended from outside: the second time it is the script's doing
+        answer = _asked(request)
+    if answer["kind"] == "fell":
+        answer = {"kind": "memory"}
+    _PATIENCE.tell(body, overran=answer["kind"] in ("timeout", "memory"))
     return answer
 
 
-_TIMEOUTS: Counter[str] = Counter()
+def _asked(request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return ENGINE.ask(request, SCRIPT_SECONDS)
+    except Died as death:
+        return {"kind": "timeout" if death.late else "fell"}
+
+
+_PATIENCE = Patience()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from promptpex.assertions import CheckReport, check
 
 SCRIPT_AND_GRACE = 12.0
+JAVASCRIPT = {"kind": "javascript", "value": "output.startsWith('row')"}
 
 
 def run(script: str, output: object = "x", **more: object) -> CheckReport:
@@ -170,3 +172,29 @@ def test_patterns_too_large_for_v8_are_refused() -> None:
 async def test_works_inside_a_running_event_loop() -> None:
     assert run("true").status == "pass"
     assert check("abc", [{"kind": "regex", "value": "^a"}]).status == "pass"
+
+
+def test_a_v8_that_is_killed_from_outside_costs_no_verdict() -> None:
+    from promptpex.assertions import v8
+
+    for turn in range(6):
+        v8.ENGINE.start()
+        assert v8.ENGINE._process is not None
+        os.kill(v8.ENGINE._process.pid, signal.SIGKILL)
+        report = check(f"row {turn}", [JAVASCRIPT, {"kind": "regex", "value": f"^row {turn}$"}])
+        assert report.status == "pass"
+
+
+def test_some_bad_outputs_do_not_lose_the_others() -> None:
+    """Three overruns give a script up, but for one that mostly judges."""
+    from promptpex.assertions.v8 import OVERRUNS, TRIES_PER_OVERRUN, Patience
+
+    patience = Patience()
+    for _ in range(OVERRUNS):
+        assert not patience.lost("slow")
+        patience.tell("slow", overran=True)
+    assert patience.lost("slow")
+    for _ in range(20):
+        for turn in range(TRIES_PER_OVERRUN):
+            patience.tell("odd", overran=turn == 0)
+    assert not patience.lost("odd")
