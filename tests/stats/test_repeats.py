@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from promptpex.errors import InputError
 from promptpex.stats.bounds import bounds
-from promptpex.stats.repeats import Flicker, flickers, pass_hat_k, stability
+from promptpex.stats.racing import race
+from promptpex.stats.repeats import Flicker, flickers, majority, pass_hat_k, stability
 
 verdicts = st.lists(st.sampled_from([True, False, None]), max_size=7)
 units = st.dictionaries(st.integers(0, 50), verdicts, max_size=8)
@@ -77,3 +78,21 @@ def test_bounds_hold_whatever_the_unscored_were(failed: int, passed: int, unscor
         return
     for more in range(unscored + 1):
         assert got.best <= (failed + more) / (failed + passed + unscored) <= got.worst
+
+
+def test_repeats_as_one_value_pass_only_by_more_than_half() -> None:
+    assert majority([True, True, False]) is True
+    assert majority([True, False]) is False
+    assert majority([None, True]) is True
+    assert majority([None, None]) is None
+    assert majority([]) is None
+
+
+def test_a_model_without_a_scored_case_is_open_and_in_nobodys_way() -> None:
+    good = {f"c{n}": True for n in range(60)}
+    bad = {f"c{n}": n % 4 == 0 for n in range(60)}
+    standing = race({"good": good, "bad": bad, "dead": dict.fromkeys(good)}, tolerance=0.05)
+    assert [standing[name].place for name in ("good", "bad", "dead")] == ["leading", "worse", "open"]
+    assert [standing[name].settled for name in ("good", "bad", "dead")] == [True, True, False]
+    lone = race({"good": good, "dead": dict.fromkeys(good)})
+    assert lone["good"].place == "open"
