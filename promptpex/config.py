@@ -49,8 +49,8 @@ EFFORT: dict[str, dict[str, Any]] = {
 """What each effort sets where nobody else did. From one row to the next nothing ever gets less."""
 
 _SHAPING = (
-    "temperature", "max_tokens", "seed", "repeats", "judge_mode", "judge_sees_input", "judge_all", "judge_repeat", "judge_confidence",
-    "quorum", "instructions",
+    "temperature", "max_tokens", "seed", "repeats", "judge_mode", "judge_sees_input", "judge_all", "judge_repeat",
+    "judge_confidence", "quorum", "instructions",
 )  # fmt: skip
 _STOPPING = ("until_decided", "limit", "tolerance", "confidence")
 """They decide which questions are asked at all where a run may stop early, and nothing elsewhere."""
