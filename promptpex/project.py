@@ -72,7 +72,7 @@ async def extract(session: Session, files: Files) -> Extracted:
 
 
 async def _extract(session: Session, prompt: Prompt, files: Files) -> Extracted:
-    spec = await pipeline.extract(session, prompt, spec_for=files.prompt.name)
+    spec = await pipeline.extract(session, prompt, spec_for=files.prompt.name, before=_run_before(session, prompt))
     session.refuse_if_stopped()
     write_spec(files.spec, spec)
     for said in ungrounded(prompt, spec.rules):
@@ -80,11 +80,23 @@ async def _extract(session: Session, prompt: Prompt, files: Files) -> Extracted:
     return Extracted(spec, tuple(await pipeline.groundedness(session, prompt, spec)))
 
 
+def _run_before(session: Session, prompt: Prompt) -> Run | None:
+    """The latest run of the prompt, if there is one that can be read; checks are held against its verdicts."""
+    if not session.settings.checks:
+        return None
+    folder = runs.latest_of(Path(session.settings.results_dir), prompt.name)
+    try:
+        return runs.read(folder) if folder is not None else None
+    except InputError as error:
+        session.emit(Notice(f"checks are not held against the latest run: {error}", "warning"))
+        return None
+
+
 async def update(session: Session, files: Files) -> Update:
     """Brings the spec up to date with a changed prompt and writes it; people's rules and comments stay."""
     prompt, spec, suite = _all(session, files)
     session.refuse_unpriced([session.author().model])
-    done = await pipeline.update(session, prompt, spec, suite)
+    done = await pipeline.update(session, prompt, spec, suite, before=_run_before(session, prompt))
     session.refuse_if_stopped()
     write_spec(files.spec, done.spec)
     return done

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from promptpex.events import Notice
 from promptpex.pipeline.notes import notes
-from promptpex.records import Prompt, Rule, Spec, Suite
+from promptpex.records import Prompt, Rule, Run, Spec, Suite
 from promptpex.session import Session
 from promptpex.specs.extract import Extraction, add_inverses, input_specs, propose_rules, same_rule
 from promptpex.specs.extract import extract as extract_spec
@@ -16,20 +16,24 @@ from promptpex.specs.grounding import footing, mark_gone, words_of
 from promptpex.specs.propose_checks import Evidence, propose_checks, with_checks
 
 
-async def extract(session: Session, prompt: Prompt, *, spec_for: str) -> Spec:
-    """The spec of a prompt, by the author model, with the checks that proved themselves."""
+async def extract(session: Session, prompt: Prompt, *, spec_for: str, before: Run | None = None) -> Spec:
+    """The spec of a prompt, by the author model, with the checks that proved themselves.
+
+    Args:
+        before: an earlier run of the prompt, whose verdicts the checks may not contradict.
+    """
     options = _options(session, prompt)
     spec = await extract_spec(session.author(), prompt, spec_for=spec_for, options=options, emit=session.emit)
-    return await add_checks(session, prompt, spec) if session.settings.checks else spec
+    return await add_checks(session, prompt, spec, before) if session.settings.checks else spec
 
 
-async def add_checks(session: Session, prompt: Prompt, spec: Spec, *, evidence: Evidence = Evidence()) -> Spec:
+async def add_checks(session: Session, prompt: Prompt, spec: Spec, before: Run | None = None) -> Spec:
     """The spec with checks proposed for the rules that have none; what is dropped is told with its reason."""
     proposals = await propose_checks(
         session.author(),
         spec.rules,
         intent=spec.intent,
-        evidence=evidence,
+        evidence=evidence_of(spec.rules, before),
         instructions=notes(session.settings, prompt).get("checks", ""),
         emit=session.emit,
     )
@@ -37,6 +41,20 @@ async def add_checks(session: Session, prompt: Prompt, spec: Spec, *, evidence: 
         if proposal.dropped:
             session.emit(Notice(f"rule {proposal.rule} has no check: {proposal.dropped}"))
     return spec.but(rules=tuple(with_checks(spec.rules, proposals)))
+
+
+def evidence_of(rules: Sequence[Rule], before: Run | None) -> Evidence:
+    """What was judged of these rules before. A rule is known by its words: ids are given anew with every extraction."""
+    if before is None:
+        return Evidence()
+    ids = {same_rule(rule.rule): rule.id for rule in rules}
+    now = {rule.id: ids.get(same_rule(rule.rule)) for rule in before.spec.rules}
+    known = [verdict for verdict in before.verdicts if now.get(verdict.rule) is not None]
+    return Evidence(
+        outputs=before.outputs,
+        verdicts=[verdict.but(rule=now[verdict.rule]) for verdict in known],
+        inputs={case.id: case.inputs for case in before.suite.cases},
+    )
 
 
 async def groundedness(session: Session, prompt: Prompt, spec: Spec) -> list[Groundedness]:
@@ -71,17 +89,24 @@ class Update:
     yours: tuple[str, ...] = ()
 
 
-async def update(session: Session, prompt: Prompt, spec: Spec, suite: Suite | None = None) -> Update:
+async def update(
+    session: Session, prompt: Prompt, spec: Spec, suite: Suite | None = None, *, before: Run | None = None
+) -> Update:
     """The spec for a prompt that has changed: new rules proposed, vanished ones marked, people's own untouched.
 
     An extracted rule whose words are not there any more is no rule until the author, who reads the prompt anew without
     knowing of it, proposes the same again: then it is back, under its id, with the words that it rests on now. No id
     is given twice, neither of the spec nor of the suite. A rule that a person marked as gone is not proposed again. A
     prompt that has not changed needs no author.
+
+    Where checks were asked for by a flag, they are proposed for every rule that has none and that nobody edited; else
+    for new rules alone. ``before`` is an earlier run, whose verdicts they may not contradict.
     """
     marked = mark_gone(spec, words_of(prompt))
     missing = [name for name in prompt.variables if name not in spec.inputs]
     if spec.prompt_fingerprint == prompt.fingerprint and not missing:
+        if _wants_checks(session):
+            return _told(spec, await _checked(session, prompt, marked, marked.rules, before), prompt)
         session.emit(Notice("the prompt is the one that the spec was extracted from; the author was not asked"))
         return _told(spec, marked, prompt)
     author, options = session.author(), _options(session, prompt)
@@ -94,10 +119,22 @@ async def update(session: Session, prompt: Prompt, spec: Spec, suite: Suite | No
     new = await add_inverses(author, spec.intent, fresh, options=options, emit=session.emit)
     found = await input_specs(author, prompt, missing, options=options, emit=session.emit)
     updated = spec.but(prompt_fingerprint=prompt.fingerprint, rules=(*rules, *new), inputs={**spec.inputs, **found})
-    if session.settings.checks and new:
-        only_new = await add_checks(session, prompt, updated.but(rules=tuple(new)))
-        updated = updated.but(rules=(*rules, *only_new.rules))
+    if session.settings.checks:
+        updated = await _checked(session, prompt, updated, updated.rules if _wants_checks(session) else new, before)
     return _told(spec, updated, prompt)
+
+
+def _wants_checks(session: Session) -> bool:
+    return session.settings.checks and session.resolved.origins["checks"] == "flag"
+
+
+async def _checked(session: Session, prompt: Prompt, spec: Spec, rules: Sequence[Rule], before: Run | None) -> Spec:
+    """The spec with checks proposed for some of its rules, those aside that somebody edited or struck out."""
+    some = tuple(rule for rule in rules if rule.origin != "edited" and not rule.gone and not rule.checks)
+    if not some:
+        return spec
+    done = {rule.id: rule for rule in (await add_checks(session, prompt, spec.but(rules=some), before)).rules}
+    return spec.but(rules=tuple(done.get(rule.id, rule) for rule in spec.rules))
 
 
 def _revived(rules: Sequence[Rule], proposed: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:

@@ -135,6 +135,13 @@ def latest(results: Path) -> Path:
     return found[-1].parent
 
 
+def latest_of(results: Path, prompt_name: str) -> Path | None:
+    """The run of this prompt that was written last; None where there is none."""
+    found = folder_for(results, prompt_name, "*").parent.glob(f"*/{MANIFEST}")
+    newest = max(found, key=lambda path: (path.stat().st_mtime_ns, str(path)), default=None)
+    return None if newest is None else newest.parent
+
+
 def resolve(named: Path | None, results: Path) -> Path:
     """The folder of a run: a folder as given, ``<prompt>/<run>`` or a run's id under ``results``, or the latest."""
     if named is None:
