@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from promptpex.report.answer import FEW
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from promptpex.report.comparison import Comparison
 
 SHORT = 160
+WHY = 320
 LONG = 4096
 CELL = 48
 WIDE = 100
@@ -40,8 +41,9 @@ def show(summary: Summary, console: Console) -> None:
         _line(f"No room here for {', '.join(left_out)}: in report.csv and report.html.", console)
     for line in (*footnotes(summary), *notes(summary)):
         _line(line, console)
-    for section in (rule_section(summary), *sections(summary)):
-        _section(section, console)
+    if summary.models["scored"].sum() > 0:
+        for section in (rule_section(summary), *sections(summary)):
+            _section(section, console)
     if summary.examples:
         console.print("\nMost broken rules", style="bold")
         for example in summary.examples:
@@ -109,6 +111,7 @@ def notes(summary: Summary) -> list[str]:
     for model, reasons in summary.unscored.items():
         told = ", ".join(f"{count} {clean(reason)}" for reason, count in reasons.items())
         lines.append(f"Unscored, {clean(model)}: {told}.")
+        lines += [f"  {clean(reason)}: {clean(why, WHY)}" for reason, why in _why(summary, model, reasons)]
     if summary.unjudged:
         count, total = len(summary.unjudged), len(summary.run.spec.rules)
         lines.append(
@@ -118,6 +121,15 @@ def notes(summary: Summary) -> list[str]:
         why = clean(summary.run.manifest.partial)
         lines.append(f"This run is not complete ({why}): the same command goes on with it.")
     return lines
+
+
+def _why(summary: Summary, model: str, reasons: Iterable[str]) -> list[tuple[str, str]]:
+    """For each reason that was an error with a message, the first message: what was wrong, and what to do."""
+    said: dict[str, str] = {}
+    for output in summary.run.outputs:
+        if output.model == model and output.error is not None and output.message:
+            said.setdefault(output.error, output.message)
+    return [(reason, said[reason]) for reason in reasons if reason in said]
 
 
 def clean(text: Any, limit: int = SHORT) -> str:

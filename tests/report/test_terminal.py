@@ -76,6 +76,15 @@ def test_a_model_alone_has_no_place() -> None:
     assert "place" in shown(colours())
 
 
+def test_a_model_that_could_not_answer_is_told_with_what_to_do() -> None:
+    failed = [output(case, "m", None, error="no-key", message="no key; set X_API_KEY") for case in ("c1", "c2")]
+    open_ = [verdict("unscored", "r1", case, "m", unscored="no-key", source="none") for case in ("c1", "c2")]
+    text = shown(run(failed, open_, models=("m",)))
+    assert "Unscored, m: 2 no-key.\n  no-key: no key; set X_API_KEY\n" in text
+    assert text.count("set X_API_KEY") == 1
+    assert "Broken per rule" not in text
+
+
 def test_an_empty_run_has_a_table_and_no_share() -> None:
     text = shown(run(models=("silent",)))
     assert "silent" in text
