@@ -64,13 +64,31 @@ def test_many_cases_are_judged_by_the_score_and_agree_with_the_interval() -> Non
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 12), st.integers(0, 12), st.integers(1, 40))
-def test_a_better_outcome_and_a_wider_margin_never_hurt(b: int, c: int, agreed: int) -> None:
-    counts = PairedCounts(agreed, b, c, 0)
-    p = non_inferiority(counts, 0.1).p
+def test_a_better_outcome_never_hurts(b: int, c: int, agreed: int) -> None:
+    p = non_inferiority(PairedCounts(agreed, b, c, 0), 0.1).p
     assert 0 <= p <= 1
-    assert non_inferiority(counts, 0.2).p <= p + 1e-9
     if c:
         assert non_inferiority(PairedCounts(agreed, b + 1, c - 1, 0), 0.1).p <= p + 1e-9
+
+
+@pytest.mark.parametrize("n", [5, 12, 20, 40])
+def test_a_wider_margin_never_loses_what_a_narrower_one_shows(n: int) -> None:
+    margins = [0.01, 0.02, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3]
+    for b in range(min(n, 8) + 1):
+        for c in range(min(n - b, 8) + 1):
+            ps = [non_inferiority(PairedCounts(n - b - c, b, c, 0), margin, method="exact").p for margin in margins]
+            for alpha in (0.01, 0.025, 0.05, 0.1):
+                shown = [p <= alpha for p in ps]
+                assert shown == sorted(shown), (b, c, alpha, ps)
+
+
+def test_large_exact_p_values_need_not_fall_with_the_margin() -> None:
+    """What the docstring says of them; the score test's do fall."""
+    counts = PairedCounts(1, 1, 4, 0)
+    assert non_inferiority(counts, 0.2).p == pytest.approx(brute_force(counts, 0.2), abs=0.004)
+    assert non_inferiority(counts, 0.1).p == pytest.approx(brute_force(counts, 0.1), abs=0.004)
+    assert non_inferiority(counts, 0.2).p > non_inferiority(counts, 0.1).p > 0.5
+    assert non_inferiority(counts, 0.2, method="score").p < non_inferiority(counts, 0.1, method="score").p
 
 
 @pytest.mark.parametrize("q", [0.0, 0.02, 0.1])
