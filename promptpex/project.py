@@ -269,7 +269,7 @@ def _all(session: Session, files: Files) -> tuple[Prompt, Spec, Suite]:
     prompt = read_prompt(session, files.prompt)
     spec = read_spec(files.spec)
     empty = Suite(prompt=files.prompt.name)
-    return prompt, spec, read_suite(files.suite, spec) if files.suite.exists() else empty
+    return prompt, spec, read_suite(files.suite, spec, lost="warning") if files.suite.exists() else empty
 
 
 def _as_first_made(folder: Path, manifest: Manifest) -> Manifest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,30 +25,34 @@ from promptpex.codecs.textfile import read_text
 from promptpex.codecs.yamlfile import YamlDoc
 from promptpex.errors import InputError, SuiteError
 from promptpex.promptfile import required
-from promptpex.records import Case, Problem, Prompt, Spec, Suite
+from promptpex.records import Case, Problem, Prompt, Severity, Spec, Suite
 
 WHAT = "case file"
 _CASE_TEXTS = (
     "id", "rule", "reasoning", "expected", "scenario", "made_from", "expanded_from", "expected_from", "invalid",
     "content",
 )  # fmt: skip
+_NUMBERED = re.compile(r"r(\d{1,6})")
 _ALWAYS = ("id", "rule", "inverse", "inputs", "origin")
 
 
-def read_suite(path: Path | str, spec: Spec | None = None, prompt: Prompt | None = None) -> Suite:
+def read_suite(
+    path: Path | str, spec: Spec | None = None, prompt: Prompt | None = None, *, lost: Severity = "error"
+) -> Suite:
     """The cases in this file, each with the origin it has in truth; the name's end says the format.
 
     A case that says no origin counts as ``added``; a generated one whose words no longer fit its ``content`` hash
     counts as ``edited``.
 
     Args:
-        spec: where given, a case should name one of its rules; one whose rule is gone is a warning.
+        spec: where given, a case has to name one of its rules, or one that was deleted (a warning).
+        lost: what a case of people's that names no rule is: an error, or a ``warning`` where it is to stay.
         prompt: where given, a case must have a value for each of its variables and no other.
 
     Raises:
         SuiteError: the first mistake, with file and line.
     """
-    suite, problems = _examine(path, spec, prompt)
+    suite, problems = _examine(path, spec, prompt, lost)
     errors = [problem for problem in problems if problem.severity == "error"]
     if suite is None or errors:
         first = min(errors, key=lambda problem: problem.line or 0)
@@ -59,7 +64,7 @@ def examine(
     path: Path | str, spec: Spec | None = None, prompt: Prompt | None = None
 ) -> tuple[Suite | None, list[Problem]]:
     """The suite if its file can be read, and all problems of the file, not just the first."""
-    return _examine(path, spec, prompt)
+    return _examine(path, spec, prompt, "error")
 
 
 def lines(path: Path | str) -> dict[str, int]:
@@ -132,12 +137,14 @@ def _write_plain(path: Path | str, suite: Suite, by_hand: bool, fresh: bool) -> 
     return wanted
 
 
-def _examine(path: Path | str, spec: Spec | None, prompt: Prompt | None) -> tuple[Suite | None, list[Problem]]:
+def _examine(
+    path: Path | str, spec: Spec | None, prompt: Prompt | None, lost: Severity
+) -> tuple[Suite | None, list[Problem]]:
     suite, lines, problems = _read(path)
     for case, line in zip(suite.cases if suite is not None else (), lines, strict=True):
         problems += [
             Problem(path=str(path), line=line, message=message, suggestion=hint, severity=severity)
-            for message, hint, severity in _against(case, spec, prompt)
+            for message, hint, severity in _against(case, spec, prompt, lost)
         ]
     return suite, problems
 
@@ -200,13 +207,14 @@ def _cases(items: list[Any], found: Findings) -> tuple[list[Case], list[int]]:
     return cases, lines
 
 
-def _against(case: Case, spec: Spec | None, prompt: Prompt | None) -> list[tuple[str, str, Any]]:
+def _against(case: Case, spec: Spec | None, prompt: Prompt | None, lost: Severity) -> list[tuple[str, str, Any]]:
     """What is wrong with a case, given the spec and the prompt."""
     found: list[tuple[str, str, Any]] = []
     if spec is not None and case.rule is not None and spec.rule(case.rule) is None:
         known = ", ".join(rule.id for rule in spec.rules)
         said = f"the case {case.id!r} names the rule {case.rule!r}, which the spec has not"
-        found.append((said, f"it has {known}", "warning"))
+        deleted = case.content is not None or was_a_rule(case.rule, spec)
+        found.append((said, f"it has {known}", "warning" if deleted else lost))
     if prompt is None:
         return found
     missing = [name for name in required(prompt) if name not in case.inputs]
@@ -217,6 +225,13 @@ def _against(case: Case, spec: Spec | None, prompt: Prompt | None) -> list[tuple
         hint = f"the prompt takes {', '.join(prompt.variables)}"
         found.append((f"the case {case.id!r} has inputs that the prompt has not: {', '.join(extra)}", hint, "error"))
     return found
+
+
+def was_a_rule(rule_id: str, spec: Spec) -> bool:
+    """Whether an id that the spec has not is likely a deleted rule's, not a slip: ``r2`` where there is an ``r4``."""
+    numbers = [int(found[1]) for rule in spec.rules if (found := _NUMBERED.fullmatch(rule.id))]
+    asked = _NUMBERED.fullmatch(rule_id)
+    return bool(asked and numbers and int(asked[1]) < max(numbers))
 
 
 def _verify(text: str, doc: YamlDoc, suite: Suite, update: ListUpdate) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from promptpex.cases.file import examine, read_suite, write_suite
+from promptpex.cases.file import examine, read_suite, was_a_rule, write_suite
 from promptpex.errors import SuiteError
 from promptpex.promptfile import parse
 from promptpex.records import Case, Rule, Spec, Suite
@@ -255,16 +255,25 @@ def test_mistakes_have_a_line(tmp_path: Path, text: str, line: int, said: str) -
     assert path.read_bytes() == before
 
 
-def test_a_case_whose_rule_is_gone_is_a_warning(tmp_path: Path) -> None:
+def test_a_case_of_peoples_that_names_no_rule_is_an_error_where_it_is_to_be_run(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(
         "prompt: p\ncases:\n  - id: a\n    rule: r9\n    inputs: {sentence: s, word: w}\n", encoding="utf-8"
     )
     suite, problems = examine(path, SPEC, PROMPT)
     assert suite is not None
-    assert [(one.line, one.severity) for one in problems] == [(3, "warning")]
+    assert [(one.line, one.severity) for one in problems] == [(3, "error")]
     assert "'r9', which the spec has not" in problems[0].message
-    assert read_suite(path, SPEC, PROMPT) == suite
+    with pytest.raises(SuiteError, match="r9"):
+        read_suite(path, SPEC, PROMPT)
+    assert read_suite(path, SPEC, PROMPT, lost="warning") == suite
+
+
+def test_an_id_between_those_of_the_spec_was_a_rule_once() -> None:
+    spec = SPEC.but(rules=(Rule(id="r1", rule="a"), Rule(id="r4", rule="b"), Rule(id="mine", rule="c")))
+    assert was_a_rule("r2", spec)
+    assert not was_a_rule("r9", spec)
+    assert not was_a_rule("ours", spec)
 
 
 def test_all_problems_are_found(tmp_path: Path) -> None:

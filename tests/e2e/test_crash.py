@@ -16,7 +16,7 @@ from tests.e2e.faults import until
 from tests.e2e.tally import TALLY, Row
 from tests.servers import ScriptedServer, Step, completion_body
 
-KILLS = 8
+KILLS = 20
 
 
 def stored(folder: Path) -> int:
@@ -33,7 +33,7 @@ async def test_killed_at_random_moments_it_loses_nothing_and_repays_nothing(
 ) -> None:
     prompt = benchmark("speech-tag", tmp_path, cases=30)
     scripted.otherwise = Step(body=completion_body("NN"), delay_s=0.03)
-    arguments = ["run", str(prompt), "--models", "openai/any", "--api-base", scripted.url, "--repeats", "8", "-q"]
+    arguments = ["run", str(prompt), "--models", "openai/any", "--api-base", scripted.url, "--repeats", "20", "-q"]
     rng = random.Random(7)
     kept = 0
     for _ in range(KILLS):
@@ -58,10 +58,10 @@ async def test_killed_at_random_moments_it_loses_nothing_and_repays_nothing(
     assert done.code == 0, done.err
     told = json.loads(done.out)
     assert told["requests"]["cached"] == kept
-    assert told["requests"]["requests"] == 240 - kept
-    assert scripted.count - asked == 240 - kept
-    assert stored(tmp_path) == 240
-    assert told["models"][0]["scored"] == 240
-    assert scripted.count <= 240 + KILLS * 8  # at each kill, 4 in flight and as many on their way to the disk
-    again = scripted.count - 240
-    TALLY.rows.append(Row(f"SIGKILL at {KILLS} random moments", 240, kept, "killed", -9, 240 - kept, again))
+    assert told["requests"]["requests"] == 600 - kept
+    assert scripted.count - asked == 600 - kept
+    assert stored(tmp_path) == 600
+    assert told["models"][0]["scored"] == 600
+    assert scripted.count <= 600 + KILLS * 8  # at each kill, 4 in flight and as many on their way to the disk
+    again = scripted.count - 600
+    TALLY.rows.append(Row(f"SIGKILL at {KILLS} random moments", 600, kept, "killed", -9, 600 - kept, again))

@@ -31,7 +31,8 @@ def _load(path: Path) -> Any:
 @pytest.mark.parametrize("name", schemas.NAMES)
 def test_the_shipped_schema_is_what_the_records_say(name: str) -> None:
     Draft202012Validator.check_schema(schemas.schema(name))
-    assert json.loads(schemas.shipped(name)) == schemas.schema(name), "run python -m promptpex.schemas and commit what it writes"
+    shipped = json.loads(schemas.shipped(name))
+    assert shipped == schemas.schema(name), "run python -m promptpex.schemas and commit what it writes"
 
 
 @pytest.mark.parametrize("name", schemas.NAMES)
