@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
@@ -39,11 +41,23 @@ def _json(value: Any) -> str:
 
 
 def table(judged: Judged) -> Iterator[str]:
-    """A row an output: id, status, score, reason. Control characters are shown as U+FFFD."""
-    yield f"{'id':<24}  {'status':<8}  {'score':>6}  reason\n"
+    """A row an output: id, status, score, reason; on a terminal a line each. Control characters are shown as U+FFFD."""
+    head, room = f"{'id':<24}  {'status':<8}  {'score':>6}  reason\n", _room()
     for row, report in judged:
         score = "" if report.score is None else f"{report.score:.3f}"
-        yield f"{_cell(row.id, 24):<24}  {report.status:<8}  {score:>6}  {_cell(report.reason, 100)}\n"
+        yield f"{head}{_cell(row.id, 24):<24}  {report.status:<8}  {score:>6}  {_cell(report.reason, room)}\n"
+        head = ""
+    yield head
+
+
+_LEAST, _MOST, _BEFORE = 20, 100, 44
+
+
+def _room() -> int:
+    """How many characters of a reason are shown: as many as a terminal has left beside the other columns."""
+    if not sys.stdout.isatty():
+        return _MOST
+    return min(max(shutil.get_terminal_size().columns - _BEFORE - 1, _LEAST), _MOST)
 
 
 def _cell(value: Any, width: int) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -200,3 +203,32 @@ def test_out_writes_a_file(tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
     assert run_cli(["check", str(path), "--json", "--out", str(target)]) == 0
     assert lines(target.read_text(encoding="utf-8"))[0]["status"] == "pass"
+
+
+def test_a_file_that_cannot_be_read_leaves_no_half_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"\xff\xfe\x00")
+    assert run_cli(["check", str(path)]) == 2
+    assert capsys.readouterr().out == ""
+    path.write_bytes(b"")
+    assert run_cli(["check", str(path)]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.split() == ["id", "status", "score", "reason"]
+    assert "0 pass, 0 fail, 0 unscored" in shown.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_on_a_terminal_every_row_is_a_line(tmp_path: Path) -> None:
+    import pty
+
+    path = rows_file(tmp_path, [{"output": "x", "assert": [{"type": "contains", "value": "long " * 40}]}])
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "80"}
+    command = [sys.executable, "-m", "promptpex", "check", str(path), "-q"]
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, env=environment, check=False)
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert done.returncode == 1
+    assert len(shown.splitlines()) == 2
+    assert max(len(line) for line in shown.splitlines()) < 80
