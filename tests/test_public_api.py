@@ -1,0 +1,114 @@
+"""What ``import promptpex`` gives: every name is there, says what it is, and works as its types say."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import promptpex
+from promptpex.errors import PromptpexError
+
+NAMES = (
+    "FakeClient", "check", "errors", "extract", "generate", "judge", "read_prompt", "read_run", "read_spec",
+    "read_suite", "records", "run", "stats", "tables", "write_spec", "write_suite",
+)  # fmt: skip
+"""A name that goes from here is a broken promise to programs that use it: only with a line in the changelog."""
+
+FUNCTIONS = tuple(name for name in NAMES if inspect.isroutine(getattr(promptpex, name)))
+ROOT = Path(__file__).parent.parent
+PROMPT = "Name the capital of {{country}} in one word."
+
+
+def promise(request: Any) -> str:
+    return "Paris"
+
+
+def test_the_public_names_are_these() -> None:
+    assert tuple(sorted(promptpex.__all__, key=NAMES.index)) == NAMES
+    assert set(promptpex.__all__) <= set(dir(promptpex))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_can_be_imported_and_is_documented(name: str) -> None:
+    value = getattr(importlib.import_module("promptpex"), name)
+    assert inspect.getdoc(value), name
+    if isinstance(value, ModuleType):
+        assert value.__name__.startswith("promptpex.")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_has_a_type_for_each_argument_and_its_result(name: str) -> None:
+    function: Callable[..., Any] = getattr(promptpex, name)
+    signature = inspect.signature(function)
+    for parameter in signature.parameters.values():
+        assert parameter.annotation is not inspect.Parameter.empty, f"{name}: {parameter.name}"
+    assert signature.return_annotation is not inspect.Signature.empty
+
+
+@pytest.mark.parametrize("name", ["records", "stats", "tables"])
+def test_a_room_names_what_is_public_in_it(name: str) -> None:
+    room = getattr(promptpex, name)
+    for public in room.__all__:
+        value = getattr(room, public)
+        if inspect.isroutine(value) or inspect.isclass(value):
+            assert inspect.getdoc(value), f"{name}.{public}"
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'nothing'"):
+        promptpex.nothing  # noqa: B018
+
+
+def test_every_name_is_loaded_only_when_used() -> None:
+    probe = "import sys, promptpex; print(sorted(m for m in sys.modules if m.startswith('promptpex.')))"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"
+
+
+def test_files_run_and_tables_by_functions_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.md").write_text(PROMPT, encoding="utf-8")
+    (tmp_path / "p.spec.yaml").write_text(
+        "prompt: p.md\nintent: Name a capital.\ninputs: {country: [A country.]}\nrules:\n"
+        "  - {id: r1, rule: One word., inverse: Several words., source: in one word, origin: added,\n"
+        "     checks: [{kind: word-count, value: 1}]}\n"
+        "  - {id: r2, rule: A capital., inverse: No capital., source: the capital, origin: added}\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "p.cases.yaml").write_text(
+        "prompt: p.md\ncases:\n  - {id: c1, rule: r1, inverse: false, inputs: {country: France}, origin: added}\n",
+        encoding="utf-8",
+    )
+    prompt = promptpex.read_prompt("p.md")
+    spec = promptpex.read_spec("p.spec.yaml")
+    suite = promptpex.read_suite("p.cases.yaml", spec, prompt)
+    made = promptpex.run(prompt, spec, suite, models=["fake/m"], judge="none", client=promptpex.FakeClient(promise))
+    assert [(v.rule, v.status) for v in made.verdicts] == [("r1", "pass"), ("r2", "unscored")]
+
+    strict = '{"r2": {"reason": "it is a town", "verdict": "fail"}}'
+    again = promptpex.judge(made, judge="fake/j", client=promptpex.FakeClient(lambda request: strict))
+    assert {(v.rule, v.status) for v in again.verdicts if v.counts} == {("r1", "pass"), ("r2", "fail")}
+    table = promptpex.tables.models(promptpex.tables.outputs(again))
+    assert (table["scored"].tolist(), table["non_compliant"].tolist()) == ([1], [1])
+
+
+def test_errors_are_of_one_tree(tmp_path: Path) -> None:
+    with pytest.raises(PromptpexError) as caught:
+        promptpex.read_prompt(tmp_path / "none.md")
+    assert isinstance(caught.value, promptpex.errors.PromptFileError)
+    assert caught.value.exit_code == 2
+
+
+async def test_functions_work_where_a_loop_is_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.md").write_text(PROMPT, encoding="utf-8")
+    with pytest.raises(PromptpexError, match="fake/a"):
+        promptpex.extract(promptpex.read_prompt("p.md"), author="fake/a", client=promptpex.FakeClient(lambda _: "{}"))
