@@ -28,7 +28,8 @@ def family(model: str) -> str:
     """
     bare = model.partition("?")[0]
     named = bare.rsplit("/", 1)[-1]
-    for text in (named, bare):
+    by_route = bare if not bare.startswith("openai/") else ""  # the route to any compatible server, not a maker
+    for text in (named, by_route):
         for name, pattern in _COMPILED.items():
             if pattern.search(text):
                 return name

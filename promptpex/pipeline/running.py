@@ -76,7 +76,11 @@ def judges_for(session: Session, prompt: Prompt, spec: Spec) -> tuple[Judge, ...
     options = judging(session.settings, prompt)
     if options.mode == "rules" and not options.rules_for_judge(spec):
         return ()
-    return tuple(Judge(asker, prompt, spec, options) for asker in session.judges())
+    judges = tuple(Judge(asker, prompt, spec, options) for asker in session.judges())
+    if judges and options.mode == "prompt" and options.sees_input:
+        said = "judging the prompt whole never shows the input; to have judges see it, judge by rules"
+        session.emit(Notice(said, "warning"))
+    return judges
 
 
 def judging(settings: Settings, prompt: Prompt) -> Judging:

@@ -18,7 +18,9 @@ from promptpex.judging.kin import family, kin_warnings
         ("qwen2.5:3b", "Qwen"),
         ("embedded/smollm2-135m", "SmolLM"),
         ("groq/mixtral-8x7b-32768", "Mistral"),
-        ("openai/any", "OpenAI"),
+        ("openai/gpt-5-mini", "OpenAI"),
+        ("openai/any", "any"),
+        ("openai/qwen2.5-7b", "Qwen"),
         ("my-model:7b", "my-model"),
     ],
 )
