@@ -18,10 +18,9 @@ def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -
 
     Exit code 2 when there is an error; warnings and hints leave it at 0.
     """
-    from promptpex.validation import validate
-
     from promptpex.cli.plain import visible
     from promptpex.cli.showing import print_json
+    from promptpex.validation import validate
 
     problems = validate(files)
     if as_json:
@@ -31,5 +30,7 @@ def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -
             click.echo(visible(problem.text()))
         errors = sum(problem.severity == "error" for problem in problems)
         if not quiet:
-            click.echo(f"{errors} errors, {len(problems) - errors} warnings and hints", err=True)
+            click.echo(
+                f"{errors} error{'' if errors == 1 else 's'}, {len(problems) - errors} warnings and hints", err=True
+            )
     return 2 if any(problem.severity == "error" for problem in problems) else 0
