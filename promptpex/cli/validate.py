@@ -30,7 +30,6 @@ def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -
             click.echo(visible(problem.text()))
         errors = sum(problem.severity == "error" for problem in problems)
         if not quiet:
-            click.echo(
-                f"{errors} error{'' if errors == 1 else 's'}, {len(problems) - errors} warnings and hints", err=True
-            )
+            counted = f"{errors} error" + ("" if errors == 1 else "s")
+            click.echo(f"{counted}, {len(problems) - errors} warnings and hints", err=True)
     return 2 if any(problem.severity == "error" for problem in problems) else 0
