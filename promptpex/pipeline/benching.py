@@ -45,7 +45,7 @@ async def bench(
     """The evaluation of one prompt; every reply is kept in the store as in any run.
 
     Args:
-        session: names models, author (who judges validity and groundedness) and judges.
+        session: names models, author (who judges validity, unless code alone is to, and groundedness) and judges.
         suite: the generated cases.
         baseline: cases made from the prompt alone.
         sample: at most so many cases of each suite, drawn by the seed, rules and inverses alike; None = all.
@@ -53,13 +53,18 @@ async def bench(
     cases = (*sampled(suite.usable(), sample, session.settings.seed), *_without_rule(baseline.usable(), sample))
     run = await execute(session, begin(session, prompt, spec, Suite(prompt=suite.prompt, cases=cases)))
     author = session.author()
-    valid = await validity(cases, prompt, spec, judge=author, emit=session.emit)
+    valid = await validity(cases, prompt, spec, judge=author if _judged(session) else None, emit=session.emit)
     rules = [rule for rule in spec.rules if not rule.gone]
     known = await grounded(author, prompt, rules, emit=session.emit)
     good = {one.case for one in valid if one.status == "valid"}
     chosen = tuple(case for case in cases if case.rule is None and case.id in good)
     by_spec = await _by_spec(session, prompt, spec, chosen)
     return Bench(run, by_spec, tuple(valid), tuple(known), _cosines(run, by_spec))
+
+
+def _judged(session: Session) -> bool:
+    """Whether the author judges validity: unless somebody said ``--no-validity``, which leaves it to code."""
+    return session.settings.validity or session.resolved.origins.get("validity") == "default"
 
 
 def spec_as_prompt(prompt: Prompt, spec: Spec) -> Prompt:
