@@ -25,15 +25,15 @@ from promptpex.llm.providers.prices import cost_of
 from promptpex.records import Completion, Request
 
 OPENAI = "https://api.openai.com/v1"
-_DROPPABLE = ("temperature", "top_p", "seed", "stop", "logprobs", "top_logprobs", "response_format")
+_DROPPABLE = ("temperature", "top_p", "seed", "stop", "logprobs", "top_logprobs")
 _REFUSES = ("unsupported", "not support", "unrecognized", "unknown parameter", "not permitted", "extra inputs")
 
 
 class OpenAICompatible:
     """A ``Client`` for one OpenAI-compatible server.
 
-    A parameter that a model refuses by name is left out from then on, with a notice; a refused JSON schema too, since
-    structured replies are read tolerantly anyway.
+    A parameter that a model refuses by name is left out from then on, with a notice. A refused JSON schema is not: the
+    refusal is raised, since whoever sent the schema has to say in words what it said (``llm/fallback.py``).
 
     Args:
         base_url: as in ``http://127.0.0.1:8000/v1``; None = ``OPENAI_BASE_URL`` or OpenAI.
@@ -100,8 +100,6 @@ class OpenAICompatible:
             refused.add("max_tokens")
             return True
         named = [name for name in _DROPPABLE if name in body and name in text]
-        if "json_schema" in text and "response_format" in body:
-            named.append("response_format")
         if not named or not any(word in text for word in _REFUSES):
             return False
         if "logprobs" in named and "top_logprobs" in body:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from promptpex.errors import BadRequest, Filtered, NotAuthorised, RateLimited, RetiredModel
 from promptpex.events import Event, Notice
+from promptpex.llm.fallback import SchemaFallback
 from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.openai_compatible import OPENAI, OpenAICompatible, api_root, key_for
 from promptpex.records import Completion, Request
@@ -107,18 +109,39 @@ def _refusing(*names: str) -> Any:
 
 async def test_refused_parameters_are_left_out_from_then_on(scripted: ScriptedServer) -> None:
     heard: list[Event] = []
-    scripted.otherwise = _refusing("temperature", "seed", "response_format")
+    scripted.otherwise = _refusing("temperature", "seed")
     client = OpenAICompatible(scripted.url, ProviderOptions(emit=heard.append))
     request = asked("openai/strict", temperature=0, seed=1, schema=SCHEMA)
     assert (await client.complete(request)).text == "OK"
-    assert scripted.count == 4
+    assert scripted.count == 3
     assert (await client.complete(request)).text == "OK"
-    assert scripted.count == 5
+    assert scripted.count == 4
     await client.complete(asked("openai/other", temperature=0))
-    assert "temperature" in scripted.requests[5].body
+    assert "temperature" in scripted.requests[4].body
     await client.close()
     notices = [event.message for event in heard if isinstance(event, Notice)]
     assert notices[0] == "openai/strict refuses temperature; it is asked without from now on."
+
+
+async def test_a_refused_schema_is_told_in_words(scripted: ScriptedServer) -> None:
+    scripted.otherwise = _refusing("temperature", "response_format")
+    client = SchemaFallback(OpenAICompatible(scripted.url))
+    for text in ("one", "two"):
+        assert (await client.complete(asked("openai/strict", text, temperature=0, schema=SCHEMA))).text == "OK"
+    await client.close()
+    assert ["response_format" in seen.body for seen in scripted.requests] == [True, True, False, False]
+    told = [seen.body["messages"][-1]["content"] for seen in scripted.requests]
+    assert told[:2] == ["one", "one"]
+    assert told[2].startswith("one\n\n")
+    assert told[3].startswith("two\n\n")
+    assert all(json.dumps(SCHEMA) in text for text in told[2:])
+
+
+async def test_a_refused_schema_is_not_dropped_in_silence(scripted: ScriptedServer) -> None:
+    scripted.otherwise = _refusing("response_format")
+    with pytest.raises(BadRequest, match="response_format"):
+        await _complete(scripted, asked("openai/strict", schema=SCHEMA))
+    assert scripted.count == 1
 
 
 async def test_the_newer_name_of_the_token_limit_is_learned(scripted: ScriptedServer) -> None:
