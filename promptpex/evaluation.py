@@ -8,6 +8,8 @@ from pathlib import Path
 from promptpex import pipeline, project, runs
 from promptpex.cases.file import read_suite, write_suite
 from promptpex.codecs.atomic import write_text
+from promptpex.errors import ModelError, Stopped
+from promptpex.events import Notice
 from promptpex.pipeline import Bench
 from promptpex.project import Files
 from promptpex.records import Prompt, Spec, Suite
@@ -25,43 +27,69 @@ async def evaluate(
 ) -> Tables:
     """Evaluates each prompt, making the spec, suite or baseline that is missing, and writes tables into ``folder``.
 
-    Gives ``table2``, ``table3``, ``agreement`` and ``shares`` (``promptpex.tables.bench``). Under ``folder``, each
-    prompt has its baseline suite and the folders of its runs.
+    Gives ``table2``, ``table3``, ``agreement``, ``shares`` and ``failed`` (``promptpex.tables.bench``). Under
+    ``folder``, each prompt has its baseline suite and the folders of its runs.
+
+    A prompt for which a model fails is told by a notice and in ``failed``; the others' tables are made all the same.
+
+    Raises:
+        ModelError: a model failed for every prompt; the first failure.
     """
     found: list[tuple[str, Bench]] = []
-    for files in all_files:
-        prompt, spec, suite = await _material(session, files)
-        place = runs.folder_for(folder, prompt.name, BASELINE)
-        base = await _baseline(session, files, prompt, place, baseline)
-        done = await pipeline.bench(session, prompt, spec, suite, base, sample=sample)
-        session.refuse_if_stopped()
-        for name, run in (("prompt", done.run), ("spec", done.by_spec)):
-            if run is not None:
-                runs.finish(place.parent / name, run)
-        found.append((prompt.name, done))
-        for name, table in tabled(found).items():
-            write_text(folder / f"{name}.csv", csv_text(table))
-    return tabled(found)
+    failures: list[tuple[str, ModelError]] = []
+    prompts = [project.read_prompt(session, files.prompt) for files in all_files]
+    for prompt, files in zip(prompts, all_files, strict=True):
+        try:
+            found.append((prompt.name, await _one(session, prompt, files, folder, baseline, sample)))
+        except Stopped:
+            raise
+        except ModelError as error:
+            failures.append((prompt.name, error))
+            session.emit(Notice(f"{prompt.name} is not evaluated: {error}", "warning"))
+        _write_tables(folder, tabled(found, failures))
+    if failures and not found:
+        raise failures[0][1]
+    return tabled(found, failures)
 
 
-def tabled(found: Sequence[tuple[str, Bench]]) -> Tables:
-    """The tables of several evaluations, by the prompts' names."""
+async def _one(
+    session: Session, prompt: Prompt, files: Files, folder: Path, baseline: int, sample: int | None
+) -> Bench:
+    spec, suite = await _material(session, prompt, files)
+    place = runs.folder_for(folder, prompt.name, BASELINE)
+    base = await _baseline(session, files, prompt, place, baseline)
+    done = await pipeline.bench(session, prompt, spec, suite, base, sample=sample)
+    session.refuse_if_stopped()
+    for name, run in (("prompt", done.run), ("spec", done.by_spec)):
+        if run is not None:
+            runs.finish(place.parent / name, run)
+    return done
+
+
+def tabled(found: Sequence[tuple[str, Bench]], failures: Sequence[tuple[str, ModelError]] = ()) -> Tables:
+    """The tables of several evaluations, and of those that failed, by the prompts' names."""
     agreements = [tables.agreement_with_spec(name, one.run, one.by_spec, one.cosines) for name, one in found]
     return {
-        "table2": tables.stacked([tables.suites(name, one.run) for name, one in found]),
-        "table3": tables.stacked([tables.sides(name, one.run) for name, one in found]),
-        "agreement": tables.stacked(agreements),
+        "table2": tables.stacked([tables.suites(name, one.run) for name, one in found], tables.CONTRAST_COLUMNS),
+        "table3": tables.stacked([tables.sides(name, one.run) for name, one in found], tables.CONTRAST_COLUMNS),
+        "agreement": tables.stacked(agreements, tables.AGREEMENT_COLUMNS),
         "shares": tables.shares([row for name, one in found for row in _shares(name, one)]),
+        "failed": tables.failed([(name, error.reason, str(error)) for name, error in failures]),
     }
 
 
-async def _material(session: Session, files: Files) -> tuple[Prompt, Spec, Suite]:
+def _write_tables(folder: Path, made: Tables) -> None:
+    for name, table in made.items():
+        write_text(folder / f"{name}.csv", csv_text(table))
+
+
+async def _material(session: Session, prompt: Prompt, files: Files) -> tuple[Spec, Suite]:
     if not files.spec.exists():
         await project.extract(session, files)
     if not files.suite.exists():
         await project.generate(session, files)
-    prompt, spec = project.read_prompt(session, files.prompt), read_spec(files.spec)
-    return prompt, spec, read_suite(files.suite, spec, prompt)
+    spec = read_spec(files.spec)
+    return spec, read_suite(files.suite, spec, prompt)
 
 
 async def _baseline(session: Session, files: Files, prompt: Prompt, place: Path, count: int) -> Suite:

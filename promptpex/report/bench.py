@@ -1,10 +1,14 @@
-"""The evaluation's tables for a terminal: shaped like Tables 2 and 3 of PromptPex (arXiv 2503.05070v1)."""
+"""The evaluation's tables for a terminal: shaped like Tables 2 and 3 of PromptPex (arXiv 2503.05070v1).
+
+Every cell has two lines, the figure above its interval, so that long names keep their room at 80 columns.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from promptpex.report.answer import FEW
 from promptpex.report.summary import records
 from promptpex.report.terminal import clean
 
@@ -13,80 +17,111 @@ if TYPE_CHECKING:
 
     from promptpex.tables.bench import Tables
 
-TITLES = {
-    "table2": "Non-compliance on generated and on baseline cases",
-    "table3": "Non-compliance on cases of rules and of inverse rules",
-    "agreement": "The prompt and its spec as a prompt, on the baseline's valid cases",
-    "shares": "Valid cases and grounded rules",
-}
+NAME = 80
+WHY = 320
+NONE = "none\nscored"
+DASH = "–"
+
+INTERVALS = "Below each figure: its 95 % interval."
+SMALL = f" * fewer than {FEW}: only a large difference could be seen."
 
 
 def tables_for_terminal(tables: Tables) -> list[Table]:
     """A rich table for each of the evaluation's tables that has rows."""
-    makers = {"table2": _contrast, "table3": _contrast, "agreement": _agreement, "shares": _shares}
-    return [makers[name](TITLES[name], records(tables[name])) for name in makers if len(tables.get(name, ()))]
+    makers = {
+        "table2": lambda rows: _contrast("Outputs that break a rule: generated and baseline cases", rows),
+        "table3": lambda rows: _contrast("Outputs that break a rule: cases of rules and of inverse rules", rows),
+        "agreement": _agreement,
+        "shares": _shares,
+        "failed": _failed,
+    }
+    return [make(records(tables[name])) for name, make in makers.items() if len(tables.get(name, ()))]
 
 
-def _new(title: str, *columns: str) -> Table:
+def _new(title: str, note: str, *columns: str) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for index, column in enumerate(columns):
-        table.add_column(column, justify="left" if index < 2 else "right", overflow="fold")
+    table = Table(title=title, title_justify="left", caption=note or None, caption_justify="left",
+                  box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), leading=1)  # fmt: skip
+    table.add_column(columns[0], overflow="fold", min_width=20)
+    for column in columns[1:]:
+        table.add_column(column, justify="right", no_wrap=True)
     return table
+
+
+def _add(table: Table, benchmark: str, name: str, *cells: str) -> None:
+    from rich.text import Text
+
+    table.add_row(*map(Text, (f"{clean(benchmark, NAME)}\n{clean(name, NAME)}", *cells)))
 
 
 def _contrast(title: str, rows: list[dict[str, Any]]) -> Table:
-    first, second = rows[0]["first"], rows[0]["second"]
-    table = _new(title, "benchmark", "model", first, second, "difference", "p")
+    few = any(0 < row[f"{side}_n"] < FEW for row in rows for side in ("first", "second"))
+    note = f"{INTERVALS} p: Fisher's exact test.{SMALL if few else ''}"
+    table = _new(title, note, "benchmark\nmodel", rows[0]["first"], rows[0]["second"], "difference\nin points", "p")
     for row in rows:
-        sides = [_cell(row, side) for side in ("first", "second")]
-        gap = _points(row["difference"], row["difference_low"], row["difference_high"])
-        table.add_row(clean(row["benchmark"], 40), clean(row["model"], 40), *sides, gap, _p(row["p"]))
+        sides = [
+            _share(row[f"{side}_share"], row[f"{side}_low"], row[f"{side}_high"], row[f"{side}_n"])
+            for side in ("first", "second")
+        ]
+        _add(table, row["benchmark"], row["model"], *sides, _gap(row), _p(row["p"]))
     return table
 
 
-def _agreement(title: str, rows: list[dict[str, Any]]) -> Table:
-    table = _new(title, "benchmark", "model", "cases", "prompt", "spec", "difference", "p", "cosine")
+def _agreement(rows: list[dict[str, Any]]) -> Table:
+    few = any(0 < row["cases"] < FEW for row in rows)
+    note = f"{INTERVALS} p: McNemar's exact test on the same cases.{SMALL if few else ''}"
+    title = "Broken outputs of the prompt, and of its spec as a prompt, on the baseline's valid cases"
+    header = ("benchmark\nmodel", "prompt", "spec", "difference\nin points", "p", "cosine")
+    table = _new(title, note, *header)
     for row in rows:
-        n = row["cases"]
-        gap = _points(row["difference"], row["difference_low"], row["difference_high"])
-        cosine = "–" if row["cosine"] is None else f"{row['cosine']:.2f}"
-        broken = (f"{row['prompt_broken']} of {n}", f"{row['spec_broken']} of {n}")
-        table.add_row(clean(row["benchmark"], 40), clean(row["model"], 40), str(n), *broken, gap, _p(row["p"]), cosine)
+        cosine = DASH if row["cosine"] is None else f"{row['cosine']:.2f}"
+        broken = [_count(row[name], row["cases"]) for name in ("prompt_broken", "spec_broken")]
+        _add(table, row["benchmark"], row["model"], *broken, _gap(row), _p(row["p"]), cosine)
     return table
 
 
-def _shares(title: str, rows: list[dict[str, Any]]) -> Table:
-    table = _new(title, "benchmark", "what", "yes", "share (95 % interval)", "not known")
+def _shares(rows: list[dict[str, Any]]) -> Table:
+    few = any(0 < row["n"] < FEW for row in rows)
+    note = f"{INTERVALS} Judged by the author.{SMALL if few else ''}"
+    table = _new("Valid cases and grounded rules", note, "benchmark\nwhat", "share", "yes", "not known")
     for row in rows:
-        share = "–" if row["share"] is None else f"{_whole(row['share'])} ({_range(row['low'], row['high'])} %)"
-        table.add_row(
-            clean(row["benchmark"], 40), row["what"], f"{row['yes']} of {row['n']}", share, str(row["unknown"])
-        )
+        share = _share(row["share"], row["low"], row["high"], row["n"])
+        _add(table, row["benchmark"], row["what"], share, str(row["yes"]), str(row["unknown"]))
     return table
 
 
-def _cell(row: Mapping[str, Any], side: str) -> str:
-    n = row[f"{side}_n"]
-    if not n:
-        return "– of 0"
-    ends = _range(row[f"{side}_low"], row[f"{side}_high"])
-    return f"{_whole(row[f'{side}_share'])} ({ends} %) of {n}"
+def _failed(rows: list[dict[str, Any]]) -> Table:
+    from rich.text import Text
+
+    table = _new("Not evaluated", "", "benchmark", "reason")
+    table.add_column("what happened", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, (clean(row["benchmark"], NAME), row["reason"], clean(row["message"], WHY))))
+    return table
 
 
-def _points(estimate: float | None, low: float, high: float) -> str:
-    return "–" if estimate is None else f"{100 * estimate:+.0f} ({100 * low:+.0f} to {100 * high:+.0f})"
+def _share(share: float | None, low: float, high: float, n: int) -> str:
+    if share is None or not n:
+        return NONE
+    return f"{100 * share:.0f} % of {n}{_star(n)}\n({100 * low:.0f}–{100 * high:.0f} %)"
 
 
-def _whole(share: float) -> str:
-    return f"{100 * share:.0f} %"
+def _count(broken: int, n: int) -> str:
+    return f"{broken} of {n}{_star(n)}" if n else NONE
 
 
-def _range(low: float, high: float) -> str:
-    return f"{100 * low:.0f}–{100 * high:.0f}"
+def _star(n: int) -> str:
+    return "*" if n < FEW else ""
+
+
+def _gap(row: Mapping[str, Any]) -> str:
+    if row["difference"] is None:
+        return DASH
+    ends = f"{100 * row['difference_low']:+.0f} to {100 * row['difference_high']:+.0f}"
+    return f"{100 * row['difference']:+.0f}\n({ends})"
 
 
 def _p(value: float | None) -> str:
-    return "–" if value is None else "<.001" if value < 0.001 else f"{value:.3f}"
+    return DASH if value is None else "<.001" if value < 0.001 else f"{value:.3f}"

@@ -65,6 +65,9 @@ SHARE_COLUMNS: Mapping[str, str] = {
 }
 """Shares of cases that are valid and of rules that are grounded, of those that could be told; Wilson's interval."""
 
+FAILED_COLUMNS: Mapping[str, str] = {"benchmark": "string", "reason": "string", "message": "string"}
+"""Prompts that a model's failure kept from being evaluated: the reason code, and the error's sentence."""
+
 
 def suites(name: str, run: Run) -> pd.DataFrame:
     """Table 2: generated against baseline cases, a row per model; columns ``CONTRAST_COLUMNS``."""
@@ -90,11 +93,17 @@ def agreement_with_spec(
     return typed((_paired(name, model, ours, theirs, cosines) for model in run.manifest.models), AGREEMENT_COLUMNS)
 
 
-def stacked(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The tables one under the other; of several empty ones the first, with its columns."""
+def stacked(frames: Sequence[pd.DataFrame], columns: Mapping[str, str]) -> pd.DataFrame:
+    """The tables, each with ``columns``, one under the other; without rows there are the columns still."""
     import pandas as pd
 
-    return pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
+    filled = [frame for frame in frames if len(frame)]
+    return pd.concat(filled, ignore_index=True) if filled else typed([], columns)
+
+
+def failed(rows: Sequence[tuple[str, str, str]]) -> pd.DataFrame:
+    """Name, reason and message of each failure as a table; columns ``FAILED_COLUMNS``."""
+    return typed((dict(zip(FAILED_COLUMNS, row, strict=True)) for row in rows), FAILED_COLUMNS)
 
 
 def share(name: str, what: str, answers: Sequence[bool | None]) -> dict[str, Any]:

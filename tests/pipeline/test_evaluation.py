@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from promptpex.config import load
+from promptpex.config import Resolved, load
+from promptpex.errors import ModelError
 from promptpex.evaluation import evaluate
+from promptpex.events import Event, Notice
 from promptpex.llm.fake import FakeClient
 from promptpex.pipeline.benching import literal, sampled, spec_as_prompt
-from promptpex.project import files_of
+from promptpex.project import Files, files_of
 from promptpex.promptfile import render
 from promptpex.records import Case, Request
 from promptpex.session import open_session
@@ -69,6 +71,48 @@ async def test_all_measures_of_the_paper_come_out_as_counted_by_hand(tmp_path: P
     shares = {row["what"]: (row["yes"], row["n"]) for row in tables["shares"].to_dict("records")}
     assert shares == {"generated cases valid": (3, 3), "baseline cases valid": (2, 3), "rules grounded": (1, 1)}
     assert {path.name for path in (tmp_path / "out").glob("*.csv")} == {f"{name}.csv" for name in tables}
+
+
+def failing_for(word: str) -> FakeClient:
+    """Answers as ``client`` does, but the author has no rule for prompts that say ``word``."""
+
+    def answer(request: Request) -> str:
+        if request.stage == "rules" and word in asked(request):
+            return "I cannot."
+        said = reply(request)
+        return said if isinstance(said, str) else json.dumps(said)
+
+    return FakeClient(answer)
+
+
+def two_prompts(folder: Path) -> tuple[Resolved, list[Files]]:
+    (folder / "colour.md").write_text("Name the colour of {{thing}} in one word.\n", encoding="utf-8")
+    (folder / "smell.md").write_text("Name the smell of {{thing}} in one word.\n", encoding="utf-8")
+    settings = {"models": ["fake/a"], "author": "fake/x", "judge": ["fake/j"], "store": str(folder / "s.db")}
+    resolved = load({**settings, "checks": False}, start=folder, env={})
+    return resolved, [files_of(folder / "smell.md"), files_of(folder / "colour.md")]
+
+
+async def test_a_prompt_that_a_model_fails_for_is_told_and_the_others_are_evaluated(tmp_path: Path) -> None:
+    resolved, files = two_prompts(tmp_path)
+    heard: list[Event] = []
+    async with open_session(resolved, provider=failing_for("smell"), emit=heard.append) as session:
+        tables = await evaluate(session, files, folder=tmp_path / "out", baseline=3, sample=None)
+    assert list(tables["table2"]["benchmark"]) == ["colour"]
+    assert list(tables["failed"]["benchmark"]) == ["smell"]
+    assert list(tables["failed"]["reason"]) == ["malformed"]
+    assert any(isinstance(one, Notice) and "smell is not evaluated" in one.message for one in heard)
+    assert "smell" in (tmp_path / "out" / "failed.csv").read_text(encoding="utf-8")
+
+
+async def test_where_no_prompt_could_be_evaluated_the_failure_is_raised_and_the_tables_keep_columns(
+    tmp_path: Path,
+) -> None:
+    resolved, files = two_prompts(tmp_path)
+    async with open_session(resolved, provider=failing_for("Name")) as session:
+        with pytest.raises(ModelError):
+            await evaluate(session, files, folder=tmp_path / "out", baseline=3, sample=None)
+    assert (tmp_path / "out" / "table2.csv").read_text(encoding="utf-8").startswith("benchmark,model,first,")
 
 
 def test_the_spec_as_a_prompt_says_its_rules_and_takes_the_same_inputs() -> None:

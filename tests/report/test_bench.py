@@ -1,0 +1,81 @@
+"""The evaluation's tables in a narrow terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from promptpex.report.bench import tables_for_terminal
+from promptpex.tables import bench
+from promptpex.tables.frames import typed
+
+LONG = "openai/some-very-long-model-name-7b-instruct?temperature=0.7&seed=4"
+
+
+def contrast(first: tuple[int, int], second: tuple[int, int]) -> dict[str, Any]:
+    row: dict[str, Any] = {"benchmark": "shakespearean-writing-assistant", "model": LONG}
+    for side, (broken, n) in (("first", first), ("second", second)):
+        row |= {side: {"first": "generated", "second": "baseline"}[side], f"{side}_broken": broken, f"{side}_n": n}
+        row |= {f"{side}_share": broken / n if n else None, f"{side}_low": 0.05, f"{side}_high": 1.0}
+    both = first[1] and second[1]
+    gap = {"difference": 1.0 if both else None, "difference_low": -1.0, "difference_high": 1.0}
+    return {**row, **gap, "p": 0.0001 if both else None}
+
+
+def shown(tables: bench.Tables, width: int = 80) -> str:
+    console = Console(width=width, color_system=None)
+    with console.capture() as caught:
+        for table in tables_for_terminal(tables):
+            console.print(table)
+    return caught.get()
+
+
+def one(*rows: dict[str, Any]) -> bench.Tables:
+    return {"table2": typed(rows, bench.CONTRAST_COLUMNS)}
+
+
+def test_figures_are_whole_and_a_long_name_is_folded_into_few_lines() -> None:
+    said = shown(one(contrast((120, 120), (100, 120))))
+    assert max(map(len, said.splitlines())) <= 80
+    for whole in ("100 % of 120", "(5–100 %)", "(-100 to +100)", "<.001", "generated", "baseline"):
+        assert whole in said
+    starts = [line.split()[0] for line in said.splitlines() if line.strip()]
+    pieces = [start for start in starts if start in LONG and start != "model"]
+    assert "".join(pieces) == LONG
+    assert len(pieces) <= 3
+
+
+def test_nothing_scored_is_said_and_not_a_figure() -> None:
+    said = shown(one(contrast((0, 0), (1, 30))))
+    assert "none" in said
+    assert "scored" in said
+    assert "of 0" not in said
+
+
+@pytest.mark.parametrize(("n", "told"), [(19, True), (20, False)])
+def test_a_small_sample_looks_like_one(n: int, told: bool) -> None:
+    said = shown(one(contrast((1, n), (1, 40))))
+    assert ("fewer than 20" in said) is told
+    assert (f"of {n}*" in said) is told
+
+
+def test_what_failed_is_shown_with_its_reason_and_names_are_shown_as_they_are() -> None:
+    said = shown({"failed": bench.failed([("[red]b", "malformed", "the author said\x1b[31m nothing")])})
+    assert "[red]b" in said
+    assert "malformed" in said
+    assert "\x1b" not in said
+
+
+def test_agreement_and_shares_without_anything_known_say_so() -> None:
+    nothing = {"benchmark": "b", "model": "m", "cases": 0, "prompt_broken": 0, "spec_broken": 0}
+    rows = [{**nothing, "difference": None, "difference_low": -1.0, "difference_high": 1.0, "p": None, "cosine": None}]
+    said = shown(
+        {
+            "agreement": typed(rows, bench.AGREEMENT_COLUMNS),
+            "shares": bench.shares([bench.share("b", "rules grounded", [None, None])]),
+        }
+    )
+    assert said.count("scored") == 3
+    assert "0 of 0" not in said
