@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from promptpex.cases.generate import request_text
 from promptpex.cases.plan import Plan
-from promptpex.llm.providers.prices import price_of
+from promptpex.llm.names import parse_model
+from promptpex.llm.stack import rates_for
 from promptpex.outputs import Cell, cells, request_for
 from promptpex.pipeline import generation, judges_for, planned
 from promptpex.records import Completion, Message, Output, Prompt, Request, Spec, Suite
@@ -191,7 +192,7 @@ def _guess(session: Session, stage: str, label: str, calls: int, each: int, *, e
 
 
 def _priced(session: Session, line: Line) -> Line:
-    name = line.model.partition("?")[0]
-    local = name.startswith("embedded/") or not line.calls
-    cost = 0.0 if local else price_of(name, line.tokens_in, line.tokens_out, session.prices)
-    return Line(line.stage, line.model, line.calls, line.stored, line.tokens_in, line.tokens_out, cost, line.exact)
+    """The line with its price, by the same rates as the budget's: another's server does not charge what OpenAI does."""
+    model = parse_model(line.model, api_base=session.settings.api_base)
+    rates = rates_for(model.name, model.api_base, session.prices) if line.calls else (0.0, 0.0)
+    return replace(line, cost_usd=rates and (line.tokens_in * rates[0] + line.tokens_out * rates[1]) / 1e6)

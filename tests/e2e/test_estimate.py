@@ -76,3 +76,15 @@ async def test_the_price_is_of_what_will_be_sent(tmp_path: Path, scripted: Scrip
     (line,) = (await estimated(here, *flags)).values()
     assert line["cost_usd"] == (line["tokens_in"] * 10 + line["tokens_out"] * 30) / 1e6 > 0
     assert scripted.count == 0
+
+
+async def test_prices_are_the_servers_that_is_asked(tmp_path: Path) -> None:
+    here = place(tmp_path, cells=6)
+    models = "gpt-4o-mini,openai/gpt-4o,gpt-4o-mini?api_base=http://127.0.0.1:9/v1,ollama/llama3.2"
+    known = {label: line["cost_usd"] for (_, label), line in (await estimated(here, "--models", models)).items()}
+    assert known["gpt-4o-mini"] > 0
+    assert known["openai/gpt-4o"] > known["gpt-4o-mini"]
+    assert known["gpt-4o-mini?api_base=http://127.0.0.1:9/v1"] is None
+    assert known["ollama/llama3.2"] == 0
+    there = await estimated(here, "--models", "gpt-4o-mini,openai/gpt-4o", "--api-base", "http://127.0.0.1:9/v1")
+    assert {line["cost_usd"] for line in there.values()} == {None}
