@@ -18,6 +18,7 @@
     ├── ModelError                       3   a model could not answer; ``reason`` says why
     │   ├── RateLimited                  3   retryable
     │   ├── TimedOut                     3   retryable
+    │   │   └── DeadlinePassed           3   the run's time was over
     │   ├── Unavailable                  3   retryable
     │   ├── NotAuthorised                3
     │   ├── UnknownModel                 3
@@ -147,10 +148,17 @@ class RateLimited(ModelError):
 
 
 class TimedOut(ModelError):
-    """No answer within the deadline of the call or of the run."""
+    """No answer within the deadline of the call."""
 
     reason: ClassVar[str] = "timed-out"
     retryable: ClassVar[bool] = True
+
+
+class DeadlinePassed(TimedOut):
+    """The time that the whole run may take was over; nothing was sent, or what was sent had no answer yet."""
+
+    reason: ClassVar[str] = "deadline"
+    retryable: ClassVar[bool] = False
 
 
 class Unavailable(ModelError):

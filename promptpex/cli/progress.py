@@ -20,7 +20,7 @@ from promptpex.events import Answered, Event, Failed, Listener, Notice, Retrying
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn, Task, TaskID
 
-UNASKED = frozenset({"interrupted", "budget"})
+UNASKED = frozenset({"interrupted", "deadline", "budget"})
 """Reasons that are no failure of a model: the command did not ask, or not wait, any more."""
 
 RECENT = 50

@@ -25,7 +25,7 @@ from promptpex.llm.readable import readable
 from promptpex.llm.secrets import scrub
 from promptpex.records import Completion, Request
 
-UNRECORDED = frozenset({"interrupted", "not-recorded"})
+UNRECORDED = frozenset({"interrupted", "deadline", "not-recorded"})
 """Reasons that say something about the moment, not about the request."""
 
 

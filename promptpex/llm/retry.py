@@ -11,7 +11,7 @@ import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from promptpex.errors import BudgetExceeded, ModelError, RateLimited, Stopped, TimedOut, Unavailable
+from promptpex.errors import BudgetExceeded, DeadlinePassed, ModelError, RateLimited, Stopped, TimedOut, Unavailable
 from promptpex.events import Listener, Retrying, nobody
 from promptpex.llm.breaker import FIRST_PATIENCE_S, PATIENCE_S, Breaker
 from promptpex.llm.client import Client
@@ -193,9 +193,9 @@ class RetryingClient:
     def _run_left(self) -> float | None:
         return None if self._run_ends is None else self._run_ends - self._clock()
 
-    def _too_late(self, request: Request) -> TimedOut:
+    def _too_late(self, request: Request) -> DeadlinePassed:
         message = f"{request.model} did not answer before the run's deadline of {self._policy.run_deadline_s:g} s; "
-        return TimedOut(message + "the same command goes on from here.", model=request.model)
+        return DeadlinePassed(message + "the same command goes on from here.", model=request.model)
 
     def _breaker(self, request: Request) -> Breaker:
         key = self._where(request).key

@@ -152,4 +152,4 @@ def reported(manifest: Manifest, outputs: Sequence[Output]) -> Manifest:
 def _partial(outputs: Sequence[Output], verdicts: Sequence[Verdict]) -> str | None:
     """Why the run is partial, if it is: something was not asked of a model or of a judge, and will be by going on."""
     found = {output.error for output in outputs} | {verdict.unscored for verdict in verdicts}
-    return next((why for why in ("interrupted", "budget") if found & {why, f"judge-{why}"}), None)
+    return next((why for why in ("interrupted", "deadline", "budget") if found & {why, f"judge-{why}"}), None)

@@ -28,7 +28,7 @@ class Manifest(Record):
         versions: of promptpex, Python and the libraries that shape results.
         templates: fingerprint of each stage template.
         created: ISO 8601, UTC.
-        partial: why the run is not complete, where it is not (``interrupted``, ``budget``).
+        partial: why the run is not complete, where it is not (``interrupted``, ``deadline``, ``budget``).
     """
 
     run: str

@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from promptpex.errors import BadRequest, ModelError, NotAuthorised, RateLimited, Stopped, TimedOut, Unavailable
+from promptpex.errors import (
+    BadRequest,
+    DeadlinePassed,
+    ModelError,
+    NotAuthorised,
+    RateLimited,
+    Stopped,
+    TimedOut,
+    Unavailable,
+)
 from promptpex.events import Event, Retrying
 from promptpex.llm.breaker import AFTER
 from promptpex.llm.fake import FakeClient
@@ -127,9 +136,9 @@ async def test_a_run_has_a_deadline_and_nothing_is_sent_after_it() -> None:
     assert time.monotonic() - started < 0.5
     late = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
     assert 7 <= len(late) <= 9
-    assert all(isinstance(each, TimedOut) and "run's deadline" in str(each) for each in late)
+    assert all(isinstance(each, DeadlinePassed) and "run's deadline" in str(each) for each in late)
     sent = len(inner.requests)
-    with pytest.raises(TimedOut):
+    with pytest.raises(DeadlinePassed):
         await client.complete(request("late"))
     assert len(inner.requests) == sent <= 3
 
