@@ -56,7 +56,8 @@ async def bench(
     valid = await validity(cases, prompt, spec, judge=author if _judged(session) else None, emit=session.emit)
     rules = [rule for rule in spec.rules if not rule.gone]
     known = await grounded(author, prompt, rules, emit=session.emit)
-    good = {one.case for one in valid if one.status == "valid"}
+    fit = ("valid",) if _judged(session) else ("valid", "unknown")
+    good = {one.case for one in valid if one.status in fit}
     chosen = tuple(case for case in cases if case.rule is None and case.id in good)
     by_spec = await _by_spec(session, prompt, spec, chosen)
     return Bench(run, by_spec, tuple(valid), tuple(known), _cosines(run, by_spec))
