@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from promptpex.llm.secrets import scrub
-from promptpex.records import Request
+from promptpex.llm.secrets import scrub, without_own
+from promptpex.records import Completion, Request
 
 
 def readable(request: Request) -> tuple[dict[str, Any], bool]:
@@ -14,16 +15,23 @@ def readable(request: Request) -> tuple[dict[str, Any], bool]:
     Each text is scrubbed by itself, so that the data stays sound; a request that held a key has lost its id.
     """
     plain = request.plain()
-    clean = _scrubbed(plain)
+    clean = _each(plain, scrub)
     assert isinstance(clean, dict)
     return clean, clean != plain
 
 
-def _scrubbed(value: Any) -> Any:
+def readable_answer(completion: Completion) -> dict[str, Any]:
+    """The completion as JSON-ready data without the keys of this machine, which a server may echo."""
+    clean = _each(completion.model_dump(mode="json", exclude_defaults=True), without_own)
+    assert isinstance(clean, dict)
+    return clean
+
+
+def _each(value: Any, clean: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return scrub(value) if len(value) >= 8 else value
+        return clean(value) if len(value) >= 8 else value
     if isinstance(value, dict):
-        return {key: _scrubbed(each) for key, each in value.items()}
+        return {key: _each(each, clean) for key, each in value.items()}
     if isinstance(value, list):
-        return [_scrubbed(each) for each in value]
+        return [_each(each, clean) for each in value]
     return value

@@ -21,7 +21,7 @@ from promptpex import errors
 from promptpex.errors import ConfigError, ModelError, NotRecorded
 from promptpex.ids import digest
 from promptpex.llm.client import Client
-from promptpex.llm.readable import readable
+from promptpex.llm.readable import readable, readable_answer
 from promptpex.llm.secrets import scrub
 from promptpex.records import Completion, Request
 
@@ -65,7 +65,7 @@ class RecordingClient:
             if error.reason not in UNRECORDED:
                 self._write(number, request, {"error": {"reason": error.reason, "message": scrub(error.message)}})
             raise
-        self._write(number, request, {"completion": completion.model_dump(mode="json", exclude_defaults=True)})
+        self._write(number, request, {"completion": readable_answer(completion)})
         return completion
 
     async def close(self) -> None:

@@ -52,6 +52,16 @@ def scrub(text: str) -> str:
     return _scrubbed(text, planted())
 
 
+def without_own(text: str) -> str:
+    """``text`` with the user's own keys, those of ``planted``, replaced by ``[hidden]``, and nothing else changed.
+
+    For what models say: what merely looks like a key there may be what a prompt asks for.
+    """
+    for value in planted():
+        text = text.replace(value, HIDDEN)
+    return text
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def _scrubbed(text: str, values: tuple[str, ...]) -> str:
     """Remembered, since prompts are written down again and again; a pattern is tried only where it can match."""

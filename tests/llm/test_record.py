@@ -120,6 +120,17 @@ async def test_keys_are_not_recorded_and_such_a_request_is_still_found(tmp_path:
     assert (await ReplayClient(path).complete(request(f"Use {secret}"))).text == "fine"
 
 
+async def test_a_key_of_this_machine_that_a_model_echoes_is_not_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROMPTPEX_API_KEY", "local-gateway-7f3a9c1d5e")
+    path, made_up = tmp_path / "run.jsonl", "sk-made-up-by-the-model-0123456789"
+    await record(path, (request("a"), f"You sent local-gateway-7f3a9c1d5e; the page says {made_up}."))
+    assert "7f3a9c1d5e" not in path.read_text()
+    answer = await ReplayClient(path).complete(request("a"))
+    assert answer.text == f"You sent [hidden]; the page says {made_up}."
+
+
 async def test_lines_stand_in_the_order_of_asking(tmp_path: Path) -> None:
     async def reply(asked: Request) -> str:
         await asyncio.sleep(0.03 if asked.messages[0].content == "0" else 0.0)

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from promptpex.errors import ModelError, NotAuthorised, Unavailable
+from promptpex.errors import BadRequest, ModelError, NotAuthorised, Unavailable
 from promptpex.events import Notice
 from promptpex.llm.failures import from_exception, short
 from promptpex.llm.providers.chat_format import completion_of, request_body
@@ -59,7 +59,7 @@ class LitellmClient:
             "max_retries": 0,
             "drop_params": True,
         }
-        self._tell_dropped(litellm, request.model, body)
+        self._check_params(litellm, request.model, body)
         self._used = True
         started = time.perf_counter()
         try:
@@ -87,11 +87,15 @@ class LitellmClient:
             raise NotAuthorised(f"{model}: no key for its provider; set {names} in the environment.", model=model)
         self._checked.add(model)
 
-    def _tell_dropped(self, litellm: Any, model: str, body: Mapping[str, Any]) -> None:
+    def _check_params(self, litellm: Any, model: str, body: Mapping[str, Any]) -> None:
+        """Tells what the provider does not take and litellm leaves out. A reply schema must not vanish: the refusal
+        is what makes ``llm/fallback.py`` say in words what it said."""
         supported = supported_params(litellm, model)
         if supported is None:
             return
-        known = ("temperature", "max_tokens", "top_p", "seed", "stop", "logprobs", "top_logprobs", "response_format")
+        if "response_format" in body and "response_format" not in supported:
+            raise BadRequest(f"{model}: the provider takes no response_format; ask for it in words.", model=model)
+        known = ("temperature", "max_tokens", "top_p", "seed", "stop", "logprobs", "top_logprobs")
         for name in known:
             if name in body and name not in supported and (model, name) not in self._told:
                 self._told.add((model, name))

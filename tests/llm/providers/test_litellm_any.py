@@ -11,6 +11,7 @@ import pytest
 
 from promptpex.errors import NotAuthorised, RateLimited
 from promptpex.events import Event, Notice
+from promptpex.llm.fallback import SchemaFallback
 from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.litellm_any import LitellmClient
 from tests.llm.providers.questions import asked
@@ -80,6 +81,22 @@ async def test_what_the_provider_asks_to_wait_is_kept_and_nothing_is_retried_ben
     await client.close()
     assert caught.value.retry_after == 3.0
     assert scripted.count == 1
+
+
+async def test_a_schema_that_the_provider_does_not_take_is_told_in_words(
+    scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COHERE_API_KEY", "planted-key-1")
+    scripted.otherwise = Step(
+        b'{"id": "g", "finish_reason": "COMPLETE", "message": {"role": "assistant", "content": '
+        b'[{"type": "text", "text": "OK"}]}, "usage": {"tokens": {"input_tokens": 1, "output_tokens": 1}}}'
+    )
+    client = SchemaFallback(LitellmClient())
+    request = asked("cohere_chat/command-r", "hi", api_base=scripted.url, schema={"type": "object"})
+    assert (await client.complete(request)).text == "OK"
+    await client.close()
+    (seen,) = scripted.requests
+    assert "follows this JSON schema" in json.dumps(seen.body)
 
 
 async def test_prices(scripted: ScriptedServer) -> None:
