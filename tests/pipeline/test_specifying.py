@@ -29,7 +29,7 @@ def folder(tmp_path: Path, *sentences: str, front: str = "") -> Files:
 
 
 async def do(job: Any, files: Files, author: FakeClient, heard: list[Event] | None = None, **flags: Any) -> Any:
-    given = {"author": "fake/author", "store": str(files.prompt.parent / "store.db"), "checks": False, **flags}
+    given = {"author": "openai/author", "store": str(files.prompt.parent / "store.db"), "checks": False, **flags}
     resolved = load({name: value for name, value in given.items() if value is not None}, start=Path("/"), env={})
     async with open_session(resolved, provider=author, emit=(heard if heard is not None else []).append) as session:
         done = job(session, files)
@@ -126,7 +126,7 @@ async def test_rules_whose_words_are_invented_are_said(tmp_path: Path) -> None:
     assert any(isinstance(event, Notice) and "Be kind to all" in event.message for event in heard)
     assert [(one.status, one.how) for one in found.groundedness] == [("unknown", "none")]
     found = await do(extract, folder(tmp_path, ONE), client, verify=True)
-    assert [(one.status, one.how) for one in found.groundedness] == [("yes", "judge:fake/author")]
+    assert [(one.status, one.how) for one in found.groundedness] == [("yes", "judge:openai/author")]
 
 
 @pytest.mark.parametrize("effort", list(EFFORT))
@@ -157,7 +157,7 @@ async def test_an_effort_says_what_it_means_before_anything_is_asked(tmp_path: P
         assert heard.when == [before] != [len(author.requests)]
         assert "max-rules 15, cases-per-rule 2, inverse-cases 1 (flag), rounds 1" in heard.said[0]
         assert "requests" in heard.said[0]
-        assert "price of fake/author" in heard.said[0]
+        assert "price of openai/author" in heard.said[0]
 
 
 class Efforts(list[Event]):
@@ -201,10 +201,11 @@ async def test_more_effort_never_asks_less(tmp_path: Path) -> None:
 async def test_run_says_what_it_cannot_place(tmp_path: Path) -> None:
     files = folder(tmp_path, ONE)
     rules = (Rule(id="r1", rule="x", source=ONE, origin="added"), Rule(id="r2", rule="y", source=SMALL, gone=True))
+    rules = (*rules, Rule(id="r4", rule="z", source=ONE, origin="added"))
     write_spec(files.spec, Spec(prompt="prompt.md", prompt_fingerprint="old", rules=rules))
     files.suite.write_text(
         "prompt: prompt.md\ncases:\n  - {id: a, rule: r1, inputs: {review: fine}}\n"
-        "  - {id: b, rule: r2, inputs: {review: bad}}\n  - {id: c, rule: r9, inputs: {review: so so}}\n",
+        "  - {id: b, rule: r2, inputs: {review: bad}}\n  - {id: c, rule: r3, inputs: {review: so so}}\n",
         encoding="utf-8",
     )
     heard: list[Event] = []
