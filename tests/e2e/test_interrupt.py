@@ -21,10 +21,12 @@ from tests.e2e.faults import GOOD, MODEL, Place, Script, command, place, reasons
 from tests.e2e.tally import TALLY, Row
 from tests.servers import ScriptedServer, Step, completion_body
 
-SOON_S = 5.0
-"""Seconds from the first signal to the end, with a little for a busy machine."""
+SOON_S = 25.0
+"""Seconds from the first signal to the end on a busy machine, where the server hangs for 60; about 5 on a quiet one."""
 
-BUSY_S = 3.0
+AT_ONCE_S = 10.0
+"""The same from the second signal; about none on a quiet machine."""
+
 STARTED: list[Process] = []
 SLOW = Step(body=completion_body("NN"), delay_s=60)
 
@@ -94,7 +96,7 @@ async def test_once_ends_a_hanging_run_soon_and_reports_what_there_is(
     begun = time.monotonic()
     process.send_signal(number)
     done = await ended(process)
-    assert time.monotonic() - begun < SOON_S + BUSY_S
+    assert time.monotonic() - begun < SOON_S
     assert done.code == 130, done.err
     rows = here.rows()
     sound(here, done, rows)
@@ -136,7 +138,7 @@ async def test_twice_ends_at_once_and_the_store_is_whole(tmp_path: Path, scripte
     begun = time.monotonic()
     process.send_signal(signal.SIGINT)
     done = await ended(process)
-    assert time.monotonic() - begun < 1.0 + BUSY_S / 2
+    assert time.monotonic() - begun < AT_ONCE_S
     assert done.code == 130, done.err
     assert "Traceback" not in done.err
     assert "To go on: promptpex run " in done.err
@@ -174,7 +176,7 @@ async def test_while_it_waits_for_another_process_it_ends_as_soon(tmp_path: Path
     begun = time.monotonic()
     waiting.send_signal(signal.SIGINT)
     done = await ended(waiting)
-    assert time.monotonic() - begun < SOON_S + BUSY_S
+    assert time.monotonic() - begun < SOON_S
     assert done.code == 130, done.err
     assert script.sent == 4, "what another process asks was asked"
 
