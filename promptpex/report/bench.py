@@ -58,7 +58,7 @@ def _add(table: Table, benchmark: str, name: str, *cells: str) -> None:
 
 def _contrast(title: str, rows: list[dict[str, Any]]) -> Table:
     few = any(0 < row[f"{side}_n"] < FEW for row in rows for side in ("first", "second"))
-    note = f"{INTERVALS} p: Fisher's exact test.{SMALL if few else ''}"
+    note = f"{INTERVALS} p: Fisher's exact test on cases.{SMALL if few else ''}"
     table = _new(title, note, "benchmark\nmodel", rows[0]["first"], rows[0]["second"], "difference\nin points", "p")
     for row in rows:
         sides = [

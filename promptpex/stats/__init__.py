@@ -12,7 +12,7 @@ from promptpex.stats.bootstrap import cluster_bootstrap, paired_bootstrap
 from promptpex.stats.bounds import Bounds, bounds
 from promptpex.stats.clustered import cluster_interval, clustered_share, design_effect
 from promptpex.stats.holm import holm
-from promptpex.stats.independent import difference_of_shares, fisher_exact
+from promptpex.stats.independent import difference_of_intervals, difference_of_shares, fisher_exact
 from promptpex.stats.intervals import Interval, clopper_pearson, wilson
 from promptpex.stats.krippendorff import Alpha, krippendorff_alpha
 from promptpex.stats.noninferiority import NonInferiority, non_inferiority
@@ -68,6 +68,7 @@ __all__ = [
     "compare_with",
     "count_pairs",
     "design_effect",
+    "difference_of_intervals",
     "difference_of_shares",
     "fisher_exact",
     "flickers",

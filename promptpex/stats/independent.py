@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from promptpex.stats.arguments import require_counts, require_share
 from promptpex.stats.intervals import Interval, wilson
@@ -19,11 +20,22 @@ def difference_of_shares(first: int, n: int, second: int, m: int, confidence: fl
     require_share("confidence", confidence)
     if n == 0 or m == 0:
         return Interval(None, -1.0, 1.0, confidence, n + m, "newcombe")
-    a, b = wilson(first, n, confidence), wilson(second, m, confidence)
-    p, q = first / n, second / m
-    low = (p - q) - math.hypot(p - a.low, b.high - q)
-    high = (p - q) + math.hypot(a.high - p, q - b.low)
-    return Interval(p - q, max(-1.0, low), min(1.0, high), confidence, n + m, "newcombe")
+    gap = difference_of_intervals(wilson(first, n, confidence), wilson(second, m, confidence))
+    return replace(gap, method="newcombe")
+
+
+def difference_of_intervals(first: Interval, second: Interval) -> Interval:
+    """The first share minus the second, of independent groups, from the interval of each, however that was made (MOVER:
+    Zou and Donner 2008, Stat. Med. 27:1693, section 2).
+
+    (-1, 1) without an estimate where one of them has none. Both have the same confidence, which the difference keeps.
+    """
+    n, p, q = first.n + second.n, first.estimate, second.estimate
+    if p is None or q is None:
+        return Interval(None, -1.0, 1.0, first.confidence, n, "mover")
+    low = (p - q) - math.hypot(p - first.low, second.high - q)
+    high = (p - q) + math.hypot(first.high - p, q - second.low)
+    return Interval(p - q, max(-1.0, low), min(1.0, high), first.confidence, n, "mover")
 
 
 def fisher_exact(first: int, n: int, second: int, m: int) -> float:

@@ -6,8 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpex.records import Run
-from promptpex.stats import count_pairs, difference_of_shares, fisher_exact, mcnemar, newcombe_difference, wilson
+from promptpex.stats import (
+    Interval,
+    clustered_share,
+    count_pairs,
+    difference_of_intervals,
+    fisher_exact,
+    mcnemar,
+    newcombe_difference,
+    wilson,
+)
 from promptpex.tables.frames import outputs, typed
+from promptpex.tables.repeats import tallies
+from promptpex.tables.shares import clusters
+from promptpex.tables.standings import case_results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +47,9 @@ CONTRAST_COLUMNS: Mapping[str, str] = {
     "difference_high": "Float64",
     "p": "Float64",
 }
-"""Two groups of cases side by side: broken of scored outputs, shares with Wilson's intervals, the difference (first
-minus second) with Newcombe's, and the p-value of Fisher's exact test."""
+"""Two groups of cases side by side: broken of scored outputs, with intervals as in the table of models (Wilson's, or
+cluster-robust where outputs hang together), the difference (first minus second) with the interval that follows from
+both, and the p-value of Fisher's exact test, in which a case counts once: broken unless most of its repeats passed."""
 
 AGREEMENT_COLUMNS: Mapping[str, str] = {
     "benchmark": "string",
@@ -50,8 +63,9 @@ AGREEMENT_COLUMNS: Mapping[str, str] = {
     "p": "Float64",
     "cosine": "Float64",
 }
-"""Spec agreement: the same cases under the prompt and under its spec as a prompt. The difference (prompt minus spec) of
-non-compliance is paired, with Newcombe's interval and McNemar's exact p; ``cosine`` is the mean over the cases."""
+"""Spec agreement: the same cases under the prompt and under its spec as a prompt, each counted once. The difference
+(prompt minus spec) of non-compliance is paired, with Newcombe's interval and McNemar's exact p; ``cosine`` is the mean
+over the outputs."""
 
 SHARE_COLUMNS: Mapping[str, str] = {
     "benchmark": "string",
@@ -89,7 +103,7 @@ def agreement_with_spec(
     """Spec agreement, a row per model; columns ``AGREEMENT_COLUMNS``."""
     if by_spec is None:
         return typed([], AGREEMENT_COLUMNS)
-    ours, theirs = _broken(outputs(run)), _broken(outputs(by_spec))
+    ours, theirs = outputs(run), outputs(by_spec)
     return typed((_paired(name, model, ours, theirs, cosines) for model in run.manifest.models), AGREEMENT_COLUMNS)
 
 
@@ -124,36 +138,42 @@ def _contrast(name: str, run: Run, first: pd.DataFrame, second: pd.DataFrame, na
 
 
 def _row(name: str, model: str, first: pd.DataFrame, second: pd.DataFrame, names: tuple[str, str]) -> dict[str, Any]:
-    (a, n), (b, m) = _counted(first, model), _counted(second, model)
-    gap = difference_of_shares(a, n, b, m)
+    groups = [rows[rows["model"].eq(model)] for rows in (first, second)]
+    (a, n), (b, m) = (_cases(rows, model) for rows in groups)
+    found = _share(groups[0]), _share(groups[1])
+    gap = difference_of_intervals(*found)
     row: dict[str, Any] = {"benchmark": name, "model": model, "p": fisher_exact(a, n, b, m) if n and m else None}
-    for side, called, (broken, scored) in (("first", names[0], (a, n)), ("second", names[1], (b, m))):
-        found = wilson(broken, scored)
-        row |= {side: called, f"{side}_broken": broken, f"{side}_n": scored, f"{side}_share": found.estimate}
-        row |= {f"{side}_low": found.low, f"{side}_high": found.high}
+    for side, called, rows, told in zip(("first", "second"), names, groups, found, strict=True):
+        count = rows["verdict"].value_counts()
+        fails, passes = int(count.get("fail", 0)), int(count.get("pass", 0))
+        row |= {side: called, f"{side}_broken": fails, f"{side}_n": fails + passes}
+        row |= {f"{side}_share": told.estimate, f"{side}_low": told.low, f"{side}_high": told.high}
     return row | {"difference": gap.estimate, "difference_low": gap.low, "difference_high": gap.high}
 
 
-def _counted(rows: pd.DataFrame, model: str) -> tuple[int, int]:
-    verdict = rows.loc[rows["model"].eq(model), "verdict"]
-    return int(verdict.eq("fail").sum()), int(verdict.isin(["pass", "fail"]).sum())
+def _share(rows: pd.DataFrame) -> Interval:
+    scored = rows[rows["verdict"].isin(["pass", "fail"])]
+    if scored.empty:
+        return wilson(0, 0)
+    broken = scored["verdict"].eq("fail").astype("int64").groupby(clusters(scored, "rule"))
+    return clustered_share(broken.sum().tolist(), broken.size().tolist())
 
 
-def _broken(rows: pd.DataFrame) -> dict[tuple[str, str, int], bool | None]:
-    known = {"fail": True, "pass": False}
-    keys = zip(rows["model"], rows["case"], rows["repeat"], strict=True)
-    return {key: known.get(verdict) for key, verdict in zip(keys, rows["verdict"], strict=True)}
+def _cases(rows: pd.DataFrame, model: str) -> tuple[int, int]:
+    told = [passed for passed in _passed(rows, model).values() if passed is not None]
+    return told.count(False), len(told)
+
+
+def _passed(rows: pd.DataFrame, model: str) -> Mapping[str, bool | None]:
+    return case_results(tallies(rows), [model])[model]
 
 
 def _paired(
-    name: str,
-    model: str,
-    ours: Mapping[tuple[str, str, int], bool | None],
-    theirs: Mapping[tuple[str, str, int], bool | None],
-    cosines: Mapping[str, Sequence[float]],
+    name: str, model: str, ours: pd.DataFrame, theirs: pd.DataFrame, cosines: Mapping[str, Sequence[float]]
 ) -> dict[str, Any]:
-    keys = [key for key in theirs if key[0] == model]
-    pairs = count_pairs((ours.get(key), theirs[key]) for key in keys)
+    by_prompt, by_spec = _passed(ours, model), _passed(theirs, model)
+    broken = ((_turned(by_prompt.get(case)), _turned(passed)) for case, passed in by_spec.items())
+    pairs = count_pairs(broken)
     gap = newcombe_difference(pairs)
     alike = cosines.get(model, ())
     return {
@@ -168,3 +188,7 @@ def _paired(
         "p": mcnemar(pairs) if pairs.n else None,
         "cosine": sum(alike) / len(alike) if alike else None,
     }
+
+
+def _turned(passed: bool | None) -> bool | None:
+    return None if passed is None else not passed

@@ -86,7 +86,7 @@ MEANINGS: Mapping[str, str] = {
     "judged_by": "the judge",
     "kappa": "Cohen's kappa; missing where it is not defined",
     "kappa_high": "upper end of its interval",
-    "kappa_interval": "how it was made: `fleiss-cohen-everitt`, `wilson-kappa`, or `cluster-bootstrap` by case",
+    "kappa_interval": "`fleiss-cohen-everitt`, `wilson-kappa`; by case: `cluster-bootstrap`, `clusters-as-items`",
     "kappa_low": "lower end of its interval",
     "kind": "`rule`, `inverse` or `no aim`; of agreement: `code-judge`, `judges` or `again`",
     "latency_ms": "milliseconds to the answer",

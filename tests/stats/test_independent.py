@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.stats import difference_of_shares, fisher_exact
+from promptpex.stats import difference_of_intervals, difference_of_shares, fisher_exact, wilson
 
 counts = st.integers(0, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -23,6 +23,18 @@ def test_the_difference_turns_round_with_its_groups(a: tuple[int, int], b: tuple
     assert -1 <= there.low <= there.high <= 1
     if there.estimate is not None:
         assert there.low <= there.estimate <= there.high
+
+
+@given(counts, counts)
+def test_of_wilsons_intervals_the_difference_is_newcombes(a: tuple[int, int], b: tuple[int, int]) -> None:
+    found, known = difference_of_intervals(wilson(*a), wilson(*b)), difference_of_shares(*a, *b)
+    assert (found.estimate, found.n) == (known.estimate, known.n)
+    assert (found.low, found.high) == pytest.approx((known.low, known.high))
+
+
+def test_a_wider_interval_of_one_group_widens_the_difference() -> None:
+    sure, unsure, other = wilson(30, 60), wilson(5, 10), wilson(20, 60)
+    assert difference_of_intervals(unsure, other).width > difference_of_intervals(sure, other).width
 
 
 @given(counts, counts)
