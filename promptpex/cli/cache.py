@@ -36,7 +36,7 @@ def stats(as_json: bool, **flags: Any) -> int:
     if as_json:
         print_json(asdict(found))
         return 0
-    click.echo(f"{found.replies} replies, {found.bytes / 1e6:.1f} MB in {found.path}")
+    click.echo(f"{_replies(found.replies)}, {found.bytes / 1e6:.1f} MB in {found.path}")
     for title, counts in (("model", found.models), ("stage", found.stages)):
         for name, count in counts.items():
             click.echo(f"  {title} {name}: {count}")
@@ -59,7 +59,7 @@ def prune(older_than: str, as_json: bool, **flags: Any) -> int:
     if as_json:
         print_json({"pruned": gone})
     else:
-        click.echo(f"{gone} replies pruned")
+        click.echo(f"{_replies(gone)} pruned")
     return 0
 
 
@@ -77,7 +77,7 @@ def verify(as_json: bool, **flags: Any) -> int:
     else:
         for problem in problems:
             click.echo(f"{problem.id or 'store'}: {problem.what}")
-        click.echo("the store is sound" if not problems else f"{len(problems)} problems")
+        click.echo("the store is sound" if not problems else f"{len(problems)} problem" + "s" * (len(problems) > 1))
     return 2 if problems else 0
 
 
@@ -101,6 +101,10 @@ def _store(flags: dict[str, Any]) -> ReplyStore:
     if not path.exists():
         raise StoreError(f"{path}: no store here yet; it is made by the first run, or name another with --store")
     return ReplyStore(path)
+
+
+def _replies(count: int) -> str:
+    return f"{count} reply" if count == 1 else f"{count} replies"
 
 
 def _date(at: float) -> str:

@@ -1,0 +1,71 @@
+"""`promptpex cache` as its user sees it: an empty place, a wrong age, a store, a broken entry."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from promptpex.records import Completion
+from promptpex.store import ReplyStore
+from tests.e2e.faults import command
+from tests.llm.questions import request
+
+DAY = 86400.0
+
+
+async def filled(path: Path) -> Path:
+    """A store with a reply of 40 days ago and one of 10 days ago."""
+    with ReplyStore(path) as store:
+        for text in ("old", "new"):
+            await store.put(request(text).id, request(text), Completion(text="fine", finish_reason="stop"))
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        for text, days in (("old", 40), ("new", 10)):
+            connection.execute(
+                "UPDATE replies SET created_at = created_at - ? WHERE id = ?", (days * DAY, request(text).id)
+            )
+    return path
+
+
+@pytest.mark.parametrize("verb", [("stats",), ("verify",), ("prune", "--older-than", "30d")])
+async def test_a_missing_store_is_named_and_not_made(tmp_path: Path, verb: tuple[str, ...]) -> None:
+    path = tmp_path / "none.db"
+    done = await command(["cache", *verb, "--store", str(path)])
+    assert done.code == 2
+    assert "none.db: no store here yet" in done.err
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("age", ["30", "d", "30x", "-5d", "1e3d", "", "30 d", "nand"])
+async def test_a_wrong_age_is_named_and_nothing_goes(tmp_path: Path, age: str) -> None:
+    path = await filled(tmp_path / "store.db")
+    done = await command(["cache", "prune", f"--older-than={age}", "--store", str(path)])
+    assert done.code == 2
+    assert "such as 30d, 12h or 90m" in done.err
+    with ReplyStore(path) as store:
+        assert store.stats().replies == 2
+
+
+async def test_the_old_goes_and_the_new_stays(tmp_path: Path) -> None:
+    path = await filled(tmp_path / "store.db")
+    pruned = await command(["cache", "prune", "--older-than", "30d", "--store", str(path)])
+    assert (pruned.code, pruned.out) == (0, "1 reply pruned\n")
+    told = await command(["cache", "stats", "--store", str(path), "--json"])
+    assert json.loads(told.out)["replies"] == 1
+    with ReplyStore(path) as store:
+        assert store.get(request("new").id) is not None
+        assert store.get(request("old").id) is None
+
+
+async def test_a_broken_entry_is_found_and_the_exit_code_says_so(tmp_path: Path) -> None:
+    path = await filled(tmp_path / "store.db")
+    assert (await command(["cache", "verify", "--store", str(path)])).code == 0
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE replies SET completion = '{' WHERE id = ?", (request("old").id,))
+    done = await command(["cache", "verify", "--store", str(path)])
+    assert done.code == 2
+    assert request("old").id in done.out
+    assert done.out.endswith("1 problem\n")
