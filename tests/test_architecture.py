@@ -69,7 +69,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pipeline": GROUND | STAGES | {"assertions", "config", "engines", "events", "session", "stats", "templates"},
     "estimate": GROUND | STAGES | {"llm", "pipeline", "session"},
     "project": GROUND | FILES | {"config", "estimate", "events", "pipeline", "runs", "session"},
-    "evaluation": GROUND | FILES | {"pipeline", "project", "report", "runs", "session", "tables"},
+    "evaluation": GROUND | FILES | {"events", "pipeline", "project", "report", "runs", "session", "tables"},
     "api": GROUND | {"config", "events", "llm", "pipeline", "runs", "session"},
     "web": GROUND | {"codecs", "report", "runs", "stats", "tables"},
     "cli": set(LEVEL) - {"cli", "__init__", "__main__"},
