@@ -200,8 +200,11 @@ async def test_more_effort_never_asks_less(tmp_path: Path) -> None:
 
 async def test_run_says_what_it_cannot_place(tmp_path: Path) -> None:
     files = folder(tmp_path, ONE)
-    rules = (Rule(id="r1", rule="x", source=ONE, origin="added"), Rule(id="r2", rule="y", source=SMALL, gone=True))
-    rules = (*rules, Rule(id="r4", rule="z", source=ONE, origin="added"))
+    rules = (
+        Rule(id="r1", rule="x", source=ONE, origin="added"),
+        Rule(id="r2", rule="y", source=SMALL, gone=True),
+        Rule(id="r4", rule="z", source=ONE, origin="added"),
+    )
     write_spec(files.spec, Spec(prompt="prompt.md", prompt_fingerprint="old", rules=rules))
     files.suite.write_text(
         "prompt: prompt.md\ncases:\n  - {id: a, rule: r1, inputs: {review: fine}}\n"
