@@ -203,6 +203,7 @@ async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> 
     session.refuse_unpriced(session.named_judges())
     judged = await pipeline.judge(session, kept if spec is None else kept.but(spec=read_spec(spec)))
     runs.finish(folder, judged)
+    pipeline.warn_of_kin(session, judged.manifest.judges, judged.manifest.models, judged.manifest.author)
     return judged
 
 

@@ -12,7 +12,7 @@ from promptpex.pipeline.generating import (
     planned,
     quality,
 )
-from promptpex.pipeline.running import begin, judge, judges_for, judging
+from promptpex.pipeline.running import begin, judge, judges_for, judging, warn_of_kin
 from promptpex.pipeline.specifying import Update, add_checks, extract, groundedness, update
 from promptpex.pipeline.until import execute, refuse_unanswerable
 
@@ -38,4 +38,5 @@ __all__ = [
     "refuse_unanswerable",
     "spec_as_prompt",
     "update",
+    "warn_of_kin",
 ]

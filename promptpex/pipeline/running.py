@@ -21,6 +21,10 @@ from promptpex.pipeline.notes import notes
 from promptpex.records import PROMPT_RULE, Manifest, ModelName, Output, Prompt, Run, Spec, Suite, Verdict
 from promptpex.session import Session
 
+JUDGING_SETTINGS = (
+    "judge", "judge_mode", "judge_sees_input", "judge_all", "judge_repeat", "judge_confidence", "quorum"
+)  # fmt: skip
+
 Inputs = Mapping[str, Mapping[str, Any]]
 """The inputs of each case, by its id."""
 
@@ -29,11 +33,16 @@ def begin(session: Session, prompt: Prompt, spec: Spec, suite: Suite, *, author:
     """The run that is about to be made: its manifest is known, its outputs are not."""
     models = session.models()
     judges = judges_for(session, prompt, spec)
-    if not session.settings.allow_self_judging:
-        for warning in kin_warnings([one.asker.label for one in judges], [one.label for one in models], author):
-            session.emit(Notice(warning, "warning"))
+    warn_of_kin(session, [one.asker.label for one in judges], [one.label for one in models], author)
     manifest = _manifest(session, prompt, spec, suite, models, judges).but(author=author)
     return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite)
+
+
+def warn_of_kin(session: Session, judges: Sequence[str], models: Sequence[str], author: str | None) -> None:
+    """Tells of judges that are kin of a model under test or of the author, unless that is allowed."""
+    if not session.settings.allow_self_judging:
+        for warning in kin_warnings(judges, models, author):
+            session.emit(Notice(warning, "warning"))
 
 
 async def execute(session: Session, begun: Run, *, on_output: Callable[[Output], None] = lambda output: None) -> Run:
@@ -67,8 +76,19 @@ async def judge(session: Session, run: Run) -> Run:
     if session.settings.judge_mode == "prompt" and judges:
         names.append(PROMPT_RULE)
     verdicts += [verdict for output in outputs if output.error for verdict in unusable(output, names)]
-    manifest = run.manifest.but(judges=tuple(one.asker.label for one in judges), partial=_partial(outputs, verdicts))
+    manifest = _judged_by(session, run.manifest).but(
+        judges=tuple(one.asker.label for one in judges), partial=_partial(outputs, verdicts)
+    )
     return run.but(manifest=manifest, verdicts=tuple(_in_order(outputs, names, verdicts)))
+
+
+def _judged_by(session: Session, manifest: Manifest) -> Manifest:
+    """The manifest with the settings of judging that hold now; a report rests on them."""
+    plain, origins = session.settings.plain(), session.resolved.origins
+    return manifest.but(
+        settings={**manifest.settings, **{name: plain[name] for name in JUDGING_SETTINGS if name in plain}},
+        origins={**manifest.origins, **{name: origins[name] for name in JUDGING_SETTINGS if name in origins}},
+    )
 
 
 def judges_for(session: Session, prompt: Prompt, spec: Spec) -> tuple[Judge, ...]:

@@ -135,6 +135,18 @@ async def test_judging_again_asks_no_model_under_test(tmp_path: Path) -> None:
     assert judged.manifest.judges == ("fake/other",)
 
 
+async def test_judging_again_tells_of_kin_and_the_manifest_says_how_it_was_judged(tmp_path: Path) -> None:
+    _, folder = await execute(tmp_path, client(), models=["fake/a"])
+    resolved = load(settings(tmp_path, judge=["fake/a"], judge_sees_input=True), start=tmp_path, env={})
+    heard: list[Event] = []
+    async with open_session(resolved, provider=client(), emit=heard.append) as session:
+        judged = await judge(session, folder)
+    assert [one for one in heard if isinstance(one, Notice) and "of one family with fake/a" in one.message]
+    assert judged.manifest.settings["judge_sees_input"] is True
+    assert judged.manifest.settings["judge"] == ["fake/a"]
+    assert judged.manifest.settings["models"] == ["fake/a"]
+
+
 async def test_a_rule_with_checks_needs_no_judge(tmp_path: Path) -> None:
     await execute(tmp_path, client(), models=["fake/a"])
     spec = tmp_path / "prompt.spec.yaml"
