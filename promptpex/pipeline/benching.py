@@ -51,8 +51,9 @@ async def bench(
         sample: at most so many cases of each suite, drawn by the seed, rules and inverses alike; None = all.
     """
     cases = (*sampled(suite.usable(), sample, session.settings.seed), *_without_rule(baseline.usable(), sample))
-    run = await execute(session, begin(session, prompt, spec, Suite(prompt=suite.prompt, cases=cases)))
     author = session.author()
+    begun = begin(session, prompt, spec, Suite(prompt=suite.prompt, cases=cases), author=author.label)
+    run = await execute(session, begun)
     valid = await validity(cases, prompt, spec, judge=author if _judged(session) else None, emit=session.emit)
     rules = [rule for rule in spec.rules if not rule.gone]
     known = await grounded(author, prompt, rules, emit=session.emit)
