@@ -1,4 +1,4 @@
-"""How alike two outputs are, for spec agreement: the cosine of their word counts, or of embeddings."""
+"""How alike two outputs are, for spec agreement: the cosine of their word counts."""
 
 from __future__ import annotations
 
@@ -20,13 +20,6 @@ def word_cosine(first: str, second: str) -> float:
         return 1.0 if a == b else 0.0
     dot = sum(count * b[word] for word, count in a.items())
     return dot / math.sqrt(sum(n * n for n in a.values()) * sum(n * n for n in b.values()))
-
-
-def vector_cosine(first: Sequence[float], second: Sequence[float]) -> float:
-    """Cosine of two vectors of one length, from -1 to 1; 0 when either has no length."""
-    dot = sum(x * y for x, y in zip(first, second, strict=True))
-    size = math.sqrt(sum(x * x for x in first) * sum(y * y for y in second))
-    return dot / size if size else 0.0
 
 
 def _counts(text: str) -> Counter[str]:

@@ -114,7 +114,8 @@ def summarise(
         stopping=bool(made.get("until_decided")),
         limit=made.get("limit"),
     )
-    rows, cube = tables.outputs(run), tables.verdicts(run)
+    cube = tables.verdicts(run)
+    rows = tables.outputs(run, cube)
     order, names = [PROMPT_RULE, *(rule.id for rule in run.spec.rules)], list(run.manifest.models)
     partly = [rule.id for rule in run.spec.rules if rule.checks and rule.decides == "partly"]
     by_rule = tables.rules(cube, order=order, confidence=level)

@@ -129,16 +129,20 @@ def latest(results: Path) -> Path:
     Raises:
         RunError: there is none.
     """
-    found = sorted(results.glob(f"*/*/{MANIFEST}"), key=lambda path: (path.stat().st_mtime_ns, str(path)))
-    if not found:
+    newest = _newest(results.glob(f"*/*/{MANIFEST}"))
+    if newest is None:
         raise RunError("no run here yet; make one with `promptpex run PROMPT --models ...`", path=results)
-    return found[-1].parent
+    return newest
 
 
 def latest_of(results: Path, prompt_name: str) -> Path | None:
     """The run of this prompt that was written last; None where there is none."""
-    found = folder_for(results, prompt_name, "*").parent.glob(f"*/{MANIFEST}")
-    newest = max(found, key=lambda path: (path.stat().st_mtime_ns, str(path)), default=None)
+    return _newest(folder_for(results, prompt_name, "*").parent.glob(f"*/{MANIFEST}"))
+
+
+def _newest(manifests: Iterable[Path]) -> Path | None:
+    """The folder of the manifest that was written last."""
+    newest = max(manifests, key=lambda path: (path.stat().st_mtime_ns, str(path)), default=None)
     return None if newest is None else newest.parent
 
 
@@ -150,8 +154,7 @@ def resolve(named: Path | None, results: Path) -> Path:
         return named
     if (results / named / MANIFEST).is_file():
         return results / named
-    found = (path.parent for path in results.glob(f"*/*/{MANIFEST}"))
-    matches = [folder for folder in found if str(named) in (folder.name, folder.parent.name)]
+    matches = [folder for folder in runs_in(results) if str(named) in (folder.name, folder.parent.name)]
     if len(matches) == 1:
         return matches[0]
     if matches:

@@ -64,11 +64,15 @@ VERDICT_COLUMNS: Mapping[str, str] = {
 """Columns of ``verdicts``, the cube: ``rule`` is the rule judged, ``aim`` the rule its case aims at."""
 
 
-def outputs(run: Run) -> pd.DataFrame:
-    """A row per output of the run, in the run's order; columns ``OUTPUT_COLUMNS``."""
+def outputs(run: Run, cube: pd.DataFrame | None = None) -> pd.DataFrame:
+    """A row per output of the run, in the run's order; columns ``OUTPUT_COLUMNS``.
+
+    Args:
+        cube: the run's ``verdicts``, where they are at hand already.
+    """
     cases = _cases(run)
     rows = [_output_row(output, cases.get(output.case)) for output in run.outputs]
-    return judged(typed(rows, OUTPUT_COLUMNS), verdicts(run))
+    return judged(typed(rows, OUTPUT_COLUMNS), verdicts(run) if cube is None else cube)
 
 
 def judged(rows: pd.DataFrame, cube: pd.DataFrame) -> pd.DataFrame:
