@@ -69,3 +69,14 @@ def asker(reply: Callable[[Request], Any], label: str = "fake/author") -> tuple[
 def asked(request: Request) -> str:
     """What a request says, all turns together."""
     return "\n".join(message.content for message in request.messages)
+
+
+def colour_author(request: Request) -> Any:
+    """What an author says of a prompt that asks for a colour, up to its one rule and the inverse; else None."""
+    replies: dict[str, Any] = {
+        "intent": {"intent": "Name a colour."},
+        "inputs": {"constraints": ["The thing is an object."]},
+        "rules": {"rules": [{"rule": "The output is one word.", "source": "in one word"}]},
+        "inverse": {"inverse": "The output has several words."},
+    }
+    return replies.get(request.stage)

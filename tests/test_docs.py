@@ -26,7 +26,7 @@ PATH_LIKE = re.compile(r"`((?:\.ci|benchmarks|promptpex|prompts|results|scripts|
 LINK = re.compile(r"\]\((?!https?://|#)([^)#\s]+)")
 # Written in two parts, so that this file is not what it looks for.
 MACHINE = re.compile("/" + r"(?:home|root|work|Users)/\w|/" + r"tmp/\w")
-REGISTRY = re.compile("py" + r"pi\.org|files\.pythonhosted" + r"\.org|registry\.npmjs" + r"\.org|/sim" + "ple/")
+REGISTRY = re.compile("py" + r"pi\.org|files\.python" + r"hosted\.org|registry\.npmjs" + r"\.org|/sim" + "ple/")
 
 
 def _blocks(page: Path, *languages: str) -> list[str]:

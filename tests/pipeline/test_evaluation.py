@@ -18,19 +18,14 @@ from promptpex.project import Files, files_of
 from promptpex.promptfile import render
 from promptpex.records import Case, Request
 from promptpex.session import open_session
-from tests.samples import asked, prompt, spec
+from tests.samples import asked, colour_author, prompt, spec
 
 
 def reply(request: Request) -> Any:
     text = asked(request)
-    if request.stage == "intent":
-        return {"intent": "Name a colour."}
-    if request.stage == "inputs":
-        return {"constraints": ["The thing is an object."]}
-    if request.stage == "rules":
-        return {"rules": [{"rule": "The output is one word.", "source": "in one word"}]}
-    if request.stage == "inverse":
-        return {"inverse": "The output has several words."}
+    told = colour_author(request)
+    if told is not None:
+        return told
     if request.stage == "cases":
         return {"cases": [{"reasoning": "", "inputs": {"thing": f"{'inverse' if 'tempt' in text else 'thing'} {n}"}}
                           for n in range(2)]}  # fmt: skip

@@ -18,24 +18,16 @@ from promptpex.records import Request, Run
 from promptpex.report import summarise
 from promptpex.report.files import write
 from promptpex.session import open_session
-from tests.samples import asked
+from tests.samples import asked, colour_author
 
 PROMPT = "Name the colour of {{thing}} in one word.\n"
 
 
 def author(request: Request) -> Any:
-    if request.stage == "intent":
-        return {"intent": "Name a colour."}
-    if request.stage == "inputs":
-        return {"constraints": ["The thing is an object."]}
-    if request.stage == "rules":
-        return {"rules": [{"rule": "The output is one word.", "source": "in one word"}]}
-    if request.stage == "inverse":
-        return {"inverse": "The output has several words."}
     if request.stage == "cases":
         stem = "inv" if "tempt" in asked(request) else "case"
         return {"cases": [{"reasoning": "why", "inputs": {"thing": f"{stem} {n}"}} for n in range(2)]}
-    return None
+    return colour_author(request)
 
 
 def model(request: Request) -> Any:
