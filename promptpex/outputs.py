@@ -27,7 +27,7 @@ class Cell:
 
 
 def cells(cases: Sequence[Case], models: Sequence[ModelName], repeats: int) -> list[Cell]:
-    """All questions, model by model so that a local server loads each once."""
+    """All questions in the order of the results: model by model, then repeat by repeat, then as in the suite."""
     return [Cell(case, model, repeat) for model in models for repeat in range(repeats) for case in cases]
 
 
@@ -53,10 +53,13 @@ async def collect(
     questions: Sequence[Cell],
     *,
     defaults: Params = Params(),
+    order: Sequence[int] | None = None,
     emit: Listener = nobody,
     on_output: Callable[[Output], None] = lambda output: None,
 ) -> list[Output]:
     """An output for every question, in their order; ``on_output`` hears each as it comes.
+
+    They are asked in ``order``, which holds the number of each; by default as they stand.
 
     An answer that is empty, cut off or filtered, and a model that gives none, are outputs with their reason in
     ``error``; one model's failure never ends another's.
@@ -65,16 +68,16 @@ async def collect(
     for label in labels:
         emit(StageStarted(STAGE, sum(q.model.label == label for q in questions), label))
 
-    async def answer(question: Cell) -> Output:
-        output = await _answer(client, prompt, question, defaults)
+    async def answer(number: int) -> tuple[int, Output]:
+        output = await _answer(client, prompt, questions[number], defaults)
         emit(StepDone(STAGE, output.model, output.error))
         on_output(output)
-        return output
+        return number, output
 
-    outputs = await run_all(answer, questions)
+    found = dict(await run_all(answer, range(len(questions)) if order is None else order))
     for label in labels:
         emit(StageEnded(STAGE, label))
-    return outputs
+    return [found[number] for number in range(len(questions))]
 
 
 async def _answer(client: Client, prompt: Prompt, question: Cell, defaults: Params) -> Output:

@@ -20,6 +20,7 @@ from promptpex.llm.client import Client
 from promptpex.llm.meter import Meter
 from promptpex.llm.names import parse_models
 from promptpex.llm.providers import ProviderOptions, Reachable, Router, reachable_models
+from promptpex.llm.servers import server_named
 from promptpex.llm.stack import Stack, StackOptions, build, rates_for
 from promptpex.llm.stopping import stopped
 from promptpex.llm.structured import Structured
@@ -85,6 +86,11 @@ class Session:
             return ()
         named = self.settings.judge or (self._reachable("judge"),)
         return tuple(self._asker(model, "judge") for model in self._parsed(named))
+
+    def lane(self, model: ModelName) -> str | None:
+        """The server on which the model takes turns with others, loaded one at a time; None where it need not."""
+        server = server_named(model.name, model.api_base)
+        return server.key if server.one_model_at_a_time else None
 
     def refuse_unpriced(self, models: Iterable[ModelName]) -> None:
         """Refuses models of unknown price where the cost is limited, before anything is paid.

@@ -25,16 +25,17 @@ class Server:
 
 
 def server_of(request: Request) -> Server:
-    """The server of a request, by its base URL or the provider in its model's name.
+    """The server of a request; see ``server_named``."""
+    return server_named(request.model, request.api_base)
+
+
+@lru_cache(maxsize=1024)
+def server_named(model: str, api_base: str | None = None) -> Server:
+    """The server of a model, by its base URL or the provider in the model's name.
 
     Models that run in this process begin with one request in flight, an Ollama with two. They, and servers on this
     machine, serve one model at a time.
     """
-    return _server(request.model, request.api_base)
-
-
-@lru_cache(maxsize=1024)
-def _server(model: str, api_base: str | None) -> Server:
     provider, slash, _ = model.partition("/")
     if not slash:
         provider = "ollama" if ":" in model and not api_base else ""

@@ -17,6 +17,7 @@ from promptpex.judging.decide import unjudged, unusable, weigh
 from promptpex.judging.judge import Judge, Judging, judgeable
 from promptpex.judging.kin import kin_warnings
 from promptpex.outputs import cells, collect
+from promptpex.pipeline.asking import cell_order, judging_order
 from promptpex.pipeline.notes import notes
 from promptpex.records import PROMPT_RULE, Manifest, ModelName, Output, Prompt, Run, Spec, Suite, Verdict
 from promptpex.session import Session
@@ -47,12 +48,14 @@ def warn_of_kin(session: Session, judges: Sequence[str], models: Sequence[str], 
 
 async def execute(session: Session, begun: Run, *, on_output: Callable[[Output], None] = lambda output: None) -> Run:
     """Collects an output for every usable case, model and repeat, and judges them."""
-    questions = cells(begun.suite.usable(), session.models(), session.settings.repeats)
+    cases = begun.suite.usable()
+    questions = cells(cases, session.models(), session.settings.repeats)
     outputs = await collect(
         session.client,
         begun.prompt,
         questions,
         defaults=session.output_params(),
+        order=cell_order(questions, cases, session.settings.seed, session.lane),
         emit=session.emit,
         on_output=on_output,
     )
@@ -65,10 +68,10 @@ async def judge(session: Session, run: Run) -> Run:
     outputs = run.outputs
     judges = judges_for(session, run.prompt, run.spec)
     rules = [rule for rule in run.spec.rules if not rule.gone]
-    inputs: Inputs = {case.id: case.inputs for case in run.suite.cases}
+    inputs = _inputs(run.suite)
     usable = judgeable(outputs)
     checked = check_rules(rules, usable, lambda output: inputs.get(output.case, {}))
-    judged = [await _ask_judge(session, one, usable, inputs) for one in judges]
+    judged = await _ask_judges(session, judges, usable, run.suite)
     verdicts = weigh(run.spec, checked, judged, quorum=session.settings.quorum)
     if not judges:
         verdicts += [verdict for output in usable for verdict in unjudged(output, rules)]
@@ -115,20 +118,35 @@ def judging(settings: Settings, prompt: Prompt) -> Judging:
     )
 
 
-async def _ask_judge(session: Session, judge: Judge, outputs: Sequence[Output], inputs: Inputs) -> list[Verdict]:
-    label = judge.asker.label
-    session.emit(StageStarted("judge", len(outputs) * judge.options.turns, label))
+async def _ask_judges(
+    session: Session, judges: Sequence[Judge], outputs: Sequence[Output], suite: Suite
+) -> list[list[Verdict]]:
+    """The verdicts of each judge, turn by turn in the order of the outputs."""
+    settings, inputs = session.settings, _inputs(suite)
+    turns = settings.judge_repeat
+    models = [judge.asker.model for judge in judges]
+    order = judging_order(outputs, suite.usable(), models, turns=turns, seed=settings.seed, lane=session.lane)
+    for judge in judges:
+        session.emit(StageStarted("judge", len(outputs) * turns, judge.asker.label))
 
-    async def one(asked: tuple[Output, int]) -> list[Verdict]:
-        output, turn = asked
+    async def one(asked: tuple[int, int, int]) -> list[Verdict]:
+        judge, output, turn = judges[asked[0]], outputs[asked[1]], asked[2]
         verdicts = await judge.judge(output, inputs.get(output.case, {}), turn=turn)
         missing = next((verdict.unscored for verdict in verdicts if verdict.unscored), None)
-        session.emit(StepDone("judge", label, missing))
+        session.emit(StepDone("judge", judge.asker.label, missing))
         return verdicts
 
-    found = await run_all(one, [(output, turn) for turn in range(judge.options.turns) for output in outputs])
-    session.emit(StageEnded("judge", label))
-    return [verdict for verdicts in found for verdict in verdicts]
+    found = dict(zip(order, await run_all(one, order), strict=True))
+    for judge in judges:
+        session.emit(StageEnded("judge", judge.asker.label))
+    return [
+        [verdict for turn in range(turns) for at in range(len(outputs)) for verdict in found[number, at, turn]]
+        for number in range(len(judges))
+    ]
+
+
+def _inputs(suite: Suite) -> Inputs:
+    return {case.id: case.inputs for case in suite.cases}
 
 
 def _in_order(outputs: Sequence[Output], rules: Sequence[str], verdicts: Sequence[Verdict]) -> list[Verdict]:
