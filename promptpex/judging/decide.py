@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 from promptpex.records import Output, Rule, Spec, Verdict
@@ -24,6 +24,27 @@ def unjudged(output: Output, rules: Iterable[Rule]) -> list[Verdict]:
     reason = "no check covers this rule and the run has no judge"
     return [
         _verdict(output, rule.id, "no-judge", reason, source="none", counts=False) for rule in rules if not rule.checks
+    ]
+
+
+def left_open(checked: Iterable[Verdict], rules: Iterable[Rule], asked: Collection[str]) -> list[Verdict]:
+    """The verdicts of code, as they stand where no judge completes them.
+
+    Checks that decide a rule in part prove that it is broken, and never that it is kept: their pass is unscored,
+    ``no-judge``, and counts. Their fail stays a fail.
+
+    Args:
+        checked: the verdicts of code.
+        rules: tells which rules code decides in part.
+        asked: the rules that a judge is asked about; theirs stay as they are.
+    """
+    open_ = {rule.id for rule in rules if rule.checks and rule.needs_judge and rule.id not in asked}
+    reason = "its checks pass, but decide this rule only in part, and no judge was asked about it"
+    return [
+        verdict.but(status="unscored", unscored="no-judge", reason=reason)
+        if verdict.rule in open_ and verdict.status == "pass"
+        else verdict
+        for verdict in checked
     ]
 
 

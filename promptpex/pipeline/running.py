@@ -13,7 +13,7 @@ from promptpex.config import Settings
 from promptpex.engines import run_all
 from promptpex.events import Notice, StageEnded, StageStarted, StepDone
 from promptpex.ids import digest
-from promptpex.judging.decide import unjudged, unusable, weigh
+from promptpex.judging.decide import left_open, unjudged, unusable, weigh
 from promptpex.judging.judge import Judge, Judging, judgeable
 from promptpex.judging.kin import kin_warnings
 from promptpex.outputs import cells, collect
@@ -71,8 +71,9 @@ async def judge(session: Session, run: Run) -> Run:
     inputs = _inputs(run.suite)
     usable = judgeable(outputs)
     checked = check_rules(rules, usable, lambda output: inputs.get(output.case, {}))
+    asked = {rule for judge in judges for rule in judge.rules}
     judged = await _ask_judges(session, judges, usable, run.suite)
-    verdicts = weigh(run.spec, checked, judged, quorum=session.settings.quorum)
+    verdicts = weigh(run.spec, left_open(checked, rules, asked), judged, quorum=session.settings.quorum)
     if not judges:
         verdicts += [verdict for output in usable for verdict in unjudged(output, rules)]
     names = [rule.id for rule in rules]

@@ -53,6 +53,7 @@ class Verdict(Record):
         status: the verdict.
         reason: in words.
         unscored: the reason code when ``status`` is ``unscored`` (``no-judge``, ``truncated``, ``malformed``, ...).
+            ``no-judge`` of a check: it passes, but decides the rule only in part, and no judge was asked.
         source: who said so: ``check:regex``, ``judge:gpt-4o``, ``none``.
         fingerprint: hash of the check or of the judge's template and settings.
         confidence: probability of the chosen label by the judge's log-probabilities, where given.

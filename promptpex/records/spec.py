@@ -98,7 +98,8 @@ class Rule(Record):
         inverse: one semantic opposite, to aim harder cases at.
         source: the words of the prompt it rests on.
         checks: code that decides it; all must pass.
-        decides: whether the checks decide it ``wholly`` or leave a rest to the judge.
+        decides: whether the checks decide it ``wholly``, or ``partly``: what fails them breaks it, and what passes them
+            is for a judge to say; without one it is unscored.
         origin: who made it.
         gone: set when the words it rests on are no longer in the prompt.
         content: hash of what the machine wrote; an extracted rule that no longer matches it was edited by hand.

@@ -61,6 +61,7 @@ class RuleRow:
     inverse: str | None
     source: str | None
     judged: bool
+    half_judged: bool
     cells: tuple[Cell, ...]
 
 
@@ -165,6 +166,7 @@ def _rules(summary: Summary, names: Iterable[str]) -> Iterable[RuleRow]:
             inverse=rule.inverse if rule else None,
             source=rule.source if rule else None,
             judged=rule_id not in summary.unjudged,
+            half_judged=rule_id in summary.half_judged,
             cells=tuple(_cell(name, found.get((rule_id, name))) for name in names),
         )
 

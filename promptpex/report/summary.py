@@ -27,6 +27,7 @@ class Summary:
         outputs, verdicts, models, rules: DataFrames, see ``promptpex.tables``.
         unscored: per model label, how many outputs per reason could not be scored.
         unjudged: rule ids that nothing judged in this run.
+        half_judged: rule ids that checks decide in part and no judge was asked about.
         examples: the rules most broken, with an example each.
         kinds, scenarios, repeats, flickers, twins, agreements, disagreements: DataFrames, see ``promptpex.tables``;
             those that have nothing to say are empty.
@@ -45,6 +46,7 @@ class Summary:
     rules: pd.DataFrame
     unscored: dict[str, dict[str, int]]
     unjudged: tuple[str, ...]
+    half_judged: tuple[str, ...]
     examples: tuple[Example, ...]
     kinds: pd.DataFrame
     scenarios: pd.DataFrame
@@ -129,7 +131,8 @@ def summarise(
         models=by_model,
         rules=by_rule,
         unscored=_unscored(rows),
-        unjudged=_unjudged(cube, run.spec),
+        unjudged=_without_judge(cube, run.spec, half=False),
+        half_judged=_without_judge(cube, run.spec, half=True),
         examples=tuple(_examples(run, rows, cube, by_rule, most)),
         kinds=tables.kinds(rows, confidence=level),
         scenarios=tables.scenarios(rows, confidence=level),
@@ -167,6 +170,7 @@ def plain(summary: Summary) -> dict[str, Any]:
         "rules": records(summary.rules),
         "unscored": summary.unscored,
         "unjudged_rules": list(summary.unjudged),
+        "half_judged_rules": list(summary.half_judged),
         "answer": summary.answer,
         "basis": summary.standing.basis,
         "tolerance": summary.standing.tolerance,
@@ -197,8 +201,9 @@ def _unscored(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
     return found
 
 
-def _unjudged(cube: pd.DataFrame, spec: Spec) -> tuple[str, ...]:
-    nobody = set(cube.loc[cube["unscored"].eq("no-judge"), "rule"])
+def _without_judge(cube: pd.DataFrame, spec: Spec, *, half: bool) -> tuple[str, ...]:
+    """The rules that lacked a judge; ``half``: those on which the checks that they have count all the same."""
+    nobody = set(cube.loc[cube["unscored"].eq("no-judge") & cube["counts"].eq(half), "rule"])
     return tuple(rule.id for rule in spec.rules if rule.id in nobody)
 
 

@@ -117,6 +117,12 @@ def notes(summary: Summary) -> list[str]:
         lines.append(
             f"Not judged: {count} of {total} rules ({', '.join(summary.unjudged)}) have no check and no judge."
         )
+    if summary.half_judged:
+        count, total = len(summary.half_judged), len(summary.run.spec.rules)
+        lines.append(
+            f"Judged in part: {count} of {total} rules ({', '.join(summary.half_judged)}) have checks that find only "
+            "some breaks, and no judge: an output that passes them is unscored."
+        )
     if summary.run.manifest.partial:
         why = clean(summary.run.manifest.partial)
         lines.append(f"This run is not complete ({why}): the same command goes on with it.")

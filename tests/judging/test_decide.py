@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptpex.judging.decide import agreed, row_status, unjudged, unusable, weigh
+from promptpex.judging.decide import agreed, left_open, row_status, unjudged, unusable, weigh
 from promptpex.records import Verdict
 from tests.samples import output, spec
 
@@ -28,6 +28,22 @@ def test_both_count_where_code_decides_in_part() -> None:
     partly = spec().but(rules=(spec().rules[0].but(decides="partly"), spec().rules[1]))
     weighed = weigh(partly, [verdict("pass", "r1", "check:word-count")], [[verdict("fail", "r1")]])
     assert row_status(weighed) == ("fail", None)
+
+
+def test_a_pass_of_checks_that_decide_in_part_is_open_without_a_judge_and_a_fail_is_not() -> None:
+    rules = (spec().rules[0].but(decides="partly"), spec().rules[1], spec().rules[0].but(id="r3"))
+    code = [verdict(status, "r1", "check:word-count") for status in ("pass", "fail")]
+    code += [verdict("unscored", "r1", "check:word-count", "no-logprobs"), verdict("pass", "r3", "check:word-count")]
+    found = left_open(code, rules, asked=())
+    assert [(v.status, v.unscored) for v in found] == [
+        ("unscored", "no-judge"),
+        ("fail", None),
+        ("unscored", "no-logprobs"),
+        ("pass", None),
+    ]
+    assert (found[0].counts, found[0].source) == (True, "check:word-count")
+    assert "only in part" in found[0].reason
+    assert left_open(code, rules, asked={"r1"}) == code
 
 
 def test_several_judges_count_only_together() -> None:

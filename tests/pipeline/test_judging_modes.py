@@ -4,26 +4,38 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from promptpex import api, pipeline
 from promptpex.config import load
 from promptpex.events import Event, Notice
+from promptpex.interchange import junit
+from promptpex.judging.decide import row_status
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import parse
 from promptpex.records import Case, Check, Request, Rule, Run, Spec, Suite, VariableSpec
+from promptpex.report import plain, summarise
+from promptpex.report.html import html
+from promptpex.report.terminal import notes
 from promptpex.session import open_session
 
 SECRET = "Atlantis-7731"
 ONE_WORD = Check(kind="word-count", value=1)
 
 
-def prompt_spec_suite() -> tuple[Any, Spec, Suite]:
+def prompt_spec_suite(decides: Literal["wholly", "partly"] = "wholly") -> tuple[Any, Spec, Suite]:
     prompt = parse("Name the capital of {{country}} in one word.", "p.md")
     rules = (
-        Rule(id="r1", rule="One word.", inverse="Several words.", source="in one word", checks=(ONE_WORD,)),
+        Rule(
+            id="r1",
+            rule="One word.",
+            inverse="Several words.",
+            source="in one word",
+            checks=(ONE_WORD,),
+            decides=decides,
+        ),
         Rule(id="r2", rule="A capital.", inverse="No capital.", source="the capital"),
     )
     spec = Spec(prompt="p.md", intent="Name a capital.", inputs={"country": VariableSpec()}, rules=rules)
@@ -33,24 +45,31 @@ def prompt_spec_suite() -> tuple[Any, Spec, Suite]:
 class Voices:
     """Answers as the model under test or as a judge, and keeps what judges were shown."""
 
-    def __init__(self, verdicts: dict[str, str]) -> None:
+    def __init__(self, verdicts: dict[str, str], answer: str = "Poseidonis") -> None:
         self.verdicts = verdicts
+        self.answer = answer
         self.shown: list[str] = []
 
     def __call__(self, request: Request) -> str:
         if request.model == "fake/m":
-            return "Poseidonis"
+            return self.answer
         self.shown.append("\n".join(message.content for message in request.messages))
         said = {"reason": "as it is", "verdict": self.verdicts[request.model]}
         return json.dumps(said if said["verdict"] in ("OK", "ERR") else {"r2": said, "r1": said})
 
 
 def judged(
-    folder: Path, verdicts: dict[str, str], monkeypatch: pytest.MonkeyPatch, **settings: Any
+    folder: Path,
+    verdicts: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    decides: Literal["wholly", "partly"] = "wholly",
+    answer: str = "Poseidonis",
+    **settings: Any,
 ) -> tuple[Run, Voices]:
     monkeypatch.chdir(folder)
-    voices = Voices(verdicts)
-    prompt, spec, suite = prompt_spec_suite()
+    voices = Voices(verdicts, answer)
+    prompt, spec, suite = prompt_spec_suite(decides)
     judges = list(verdicts) or "none"
     run = api.run(prompt, spec, suite, models=["fake/m"], judge=judges, client=FakeClient(voices), **settings)
     return run, voices
@@ -113,6 +132,50 @@ def test_no_judge_is_unscored_with_its_reason_and_asks_nothing(tmp_path: Path, m
     assert (open_.status, open_.unscored, open_.counts) == ("unscored", "no-judge", False)
     assert counted(run) == {"r1": "pass"}
     assert voices.shown == []
+
+
+NOBODY: dict[str, str] = {}
+
+
+@pytest.mark.parametrize(
+    ("judges", "mode", "also"),
+    [(NOBODY, "rules", {}), (NOBODY, "prompt", {}), ({"fake/j": "OK"}, "prompt", {"prompt": "pass"})],
+    ids=["none", "none whatever the mode", "the prompt whole"],
+)
+def test_a_rule_decided_in_part_is_not_kept_where_no_judge_is_asked_about_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judges: dict[str, str], mode: str, also: dict[str, str]
+) -> None:
+    run, _ = judged(tmp_path, judges, monkeypatch, decides="partly", judge_mode=mode)
+    assert counted(run) == {"r1": "unscored", **also}
+    assert [row_status(run.verdicts)] == [("unscored", "no-judge")]
+    summary = summarise(run)
+    assert (summary.unscored, summary.half_judged) == ({"fake/m": {"no-judge": 1}}, ("r1",))
+    assert plain(summary)["half_judged_rules"] == ["r1"]
+    assert summary.unjudged == (() if judges else ("r2",))
+    assert "Judged in part: 1 of 2 rules (r1)" in "\n".join(notes(summary))
+    page = " ".join(html(summary).split())
+    assert "Judged in part: 1 of 2 rules (r1)" in page
+    assert "judged in part: its checks" in page
+    assert 'errors="1"' in junit.text(run)
+
+
+def test_what_fails_the_checks_of_a_rule_decided_in_part_fails_it_without_a_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, _ = judged(tmp_path, {}, monkeypatch, decides="partly", answer="Poseidonis it is")
+    assert counted(run) == {"r1": "fail"}
+    assert row_status(run.verdicts) == ("fail", None)
+    assert summarise(run).half_judged == ()
+
+
+def test_a_judge_who_is_asked_completes_what_checks_decide_in_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, _ = judged(tmp_path, {"fake/j": "pass"}, monkeypatch, decides="partly")
+    told = [(v.rule, v.source.partition(":")[0], v.status) for v in run.verdicts if v.counts]
+    assert told == [("r1", "check", "pass"), ("r1", "judge", "pass"), ("r2", "judge", "pass")]
+    assert row_status(run.verdicts) == ("pass", None)
+    assert summarise(run).half_judged == ()
 
 
 def test_judging_what_code_decides_keeps_both_and_counts_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
