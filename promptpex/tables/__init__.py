@@ -5,7 +5,17 @@ from __future__ import annotations
 from promptpex.tables.agreement import AGREEMENT_COLUMNS, DISAGREEMENT_COLUMNS, agreements, disagreements
 from promptpex.tables.comparison import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison
 from promptpex.tables.discrimination import Discrimination, discrimination
-from promptpex.tables.frames import OUTPUT_COLUMNS, VERDICT_COLUMNS, judged, outputs, row_verdicts, typed, verdicts
+from promptpex.tables.frames import (
+    OUTPUT_COLUMNS,
+    RULE_OUTCOME_COLUMNS,
+    VERDICT_COLUMNS,
+    judged,
+    outputs,
+    row_verdicts,
+    rule_outcomes,
+    typed,
+    verdicts,
+)
 from promptpex.tables.repeats import FLICKER_COLUMNS, STABILITY_COLUMNS, TWIN_COLUMNS, flickers, repeats, twins
 from promptpex.tables.shares import FEWEST_AIMS, KIND_COLUMNS, SCENARIO_COLUMNS, SHARE_COLUMNS, kinds, scenarios
 from promptpex.tables.standings import Question, Standing, Standings, standings
@@ -24,6 +34,7 @@ __all__ = [
     "OUTPUT_COLUMNS",
     "Question",
     "RULE_COLUMNS",
+    "RULE_OUTCOME_COLUMNS",
     "SCENARIO_COLUMNS",
     "SHARE_COLUMNS",
     "STABILITY_COLUMNS",
@@ -43,6 +54,7 @@ __all__ = [
     "outputs",
     "repeats",
     "row_verdicts",
+    "rule_outcomes",
     "rules",
     "scenarios",
     "standings",

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from promptpex.tables.frames import rule_outcomes
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -47,9 +49,9 @@ def discrimination(rows: pd.DataFrame, cube: pd.DataFrame, rules: Sequence[str])
     )
     sums = marks.groupby("case", sort=False, observed=True).sum()
     good, bad = sums["good"].gt(0), sums["bad"].gt(0)
-    counting = cube[cube["counts"]]
-    seen = set(counting.loc[counting["status"].isin(["pass", "fail"]), "rule"].unique())
-    broken = set(counting.loc[counting["status"].eq("fail"), "rule"].unique())
+    told = rule_outcomes(cube)
+    seen = set(told.loc[told["status"].ne("unscored"), "rule"].unique())
+    broken = set(told.loc[told["status"].eq("fail"), "rule"].unique())
     return Discrimination(
         models=rows.loc[rows["verdict"].ne("unscored"), "model"].nunique(),
         passed_by_all=_names(good & ~bad),

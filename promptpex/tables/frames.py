@@ -7,12 +7,14 @@ value, so that an unknown price stays unknown.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpex.records import Case, Output, Run, Verdict
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
 OUTPUT_COLUMNS: Mapping[str, str] = {
@@ -64,6 +66,13 @@ VERDICT_COLUMNS: Mapping[str, str] = {
 """Columns of ``verdicts``, the cube: ``rule`` is the rule judged, ``aim`` the rule its case aims at."""
 
 
+RULE_OUTCOME_COLUMNS: Mapping[str, str] = {
+    name: VERDICT_COLUMNS[name]
+    for name in ("case", "aim", "inverse", "scenario", "model", "repeat", "rule", "status", "unscored")
+}
+"""Columns of ``rule_outcomes``: what became of one rule on one output, however many verdicts on it count."""
+
+
 def outputs(run: Run, cube: pd.DataFrame | None = None) -> pd.DataFrame:
     """A row per output of the run, in the run's order; columns ``OUTPUT_COLUMNS``.
 
@@ -113,6 +122,37 @@ def row_verdicts(cube: pd.DataFrame) -> pd.DataFrame:
     rows.loc[rows["verdict"].ne("unscored"), "unscored"] = None
     shape = {name: OUTPUT_COLUMNS[name] for name in (*keys, *ROW_COLUMNS)}
     return rows[list(shape)].astype(shape)
+
+
+def rule_outcomes(cube: pd.DataFrame) -> pd.DataFrame:
+    """A row per rule and output that have a verdict that counts, in the cube's order; ``RULE_OUTCOME_COLUMNS``.
+
+    Fail when a verdict that counts fails, else unscored when one could not judge, with the first one's reason, else
+    pass. Counts per rule are made of these: where a check and a judge both count, the output is one all the same.
+    """
+    import numpy as np
+
+    counting = cube.loc[cube["counts"].to_numpy(bool), list(RULE_OUTCOME_COLUMNS)]
+    group = grouped(counting, ["case", "model", "repeat", "rule"])
+    failing, open_ = (counting["status"].eq(status).to_numpy("int8") for status in ("fail", "unscored"))
+    weight = 2 * failing + open_
+    heaviest = np.zeros(int(group.max(initial=-1)) + 1, dtype="int8")
+    np.maximum.at(heaviest, group, weight)
+    (deciding,) = np.nonzero(weight == heaviest[group])
+    _, first = np.unique(group[deciding], return_index=True)
+    return counting.iloc[deciding[first]].reset_index(drop=True)
+
+
+def grouped(frame: pd.DataFrame, columns: Sequence[str]) -> npt.NDArray[np.int64]:
+    """For each row the number of its group: rows that are equal in these columns, counted as they first appear."""
+    import numpy as np
+    import pandas as pd
+
+    found: npt.NDArray[np.int64] = np.zeros(len(frame), dtype="int64")
+    for column in columns:
+        codes, values = pd.factorize(frame[column], use_na_sentinel=False)
+        found, _ = pd.factorize(found * max(1, len(values)) + codes)
+    return found.astype("int64")
 
 
 def said_by(cube: pd.DataFrame, kind: str) -> pd.Series[bool]:

@@ -9,6 +9,10 @@ from promptpex import tables
 TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "outputs(run)": ("A row per output: what was asked, the answer, how it was judged.", tables.OUTPUT_COLUMNS),
     "verdicts(run)": ("A row per verdict: rule x case x model x repeat.", tables.VERDICT_COLUMNS),
+    "rule_outcomes(verdicts)": (
+        "A row per rule and output: what its verdicts that count come to.",
+        tables.RULE_OUTCOME_COLUMNS,
+    ),
     "models(outputs)": ("A row per model: `report.csv`.", tables.MODEL_COLUMNS),
     "rules(verdicts)": ("A row per rule and model.", tables.RULE_COLUMNS),
     "kinds(outputs)": ("A row per model and kind of case: rule cases against inverse cases.", tables.KIND_COLUMNS),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import bounds
-from promptpex.tables.frames import typed
+from promptpex.tables.frames import rule_outcomes, typed
 from promptpex.tables.repeats import repeats
 from promptpex.tables.shares import SHARE_COLUMNS, grouped_shares
 from promptpex.tables.standings import Question, Standing, Standings, standings
@@ -60,7 +60,7 @@ how the interval was made, as in ``SHARE_COLUMNS``, or ``anytime``: by case, and
 to be good enough, else of all that are not ruled out. ``repeats`` to ``pass_hat_k`` are as in ``STABILITY_COLUMNS``."""
 
 RULE_COLUMNS: Mapping[str, str] = {"rule": "string", "model": "string", **SHARE_COLUMNS}
-"""Columns of ``rules``: how often each model breaks each rule, over the verdicts that count."""
+"""Columns of ``rules``: how often each model breaks each rule, over the outputs, each once (``rule_outcomes``)."""
 
 ANSWERED = ["output", "finish_reason", "tokens_in", "tokens_out", "cost_usd", "latency_ms"]
 """What only an output has that came from a model: any of it known means that the request was answered."""
@@ -98,7 +98,7 @@ _RATES = ("flip_rate", "pass_hat_k")
 
 def rules(cube: pd.DataFrame, *, order: Sequence[str] | None = None, confidence: float = 0.95) -> pd.DataFrame:
     """A row per rule and model from a table of verdicts; columns ``RULE_COLUMNS``."""
-    found = list(grouped_shares(cube[cube["counts"]], ["rule", "model"], "status", "aim", confidence))
+    found = list(grouped_shares(rule_outcomes(cube), ["rule", "model"], "status", "aim", confidence))
     if order is not None:
         place = {rule: index for index, rule in enumerate(order)}
         found.sort(key=lambda row: place.get(row["rule"], len(place)))

@@ -33,6 +33,12 @@ def test_cases_and_rules_that_tell_nothing_apart() -> None:
     assert told == Discrimination(2, ("easy",), ("hard",), ("lost",), ("r2",), ("r3",))
 
 
+def test_a_rule_whose_judge_always_failed_was_never_scored_whatever_its_check_passed() -> None:
+    judge = {"source": "judge:j", "unscored": "judge-timed-out"}
+    told = found([verdict("pass"), verdict("unscored", **judge), verdict("pass", "r2"), verdict("fail", "r3")])
+    assert (told.never_scored, told.never_broken) == (("r1",), ("r2",))
+
+
 JUDGED = st.builds(
     lambda status, rule, case, model, repeat: verdict(status, rule, case, model, repeat=repeat),
     st.sampled_from(["pass", "fail", "unscored"]),

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from promptpex.judging.decide import row_status
 from promptpex.records import Case, Verdict
-from promptpex.tables import OUTPUT_COLUMNS, VERDICT_COLUMNS, outputs, row_verdicts, verdicts
+from promptpex.tables import (
+    OUTPUT_COLUMNS,
+    RULE_OUTCOME_COLUMNS,
+    VERDICT_COLUMNS,
+    outputs,
+    row_verdicts,
+    rule_outcomes,
+    verdicts,
+)
 from tests.tables.by_hand import colours, output, run, verdict
 
 EMPTY = run()
@@ -95,6 +103,43 @@ def test_the_table_and_the_judges_agree_on_a_row(drawn: list[tuple[int, str, boo
         status, code = row_status(one for one in judged if one.case == case)
         assert rows.loc[case, "verdict"] == status
         assert (None if pd.isna(rows.loc[case, "unscored"]) else rows.loc[case, "unscored"]) == code
+
+
+KEYS = st.tuples(st.sampled_from(["c1", "c2", "c11"]), st.sampled_from(["m", "1m"]), st.integers(0, 1))
+DRAWN = st.lists(st.tuples(KEYS, st.sampled_from(["r1", "r2"]), STATUS, st.booleans()), max_size=25)
+
+
+@settings(deadline=None, max_examples=80)
+@given(DRAWN)
+def test_a_rule_on_an_output_has_one_outcome_whatever_many_verdicts_count(
+    drawn: list[tuple[tuple[str, str, int], str, str, bool]],
+) -> None:
+    judged = [
+        verdict(
+            status, rule, *key[:2], repeat=key[2], counts=counts, unscored=f"u{n}" if status == "unscored" else None
+        )
+        for n, (key, rule, status, counts) in enumerate(drawn)
+    ]
+    told = rule_outcomes(verdicts(run(verdicts=judged)))
+    assert {name: str(kind) for name, kind in told.dtypes.items()} == dict(RULE_OUTCOME_COLUMNS)
+    groups: dict[tuple[str, str, int, str], list[Verdict]] = {}
+    for one in judged:
+        if one.counts:
+            groups.setdefault((*one.key, one.rule), []).append(one)
+    columns = [
+        told[name].astype(object).where(told[name].notna(), None) for name in (*OUTCOME_KEY, "status", "unscored")
+    ]
+    assert list(zip(*columns, strict=True)) == [(*key, *row_status(group)) for key, group in groups.items()]
+
+
+OUTCOME_KEY = ("case", "model", "repeat", "rule")
+
+
+def test_an_outcome_knows_the_aim_and_the_scenario_of_its_case() -> None:
+    case = Case(id="c1", rule="r2", inverse=True, scenario="angry", inputs={})
+    told = rule_outcomes(verdicts(run(verdicts=[verdict("fail"), verdict(case="gone")], cases=(case,))))
+    assert told.iloc[0][["aim", "inverse", "scenario", "status"]].tolist() == ["r2", True, "angry", "fail"]
+    assert told.iloc[1][["aim", "inverse", "scenario"]].isna().all()
 
 
 def test_row_verdicts_of_nothing_keep_their_columns() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from promptpex.report import summarise
 from promptpex.stats import wilson
 from promptpex.tables import MODEL_COLUMNS, RULE_COLUMNS, models, outputs, rules, verdicts
 from tests.tables.by_hand import colours, output, run, verdict
@@ -86,3 +87,21 @@ def test_rules_come_in_the_order_of_the_spec_over_verdicts_that_count() -> None:
 def test_rules_that_the_order_does_not_name_come_last() -> None:
     made = run([output()], [verdict("fail", "odd"), verdict("fail", "r1")])
     assert list(rules(verdicts(made), order=["r1"])["rule"]) == ["r1", "odd"]
+
+
+def test_an_output_on_which_check_and_judge_both_count_is_one_output_of_its_rule() -> None:
+    """A rule that checks decide in part has two verdicts that count: its counts are of outputs all the same."""
+    pairs = [("pass", "pass"), ("fail", "fail"), ("pass", "fail"), ("pass", "unscored"), ("fail", "unscored")]
+    judged = [
+        one
+        for n, (code, judge) in enumerate(pairs)
+        for one in (
+            verdict(code, "r1", f"c{n}"),
+            verdict(judge, "r1", f"c{n}", source="judge:j", unscored="judge-empty" if judge == "unscored" else None),
+        )
+    ]
+    made = run([output(f"c{n}") for n in range(len(pairs))], judged)
+    (row,) = rules(verdicts(made)).to_dict("records")
+    assert [row[name] for name in ("broken", "scored", "unscored")] == [3, 4, 1]
+    (example,) = summarise(made).examples
+    assert (example.broken, example.scored) == (3, 4)
