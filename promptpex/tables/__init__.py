@@ -16,6 +16,7 @@ from promptpex.tables.frames import (
     typed,
     verdicts,
 )
+from promptpex.tables.judges import JUDGE_COLUMNS, judges
 from promptpex.tables.repeats import FLICKER_COLUMNS, STABILITY_COLUMNS, TWIN_COLUMNS, flickers, repeats, twins
 from promptpex.tables.shares import FEWEST_AIMS, KIND_COLUMNS, SCENARIO_COLUMNS, SHARE_COLUMNS, kinds, scenarios
 from promptpex.tables.standings import Question, Standing, Standings, standings
@@ -29,6 +30,7 @@ __all__ = [
     "Discrimination",
     "FEWEST_AIMS",
     "FLICKER_COLUMNS",
+    "JUDGE_COLUMNS",
     "KIND_COLUMNS",
     "MODEL_COLUMNS",
     "OUTPUT_COLUMNS",
@@ -49,6 +51,7 @@ __all__ = [
     "discrimination",
     "flickers",
     "judged",
+    "judges",
     "kinds",
     "models",
     "outputs",

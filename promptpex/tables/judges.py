@@ -1,0 +1,64 @@
+"""How the judges fared: what each was asked, and how often no usable verdict came."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from promptpex.tables.frames import grouped, said_by, typed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+JUDGE_COLUMNS: Mapping[str, str] = {
+    "judge": "string",
+    "asked": "Int64",
+    "failed": "Int64",
+    "not_asked": "Int64",
+    "failed_share": "Float64",
+    "reasons": "string",
+    "example": "string",
+}
+"""Columns of ``judges``. ``asked`` are requests, one for each output and turn; ``failed`` those of them to which no
+usable verdict came; ``not_asked`` those that a budget, a deadline or a stop kept from being made or answered."""
+
+NOT_ASKED = ("judge-budget", "judge-deadline", "judge-interrupted")
+"""Reason codes of verdicts for which the run ended too early; they say nothing of the judge."""
+
+
+def judges(cube: pd.DataFrame) -> pd.DataFrame:
+    """A row per judge from a table of verdicts, in the order of their first verdicts; columns ``JUDGE_COLUMNS``.
+
+    A request failed when none of the rules that it asked about has a pass or a fail.
+    """
+    said = cube.loc[
+        said_by(cube, "judge"), ["source", "model", "case", "repeat", "turn", "status", "unscored", "reason"]
+    ]
+    request = grouped(said, ["source", "model", "case", "repeat", "turn"])
+    marks = said.assign(_request=request, _open=said["status"].eq("unscored").to_numpy(bool))
+    failed = marks.groupby("_request", sort=False)["_open"].transform("all")
+    requests = marks.assign(_failed=failed.to_numpy(bool)).drop_duplicates("_request")
+    groups = requests.groupby("source", sort=False, observed=True)
+    return typed((_row(str(source), group) for source, group in groups), JUDGE_COLUMNS)
+
+
+def _row(source: str, requests: pd.DataFrame) -> dict[str, Any]:
+    cut = requests["_failed"] & requests["unscored"].isin(NOT_ASKED).fillna(False)
+    failed = requests[requests["_failed"] & ~cut]
+    asked = len(requests) - int(cut.sum())
+    reasons = Counter(failed["unscored"].fillna("unknown"))
+    row: dict[str, Any] = {
+        "judge": source.removeprefix("judge:"),
+        "asked": asked,
+        "failed": len(failed),
+        "not_asked": int(cut.sum()),
+        "failed_share": len(failed) / asked if asked else None,
+    }
+    if failed.empty:
+        return row
+    return {
+        **row,
+        "reasons": ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()),
+        "example": failed["reason"].iloc[0] or None,
+    }
