@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from promptpex.errors import InputError
 from promptpex.stats.arguments import require_equal_length, require_share
 from promptpex.stats.intervals import Interval
-from promptpex.stats.special import t_quantile
+from promptpex.stats.special import two_sided_t
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _interval(
     estimate = judged + sum(rest) / n
     variance = power**2 * _variance(unlabelled) / len(unlabelled) if unlabelled else 0.0
     spread = _softened_variance(rest, power) / n
-    quantile = t_quantile(0.5 + confidence / 2.0, max(1, n - 1 - tuned))
+    quantile = two_sided_t(confidence, max(1, n - 1 - tuned))
     half = quantile * math.sqrt(variance + spread)
     if max(rest) - min(rest) <= 1e-12:
         # A share u of differing items stays unseen in n draws with probability (1 - u) ** n.

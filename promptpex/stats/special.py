@@ -1,7 +1,7 @@
 """The distribution functions that the intervals and tests rest on: normal, beta, Student's t, binomial.
 
-They are here so that the program needs no scipy at run time (60 MB and half a second of import for six
-functions); the tests hold them to scipy over their whole range.
+They are here so that the program needs no scipy at run time, 140 MB on disk for six functions; the tests hold them to
+scipy over their whole range.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ _NORMAL = NormalDist()
 _TINY = 1e-300
 _EPSILON = 1e-15
 _MAX_TERMS = 100_000
+_SMALL = 1e-12
+_LEAST = 5e-324
+_LARGEST_EXPONENT = 709.0
 
 
 def normal_cdf(x: float) -> float:
@@ -41,14 +44,24 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
     The continued fraction of DLMF 8.17.22, evaluated by Lentz's method on the side where it converges fast.
     """
-    if x <= 0.0:
-        return 0.0
-    if x >= 1.0:
-        return 1.0
+    part, below = _beta_side(x, a, b)
+    return part if below else max(0.0, 1.0 - part)
+
+
+def beta_tail(x: float, a: float, b: float) -> float:
+    """1 - I_x(a, b), as precise where it is tiny as `beta_cdf` is where that is."""
+    part, below = _beta_side(x, a, b)
+    return max(0.0, 1.0 - part) if below else part
+
+
+def _beta_side(x: float, a: float, b: float) -> tuple[float, bool]:
+    """The mass on the side of ``x`` where the fraction converges fast, and whether that is the side below."""
+    if not 0.0 < x < 1.0:
+        return 0.0, x <= 0.0
     front = math.exp(a * math.log(x) + b * math.log1p(-x) - log_beta(a, b))
     if x < (a + 1.0) / (a + b + 2.0):
-        return min(1.0, front * _beta_fraction(x, a, b) / a)
-    return max(0.0, 1.0 - front * _beta_fraction(1.0 - x, b, a) / b)
+        return min(1.0, front * _beta_fraction(x, a, b) / a), True
+    return min(1.0, front * _beta_fraction(1.0 - x, b, a) / b), False
 
 
 def _beta_fraction(x: float, a: float, b: float) -> float:
@@ -84,17 +97,34 @@ def beta_quantile(p: float, a: float, b: float) -> float:
 
 
 def t_quantile(p: float, df: float) -> float:
-    """The quantile of Student's t with ``df`` > 0 degrees of freedom (DLMF 8.17 through the beta)."""
-    if p < 0.5:
+    """The quantile of Student's t with ``df`` > 0 degrees of freedom (DLMF 8.17 through the beta).
+
+    Minus and plus infinity at p = 0 and 1. A float near 1 says little of what is left above it: for a high quantile
+    give the tail, ``-t_quantile(tail, df)``, as `two_sided_t` does.
+    """
+    if p > 0.5:
         return -t_quantile(1.0 - p, df)
     if p == 0.5:
         return 0.0
-    tail = 2.0 * (1.0 - p)
-    near = beta_quantile(1.0 - tail, 0.5, df / 2.0)
+    if p <= 0.0:
+        return -math.inf
+    near = crossing(lambda x: 2.0 * p - beta_tail(x, 0.5, df / 2.0), 0.0, 1.0)
     if near < 0.5:
-        return math.sqrt(df * near / (1.0 - near))
-    far = beta_quantile(tail, df / 2.0, 0.5)
-    return math.sqrt(df * (1.0 - far) / far)
+        return -math.sqrt(df * near / (1.0 - near))
+    far = beta_quantile(2.0 * p, df / 2.0, 0.5)
+    return -math.sqrt(df * (1.0 - far) / far) if far > _EPSILON**2 else -_far_t(2.0 * p, df)
+
+
+def _far_t(both_tails: float, df: float) -> float:
+    """t where nothing but the first term of the beta's series in df / (df + t * t) is left (DLMF 8.17.7)."""
+    first = math.log(both_tails * df / 2.0) + log_beta(df / 2.0, 0.5)
+    exponent = 0.5 * math.log(df) - first / df
+    return math.exp(exponent) if exponent < _LARGEST_EXPONENT else math.inf
+
+
+def two_sided_t(confidence: float, df: float) -> float:
+    """Student's quantile of a two-sided interval: 2.23 for 0.95 and 10 degrees of freedom."""
+    return -t_quantile((1.0 - confidence) / 2.0, df)
 
 
 def binomial_cdf(k: int, n: int, p: float) -> float:
@@ -119,17 +149,27 @@ def binomial_mass(k: int, n: int, p: float) -> float:
 def crossing(function: Callable[[float], float], low: float, high: float) -> float:
     """Where a monotone function changes sign between ``low`` and ``high``: bisection to float precision.
 
-    The caller knows that there is one change of sign; with none, the end nearest to it comes back.
+    Precise relative to the root, however small that is. The caller knows that there is one change of sign; with none,
+    the end nearest to it comes back.
     """
     rising = function(high) >= function(low)
     for _ in range(200):
-        middle = 0.5 * (low + high)
+        middle = _between(low, high)
         if middle in (low, high):
             break
         if (function(middle) < 0.0) == rising:
             low = middle
         else:
             high = middle
-        if high - low <= 1e-16 + 4e-16 * abs(low):
+        if high - low <= 4e-16 * max(abs(low), abs(high)):
             break
+    return 0.5 * (low + high)
+
+
+def _between(low: float, high: float) -> float:
+    """The middle; near 0 the middle of the logarithms, since halving would take a thousand steps to small numbers."""
+    if low >= 0.0 and high < _SMALL:
+        return math.sqrt(max(low, _LEAST)) * math.sqrt(high)
+    if high <= 0.0 and -low < _SMALL:
+        return -_between(-high, -low)
     return 0.5 * (low + high)

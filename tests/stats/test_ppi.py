@@ -83,3 +83,8 @@ def test_coverage_though_the_judge_is_biased(n: int, share: float, accuracy: flo
 def test_what_cannot_be_used_is_refused(grades: list[float], verdicts: list[float]) -> None:
     with pytest.raises(InputError):
         ppi_mean(grades, verdicts, [1.0])
+
+
+def test_a_confidence_next_to_one_leaves_nearly_everything_open() -> None:
+    got = ppi_mean([1, 0, 1], [1, 1, 0], [1, 0], confidence=0.9999999999999999)
+    assert (got.interval.low, got.interval.high) == (0, 1)

@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from promptpex.stats.special import (
     beta_cdf,
     beta_quantile,
+    beta_tail,
     binomial_cdf,
     binomial_mass,
     crossing,
     normal_cdf,
     normal_quantile,
     t_quantile,
+    two_sided_t,
 )
 
 stats = pytest.importorskip("scipy.stats")
@@ -52,6 +54,28 @@ def test_t_quantile_is_scipys(p: float, df: float) -> None:
     assert t_quantile(p, df) == pytest.approx(float(stats.t.ppf(p, df)), rel=1e-8, abs=1e-12)
 
 
+@pytest.mark.parametrize("df", [1, 2, 3, 10, 100, 10_000])
+@pytest.mark.parametrize("tail", [1e-6, 1e-12, 1e-15, 1e-17, 1e-40])
+def test_t_quantile_is_precise_far_out(tail: float, df: float) -> None:
+    far = float(stats.t.isf(tail, df))
+    assert t_quantile(tail, df) == pytest.approx(-far, rel=1e-9)
+    assert two_sided_t(1.0 - 1e-6, df) == pytest.approx(float(stats.t.isf(0.5e-6, df)), rel=1e-9)
+
+
+def test_t_quantile_has_its_ends() -> None:
+    assert (t_quantile(0, 3), t_quantile(1, 3)) == (-math.inf, math.inf)
+    # Cauchy's quantile is the tangent: 1 / (pi p) far out.
+    assert t_quantile(1e-300, 1) == pytest.approx(-1 / (math.pi * 1e-300), rel=1e-9)
+    assert t_quantile(0.5 + 0.9999999999999999 / 2, 11) == math.inf
+    assert 10 < two_sided_t(0.9999999999999999, 11) < 100
+
+
+@settings(deadline=None)
+@given(x=shares, a=shapes, b=shapes)
+def test_the_tail_of_the_beta_is_scipys(x: float, a: float, b: float) -> None:
+    assert beta_tail(x, a, b) == pytest.approx(float(special.betaincc(a, b, x)), rel=1e-7, abs=1e-280)
+
+
 @settings(deadline=None)
 @given(n=st.integers(0, 400), data=st.data(), p=shares)
 def test_binomial_cdf_is_scipys(n: int, data: st.DataObject, p: float) -> None:
@@ -69,3 +93,15 @@ def test_normal_round_trip(p: float) -> None:
 def test_crossing_finds_rising_and_falling_roots() -> None:
     assert crossing(lambda x: x * x - 2, 0, 2) == pytest.approx(math.sqrt(2), rel=1e-14)
     assert crossing(lambda x: 2 - x * x, 0, 2) == pytest.approx(math.sqrt(2), rel=1e-14)
+
+
+@pytest.mark.parametrize("root", [1e-300, 3e-40, 2.5e-17, 1e-13, 0.1, 1.0])
+def test_crossing_is_precise_relative_to_the_root(root: float) -> None:
+    assert crossing(lambda x: x - root, 0, 2) == pytest.approx(root, rel=1e-14)
+    assert crossing(lambda x: root + x, -2, 0) == pytest.approx(-root, rel=1e-14)
+    assert crossing(lambda x: x - root, -2, 2) == pytest.approx(root, rel=1e-14)
+
+
+def test_small_quantiles_of_the_beta_are_precise() -> None:
+    """I_x(1, b) = 1 - (1 - x) ** b, so the quantile is p / b for tiny p."""
+    assert beta_quantile(1e-30, 1, 4) == pytest.approx(2.5e-31, rel=1e-12)
