@@ -112,18 +112,3 @@ def _effective_size(
     variance = max(between, squares / (n - 1) / n)
     shrink = (two_sided_z(confidence) / t_quantile(0.5 + confidence / 2.0, k - 1)) ** 2
     return max(share * (1.0 - share) / variance * shrink, 1e-9)
-
-
-def design_effect(values: Sequence[float], clusters: Sequence[Hashable]) -> float | None:
-    """How many times more observations the clusters cost for the same precision (Kish 1965, section 8.2).
-
-    1 for independent observations; ``None`` when it cannot be estimated (one cluster, or all values equal).
-    """
-    sums = cluster_sums(values, clusters)
-    n, k = len(values), len(sums.sizes)
-    if k < 2 or min(values) == max(values):
-        return None
-    mean = sum(sums.totals) / n
-    residual = sum((total - mean * size) ** 2 for total, size in zip(sums.totals, sums.sizes, strict=True))
-    alone = sum((value - mean) ** 2 for value in values) / (n - 1) / n
-    return k / (k - 1) * residual / n**2 / alone

@@ -3,25 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
-from promptpex.stats.arguments import require_counts, require_share
-from promptpex.stats.intervals import Interval, wilson
-
-
-def difference_of_shares(first: int, n: int, second: int, m: int, confidence: float = 0.95) -> Interval:
-    """Share of the first minus share of the second, for independent groups (Newcombe 1998, Stat. Med. 17:873,
-    method 10).
-
-    Wilson intervals of both, their distances squared and added. Never of width zero; (-1, 1) where a group is empty.
-    """
-    require_counts(first, n)
-    require_counts(second, m)
-    require_share("confidence", confidence)
-    if n == 0 or m == 0:
-        return Interval(None, -1.0, 1.0, confidence, n + m, "newcombe")
-    gap = difference_of_intervals(wilson(first, n, confidence), wilson(second, m, confidence))
-    return replace(gap, method="newcombe")
+from promptpex.stats.arguments import require_counts
+from promptpex.stats.intervals import Interval
 
 
 def difference_of_intervals(first: Interval, second: Interval) -> Interval:

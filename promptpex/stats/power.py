@@ -1,4 +1,4 @@
-"""How many cases a wanted precision, a wanted difference or an undecided pair of models would take."""
+"""How many cases a wanted difference or an undecided pair of models would take."""
 
 from __future__ import annotations
 
@@ -7,41 +7,10 @@ from functools import lru_cache
 
 from promptpex.errors import InputError
 from promptpex.stats.arguments import require_share
-from promptpex.stats.intervals import score_bounds
 from promptpex.stats.paired import PairedCounts
 from promptpex.stats.special import binomial_cdf, binomial_mass, normal_cdf, normal_quantile, two_sided_z
 
 _EXACT_UP_TO = 1_000
-
-
-def cases_for_precision(
-    half_width: float, *, share: float = 0.5, confidence: float = 0.95, design_effect: float = 1.0
-) -> int:
-    """The least number of cases whose Wilson interval is at most ``2 * half_width`` wide.
-
-    Args:
-        half_width: the wanted "plus or minus", as a share, such as 0.05.
-        share: the share that is expected; 0.5 is the worst case.
-        confidence: two-sided coverage.
-        design_effect: how many times more observations clusters cost (`design_effect` in ``clustered``).
-    """
-    require_share("half_width", half_width)
-    require_share("confidence", confidence)
-    if not 0.0 <= share <= 1.0 or design_effect <= 0.0:
-        raise InputError("The share lies outside 0 to 1 or the design effect is not positive: give both in range.")
-    z = two_sided_z(confidence)
-
-    def wide(n: int) -> bool:
-        low, high = score_bounds(share, n / design_effect, z)
-        return high - low > 2.0 * half_width + 1e-12
-
-    low, high = 0, 1
-    while wide(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if wide(middle) else (low, middle)
-    return high
 
 
 def mcnemar_power(n: int, first_only: float, second_only: float, *, alpha: float = 0.05) -> float:

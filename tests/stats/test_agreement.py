@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.stats.agreement import agreement, cohens_kappa, kappa_bootstrap
 from promptpex.stats.intervals import wilson
-from promptpex.stats.krippendorff import krippendorff_alpha
 
 np = pytest.importorskip("numpy")
 rater = pytest.importorskip("statsmodels.stats.inter_rater")
@@ -126,52 +122,3 @@ def kappa_in_the_limit() -> float:
     observed = 0.85**2 + 0.15**2
     chance = yes**2 + (1 - yes) ** 2
     return (observed - chance) / (1 - chance)
-
-
-RELIABILITY = """
-1 2 3 3 2 1 4 1 2 . . .
-1 2 3 3 2 2 4 1 2 5 . 3
-. 3 3 3 2 3 4 2 2 5 1 .
-1 2 3 3 2 4 4 1 2 5 1 .
-"""
-
-
-def test_alpha_on_the_published_example() -> None:
-    """Krippendorff 2011, section C: four observers, twelve units, missing data, nominal: 0.743."""
-    rows = [[None if x == "." else x for x in line.split()] for line in RELIABILITY.strip().splitlines()]
-    got = krippendorff_alpha(list(zip(*rows, strict=True)), seed=1)
-    assert got.alpha == pytest.approx(0.743, abs=5e-4)
-    assert (got.units, got.ratings) == (11, 40)
-    assert got.interval is not None
-    assert got.interval.low < 0.743 < got.interval.high <= 1
-    assert sum(got.base_rates.values()) == pytest.approx(1)
-
-
-@settings(deadline=None)
-@given(st.lists(st.lists(st.sampled_from(["a", "b", "c", None]), max_size=5), max_size=15))
-def test_alpha_is_the_definition(units: list[list[str | None]]) -> None:
-    assert krippendorff_alpha(units).alpha == (
-        None if (expected := slow_alpha(units)) is None else pytest.approx(expected, abs=1e-9)
-    )
-
-
-def slow_alpha(units: Sequence[Sequence[str | None]]) -> float | None:
-    """1 - observed / expected disagreement, from all ordered pairs of ratings, as the definition has it."""
-    kept = [[x for x in unit if x is not None] for unit in units]
-    kept = [unit for unit in kept if len(unit) > 1]
-    everything = [x for unit in kept for x in unit]
-    n = len(everything)
-    apart = sum(a != b for a, b in itertools.permutations(everything, 2))
-    if apart == 0:
-        return None
-    within = sum(sum(a != b for a, b in itertools.permutations(unit, 2)) / (len(unit) - 1) for unit in kept)
-    return 1 - (within / n) / (apart / (n * (n - 1)))
-
-
-def test_alpha_of_items_that_all_agree_is_not_certain() -> None:
-    got = krippendorff_alpha([["a", "a"], ["b", "b"], ["a", "a", "a"]], seed=1)
-    assert got.alpha == 1
-    assert got.interval is not None
-    assert got.interval.low < 0.7
-    assert krippendorff_alpha([["a", "a"]], seed=1).alpha is None
-    assert krippendorff_alpha([]).units == 0

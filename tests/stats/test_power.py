@@ -9,41 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.errors import InputError
-from promptpex.stats.intervals import score_bounds
 from promptpex.stats.noninferiority import non_inferiority
 from promptpex.stats.paired import PairedCounts, mcnemar
 from promptpex.stats.power import (
     cases_for_difference,
     cases_for_non_inferiority,
-    cases_for_precision,
     mcnemar_power,
     more_cases_to_decide,
 )
-from promptpex.stats.special import two_sided_z
 
 np = pytest.importorskip("numpy")
-
-
-@settings(deadline=None)
-@given(st.floats(0.01, 0.4), st.floats(0.0, 1.0))
-def test_the_size_is_the_least_that_is_precise_enough(half_width: float, share: float) -> None:
-    n = cases_for_precision(half_width, share=share)
-    low, high = score_bounds(share, n, two_sided_z(0.95))
-    assert high - low <= 2 * half_width + 1e-9
-    if n > 1:
-        low, high = score_bounds(share, n - 1, two_sided_z(0.95))
-        assert high - low > 2 * half_width
-
-
-def test_precision_in_round_figures() -> None:
-    proportion = pytest.importorskip("statsmodels.stats.proportion")
-    wald = proportion.samplesize_confint_proportion(0.5, 0.05, method="normal")
-    assert cases_for_precision(0.05) == pytest.approx(wald - two_sided_z(0.95) ** 2, abs=2)
-    assert cases_for_precision(0.05, design_effect=2) == pytest.approx(2 * cases_for_precision(0.05), abs=1)
-    with pytest.raises(InputError):
-        cases_for_precision(0.0)
-    with pytest.raises(InputError):
-        cases_for_precision(0.1, share=1.5)
 
 
 @pytest.mark.parametrize(("n", "b", "c"), [(40, 0.2, 0.05), (100, 0.15, 0.05), (25, 0.5, 0.1)])
