@@ -5,7 +5,9 @@ from __future__ import annotations
 from promptpex.records._base import Record
 from promptpex.records.call import Completion, ModelName, Params, Request, TokenLogprob
 from promptpex.records.case import Case, Suite
-from promptpex.records.output import Grade, Output, Status, Verdict
+from promptpex.records.collector import collector_paused
+from promptpex.records.columns import AnyRun, Columns, RunColumns
+from promptpex.records.output import NOT_ASKED, Grade, Output, Status, Verdict
 from promptpex.records.problem import Problem, Severity
 from promptpex.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
 from promptpex.records.run import Manifest, Run
@@ -22,10 +24,13 @@ from promptpex.records.spec import (
 
 __all__ = [
     "INPUT_VARIABLE",
+    "NOT_ASKED",
     "PROMPT_RULE",
     "WHOLE_INPUT",
+    "AnyRun",
     "Case",
     "Check",
+    "Columns",
     "Completion",
     "Grade",
     "InputCheck",
@@ -42,6 +47,7 @@ __all__ = [
     "Role",
     "Rule",
     "Run",
+    "RunColumns",
     "Severity",
     "Spec",
     "Status",
@@ -49,4 +55,5 @@ __all__ = [
     "TokenLogprob",
     "VariableSpec",
     "Verdict",
+    "collector_paused",
 ]

@@ -9,6 +9,11 @@ from promptpex.records.call import TokenLogprob
 
 Status = Literal["pass", "fail", "unscored"]
 
+_ENDED = ("budget", "deadline", "interrupted")
+NOT_ASKED = frozenset((*_ENDED, *(f"judge-{why}" for why in _ENDED)))
+"""Reason codes of outputs and verdicts that were not asked for, since a budget, a deadline or a stop ended the run.
+That says nothing of the model or of the judge, unlike what was asked for and could not be scored."""
+
 
 class Output(Record):
     """What a model answered to a case, or the error it gave instead.

@@ -29,6 +29,7 @@ class Manifest(Record):
         templates: fingerprint of each stage template.
         created: ISO 8601, UTC.
         partial: why the run is not complete, where it is not (``interrupted``, ``deadline``, ``budget``).
+        looks: of a run that stops when it is decided, the ids of the cases that each planned look adds.
     """
 
     run: str
@@ -46,6 +47,7 @@ class Manifest(Record):
     templates: dict[str, str] = Field(default_factory=dict)
     created: str = ""
     partial: str | None = None
+    looks: tuple[tuple[str, ...], ...] = ()
 
 
 class Run(Record):

@@ -2,6 +2,28 @@
 
 from __future__ import annotations
 
-from promptpex.runs.folder import Appender, begin, finish, folder_for, latest, latest_of, read, read_manifest, resolve
+from promptpex.runs.folder import (
+    Appender,
+    begin,
+    finish,
+    folder_for,
+    latest,
+    latest_of,
+    read,
+    read_columns,
+    read_manifest,
+    resolve,
+)
 
-__all__ = ["Appender", "begin", "finish", "folder_for", "latest", "latest_of", "read", "read_manifest", "resolve"]
+__all__ = [
+    "Appender",
+    "begin",
+    "finish",
+    "folder_for",
+    "latest",
+    "latest_of",
+    "read",
+    "read_columns",
+    "read_manifest",
+    "resolve",
+]

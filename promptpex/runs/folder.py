@@ -16,7 +16,19 @@ from pydantic import ValidationError
 
 from promptpex.codecs.atomic import write_text
 from promptpex.errors import RunError
-from promptpex.records import Manifest, Output, Prompt, Record, Run, Spec, Suite, Verdict
+from promptpex.records import (
+    Columns,
+    Manifest,
+    Output,
+    Prompt,
+    Record,
+    Run,
+    RunColumns,
+    Spec,
+    Suite,
+    Verdict,
+    collector_paused,
+)
 
 MANIFEST = "manifest.json"
 INPUTS = "inputs.json"
@@ -94,8 +106,9 @@ class Appender:
                 self._file.flush()
 
 
-def read(folder: Path) -> Run:
-    """The run kept in a folder.
+@collector_paused()
+def read(folder: Path, *, verdicts: bool = True) -> Run:
+    """The run kept in a folder; without its verdicts where they are not wanted.
 
     Raises:
         RunError: no run there, or a file that is damaged, with its line.
@@ -108,7 +121,26 @@ def read(folder: Path) -> Run:
         spec=inputs.spec,
         suite=inputs.suite,
         outputs=tuple(_lines(folder / OUTPUTS, Output)),
-        verdicts=tuple(_lines(folder / VERDICTS, Verdict)),
+        verdicts=tuple(_lines(folder / VERDICTS, Verdict)) if verdicts else (),
+    )
+
+
+@collector_paused()
+def read_columns(folder: Path) -> RunColumns:
+    """The run kept in a folder, as a report needs it: with many verdicts far smaller than what ``read`` gives.
+
+    Raises:
+        RunError: as ``read``.
+    """
+    manifest = read_manifest(folder)
+    inputs = _record(folder / INPUTS, _Inputs)
+    return RunColumns(
+        manifest=manifest,
+        prompt=inputs.prompt,
+        spec=inputs.spec,
+        suite=inputs.suite,
+        outputs=Columns.of(_lines(folder / OUTPUTS, Output), Output),
+        verdicts=Columns.of(_lines(folder / VERDICTS, Verdict), Verdict),
     )
 
 
@@ -192,9 +224,17 @@ def _lines(path: Path, kind: type[R]) -> Iterator[R]:
             if not text.endswith(b"\n"):
                 return
             try:
-                yield kind.model_validate(json.loads(text.decode("utf-8")))
+                yield _parsed(text, kind)
             except (ValueError, RecursionError) as error:
                 raise RunError(f"is damaged ({_why(error)})", path=path, line=number) from error
+
+
+def _parsed(text: bytes, kind: type[R]) -> R:
+    """A record from its JSON. What pydantic's own parser refuses is up to Python's: that one knows lone surrogates."""
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError:
+        return kind.model_validate(json.loads(text.decode("utf-8")))
 
 
 def _why(error: Exception) -> str:
