@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from promptpex.assertions import check_rules
 from promptpex.interchange.published import Benchmark
 from promptpex.interchange.published_results import SOURCE
 from promptpex.records import Output, Rule, Verdict
-from promptpex.stats import Agreement, Interval, agreement, kappa_bootstrap, wilson
+from promptpex.stats import Agreement, Interval, agreement, kappa_bootstrap, korn_graubard
 
 DRAWS = 2_000
 
@@ -21,10 +22,10 @@ class Compared:
 
     Attributes:
         name: whose outputs, by which rules.
-        counts: pass and fail of code (first) and judge (second), with raw agreement and kappa.
+        counts: pass and fail of code (first) and judge (second); its intervals take all answers as independent.
         kappa: the interval of kappa with the answers to one case as a cluster.
         violations: outputs that code proves to break a rule.
-        passed: how many of those the judge passed, with Wilson's interval of the share.
+        passed: how many of those the judge passed, as a share with its interval, the answers to one case as a cluster.
         failed_else: outputs that the judge failed and whose checked rules all hold; they may break another.
     """
 
@@ -74,9 +75,15 @@ def compared(name: str, found: Sequence[Pair], rules: Mapping[str, Sequence[str]
         counts=agreement(labels, labels=("fail", "pass")),
         kappa=kappa_bootstrap(labels, [pair.cluster for pair, _ in rated], seed=seed, draws=DRAWS),
         violations=len(broken),
-        passed=wilson(sum(pair.judge for pair in broken), len(broken)),
+        passed=_share_passed(broken),
         failed_else=sum(code and not pair.judge for pair, code in rated),
     )
+
+
+def _share_passed(broken: Sequence[Pair]) -> Interval:
+    answers = Counter(pair.cluster for pair in broken)
+    passed = Counter(pair.cluster for pair in broken if pair.judge)
+    return korn_graubard([passed[cluster] for cluster in answers], list(answers.values()))
 
 
 def checked_rules(benchmark: Benchmark, *, grounded: bool = False) -> list[str]:

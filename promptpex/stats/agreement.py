@@ -5,21 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from promptpex.stats.arguments import require_equal_length, require_share
-from promptpex.stats.bootstrap import resampled_bounds
+from promptpex.stats.arguments import require_share
 from promptpex.stats.intervals import Interval, score_bounds, wilson
 from promptpex.stats.special import two_sided_z
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
-
 Label = Hashable
 Pair = tuple[Label | None, Label | None]
+Table = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +22,7 @@ class Agreement:
     Attributes:
         n: items that both rated.
         agreed: items on which they agree.
-        raw: share of agreement, with Wilson's interval.
+        raw: share of agreement with its interval: Wilson's, or one that knows of clusters.
         kappa: Cohen's kappa with its interval; ``estimate`` is ``None`` where kappa is not defined (no items,
             or both raters gave one and the same label throughout).
         labels: the labels, sorted by their text.
@@ -48,7 +41,7 @@ class Agreement:
     raw: Interval
     kappa: Interval
     labels: tuple[Label, ...]
-    table: tuple[tuple[int, ...], ...]
+    table: Table
     base_first: tuple[float, ...]
     base_second: tuple[float, ...]
     chance: float | None
@@ -67,20 +60,24 @@ def agreement(pairs: Iterable[Pair], confidence: float = 0.95, *, labels: Sequen
     """
     require_share("confidence", confidence)
     rated = [(a, b) for a, b in pairs if a is not None and b is not None]
-    names = tuple(sorted({*labels, *(x for pair in rated for x in pair)}, key=lambda x: (str(x), repr(x))))
+    names = sorted_labels([*labels, *(x for pair in rated for x in pair)])
     table = _table(rated, names)
-    n, m = len(rated), len(names)
-    agreed = sum(table[i][i] for i in range(m))
+    agreed = sum(table[i][i] for i in range(len(names)))
+    return described(table, names, wilson(agreed, len(rated), confidence), cohens_kappa(table, confidence))
+
+
+def described(table: Table, labels: tuple[Label, ...], raw: Interval, kappa: Interval) -> Agreement:
+    """The whole description from the table, the share of agreement and kappa, each with an interval of its own."""
+    n, m = raw.n, len(labels)
     rows = tuple(sum(row) / n for row in table) if n else ()
     columns = tuple(sum(row[j] for row in table) / n for j in range(m)) if n else ()
     two = n > 0 and m == 2
-    raw = wilson(agreed, n, confidence)
     return Agreement(
         n=n,
-        agreed=agreed,
+        agreed=sum(table[i][i] for i in range(m)),
         raw=raw,
-        kappa=cohens_kappa(table, confidence),
-        labels=names,
+        kappa=kappa,
+        labels=labels,
         table=table,
         base_first=rows,
         base_second=columns,
@@ -91,7 +88,12 @@ def agreement(pairs: Iterable[Pair], confidence: float = 0.95, *, labels: Sequen
     )
 
 
-def _table(rated: Sequence[tuple[Label, Label]], names: Sequence[Label]) -> tuple[tuple[int, ...], ...]:
+def sorted_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
+    """Each label once, sorted by its text."""
+    return tuple(sorted(set(labels), key=lambda x: (str(x), repr(x))))
+
+
+def _table(rated: Sequence[tuple[Label, Label]], names: Sequence[Label]) -> Table:
     place = {name: i for i, name in enumerate(names)}
     cells = [[0] * len(names) for _ in names]
     for a, b in rated:
@@ -143,56 +145,3 @@ def _kappa_variance(
     other = sum(p[i][j] * (columns[i] + rows[j]) ** 2 for i in m for j in m if i != j)
     rest = (po * pe - 2 * pe + po) ** 2
     return max(0.0, (same + (1 - po) ** 2 * other - rest) / ((1 - pe) ** 4 * n))
-
-
-def kappa_bootstrap(
-    pairs: Sequence[Pair],
-    clusters: Sequence[Hashable],
-    *,
-    seed: int,
-    confidence: float = 0.95,
-    draws: int = 5_000,
-) -> Interval:
-    """Cohen's kappa with a percentile interval from drawing whole clusters of items.
-
-    For items that hang together: outputs of one rule, repeats of one case. Samples in which kappa is not
-    defined are left out. Perfect agreement or a single cluster leave nothing to vary: then the interval is
-    the large-sample one with the clusters counted as the items, wide as it has to be.
-    """
-    require_share("confidence", confidence)
-    require_equal_length("pairs", len(pairs), "clusters", len(clusters))
-    kept = [(a, b, c) for (a, b), c in zip(pairs, clusters, strict=True) if a is not None and b is not None]
-    names = tuple(dict.fromkeys(x for a, b, _ in kept for x in (a, b)))
-    m, place = len(names), {name: i for i, name in enumerate(names)}
-    cells: dict[Hashable, list[float]] = {}
-    for a, b, cluster in kept:
-        cells.setdefault(cluster, [0.0] * (m * m))[place[a] * m + place[b]] += 1.0
-    whole = cohens_kappa(_table([(a, b) for a, b, _ in kept], names), confidence)
-    if whole.estimate is None:
-        return whole
-    low, high = resampled_bounds(
-        list(cells.values()), lambda sums: _kappas(sums, m), seed=seed, confidence=confidence, draws=draws
-    )
-    if math.isnan(low) or low == high:
-        return _kappa_of_clusters(whole, len(cells))
-    return Interval(whole.estimate, low, high, confidence, len(kept), "cluster-bootstrap")
-
-
-def _kappas(sums: Floats, m: int) -> Floats:
-    import numpy as np
-
-    shares = (sums / sums.sum(axis=1, keepdims=True)).reshape(-1, m, m)
-    observed = np.trace(shares, axis1=1, axis2=2)
-    chance = (shares.sum(axis=2) * shares.sum(axis=1)).sum(axis=1)
-    defined = chance < 1.0 - 1e-12
-    values: Floats = np.where(defined, (observed - chance) / np.where(defined, 1.0 - chance, 1.0), np.nan)
-    return values
-
-
-def _kappa_of_clusters(whole: Interval, clusters: int) -> Interval:
-    """Stretch an interval of n items to the size it would have with one item per cluster."""
-    assert whole.estimate is not None
-    stretch = math.sqrt(whole.n / clusters)
-    low = max(-1.0, whole.estimate - stretch * (whole.estimate - whole.low))
-    high = min(1.0, whole.estimate + stretch * (whole.high - whole.estimate))
-    return Interval(whole.estimate, low, high, whole.confidence, whole.n, "clusters-as-items")

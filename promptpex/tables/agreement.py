@@ -6,11 +6,15 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from promptpex.stats import Interval, agreement, kappa_bootstrap
+from promptpex.stats import clustered_agreement
 from promptpex.tables.frames import said_by, typed
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
+
+    Codes = npt.NDArray[np.int64]
 
 AGREEMENT_COLUMNS: Mapping[str, str] = {
     "kind": "string",
@@ -25,6 +29,7 @@ AGREEMENT_COLUMNS: Mapping[str, str] = {
     "agreed": "Float64",
     "agreed_low": "Float64",
     "agreed_high": "Float64",
+    "agreed_interval": "string",
     "kappa": "Float64",
     "kappa_low": "Float64",
     "kappa_high": "Float64",
@@ -35,8 +40,9 @@ AGREEMENT_COLUMNS: Mapping[str, str] = {
 }
 """Columns of ``agreements``. ``kind`` is ``code-judge``, ``judges`` or ``again`` (a judge's first answer and its later
 ones); ``rule`` is missing in the row of all rules together; ``n`` are outputs and rules that both scored, of which
-``first_fails`` only the first fails; ``agreed`` is the raw share with Wilson's interval; ``kappa`` is Cohen's, missing
-where both say one thing throughout; ``adjusted`` is kappa without prevalence and bias (PABAK)."""
+``first_fails`` only the first fails; ``agreed`` is the raw share; ``kappa`` is Cohen's, missing where both say one
+thing throughout; ``adjusted`` is kappa without prevalence and bias (PABAK). The verdicts of one case hang together, and
+both intervals know it: ``agreed_interval`` and ``kappa_interval`` say how each was made."""
 
 DISAGREEMENT_COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -58,8 +64,6 @@ surer the judge the worse; then what the judge fails and code passes."""
 
 KEYS = ["model", "case", "repeat", "rule"]
 DRAWS = 1_000
-MOST_CLUSTERS = 2_000
-"""Beyond so many cases the bootstrap would take long and give what the large-sample interval gives."""
 
 
 def agreements(cube: pd.DataFrame, *, partly: Collection[str] = (), confidence: float = 0.95) -> pd.DataFrame:
@@ -118,18 +122,32 @@ def _judges(scored: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def _pair_rows(
     kind: str, first: str, second: str, one: pd.DataFrame, two: pd.DataFrame, confidence: float
 ) -> Iterator[dict[str, Any]]:
+    import pandas as pd
+
     both = one[[*KEYS, "status"]].merge(two[[*KEYS, "status"]], on=KEYS, suffixes=("_one", "_two"))
     if both.empty:
         return
     named = {"kind": kind, "first": first, "second": second}
-    yield {**named, **_figures(both, confidence)}
-    for rule, group in both.groupby("rule", sort=False, observed=True):
-        yield {**named, "rule": rule, **_figures(group, confidence)}
+    cases, cells = pd.factorize(both["case"])[0], _cells(both)
+    yield {**named, **_figures(cases, cells, confidence)}
+    rules, names = pd.factorize(both["rule"])
+    for number, rule in enumerate(names):
+        here = rules == number
+        yield {**named, "rule": rule, **_figures(cases[here], cells[here], confidence)}
 
 
-def _figures(both: pd.DataFrame, confidence: float) -> dict[str, Any]:
-    pairs = list(zip(both["status_one"].tolist(), both["status_two"].tolist(), strict=True))
-    found = agreement(pairs, confidence, labels=("fail", "pass"))
+def _cells(both: pd.DataFrame) -> Codes:
+    """Per item, the cell of the fourfold table of fail and pass: 2 if the first passes it, and 1 if the second does."""
+    one, two = (both[name].eq("pass").to_numpy(dtype="int64") for name in ("status_one", "status_two"))
+    cells: Codes = 2 * one + two
+    return cells
+
+
+def _figures(cases: Codes, cells: Codes, confidence: float) -> dict[str, Any]:
+    import numpy as np
+
+    tables = np.bincount(4 * cases + cells, minlength=4 * (int(cases.max()) + 1)).reshape(-1, 2, 2)
+    found = clustered_agreement(tables, ("fail", "pass"), confidence, draws=DRAWS)
     (both_fail, first_fails), (second_fails, both_pass) = found.table
     row: dict[str, Any] = {
         "n": found.n,
@@ -140,19 +158,13 @@ def _figures(both: pd.DataFrame, confidence: float) -> dict[str, Any]:
         "agreed": found.raw.estimate,
         "agreed_low": found.raw.low,
         "agreed_high": found.raw.high,
+        "agreed_interval": found.raw.method,
         "fail_rate_first": found.base_first[0],
         "fail_rate_second": found.base_second[0],
         "adjusted": found.adjusted,
     }
-    kappa = _kappa(found.kappa, pairs, both["case"].tolist(), confidence)
+    kappa = found.kappa
     if kappa.estimate is None:
         return row
     ends = {"kappa_low": kappa.low, "kappa_high": kappa.high, "kappa_interval": kappa.method}
     return {**row, "kappa": kappa.estimate, **ends}
-
-
-def _kappa(whole: Interval, pairs: list[tuple[Any, Any]], cases: list[str], confidence: float) -> Interval:
-    """Kappa with whole cases drawn again where a case is there more than once: models often fail on the same."""
-    if whole.estimate is None or not len(set(cases)) < len(cases) or len(set(cases)) > MOST_CLUSTERS:
-        return whole
-    return kappa_bootstrap(pairs, cases, seed=0, confidence=confidence, draws=DRAWS)

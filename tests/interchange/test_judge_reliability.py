@@ -8,6 +8,7 @@ import pytest
 
 from promptpex.interchange import published, published_agreement
 from promptpex.interchange.published_agreement import Compared
+from promptpex.stats import wilson
 from tests.interchange import recordings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "judge-reliability.md"
@@ -31,6 +32,9 @@ def test_the_judge_passes_nearly_half_of_the_certain_violations(rows: dict[str, 
     assert stated.passed.estimate == pytest.approx(155 / 345)
     assert stated.passed.contains(259 / 610), "the share of field.md"
     every = rows["all rules here"]
+    alone = wilson(268, 472)
+    assert every.passed.estimate == pytest.approx(268 / 472)
+    assert every.passed.width > alone.width, "the answers of four models to one case are not independent"
     assert every.kappa.estimate == pytest.approx(every.counts.kappa.estimate)
     assert every.kappa.estimate is not None
     assert 0.38 <= every.kappa.estimate <= 0.45

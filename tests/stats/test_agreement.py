@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.stats.agreement import agreement, cohens_kappa, kappa_bootstrap
+from promptpex.stats.agreement import agreement, cohens_kappa
+from promptpex.stats.clustered_agreement import kappa_bootstrap
 from promptpex.stats.intervals import wilson
 
 np = pytest.importorskip("numpy")

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import pandas as pd
 import pytest
 
 from promptpex.records import Run, Verdict
@@ -7,6 +11,7 @@ from promptpex.stats import cohens_kappa, wilson
 from promptpex.tables import (
     AGREEMENT_COLUMNS,
     DISAGREEMENT_COLUMNS,
+    VERDICT_COLUMNS,
     agreements,
     disagreements,
     outputs,
@@ -47,6 +52,7 @@ def test_code_and_judge_are_counted_overall_and_per_rule() -> None:
     assert (row["fail_rate_first"], row["fail_rate_second"]) == (pytest.approx(0.4), pytest.approx(0.5))
     assert row["adjusted"] == pytest.approx(0.4)
     assert row["agreed_low"] == pytest.approx(wilson(35, 50).low)
+    assert (row["agreed_interval"], row["kappa_interval"]) == ("wilson", "fleiss-cohen-everitt")
     assert row["kappa_low"] == pytest.approx(cohens_kappa([[15, 5], [10, 20]]).low)
     assert table.iloc[0]["n"] == 55
 
@@ -65,6 +71,49 @@ def test_cases_that_occur_more_than_once_widen_the_interval_of_kappa() -> None:
     naive = cohens_kappa([[30, 9], [9, 30]])
     assert row["kappa_high"] - row["kappa_low"] > 1.3 * naive.width
     assert agreements(verdicts(of(again))).equals(agreements(verdicts(of(again))))
+
+
+def cube_of(agrees: Any, fails: Any) -> pd.DataFrame:
+    """Code and a judge on rules x cases x models: whether they agree, and whether code fails it."""
+    rule, case, model = (part.ravel() for part in np.indices(agrees.shape))
+    keys = {"rule": rule, "case": case, "model": model}
+    asked = pd.DataFrame({name: [f"{name}{number}" for number in numbers.tolist()] for name, numbers in keys.items()})
+    said = {"check:x": fails.ravel(), "judge:j": (fails == agrees).ravel()}
+    both = [
+        asked.assign(status=np.where(failed, "fail", "pass"), source=source, repeat=0, turn=0)
+        for source, failed in said.items()
+    ]
+    return pd.concat(both).reindex(columns=list(VERDICT_COLUMNS)).astype(dict(VERDICT_COLUMNS))
+
+
+@pytest.mark.parametrize(("cases", "models", "share"), [(30, 5, 0.8), (100, 15, 0.9)])
+def test_the_interval_of_the_share_covers_where_the_verdicts_of_a_case_hang_together(
+    cases: int, models: int, share: float
+) -> None:
+    """Each rule is a draw: its cases differ in how often code and judge agree, with a correlation of .3 in a case."""
+    rng = np.random.default_rng(1)
+    rules = 200
+    rates = rng.beta(share * 0.7 / 0.3, (1 - share) * 0.7 / 0.3, size=(rules, cases, 1))
+    agrees = rng.random((rules, cases, models)) < rates
+    table = agreements(cube_of(agrees, rng.random(agrees.shape) < 0.3))
+    per_rule = table[table["rule"].notna()]
+    assert len(per_rule) == rules
+    assert set(per_rule["agreed_interval"]) == {"korn-graubard"}
+    covered = per_rule["agreed_low"].le(share) & per_rule["agreed_high"].ge(share)
+    # 0.95 less two and a half standard errors of 200 draws; as if all were independent it was 0.83 and 0.6.
+    assert covered.mean() >= 0.911
+
+
+def test_beyond_2000_cases_copies_of_a_case_tell_no_more_than_the_case() -> None:
+    rng = np.random.default_rng(5)
+    agrees, fails = (rng.random((1, 2_100, 1)) < share for share in (0.85, 0.3))
+    once = agreements(cube_of(agrees, fails)).iloc[0]
+    copied = agreements(cube_of(np.repeat(agrees, 5, axis=2), np.repeat(fails, 5, axis=2))).iloc[0]
+    assert (copied["n"], copied["kappa"]) == (10_500, pytest.approx(once["kappa"]))
+    assert copied["kappa_interval"] == "cluster-delta"
+    for name in ("agreed", "kappa"):
+        width, alone = (row[f"{name}_high"] - row[f"{name}_low"] for row in (copied, once))
+        assert width == pytest.approx(alone, rel=0.05)
 
 
 def test_judges_are_held_against_each_other_and_each_against_itself() -> None:

@@ -1,0 +1,63 @@
+"""A share of 0/1 observations that hang together in clusters: the exact interval at the size that they are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from promptpex.stats.arguments import require_counts, require_equal_length, require_share
+from promptpex.stats.intervals import Interval
+from promptpex.stats.special import beta_quantile, two_sided_t
+
+
+def korn_graubard(totals: Sequence[int], sizes: Sequence[int], confidence: float = 0.95) -> Interval:
+    """The share of ones with an interval that knows of clusters, for shares near 0 or 1 as well.
+
+    Clopper and Pearson's interval at the effective size (Korn and Graubard 1998, Survey Methodology 24:193): the
+    linearised variance between clusters says how many independent observations the data are worth, and Student's t
+    with k-1 degrees of freedom pays for knowing that from k clusters only.
+
+    Two departures, since with few zeros, or few ones, that variance is seen too small:
+
+    - The correlation within clusters, which is the variance in other words, is pulled to 1, with the weight of one
+      cluster against those that hold a zero (or a one, whichever are fewer). Where all values are equal the clusters
+      count once each.
+    - The interval reaches at least as far as it would if all values were equal, so that one exception more never
+      makes the data look better.
+
+    Args:
+        totals: the ones of each cluster.
+        sizes: its observations; clusters without any are left out.
+        confidence: two-sided coverage.
+    """
+    require_share("confidence", confidence)
+    require_equal_length("totals", len(totals), "sizes", len(sizes))
+    filled = [(int(total), int(size)) for total, size in zip(totals, sizes, strict=True) if size]
+    for total, size in filled:
+        require_counts(total, size)
+    n, k = sum(size for _, size in filled), len(filled)
+    if n == 0:
+        return Interval(None, 0.0, 1.0, confidence, 0, "korn-graubard")
+    share = sum(total for total, _ in filled) / n
+    tail = (1.0 - confidence) / 2.0
+    worth = _effective_size(filled, n, share, confidence)
+    low = 0.0 if share == 0.0 else beta_quantile(tail, share * worth, (1.0 - share) * worth + 1.0)
+    high = 1.0 if share == 1.0 else 1.0 - beta_quantile(tail, (1.0 - share) * worth, share * worth + 1.0)
+    alike = tail ** (1.0 / k)
+    return Interval(share, min(low, share, alike), max(high, share, 1.0 - alike), confidence, n, "korn-graubard")
+
+
+def _effective_size(filled: Sequence[tuple[int, int]], n: int, share: float, confidence: float) -> float:
+    """How many independent observations clusters of (ones, observations) are worth."""
+    k = len(filled)
+    if k == 1 or share in (0.0, 1.0):
+        return float(k)
+    spread = k / (k - 1) * sum((total - share * size) ** 2 for total, size in filled)
+    # The size of the cluster that a random observation is in (Kish 1965, section 8.2), less itself.
+    fellows = sum(size * size for _, size in filled) / n - 1.0
+    if fellows == 0.0:
+        return float(n)
+    seen = min(1.0, max(0.0, (spread / (n * share * (1.0 - share)) - 1.0) / fellows))
+    speaking = min(sum(total > 0 for total, _ in filled), sum(total < size for total, size in filled))
+    pulled = (1.0 + speaking * seen) / (1.0 + speaking)
+    few = two_sided_t(confidence, n - 1) / two_sided_t(confidence, k - 1)
+    return n / (1.0 + fellows * pulled) * few**2
