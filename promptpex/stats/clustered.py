@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from promptpex.errors import InputError
-from promptpex.stats.arguments import require_counts, require_equal_length, require_share
-from promptpex.stats.intervals import Interval, score_bounds, wilson
+from promptpex.stats.arguments import require_equal_length, require_share
+from promptpex.stats.intervals import Interval, score_bounds
 from promptpex.stats.special import t_quantile, two_sided_z
 
 
@@ -67,32 +67,6 @@ def cluster_interval(
     size = _effective_size(totals, sums.sizes, share, 0.0 if min(values) == max(values) else alone, confidence)
     low, high = score_bounds(share, size, two_sided_z(confidence))
     return Interval(floor + span * share, floor + span * low, floor + span * high, confidence, n, "cluster-robust")
-
-
-def clustered_share(totals: Sequence[int], sizes: Sequence[int], confidence: float = 0.95) -> Interval:
-    """The share of 0/1 values from what their clusters add up to, as `cluster_interval` gives it.
-
-    Where every cluster holds one observation, the observations are independent and the interval is Wilson's.
-
-    Args:
-        totals: the ones of each cluster.
-        sizes: its observations; clusters without any are left out.
-        confidence: two-sided coverage.
-    """
-    require_equal_length("totals", len(totals), "sizes", len(sizes))
-    filled = [(total, size) for total, size in zip(totals, sizes, strict=True) if size]
-    ones, n = sum(total for total, _ in filled), sum(size for _, size in filled)
-    if all(size == 1 for _, size in filled):
-        return wilson(ones, n, confidence)
-    require_counts(ones, n)
-    require_share("confidence", confidence)
-    share = ones / n
-    alone = n * share * (1.0 - share)
-    worth = _effective_size(
-        [float(total) for total, _ in filled], [size for _, size in filled], share, alone, confidence
-    )
-    low, high = score_bounds(share, worth, two_sided_z(confidence))
-    return Interval(share, low, high, confidence, n, "cluster-robust")
 
 
 def _effective_size(

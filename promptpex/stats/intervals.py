@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from promptpex.stats.arguments import require_counts, require_share
 from promptpex.stats.special import beta_quantile, two_sided_z
@@ -65,17 +66,26 @@ def score_bounds(share: float, n: float, z: float) -> tuple[float, float]:
     return min(low, share), max(high, share)
 
 
-def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interval:
-    """The exact interval for a proportion (Clopper and Pearson 1934, Biometrika 26:404).
+@lru_cache(maxsize=4096)
+def exact_bounds(share: float, size: float, confidence: float = 0.95) -> tuple[float, float]:
+    """The two ends of the exact interval for a share of ``size`` > 0 independent cases (Clopper and Pearson 1934,
+    Biometrika 26:404): coverage is never below ``confidence``, at any size and any true share.
 
-    Coverage is never below ``confidence`` at any n, so it is the one for gates; it is wider than Wilson's.
-    With n = 0 it is (0, 1).
+    Neither has to be whole: the ends are beta quantiles (Korn and Graubard 1998, Survey Methodology 24:193).
     """
+    require_share("confidence", confidence)
+    tail, hits = (1.0 - confidence) / 2.0, share * size
+    low = 0.0 if share <= 0.0 else beta_quantile(tail, hits, size - hits + 1.0)
+    high = 1.0 if share >= 1.0 else beta_quantile(1.0 - tail, hits + 1.0, size - hits)
+    return min(low, share), max(high, share)
+
+
+def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interval:
+    """The exact interval for a proportion, `exact_bounds` of counts. With n = 0 it is (0, 1)."""
     require_counts(successes, n)
     require_share("confidence", confidence)
     if n == 0:
-        return Interval(None, 0.0, 1.0, confidence, 0, "clopper-pearson")
-    tail = (1.0 - confidence) / 2.0
-    low = 0.0 if successes == 0 else beta_quantile(tail, successes, n - successes + 1)
-    high = 1.0 if successes == n else beta_quantile(1.0 - tail, successes + 1, n - successes)
-    return Interval(successes / n, low, high, confidence, n, "clopper-pearson")
+        return Interval(None, 0.0, 1.0, confidence, 0, "exact")
+    share = successes / n
+    low, high = exact_bounds(share, n, confidence)
+    return Interval(share, low, high, confidence, n, "exact")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from promptpex.errors import InputError
 from promptpex.stats.arguments import require_share
-from promptpex.stats.paired import PairedCounts, tango_score
+from promptpex.stats.paired import PairedCounts, paired_score, require_pairs
 from promptpex.stats.special import normal_cdf
 
 if TYPE_CHECKING:
@@ -16,9 +18,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float64]
+    Counts = npt.NDArray[np.int64]
 
 EXACT_UP_TO = 150
-_GRID = 40
+_SAME = 1e-9
+_SPACING = 0.4
+_CELLS_AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,51 +68,99 @@ def non_inferiority(
     error rate. Where something is shown, at 0.1 or less, no wider margin was found to lose it.
     """
     require_share("alpha", alpha)
-    if not 0.0 < margin < 1.0:
-        raise InputError(f"The tolerance is {margin}: give a share between 0 and 1, such as 0.05.")
     exact = method == "exact" or (method == "auto" and counts.n <= EXACT_UP_TO)
-    if counts.n == 0:
-        p = 1.0
-    elif exact:
-        p = _exact_p(counts.first_only, counts.second_only, counts.n, margin)
-    else:
-        p = normal_cdf(-tango_score(counts, -margin))
+    p = _p(counts.first_only, counts.second_only, counts.n, margin, exact)
     name = "exact" if exact else "score"
     return NonInferiority(p <= alpha, p, counts.difference, margin, alpha, counts.n, name)
 
 
-@lru_cache(maxsize=4096)
-def _exact_p(b: int, c: int, n: int, margin: float) -> float:
-    """sup over the nuisance share q of P(statistic >= observed | first-only share q, second-only q + margin).
+def non_inferiority_p(first_only: float, second_only: float, n: float, margin: float) -> float:
+    """The p-value of `non_inferiority` for counts that need not be whole, as where the repeats of a case disagree.
 
-    The supremum is taken over a grid that is dense near 0, where it mostly lies; b and c are first-only and
-    second-only pairs of n.
+    Up to 150 pairs the exact test's, of the statistic of these counts among the outcomes of as many whole pairs as
+    there are (``n`` rounded down, at least 1); beyond, the score test's. For whole counts it is `non_inferiority`'s.
+
+    Args:
+        first_only: pairs on which only the first passes.
+        second_only: pairs on which only the second passes; the two add up to at most ``n``.
+        n: all pairs; without any, p is 1.
+        margin: the greatest loss that is tolerated, as a share.
     """
+    return _p(first_only, second_only, n, margin, n <= EXACT_UP_TO)
+
+
+def _p(first_only: float, second_only: float, n: float, margin: float, exact: bool) -> float:
+    if not 0.0 < margin < 1.0:
+        raise InputError(f"The tolerance is {margin}: give a share between 0 and 1, such as 0.05.")
+    require_pairs(first_only, second_only, n)
+    if n == 0:
+        return 1.0
+    score = paired_score(first_only, second_only, n, -margin)
+    if not exact:
+        return normal_cdf(-score)
+    rising, tails = _tails(max(1, math.floor(n + _SAME)), margin)
+    reached = int(rising.searchsorted(_SAME - score, side="right"))
+    # A fraction of a pair can score above every whole outcome; then the best of those speaks.
+    return float(tails[max(reached, 1) - 1])
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """All outcomes of ``n`` pairs, best for the first model first.
+
+    Attributes:
+        first: pairs on which only the first passes, of each outcome.
+        second: pairs on which only the second passes.
+        scores: the score statistic against the margin, falling.
+    """
+
+    n: int
+    first: Counts
+    second: Counts
+    scores: Floats
+
+    def log_ways(self) -> Floats:
+        """The logarithm of the multinomial coefficient of each outcome."""
+        logs = log_factorials(self.n)
+        ways: Floats = logs[self.n] - logs[self.first] - logs[self.second] - logs[self.n - self.first - self.second]
+        return ways
+
+
+def log_factorials(n: int) -> Floats:
+    """log(0!) to log(n!)."""
+    import numpy as np
+
+    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
+
+
+def outcomes(n: int, margin: float) -> Outcomes:
+    """Every outcome of ``n`` pairs in the order of Tango's statistic against ``margin``."""
     import numpy as np
 
     first, second = (grid.ravel() for grid in np.indices((n + 1, n + 1)))
-    observed = _scores(np.asarray([float(b)]), np.asarray([float(c)]), n, margin)[0]
     possible = first + second <= n
     first, second = first[possible], second[possible]
-    inside = _scores(first.astype(np.float64), second.astype(np.float64), n, margin) >= observed - 1e-9
-    first, second = first[inside], second[inside]
-    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
-    rest = n - first - second
-    ways = log_factorial[n] - log_factorial[first] - log_factorial[second] - log_factorial[rest]
-    largest = 0.0
-    for q in (1.0 - margin) / 2.0 * np.linspace(0.0, 1.0, _GRID + 1) ** 2:
-        shares = (float(q), float(q) + margin, max(0.0, 1.0 - margin - 2.0 * float(q)))
-        terms = ways.copy()
-        for count, share in zip((first, second, rest), shares, strict=True):
-            terms = terms + (count * np.log(share) if share > 0.0 else np.where(count > 0, -np.inf, 0.0))
-        largest = max(largest, float(np.exp(terms).sum()))
-    return min(1.0, largest)
+    scores = scores_of(first, second, n, margin)
+    order = np.argsort(-scores, kind="stable")
+    return Outcomes(n, first[order], second[order], scores[order])
 
 
-def _scores(b: Floats, c: Floats, n: int, margin: float) -> Floats:
-    """`tango_score` at a difference of -margin, for many tables at once."""
+def shown_outcomes(n: int, margin: float, alpha: float) -> tuple[Counts, Counts]:
+    """First-only and second-only pairs of every outcome of ``n`` pairs that the exact test calls non-inferior."""
+    ordered = outcomes(n, margin)
+    rising, tails = _tails(n, margin)
+    shown = int(tails.searchsorted(alpha, side="right"))
+    if shown < len(rising):
+        # An outcome is shown together with those that have the same score, or not at all.
+        shown = int(rising.searchsorted(rising[shown] - _SAME, side="left"))
+    return ordered.first[:shown], ordered.second[:shown]
+
+
+def scores_of(first_only: Counts, second_only: Counts, n: int, margin: float) -> Floats:
+    """`paired_score` at a difference of -margin, for many outcomes of ``n`` pairs at once."""
     import numpy as np
 
+    b, c = first_only.astype(np.float64), second_only.astype(np.float64)
     linear = -b - c - (2.0 * n - b + c) * margin
     constant = c * margin * (1.0 + margin)
     root = np.sqrt(np.maximum(0.0, linear * linear - 8.0 * n * constant))
@@ -115,3 +168,47 @@ def _scores(b: Floats, c: Floats, n: int, margin: float) -> Floats:
     q = np.clip((root - linear) / (4.0 * n), margin, (1.0 + margin) / 2.0)
     scores: Floats = (b - c + n * margin) / np.sqrt(n * (2.0 * q - margin * (1.0 + margin)))
     return scores
+
+
+@lru_cache(maxsize=256)
+def _tails(n: int, margin: float) -> tuple[Floats, Floats]:
+    """Of every outcome of ``n`` pairs, the best first: minus its score, and the largest probability, over the nuisance
+    share q, of a score as high (first-only share q, second-only q + margin).
+
+    All outcomes at once, since one needs the sums over the others anyway.
+    """
+    import numpy as np
+
+    ordered = outcomes(n, margin)
+    rows = np.arange(len(ordered.scores))
+    largest = np.zeros(len(rows))
+    for sums in _tails_over_shares(ordered, margin):
+        top = sums.argmax(axis=1)
+        inner = np.clip(top, 1, sums.shape[1] - 2)
+        left, middle, right = sums[rows, inner - 1], sums[rows, inner], sums[rows, inner + 1]
+        bend = np.maximum(2.0 * middle - left - right, 1e-300)
+        # Between the shares of the grid the maximum is where the parabola through three neighbours has it.
+        peak = np.where(top == inner, (right - left) ** 2 / (8.0 * bend), 0.0)
+        largest = np.maximum(largest, sums[rows, top] + peak)
+    return -ordered.scores, np.minimum(1.0, np.maximum.accumulate(largest))
+
+
+def _tails_over_shares(ordered: Outcomes, margin: float) -> Iterator[Floats]:
+    """The probability of each score or a higher one (rows) over a grid of q (columns), some columns at a time.
+
+    Consecutive parts share two columns. The grid is even in the arcsine of the root of q, where binomial shares vary
+    alike everywhere, ``_SPACING`` of their standard deviation apart.
+    """
+    import numpy as np
+
+    n, first, second = ordered.n, ordered.first, ordered.second
+    counts = np.column_stack([ordered.log_ways(), first, second, n - first - second])
+    steps = 8 + math.ceil(math.pi * math.sqrt(n) / _SPACING)
+    grid = (1.0 - margin) / 2.0 * np.sin(np.linspace(0.0, math.pi / 2.0, steps + 1)) ** 2
+    width = max(3, _CELLS_AT_ONCE // len(first))
+    for start in range(0, steps - 1, width - 2):
+        q = grid[start : start + width]
+        shares = np.maximum([q, q + margin, 1.0 - margin - 2.0 * q], 1e-300)
+        # Not ``@``: for four columns the threads of a matrix product cost more than they save.
+        masses = np.exp(np.einsum("ij,jk->ik", counts, np.vstack([np.ones_like(q), np.log(shares)])))
+        yield np.cumsum(masses, axis=0, out=masses)

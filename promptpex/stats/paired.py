@@ -116,16 +116,26 @@ def _correlation(counts: PairedCounts) -> float:
 
 
 def tango_score(counts: PairedCounts, difference: float) -> float:
+    """`paired_score` of a table of pairs."""
+    return paired_score(counts.first_only, counts.second_only, counts.n, difference)
+
+
+def paired_score(first_only: float, second_only: float, n: float, difference: float) -> float:
     """The score statistic that the true difference is ``difference`` (Tango 1998, Stat. Med. 17:891, eq. 3).
 
     Standard normal under the hypothesis; positive when the observed difference is larger. Infinite when the
     hypothesis leaves the observation no room (``difference`` = 1 or -1 and the data say otherwise).
+
+    Args:
+        first_only: pairs on which only the first passes; a fraction where a case speaks for a part of a pair.
+        second_only: pairs on which only the second passes.
+        n: all pairs, more than 0.
+        difference: the hypothetical share of passes of the first minus that of the second.
     """
-    n, b, c = counts.n, counts.first_only, counts.second_only
-    distance = b - c - n * difference
+    distance = first_only - second_only - n * difference
     if distance == 0:
         return 0.0
-    _, q = restricted_shares(b, c, n, difference)
+    _, q = restricted_shares(first_only, second_only, n, difference)
     variance = n * (2.0 * q + difference * (1.0 - difference))
     return distance / math.sqrt(variance) if variance > 0 else math.copysign(math.inf, distance)
 
@@ -145,16 +155,40 @@ def restricted_shares(b: float, c: float, n: float, difference: float) -> tuple[
 
 
 def tango_difference(counts: PairedCounts, confidence: float = 0.95) -> Interval:
+    """`tango_interval` of a table of pairs."""
+    return tango_interval(counts.first_only, counts.second_only, counts.n, confidence)
+
+
+def tango_interval(first_only: float, second_only: float, n: float, confidence: float = 0.95) -> Interval:
     """The difference of shares, first minus second, by inverting Tango's score test (Tango 1998).
 
-    The interval that agrees with `non_inferiority` by score. Never of width zero.
+    The interval that agrees with `non_inferiority` by score. Never of width zero. (-1, 1) without pairs.
+
+    Args:
+        first_only: pairs on which only the first passes; a fraction where a case speaks for a part of a pair.
+        second_only: pairs on which only the second passes.
+        n: all pairs; the interval's own ``n`` is the whole ones.
+        confidence: two-sided coverage.
     """
     require_share("confidence", confidence)
-    n = counts.n
+    require_pairs(first_only, second_only, n)
     if n == 0:
         return Interval(None, -1.0, 1.0, confidence, 0, "tango")
     z = two_sided_z(confidence)
-    d = (counts.first_only - counts.second_only) / n
-    low = -1.0 if d <= -1.0 else crossing(lambda x: tango_score(counts, x) - z, -1.0, d)
-    high = 1.0 if d >= 1.0 else crossing(lambda x: tango_score(counts, x) + z, d, 1.0)
-    return Interval(d, low, high, confidence, n, "tango")
+    d = (first_only - second_only) / n
+
+    def above(difference: float) -> float:
+        return paired_score(first_only, second_only, n, difference)
+
+    low = -1.0 if d <= -1.0 else crossing(lambda x: above(x) - z, -1.0, d)
+    high = 1.0 if d >= 1.0 else crossing(lambda x: above(x) + z, d, 1.0)
+    return Interval(d, low, high, confidence, math.floor(n + 1e-9), "tango")
+
+
+def require_pairs(first_only: float, second_only: float, n: float) -> None:
+    """Raise InputError unless both counts are 0 or more and together at most ``n``."""
+    if min(first_only, second_only) < 0.0 or not first_only + second_only <= n + 1e-9 < math.inf:
+        raise InputError(
+            f"{first_only} and {second_only} pairs that differ among {n} are impossible: give counts of 0 or more that "
+            "add up to at most n."
+        )

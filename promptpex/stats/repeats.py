@@ -47,13 +47,6 @@ class Stability:
     flip_rate: Interval
 
 
-def majority(verdicts: Sequence[bool | None]) -> bool | None:
-    """Repeats of a case as one value, for figures whose unit is the case: passed if more than half of the scored
-    repeats pass, so that a case kept every other time is not kept; None when none is scored."""
-    passed, failed = _tally(verdicts)
-    return passed > failed if passed + failed else None
-
-
 def flickers(repeats: Repeats) -> list[Flicker]:
     """The units whose scored repeats disagree, the least decided first, in the given order among equals."""
     found = []
@@ -78,11 +71,24 @@ def pass_hat_k(repeats: Repeats, k: int, confidence: float = 0.95) -> Interval:
     The unbiased C(c, k) / C(n, k) per unit with c passes among n scored repeats, averaged over the units
     with at least k of them; each unit is one observation of the interval. pass^1 is the share of passes.
     """
-    if k < 1:
-        raise InputError(f"k is {k}: give the number of repeats that must all pass, 1 or more.")
-    tallies = [_tally(verdicts) for verdicts in repeats.values()]
-    shares = [math.comb(c, k) / math.comb(c + f, k) for c, f in tallies if c + f >= k]
+    shares = [math.comb(c, k) / math.comb(c + f, k) for c, f in _with_enough(repeats, k)]
     return cluster_interval(shares, range(len(shares)), confidence)
+
+
+def pass_at_k(repeats: Repeats, k: int, confidence: float = 0.95) -> Interval:
+    """pass@k: the chance that a unit passes at least one of k repeats (Chen et al. 2021, arXiv 2107.03374, 2.1).
+
+    The unbiased 1 - C(f, k) / C(n, k) per unit with f fails among n scored repeats, averaged as in `pass_hat_k`.
+    """
+    shares = [1.0 - math.comb(f, k) / math.comb(c + f, k) for c, f in _with_enough(repeats, k)]
+    return cluster_interval(shares, range(len(shares)), confidence)
+
+
+def _with_enough(repeats: Repeats, k: int) -> list[tuple[int, int]]:
+    """Passes and fails of the units with at least k scored repeats."""
+    if k < 1:
+        raise InputError(f"k is {k}: give a number of repeats, 1 or more.")
+    return [(c, f) for c, f in map(_tally, repeats.values()) if c + f >= k]
 
 
 def _tally(verdicts: Sequence[bool | None]) -> tuple[int, int]:

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from statistics import NormalDist
 
+Point = tuple[float, float]
+
 _NORMAL = NormalDist()
 _TINY = 1e-300
 _EPSILON = 1e-15
@@ -147,27 +149,45 @@ def binomial_mass(k: int, n: int, p: float) -> float:
 
 
 def crossing(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a monotone function changes sign between ``low`` and ``high``: bisection to float precision.
+    """Where a monotone function changes sign between ``low`` and ``high``, to float precision.
 
-    Precise relative to the root, however small that is. The caller knows that there is one change of sign; with none,
-    the end nearest to it comes back.
+    Precise relative to the root, however small that is. Inverse quadratic interpolation where it is safe, halving
+    elsewhere (Chandrupatla 1997, Adv. Eng. Softw. 28:145); values may be infinite. The caller knows that there is one
+    change of sign; with none, the end nearest to it comes back.
     """
-    rising = function(high) >= function(low)
-    for _ in range(200):
-        middle = _between(low, high)
-        if middle in (low, high):
-            break
-        if (function(middle) < 0.0) == rising:
-            low = middle
+    here, other = (low, function(low)), (high, function(high))
+    if (here[1] < 0.0) == (other[1] < 0.0):
+        return here[0] if abs(here[1]) <= abs(other[1]) else other[0]
+    part = 0.5
+    for _ in range(300):
+        x = here[0] + part * (other[0] - here[0]) if part != 0.5 else _between(here[0], other[0])
+        y = function(x)
+        if (y < 0.0) == (here[1] < 0.0):
+            last, here = here, (x, y)
         else:
-            high = middle
-        if high - low <= 4e-16 * max(abs(low), abs(high)):
+            last, other, here = other, here, (x, y)
+        best = here if abs(here[1]) < abs(other[1]) else other
+        least = 4e-16 * abs(best[0]) / abs(other[0] - here[0])
+        if best[1] == 0.0 or least >= 0.5:
             break
-    return 0.5 * (low + high)
+        part = min(max(_interpolated(here, other, last), least), 1.0 - least)
+    return best[0]
 
 
-def _between(low: float, high: float) -> float:
+def _interpolated(here: Point, other: Point, last: Point) -> float:
+    """How far to go from ``here`` towards ``other``: by the parabola through the three points, or half of the way."""
+    (x1, y1), (x2, y2), (x3, y3) = here, other, last
+    if y3 in (y1, y2) or not math.isfinite(y1 + y2 + y3):
+        return 0.5
+    xi, phi = (x1 - x2) / (x3 - x2), (y1 - y2) / (y3 - y2)
+    if not (phi * phi < xi and (1.0 - phi) ** 2 < 1.0 - xi):
+        return 0.5
+    return y1 / (y2 - y1) * y3 / (y2 - y3) + (x3 - x1) / (x2 - x1) * y1 / (y3 - y1) * y2 / (y3 - y2)
+
+
+def _between(one: float, two: float) -> float:
     """The middle; near 0 the middle of the logarithms, since halving would take a thousand steps to small numbers."""
+    low, high = min(one, two), max(one, two)
     if low >= 0.0 and high < _SMALL:
         return math.sqrt(max(low, _LEAST)) * math.sqrt(high)
     if high <= 0.0 and -low < _SMALL:

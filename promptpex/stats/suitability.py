@@ -1,56 +1,60 @@
-"""Which models are as good as the best, which are certainly worse, and where the data cannot tell.
+"""Which models are shown to be as good as the best, which to be worse, and where the data cannot tell.
 
-A missing difference is no tie. Two statements are possible about a model, each with its own test:
+A missing difference is no tie. Two statements are possible about a model, each with its own test on the cases that were
+asked of both models, where a case counts by the mean of its repeats:
 
-- *worse*: some other model passes more often. McNemar's exact test for every pair of models, corrected by
-  Holm over all pairs. All pairs, not the winner against the rest: the winner is picked by looking at the
-  data, and a correction over k-1 comparisons with it would ignore that choice.
-- *tied*: less than the tolerance worse than the best, whichever model that is in truth: shown only if a
-  non-inferiority test against every other model succeeds (an intersection-union test, Berger 1982,
-  Technometrics 24:295, which needs no correction over the others, and no knowledge of who is best), corrected
-  by Holm over the models.
+- *worse*: some other model breaks its rules less often. Exact sign flips for every pair of models, corrected by Holm
+  over all pairs. All pairs, not the winner against the rest: the winner is picked by looking at the data, and a
+  correction over k-1 comparisons with it would ignore that choice.
+- *tied*: less than the tolerance worse than the best, whichever model that is in truth: shown only if a non-inferiority
+  test against every other model with a scored output succeeds (an intersection-union test, Berger 1982, Technometrics
+  24:295, which needs no correction over the others, and no knowledge of who is best), corrected by Holm over the
+  models, of which k-1 at most can be out of tolerance: the best is not.
 
-What neither test shows is *undecided*. Each kind of statement is wrong about any model at all with probability
-alpha at most. The cases count as independent of each other given the rules, which are all the rules of the prompt
-and not a sample; repeats of a case have to be one value before they come here.
+What neither test shows is *undecided*. Each kind of statement is wrong about any model at all with probability alpha
+at most, the rules being those of the prompt: fixed. Beside each stands whether it also holds if the rules were a sample
+(``sampled_rules``). And each holds however the outputs that were asked for and could not be scored would have come out:
+both completions are tested.
 
-The tolerance is 5 percentage points unless told otherwise: one case in twenty, about what asking the same
-model again moves, and the finest that suites of one to two hundred cases can show; the number of cases needed
-grows with the inverse of it squared.
+The tolerance is 5 percentage points unless told otherwise: one case in twenty, about what asking the same model again
+moves, and the finest that suites of one to two hundred cases can show; the number of cases needed grows with the
+inverse of it squared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Literal
 
 from promptpex.errors import InputError
 from promptpex.stats.arguments import require_share
+from promptpex.stats.grid import Grid
 from promptpex.stats.holm import holm
-from promptpex.stats.intervals import Interval, wilson
-from promptpex.stats.noninferiority import non_inferiority
-from promptpex.stats.paired import PairedCounts, count_pairs, mcnemar, tango_difference
-from promptpex.stats.power import more_cases_to_decide
+from promptpex.stats.pairs import more_failures_p, tie_p
+from promptpex.stats.shares import share
 
 DEFAULT_TOLERANCE = 0.05
 
-Results = Mapping[str, Mapping[str, bool | None]]
-Place = Literal["best", "reference", "better", "tied", "worse", "undecided", "unscored"]
+Place = Literal["alone", "best", "reference", "better", "tied", "worse", "undecided", "unscored"]
 
-_HOPELESS = 0.25
+Couple = tuple[str, str]
+PValues = Mapping[Couple, float]
+"""The p-value of a statement on each ordered pair of models."""
 
 
 @dataclass(frozen=True, slots=True)
-class PairTest:
-    """McNemar's exact test of two models: ``p`` as it is, ``adjusted`` by Holm over the whole family."""
+class Tests:
+    """The p-values that places rest on, not corrected yet.
 
-    first: str
-    second: str
-    counts: PairedCounts
-    p: float
-    adjusted: float
+    Attributes:
+        worse: of "the first breaks its rules more often than the second".
+        close: of "the first breaks its rules less than the tolerance more often than the second".
+    """
+
+    worse: PValues
+    close: PValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,247 +63,201 @@ class ModelPlace:
 
     Attributes:
         model: its name.
-        place: ``best`` (largest share of passes seen) or ``reference``; ``tied``, ``worse``, ``undecided``;
-            ``better`` than a named reference; ``unscored`` when nothing of it could be compared.
-        share: share of passes among its scored cases, with Wilson's interval.
-        counts: its pairs with the best or the reference, the model itself first.
-        difference: its share minus that of the best or the reference on common cases, Tango's interval; for
-            reading, not adjusted for the number of models.
-        p: adjusted p-value of the difference that says most: from the model that beats it most clearly, else
-            from the best or the reference.
-        beaten_by: the model that certainly passes more often, the clearest; ``None`` if there is none.
-        within_tolerance: shown to be less than the tolerance worse; may hold beside ``worse``: certainly
-            worse, by certainly little.
-        p_tolerance: adjusted p-value behind it.
-        more_cases: for ``undecided``, cases beyond those compared that would decide with probability 0.8 if
-            what was seen is true; ``None`` when no number would or nothing is undecided.
+        place: ``best``: every other model is shown to be worse; ``tied``; ``worse`` than ``beaten_by``; ``undecided``;
+            ``reference`` and ``better`` where a model was named; ``alone``; ``unscored``: nothing of it was scored.
+        beaten_by: the model that is shown to break its rules less often, the clearest; None if there is none.
+        p: corrected p-value of the difference that says most: from the model that beats it, else from the anchor.
+        p_tie: corrected p-value of being less than the tolerance worse.
+        within_tolerance: whether that is shown; may hold beside ``worse``: worse, and by little.
+        sampled_rules: whether the place also holds if the rules were a sample; None where nothing is claimed.
     """
 
     model: str
     place: Place
-    share: Interval
-    counts: PairedCounts
-    difference: Interval
-    p: float
-    beaten_by: str | None
-    within_tolerance: bool
-    p_tolerance: float
-    more_cases: int | None
+    beaten_by: str | None = None
+    p: float = 1.0
+    p_tie: float = 1.0
+    within_tolerance: bool = False
+    sampled_rules: bool | None = None
+
+    @property
+    def claim(self) -> bool:
+        """Whether the place is a statement that a test has shown."""
+        return self.place in ("best", "better", "tied", "worse")
 
 
 @dataclass(frozen=True, slots=True)
 class Suitability:
-    """The places of all models, best share first.
+    """The places of all models.
 
     Attributes:
-        anchor: the best model seen, or the named reference; ``None`` when nothing was scored.
-        named: whether ``anchor`` was named by the user.
-        tolerance: the loss that one is ready to accept, as a share.
-        alpha: the probability of any wrong statement, for each of the two kinds of statement.
-        models: one place per model.
-        pairs: the tests behind ``worse`` and ``better``.
+        anchor: the best model seen, or the named reference; None when nothing was scored.
+        models: a place for each model, in the order of the grid.
+        open_pairs, open_ties: how many statements of each kind are not shown: the next has to pass alpha by so many.
     """
 
     anchor: str | None
-    named: bool
-    tolerance: float
-    alpha: float
-    models: tuple[ModelPlace, ...]
-    pairs: tuple[PairTest, ...]
-
-    def at(self, *places: Place) -> tuple[str, ...]:
-        """The names of the models at these places, best share first."""
-        return tuple(model.model for model in self.models if model.place in places)
-
-    @property
-    def acceptable(self) -> tuple[str, ...]:
-        """The best or the reference, and every model shown to be within the tolerance of it or better."""
-        fixed = ("best", "reference", "better")
-        return tuple(m.model for m in self.models if m.place in fixed or m.within_tolerance)
-
-    @property
-    def candidates(self) -> tuple[str, ...]:
-        """The models that are not certainly worse: the truly best is among them with probability 1 - alpha."""
-        return self.at("best", "reference", "better", "tied", "undecided")
+    models: Mapping[str, ModelPlace]
+    open_pairs: int = 0
+    open_ties: int = 0
 
 
-def suitability(results: Results, *, tolerance: float = DEFAULT_TOLERANCE, alpha: float = 0.05) -> Suitability:
-    """Sort models into best, tied with the best, worse for certain, and undecided.
-
-    The best is the largest share of passes among models with at least half as many scored cases as the model
-    with most, so that one lucky answer does not win; ties go to more scored cases, then to the name. Only
-    such models count as possible bests when a tie is to be shown.
+def suitability(
+    grid: Grid,
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    alpha: float = 0.05,
+    against: str | None = None,
+    incomplete: Collection[str] = (),
+    seen: bool = False,
+) -> Suitability:
+    """Sort models into best, tied with the best, shown to be worse, and undecided; or beside a named one.
 
     Args:
-        results: per model, per case, whether the case passed; ``None`` for unscored.
+        grid: the outputs of all models, those without any too.
         tolerance: the loss that one is ready to accept, as a share.
-        alpha: family-wise error rate of each kind of statement.
-    """
-    _require(tolerance, alpha)
-    shares = {model: _share(cases, alpha) for model, cases in results.items()}
-    most = max((share.n for share in shares.values()), default=0)
-    if most == 0:
-        return _nothing(results, shares, None, tolerance, alpha)
-    rivals = [model for model, share in shares.items() if 2 * share.n >= most]
-    order = sorted(shares, key=lambda m: (-(shares[m].estimate or 0.0), -shares[m].n, m))
-    best = next(model for model in order if model in rivals)
-    couples = [(i, j) for i, j in combinations(results, 2) if shares[i].n and shares[j].n]
-    pairs = _test_pairs(results, [(i, j) for i, j in couples if i in rivals or j in rivals])
-    claims = [model for model in results if shares[model].n]
-    worst = [_tie_p(results, model, rivals, tolerance, alpha) for model in claims]
-    ties = dict(zip(claims, holm(worst), strict=True))
-    return _placed(results, shares, order, best, False, pairs, ties, tolerance, alpha)
-
-
-def compare_with(
-    results: Results, reference: str, *, tolerance: float = DEFAULT_TOLERANCE, alpha: float = 0.05
-) -> Suitability:
-    """Sort models by a named one: better, tied (at most ``tolerance`` worse), worse for certain, or undecided.
-
-    The reference is fixed before the data are seen, so each family has one hypothesis per other model.
+        alpha: the probability of any wrong statement, for each of the two kinds of statement.
+        against: a reference fixed before the data are seen; there is one statement of each kind per other model.
+        incomplete: models whose verdicts are incomplete: their share is a lower bound, so they are never best or tied.
+        seen: leave open outputs out instead of asking for statements that hold on every completion.
 
     Raises:
-        InputError: there is no model of that name.
+        InputError: the reference is none of the models.
     """
-    _require(tolerance, alpha)
-    if reference not in results:
-        raise InputError(f"There is no model {reference!r} to compare with: name one of {', '.join(results)}.")
-    shares = {model: _share(cases, alpha) for model, cases in results.items()}
-    if shares[reference].n == 0:
-        return _nothing(results, shares, reference, tolerance, alpha)
-    order = sorted(shares, key=lambda m: (-(shares[m].estimate or 0.0), -shares[m].n, m))
-    others = [model for model in results if model != reference and shares[model].n]
-    pairs = _test_pairs(results, [(model, reference) for model in others])
-    ties = dict(zip(others, holm([_tie_p(results, m, [reference], tolerance, alpha) for m in others]), strict=True))
-    return _placed(results, shares, order, reference, True, pairs, ties, tolerance, alpha)
+    tests = [
+        pair_tests(grid, tolerance, against=against, sampled_rules=sampled, seen=seen) for sampled in (False, True)
+    ]
+    return placed(grid, *tests, alpha=alpha, against=against, incomplete=() if seen else incomplete)
 
 
-def _require(tolerance: float, alpha: float) -> None:
+def pair_tests(
+    grid: Grid, tolerance: float, *, against: str | None = None, sampled_rules: bool = False, seen: bool = False
+) -> Tests:
+    """The p-values of all statements on the models that have a scored output, or on each beside the reference.
+
+    Raises:
+        InputError: the reference is none of the models, or the tolerance is no share.
+    """
     require_share("tolerance", tolerance)
-    require_share("alpha", alpha)
+    if against is not None and against not in grid.models:
+        raise InputError(f"There is no model {against!r} to compare with: name one of {', '.join(grid.models)}.")
+    live = [(number, name) for number, name in enumerate(grid.models) if grid.scored(number)]
+    worse, close = {}, {}
+    for (i, first), (j, second) in permutations(live, 2):
+        if against in (None, first, second):
+            worse[first, second] = more_failures_p(grid, i, j, sampled_rules=sampled_rules, seen=seen)
+        if against in (None, second):
+            close[first, second] = tie_p(grid, i, j, tolerance, sampled_rules=sampled_rules, seen=seen)
+    return Tests(worse, close)
 
 
-def _share(cases: Mapping[str, bool | None], alpha: float) -> Interval:
-    scored = [passed for passed in cases.values() if passed is not None]
-    return wilson(sum(map(bool, scored)), len(scored), 1.0 - alpha)
-
-
-def _pair(results: Results, first: str, second: str) -> PairedCounts:
-    other = results[second]
-    return count_pairs((passed, other.get(case)) for case, passed in results[first].items())
-
-
-def _test_pairs(results: Results, couples: Sequence[tuple[str, str]]) -> tuple[PairTest, ...]:
-    tables = [_pair(results, first, second) for first, second in couples]
-    p_values = [mcnemar(table) for table in tables]
-    rows = zip(couples, tables, p_values, holm(p_values), strict=True)
-    return tuple(PairTest(first, second, table, p, adjusted) for (first, second), table, p, adjusted in rows)
-
-
-def _tie_p(results: Results, model: str, rivals: Sequence[str], tolerance: float, alpha: float) -> float:
-    """p of "some rival passes more often by the tolerance or more": the largest over the rivals."""
-    tables = [_pair(results, model, rival) for rival in rivals if rival != model]
-    quick = max((non_inferiority(t, tolerance, alpha=alpha, method="score").p for t in tables), default=0.0)
-    if quick > max(_HOPELESS, 2.0 * alpha):
-        return quick
-    return max((non_inferiority(t, tolerance, alpha=alpha).p for t in tables), default=0.0)
-
-
-def _placed(
-    results: Results,
-    shares: Mapping[str, Interval],
-    order: Sequence[str],
-    anchor: str,
-    named: bool,
-    pairs: Sequence[PairTest],
-    ties: Mapping[str, float],
-    tolerance: float,
+def placed(
+    grid: Grid,
+    fixed: Tests,
+    sampled: Tests,
+    *,
     alpha: float,
+    against: str | None = None,
+    incomplete: Collection[str] = (),
 ) -> Suitability:
-    open_pairs = max(1, sum(pair.adjusted > alpha for pair in pairs))
-    open_ties = max(1, sum(p > alpha for p in ties.values()))
-    places = []
-    for model in order:
-        counts = _pair(results, model, anchor)
-        tests = [pair for pair in pairs if model in (pair.first, pair.second)]
-        beats = _certain(tests, model, alpha, won=True)
-        beaten = _certain(tests, model, alpha, won=False)
-        close = model != anchor and ties.get(model, 1.0) <= alpha
-        place = _place(model, anchor, named, shares[model].n, beaten, beats, close)
-        speaking = beaten or next((t for t in tests if anchor in (t.first, t.second) and model != anchor), None)
-        more = None
-        if place == "undecided":
-            split = {"alpha_difference": alpha / open_pairs, "alpha_tolerance": alpha / open_ties}
-            more = more_cases_to_decide(counts, tolerance, **split)
-        places.append(
-            ModelPlace(
-                model=model,
-                place=place,
-                share=shares[model],
-                counts=counts,
-                difference=tango_difference(counts, 1.0 - alpha),
-                p=speaking.adjusted if speaking else 1.0,
-                beaten_by=_other(beaten, model) if beaten else None,
-                within_tolerance=close or (model == anchor and (named or ties.get(model, 1.0) <= alpha)),
-                p_tolerance=ties.get(model, 0.0 if model == anchor else 1.0),
-                more_cases=more,
-            )
+    """The places that p-values give, each with whether it also holds by those for a sample of rules."""
+    require_share("alpha", alpha)
+    anchor = _anchor(grid, incomplete) if against is None else against
+    if anchor is None or (against is not None and not grid.scored(grid.row(against))):
+        return Suitability(against, {name: ModelPlace(name, _nothing(grid, name)) for name in grid.models})
+    ours, other = (_claims(grid, tests, alpha, anchor, against, incomplete) for tests in (fixed, sampled))
+    models = {
+        name: replace(one, sampled_rules=other[name].place == one.place) if one.claim else one
+        for name, one in ours.items()
+    }
+    leader = next((name for name, one in models.items() if one.place == "best"), anchor)
+    shown = sum(p <= alpha for p in corrected_worse(fixed.worse).values())
+    open_pairs = len({frozenset(couple) for couple in fixed.worse}) - shown
+    return Suitability(leader, models, open_pairs, sum(one.p_tie > alpha for one in models.values()))
+
+
+def _claims(
+    grid: Grid, tests: Tests, alpha: float, anchor: str, against: str | None, incomplete: Collection[str]
+) -> dict[str, ModelPlace]:
+    worse, close = corrected_worse(tests.worse), corrected_close(grid.models, tests.close, against)
+    found = {}
+    for name in grid.models:
+        beating = [other for other in grid.models if worse.get((name, other), 1.0) <= alpha]
+        beaten = min(beating, key=lambda other: (worse[name, other], tests.worse[name, other]), default=None)
+        speaking = [(name, beaten)] if beaten else [(name, anchor), (anchor, name)]
+        p_tie = close.get(name, 1.0)
+        found[name] = ModelPlace(
+            model=name,
+            place="worse" if beaten and name != against else "undecided",
+            beaten_by=beaten,
+            p=min(worse.get(couple, 1.0) for couple in speaking),
+            p_tie=p_tie,
+            within_tolerance=p_tie <= alpha and name not in incomplete,
         )
-    return Suitability(anchor, named, tolerance, alpha, tuple(places), tuple(pairs))
-
-
-def _certain(tests: Sequence[PairTest], model: str, alpha: float, *, won: bool) -> PairTest | None:
-    """The clearest of the decided tests that the model won, or lost."""
-    decided = [t for t in tests if t.adjusted <= alpha and (_ahead(t) == model) == won]
-    return min(decided, key=lambda test: (test.adjusted, test.p), default=None)
-
-
-def _ahead(test: PairTest) -> str:
-    return test.first if test.counts.first_only > test.counts.second_only else test.second
-
-
-def _other(test: PairTest, model: str) -> str:
-    return test.second if test.first == model else test.first
+    better = {name for name in grid.models if against is not None and worse.get((against, name), 1.0) <= alpha}
+    return {
+        name: replace(one, place=_place(grid, one, found, better, against, incomplete)) for name, one in found.items()
+    }
 
 
 def _place(
-    model: str,
-    anchor: str,
-    named: bool,
-    scored: int,
-    beaten: PairTest | None,
-    beats: PairTest | None,
-    close: bool,
+    grid: Grid,
+    one: ModelPlace,
+    found: Mapping[str, ModelPlace],
+    better: Collection[str],
+    against: str | None,
+    incomplete: Collection[str],
 ) -> Place:
-    if model == anchor:
-        return "reference" if named else "best"
-    if scored == 0:
+    if not grid.scored(grid.row(one.model)):
         return "unscored"
-    if beaten is not None:
+    if one.model == against:
+        return "reference"
+    if one.place == "worse":
         return "worse"
-    if named and beats is not None:
+    if one.model in better:
         return "better"
-    return "tied" if close else "undecided"
+    others = [other for other in found.values() if other is not one]
+    if not others:
+        return "alone"
+    if one.model not in incomplete and against is None and all(other.place == "worse" for other in others):
+        return "best"
+    return "tied" if one.within_tolerance else "undecided"
 
 
-def _nothing(
-    results: Results, shares: Mapping[str, Interval], reference: str | None, tolerance: float, alpha: float
-) -> Suitability:
-    """No anchor was scored: nothing can be said about anybody."""
-    empty = PairedCounts(0, 0, 0, 0)
-    places = tuple(
-        ModelPlace(
-            model=model,
-            place="unscored" if shares[model].n == 0 else "undecided",
-            share=shares[model],
-            counts=empty,
-            difference=tango_difference(empty, 1.0 - alpha),
-            p=1.0,
-            beaten_by=None,
-            within_tolerance=False,
-            p_tolerance=1.0,
-            more_cases=None,
-        )
-        for model in sorted(results, key=lambda m: (-(shares[m].estimate or 0.0), m))
-    )
-    return Suitability(reference, reference is not None, tolerance, alpha, places, ())
+def corrected_worse(p: PValues) -> dict[Couple, float]:
+    """Corrected by Holm over the pairs of models, of whose two directions the one with the smaller p-value counts."""
+    least = {(a, b): value for (a, b), value in p.items() if (value, a) <= (p.get((b, a), 1.0), b)}
+    corrected = dict(zip(least, holm(list(least.values())), strict=True))
+    return {couple: corrected.get(couple, 1.0) for couple in p}
+
+
+def corrected_close(models: Sequence[str], p: PValues, against: str | None = None) -> dict[str, float]:
+    """Per model the p-value of being close to every other, corrected by Holm over the models.
+
+    A model without a common case, one that was never asked say, may be the best, so nobody is shown to be close to it.
+    Where no reference is named, the truly best model is close to all: at most k-1 of the k statements can be false.
+    """
+    live = [model for model in models if any(model == first for first, _ in p)]
+    rivals = [against] if against is not None else models
+    greatest = [max(p.get((model, rival), 1.0) for rival in rivals if rival != model) for model in live]
+    return dict(zip(live, holm(greatest, most=None if against is not None else max(1, len(models) - 1)), strict=True))
+
+
+def _anchor(grid: Grid, incomplete: Collection[str]) -> str | None:
+    """The least share seen among models with at least half as many scored outputs as the one with most, so that one
+    lucky answer does not win; a share that is a lower bound comes after all that are not."""
+    most = max((grid.scored(number) for number in range(len(grid.models))), default=0)
+    if most == 0:
+        return None
+    rivals = [number for number in range(len(grid.models)) if 2 * grid.scored(number) >= most]
+
+    def rank(number: int) -> tuple[bool, float, int, str]:
+        name = grid.models[number]
+        return (name in incomplete, share(grid, number) or 0.0, -grid.scored(number), name)
+
+    return grid.models[min(rivals, key=rank)]
+
+
+def _nothing(grid: Grid, model: str) -> Place:
+    """The place of a model where there is nobody to compare with."""
+    return "undecided" if grid.scored(grid.row(model)) else "unscored"

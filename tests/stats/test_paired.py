@@ -17,8 +17,10 @@ from promptpex.stats.paired import (
     count_pairs,
     mcnemar,
     newcombe_difference,
+    paired_score,
     restricted_shares,
     tango_difference,
+    tango_interval,
     tango_score,
 )
 
@@ -133,6 +135,27 @@ def test_tango_ends_are_where_the_score_is_the_quantile(counts: PairedCounts) ->
         assert tango_score(counts, got.low) == pytest.approx(1.959964, abs=1e-3)
     if got.high < 1:
         assert tango_score(counts, got.high) == pytest.approx(-1.959964, abs=1e-3)
+
+
+@settings(deadline=None)
+@given(filled, st.floats(-0.9, 0.9))
+def test_parts_of_pairs_go_through_the_same_formulas(counts: PairedCounts, difference: float) -> None:
+    b, c, n = counts.first_only, counts.second_only, counts.n
+    assert paired_score(float(b), float(c), float(n), difference) == tango_score(counts, difference)
+    assert tango_interval(float(b), float(c), float(n)) == tango_difference(counts)
+    half = tango_interval(b / 2, c / 2, n / 2)
+    assert half.estimate == pytest.approx((b - c) / n)
+    assert half.width >= tango_difference(counts).width
+    assert half.n == n // 2
+
+
+def test_a_half_more_moves_the_interval_half_of_the_way() -> None:
+    lows = [tango_interval(b, 4, 60).low for b in (5, 5.5, 6)]
+    assert lows[0] < lows[1] < lows[2]
+    assert lows[1] == pytest.approx((lows[0] + lows[2]) / 2, abs=1e-3)
+    for b, c, n in ((3.5, 3, 6), (-1, 0, 6), (0, 0, -1)):
+        with pytest.raises(InputError):
+            tango_interval(b, c, n)
 
 
 def test_no_pairs_leave_everything_open() -> None:

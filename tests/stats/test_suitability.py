@@ -2,187 +2,211 @@
 
 from __future__ import annotations
 
+from itertools import product
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.errors import InputError
-from promptpex.stats.holm import holm
-from promptpex.stats.noninferiority import non_inferiority
-from promptpex.stats.paired import PairedCounts, count_pairs, mcnemar
-from promptpex.stats.power import more_cases_to_decide
-from promptpex.stats.suitability import Suitability, compare_with, suitability
+from promptpex.stats import (
+    Grid,
+    PairedCounts,
+    difference_interval,
+    grid_of,
+    holm,
+    mcnemar,
+    more_failures_p,
+    non_inferiority,
+    pair,
+    suitability,
+    tango_difference,
+    tie_p,
+)
+from promptpex.stats.suitability import Suitability, corrected_close, corrected_worse
+from tests.stats.grids import drawn, grid
 
-np = pytest.importorskip("numpy")
 
-Cases = dict[str, bool | None]
-
-
-def column(n: int, *failed: range) -> Cases:
-    """A model that fails the cases of the ranges and passes the others of ``n``."""
-    return {str(i): not any(i in part for part in failed) for i in range(n)}
+def column(cases: int, *failed: range) -> list[int]:
+    """A model that fails the cases of the ranges and passes the others."""
+    return [int(any(n in part for part in failed)) for n in range(cases)]
 
 
-def places(result: Suitability) -> dict[str, str]:
-    return {model.model: model.place for model in result.models}
+def places(found: Suitability) -> dict[str, str]:
+    return {name: one.place for name, one in found.models.items()}
 
 
 def test_few_cases_leave_good_models_undecided_and_only_the_poor_one_is_out() -> None:
-    got = suitability({"a": column(40, range(2)), "b": column(40, range(1, 4)), "c": column(40, range(25))})
-    assert places(got) == {"a": "best", "b": "undecided", "c": "worse"}
-    b, c = got.models[1], got.models[2]
-    assert b.more_cases is not None
-    assert b.more_cases > 40
-    assert (c.beaten_by, c.more_cases) == ("a", None)
-    assert got.candidates == ("a", "b")
-    assert got.acceptable == ("a",)
-    assert not got.models[0].within_tolerance
+    found = suitability(grid([column(40, range(2)), column(40, range(1, 4)), column(40, range(25))]))
+    assert places(found) == {"a": "undecided", "b": "undecided", "c": "worse"}
+    assert found.models["c"].beaten_by == "a"
+    assert found.anchor == "a"
 
 
 def test_many_cases_show_a_tie() -> None:
-    got = suitability({"a": column(400, range(20)), "b": column(400, range(5, 26)), "c": column(400, range(120))})
-    assert places(got) == {"a": "best", "b": "tied", "c": "worse"}
-    assert got.acceptable == ("a", "b")
-    assert got.models[0].within_tolerance
-    assert got.models[1].more_cases is None
+    found = suitability(grid([column(400, range(20)), column(400, range(5, 26)), column(400, range(120))]))
+    assert places(found) == {"a": "tied", "b": "tied", "c": "worse"}
 
 
-def test_worse_for_certain_by_certainly_little_is_said_so() -> None:
-    got = suitability({"a": column(3000, range(60)), "b": column(3000, range(105))})
-    b = got.models[1]
-    assert (b.place, b.within_tolerance, b.beaten_by) == ("worse", True, "a")
-    assert got.acceptable == ("a", "b")
-    assert got.candidates == ("a",)
+def test_the_best_is_the_one_that_all_others_are_shown_to_be_worse_than() -> None:
+    found = suitability(grid([column(60, range(40)), column(60), column(60, range(30))]))
+    assert places(found) == {"a": "worse", "b": "best", "c": "worse"}
+    assert found.anchor == "b"
 
 
-def test_the_same_answers_on_five_cases_are_no_tie() -> None:
-    got = suitability({"a": column(5), "b": column(5)})
-    assert places(got) == {"a": "best", "b": "undecided"}
-    assert got.models[1].more_cases is not None
-    assert places(suitability({"a": column(200), "b": column(200)})) == {"a": "best", "b": "tied"}
+def test_worse_and_by_little_is_said_so() -> None:
+    one = suitability(grid([column(3000, range(60)), column(3000, range(105))])).models["b"]
+    assert (one.place, one.within_tolerance, one.beaten_by) == ("worse", True, "a")
 
 
-def test_the_figures_are_those_of_the_tests_they_name() -> None:
-    results = {"a": column(60, range(3)), "b": column(60, range(2, 12)), "c": column(60, range(1, 30))}
-    got = suitability(results, tolerance=0.1)
-    tables = [count_pairs((results[x][k], results[y][k]) for k in results["a"]) for x, y in ("ab", "ac", "bc")]
-    assert [pair.counts for pair in got.pairs] == tables
-    assert [pair.adjusted for pair in got.pairs] == holm([mcnemar(table) for table in tables])
-    b = next(model for model in got.models if model.model == "b")
-    assert b.counts == tables[0].swapped
-    assert b.p == got.pairs[0].adjusted
-    assert b.difference.estimate == pytest.approx(-7 / 60)
-    assert b.place == "undecided"
-    assert b.more_cases == more_cases_to_decide(b.counts, 0.1, alpha_difference=0.05, alpha_tolerance=0.05 / 3)
+def test_the_same_answers_on_five_cases_are_no_tie_and_on_two_hundred_they_are() -> None:
+    assert places(suitability(grid([column(5), column(5)]))) == {"a": "undecided", "b": "undecided"}
+    assert places(suitability(grid([column(200), column(200)]))) == {"a": "tied", "b": "tied"}
+
+
+def test_asked_once_the_tests_are_mcnemars_and_tangos() -> None:
+    made = grid([column(60, range(3)), column(60, range(2, 12))])
+    counts = PairedCounts(48, 9, 2, 1)
+    assert more_failures_p(made, 1, 0) == pytest.approx(mcnemar(counts))
+    assert more_failures_p(made, 0, 1) == 1.0
+    assert tie_p(made, 1, 0, 0.1) == pytest.approx(non_inferiority(counts.swapped, 0.1).p)
+    apart, plain = difference_interval(pair(made, 1, 0)), tango_difference(counts)
+    assert (apart.estimate, apart.low, apart.high) == pytest.approx((7 / 60, plain.low, plain.high))
+
+
+def test_repeats_are_means_and_neither_majorities_nor_all_of_them() -> None:
+    """One of three repeats of every case broken is worse than all repeats of one case in five."""
+    every_third, one_in_five = [1] * 60, [3 if n % 5 == 0 else 0 for n in range(60)]
+    found = suitability(grid([every_third, one_in_five], repeats=3))
+    assert places(found) == {"a": "worse", "b": "best"}
+
+
+def test_repeats_that_agree_make_a_difference_surer_than_one_answer_does() -> None:
+    rng = np.random.default_rng(0)
+    once = grid([rng.binomial(1, 0.5, 100), rng.binomial(1, 0.5, 100)])
+    often = grid([rng.binomial(8, 0.5, 100), rng.binomial(8, 0.5, 100)], repeats=8)
+    assert difference_interval(pair(often, 0, 1)).width < 0.6 * difference_interval(pair(once, 0, 1)).width
+
+
+def test_one_more_difference_never_makes_models_look_more_alike() -> None:
+    """With repeats as well: no data is the weakest evidence, and a first small difference is no gain."""
+    p = [tie_p(grid([[0] * 60, [1] * k + [0] * (60 - k)], repeats=3), 1, 0, 0.2) for k in range(12)]
+    assert p == sorted(p)
+
+
+def test_a_rival_with_one_scored_output_keeps_others_from_being_tied() -> None:
+    counts = {name: {f"c{n}": (0, 1, 0) for n in range(200)} for name in "ab"}
+    assert places(suitability(grid_of(counts)))["a"] == "tied"
+    assert places(suitability(grid_of({**counts, "few": {"c0": (0, 1, 0)}})))["a"] == "undecided"
+    assert places(suitability(grid_of({**counts, "never": {}}))) == {
+        "a": "undecided",
+        "b": "undecided",
+        "never": "unscored",
+    }
 
 
 def test_one_lucky_answer_does_not_win() -> None:
-    lucky: Cases = {"0": True, "1": None, "2": None}
-    got = suitability({"lucky": lucky, "solid": column(50, range(4))})
-    assert got.anchor == "solid"
-    assert places(got) == {"lucky": "undecided", "solid": "best"}
+    solid = {f"c{n}": (int(n < 4), int(n >= 4), 0) for n in range(50)}
+    assert suitability(grid_of({"lucky": {"c9": (0, 1, 0)}, "solid": solid})).anchor == "solid"
 
 
-def test_unscored_models_are_named_and_block_nobody() -> None:
-    results = {"gone": dict.fromkeys(column(200)), "a": column(200), "b": column(200, range(1))}
-    got = suitability(results)
-    assert places(got) == {"a": "best", "b": "tied", "gone": "unscored"}
-    assert places(suitability({"gone": {"x": None}, "never": {}})) == {"gone": "unscored", "never": "unscored"}
-    assert suitability({}).anchor is None
-    assert suitability({"only": column(10)}).at("best") == ("only",)
+def test_nothing_scored_is_nobodys_place() -> None:
+    assert places(suitability(grid_of({"gone": {"x": (0, 0, 1)}, "never": {}}))) == {
+        "gone": "unscored",
+        "never": "unscored",
+    }
+    assert suitability(grid_of({})).anchor is None
+    assert places(suitability(grid([column(10)]))) == {"a": "alone"}
 
 
 def test_against_a_named_model() -> None:
-    results = {
-        "ref": column(300, range(30)),
-        "up": column(300, range(5)),
-        "same": column(300, range(1, 31)),
-        "down": column(300, range(90)),
-        "gone": dict.fromkeys(column(300)),
-    }
-    got = compare_with(results, "ref")
-    assert places(got) == {"up": "better", "ref": "reference", "same": "tied", "down": "worse", "gone": "unscored"}
-    assert got.acceptable == ("up", "ref", "same")
-    assert len(got.pairs) == 3
-    assert places(compare_with(results, "gone"))["up"] == "undecided"
+    made = grid([column(300, range(30)), column(300, range(5)), column(300, range(1, 31)), column(300, range(90))])
+    found = suitability(made, against="a")
+    assert places(found) == {"a": "reference", "b": "better", "c": "tied", "d": "worse"}
     with pytest.raises(InputError, match="nobody"):
-        compare_with(results, "nobody")
+        suitability(made, against="nobody")
     with pytest.raises(InputError):
-        suitability(results, tolerance=0)
+        suitability(made, tolerance=0)
 
 
-@settings(deadline=None, max_examples=40)
-@given(
-    st.dictionaries(
-        st.sampled_from("abcd"),
-        st.dictionaries(st.integers(0, 30).map(str), st.sampled_from([True, False, None])),
-        max_size=4,
+def test_an_incomplete_model_is_never_best_or_tied() -> None:
+    made = grid([column(300, range(3)), column(300, range(4))])
+    assert places(suitability(made, incomplete=["a"])) == {"a": "undecided", "b": "tied"}
+    far = grid([column(300), column(300, range(200))])
+    assert places(suitability(far, incomplete=["a"])) == {"a": "undecided", "b": "worse"}
+
+
+tiny = st.lists(st.lists(st.sampled_from(["pass", "fail", "open"]), min_size=9, max_size=9), min_size=2, max_size=3)
+
+
+@settings(deadline=None, max_examples=60)
+@given(tiny, st.sampled_from([0.3, 0.6]))
+def test_a_place_holds_on_every_completion_of_what_is_open(told: list[list[str]], tolerance: float) -> None:
+    """At a lax level, so that tiny grids show something: each claim is a claim on each way to fill what is open."""
+    alpha = 0.6
+    made = grid(
+        [[int(v == "fail") for v in row] for row in told], open=[[int(v == "open") for v in row] for row in told]
     )
-)
-def test_whatever_comes_every_model_has_one_place(results: dict[str, Cases]) -> None:
-    got = suitability(results)
-    assert sorted(model.model for model in got.models) == sorted(results)
-    assert len(got.at("best")) == (1 if any(v is not None for c in results.values() for v in c.values()) else 0)
-    for model in got.models:
-        assert (model.beaten_by is not None) == (model.place == "worse") or model.place == "best"
-        assert model.more_cases is None or (model.place == "undecided" and model.more_cases >= 1)
-        if model.place == "tied":
-            rivals = [m for m in got.models if m.model != model.model and 2 * m.share.n >= model.share.n]
-            assert rivals
+    found = suitability(made, tolerance=tolerance, alpha=alpha)
+    spots = [(m, c) for m, row in enumerate(told) for c, value in enumerate(row) if value == "open"]
+    if len(spots) > 7:
+        return
+    for filling in product((0, 1), repeat=len(spots)):
+        broken = made.broken.copy()
+        for (model, case), fails in zip(spots, filling, strict=True):
+            broken[model, case] = fails
+        whole = suitability(grid(broken.tolist()), tolerance=tolerance, alpha=alpha)
+        for name, one in found.models.items():
+            if one.place == "worse":
+                assert whole.models[name].place == "worse"
+            if one.within_tolerance:
+                assert whole.models[name].within_tolerance
 
 
-def draw(rng: object, rates: dict[str, float], n: int) -> dict[str, Cases]:
-    """Passes that hang together over models, as those on the same cases do."""
-    generator = np.random.default_rng(rng)
-    difficulty = generator.random(n)
-    results: dict[str, Cases] = {}
-    for model, rate in rates.items():
-        felt = np.where(generator.random(n) < 0.7, difficulty, generator.random(n))
-        results[model] = {str(i): bool(x) for i, x in enumerate(felt < rate)}
-    return results
+def test_holm_counts_pairs_once_and_ties_from_all_but_one() -> None:
+    p = {("a", "b"): 0.01, ("b", "a"): 1.0, ("a", "c"): 0.04, ("c", "a"): 1.0, ("b", "c"): 1.0, ("c", "b"): 0.02}
+    corrected = corrected_worse(p)
+    assert [corrected[couple] for couple in (("a", "b"), ("c", "b"), ("a", "c"))] == pytest.approx([0.03, 0.04, 0.04])
+    assert corrected["b", "a"] == 1.0
+    close = {(i, j): {"a": 0.01, "b": 0.02, "c": 0.03}[i] for i in "abc" for j in "abc" if i != j}
+    assert list(corrected_close("abc", close).values()) == pytest.approx([0.02, 0.04, 0.04])
+    assert holm([0.01, 0.02, 0.03]) == pytest.approx([0.03, 0.04, 0.04])
+    assert corrected_close(["a", "b", "never"], {("a", "b"): 0.0, ("b", "a"): 0.0}) == {"a": 1.0, "b": 1.0}
 
 
-@pytest.mark.parametrize(
-    "rates",
-    [
-        {"a": 0.9, "b": 0.9, "c": 0.9, "d": 0.9},
-        {"a": 0.9, "b": 0.85, "c": 0.85, "d": 0.85},
-        {"a": 0.95, "b": 0.95, "c": 0.9, "d": 0.6},
-    ],
-)
-@pytest.mark.parametrize("n", [60, 200])
-def test_no_statement_is_wrong_more_often_than_alpha(rates: dict[str, float], n: int) -> None:
-    rounds = 60
-    best = max(rates.values())
-    wrong_worse = wrong_tied = 0
-    for seed in range(rounds):
-        got = suitability(draw(seed, rates, n))
-        wrong_worse += any(
-            rates[m.beaten_by] <= rates[m.model] for m in got.models if m.beaten_by and m.place == "worse"
-        )
-        wrong_tied += any(best - rates[m.model] >= 0.05 - 1e-9 for m in got.models if m.within_tolerance)
-    # At a true rate of 0.05 more than 7 of 60 has probability 0.013; the tests are conservative and stay below.
-    assert wrong_worse <= 7
-    assert wrong_tied <= 7
+def wrong(made: Grid, rates: list[float], tolerance: float = 0.05) -> tuple[bool, bool, bool]:
+    """Whether a model is called worse that is not, whether that is marked as holding for sampled rules, false ties."""
+    rate = dict(zip(made.models, rates, strict=True))
+    models = suitability(made, tolerance=tolerance).models.values()
+    false = [one for one in models if one.beaten_by and rate[one.beaten_by] >= rate[one.model]]
+    far = [one for one in models if one.within_tolerance and rate[one.model] - min(rates) >= tolerance - 1e-9]
+    return bool(false), any(one.sampled_rules for one in false), bool(far)
 
 
-def test_the_planned_cases_mostly_decide() -> None:
-    rates = {"a": 0.9, "b": 0.8}
-    decided = planned = 0
-    for seed in range(60):
-        first = suitability(draw(seed, rates, 80))
-        more = next((m.more_cases for m in first.models if m.place == "undecided"), None)
-        if more is None or more > 2000:
-            continue
-        planned += 1
-        again = suitability(draw(1000 + seed, rates, 80 + more))
-        decided += not again.at("undecided")
-    assert planned > 20
-    assert decided / planned > 0.5
+@pytest.mark.parametrize("rates", [[0.1] * 4, [0.1, 0.15, 0.15], [0.05, 0.05, 0.1, 0.4]])
+@pytest.mark.parametrize(("cases", "repeats"), [(60, 1), (150, 3)])
+def test_no_statement_is_wrong_more_often_than_alpha(rates: list[float], cases: int, repeats: int) -> None:
+    rng, rounds = np.random.default_rng(1), 80
+    found = [wrong(drawn(rng, rates, cases, repeats=repeats), rates) for _ in range(rounds)]
+    # At a true rate of .05 more than 9 of 80 has probability .008.
+    assert sum(worse for worse, _, _ in found) <= 9
+    assert sum(tied for _, _, tied in found) <= 9
 
 
-def test_the_tie_is_the_non_inferiority_test() -> None:
-    counts = PairedCounts(140, 2, 2, 0)
-    results = {"a": column(144, range(2)), "b": column(144, range(2, 4))}
-    tied = suitability(results).models
-    assert tied[1].p_tolerance == pytest.approx(holm([non_inferiority(counts, 0.05).p] * 2)[0])
+def test_marked_statements_hold_where_the_rules_are_a_sample() -> None:
+    rng, rounds = np.random.default_rng(2), 100
+    found = [wrong(drawn(rng, [0.1, 0.1], 300, correlation=0.1), [0.1, 0.1]) for _ in range(rounds)]
+    assert sum(worse for worse, _, _ in found) > 12
+    assert sum(marked for _, marked, _ in found) <= 10
+
+
+def test_many_different_numbers_of_repeats_are_compared_in_bounded_time() -> None:
+    """Their least common multiple has no room in a machine's number."""
+    counts = {
+        name: {f"c{n}": (5 + 20 * worse, 24 + n - 20 * worse, 0) for n in range(22)}
+        for name, worse in (("a", 1), ("b", 0))
+    }
+    made = grid_of(counts)
+    assert more_failures_p(made, 0, 1) == pytest.approx(2.0**-21, rel=0.01)
+    assert more_failures_p(made, 1, 0) == 1.0

@@ -1,0 +1,115 @@
+"""What was asked and what came of it: per model and case, how many repeats broke a rule, kept all, or are open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from promptpex.errors import InputError
+from promptpex.stats.arguments import require_equal_length
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Ints = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
+
+Completion = Literal["seen", "best", "worst"]
+"""How to read an open output, one that was asked for and could not be scored: left out, as kept, or as broken."""
+
+Counts = tuple[int, int, int]
+"""Repeats of a case that broke a rule, that kept all, and that are open."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """The outputs of some models on the same cases, counted. A repeat that was never asked for is in no count.
+
+    Attributes:
+        models: their names.
+        broken, kept, open: whole numbers, models x cases.
+        rules: for each case the number of the rule that it aims at, or whose inverse; a number of its own without one.
+        weights: for each case how many times it counts; whole numbers, all 1 unless the user weighs.
+    """
+
+    models: tuple[str, ...]
+    broken: Ints
+    kept: Ints
+    open: Ints
+    rules: Ints
+    weights: Ints
+
+    @property
+    def asked(self) -> Ints:
+        """Outputs that were asked for, models x cases."""
+        asked: Ints = self.broken + self.kept + self.open
+        return asked
+
+    def sizes(self, completion: Completion) -> Ints:
+        """Outputs that a completion counts, models x cases."""
+        return self.broken + self.kept if completion == "seen" else self.asked
+
+    def failures(self, completion: Completion) -> Ints:
+        """Outputs that break a rule by a completion, models x cases."""
+        return self.broken + self.open if completion == "worst" else self.broken
+
+    def row(self, model: str) -> int:
+        """The number of a model."""
+        return self.models.index(model)
+
+    def scored(self, model: int) -> int:
+        """How many of a model's outputs are scored."""
+        return int((self.broken[model] + self.kept[model]).sum())
+
+    def missing(self, model: int) -> int:
+        """How many of a model's outputs were asked for and could not be scored."""
+        return int(self.open[model].sum())
+
+    def only(self, cases: Ints) -> Grid:
+        """The same models on some of the cases, by their numbers."""
+        kept = (self.broken[:, cases], self.kept[:, cases], self.open[:, cases])
+        return Grid(self.models, *kept, self.rules[cases], self.weights[cases])
+
+
+def grid_of(
+    counts: Mapping[str, Mapping[str, Counts]],
+    *,
+    rules: Mapping[str, str | None] | None = None,
+    weights: Mapping[str, int] | None = None,
+) -> Grid:
+    """The grid of models whose cases are known by their ids.
+
+    Args:
+        counts: per model and case, (broken, kept, open) repeats; a case that is not there was not asked of that model.
+        rules: per case the rule that it, or whose inverse it, aims at; a case without one stands for itself.
+        weights: per case how many times it counts, 0 or more; 1 where nothing is said.
+
+    Raises:
+        InputError: a negative count or weight.
+    """
+    import numpy as np
+
+    cases = list(dict.fromkeys(case for of_model in counts.values() for case in of_model))
+    table = np.zeros((3, len(counts), len(cases)), dtype=np.int64)
+    place = {case: index for index, case in enumerate(cases)}
+    for row, of_model in enumerate(counts.values()):
+        for case, told in of_model.items():
+            table[:, row, place[case]] = told
+    weight = np.array([(weights or {}).get(case, 1) for case in cases], dtype=np.int64)
+    if table.min(initial=0) < 0 or weight.min(initial=0) < 0:
+        raise InputError("A count or a weight is negative: give counts of outputs and weights of 0 or more.")
+    broken, kept, opened = table
+    numbers = rule_numbers(cases, [(rules or {}).get(case) for case in cases])
+    return Grid(tuple(counts), broken, kept, opened, numbers, weight)
+
+
+def rule_numbers(cases: Sequence[str], rules: Sequence[str | None]) -> Ints:
+    """A number for each case, the same for the cases of one rule; a case without a rule has one of its own."""
+    import numpy as np
+
+    require_equal_length("cases", len(cases), "rules", len(rules))
+    found: dict[tuple[str, str], int] = {}
+    keys = (("rule", rule) if rule is not None else ("case", case) for case, rule in zip(cases, rules, strict=True))
+    return np.array([found.setdefault(key, len(found)) for key in keys], dtype=np.int64)

@@ -1,0 +1,145 @@
+"""Two models on the cases that were asked of both: which breaks its rules more often, and by how much at most.
+
+Each statement is tested on the completion of the open outputs that speaks most against it, so that it holds however
+they would have come out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from promptpex.stats.grid import Completion, Grid
+from promptpex.stats.intervals import Interval
+from promptpex.stats.noninferiority import non_inferiority_p
+from promptpex.stats.paired import tango_interval
+from promptpex.stats.shares import RULE_CORRELATION
+from promptpex.stats.signflip import sign_flip_p
+
+if TYPE_CHECKING:
+    from promptpex.stats.grid import Floats, Ints
+
+_PRIOR_CASES = 5.0
+_MOST_PARTS = 300_000
+_FEWEST_UNITS = 60
+"""Into how many parts the cases are told apart in all, and one of them at least: many different numbers of repeats
+would need more, and are rounded to that."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """The difference of two models, first minus second, on the cases asked of both.
+
+    Attributes:
+        shift: per case the difference of the shares of outputs that break a rule, in [-1, 1], and 0 or 1 in size where
+            each case is asked once.
+        whole: the same times the weight of the case, as whole numbers of one unit.
+        rules: the number of each case's rule.
+        weights: of the cases.
+    """
+
+    shift: Floats
+    whole: Ints
+    rules: Ints
+    weights: Ints
+
+    @property
+    def n(self) -> int:
+        """Cases asked of both that have a weight."""
+        return int((self.weights > 0).sum())
+
+    @property
+    def difference(self) -> float | None:
+        """The mean difference; None without a common case."""
+        total = int(self.weights.sum())
+        return float((self.shift * self.weights).sum()) / total if total else None
+
+
+def pair(grid: Grid, first: int, second: int, completions: tuple[Completion, Completion] = ("seen", "seen")) -> Pair:
+    """The pair of two models by their numbers, each with its open outputs read in its own way."""
+    import numpy as np
+
+    sizes = [grid.sizes(how)[model] for model, how in zip((first, second), completions, strict=True)]
+    failures = [grid.failures(how)[model] for model, how in zip((first, second), completions, strict=True)]
+    both = (sizes[0] > 0) & (sizes[1] > 0) & (grid.weights > 0)
+    (m, n), (x, y) = (size[both] for size in sizes), (failed[both] for failed in failures)
+    unit = math.lcm(*map(int, np.unique(np.concatenate([m, n]))))
+    weights = grid.weights[both]
+    shift = x / m - y / n
+    most = max(_FEWEST_UNITS, _MOST_PARTS // max(1, m.size))
+    whole = x * (unit // m) - y * (unit // n) if unit <= most else np.rint(shift * most).astype(np.int64)
+    return Pair(shift, whole * weights, grid.rules[both], weights)
+
+
+def more_failures_p(grid: Grid, first: int, second: int, *, sampled_rules: bool = False, seen: bool = False) -> float:
+    """The two-sided p-value behind "the first breaks its rules more often than the second", 1 where it does not.
+
+    Exact sign flips of the differences of the cases; with ``sampled_rules`` of whole rules, each with all its cases.
+    What is open counts for the first and against the second, unless ``seen``: then it is left out.
+    """
+    import numpy as np
+
+    told = pair(grid, first, second, ("seen", "seen") if seen else ("best", "worst"))
+    if told.n == 0 or int(told.whole.sum()) <= 0:
+        return 1.0
+    if not sampled_rules:
+        return sign_flip_p(told.whole)
+    _, rule = np.unique(told.rules, return_inverse=True)
+    by_rule = np.zeros(int(rule.max()) + 1, dtype=np.int64)
+    np.add.at(by_rule, rule, told.whole)
+    return sign_flip_p(by_rule)
+
+
+def tie_p(
+    grid: Grid, first: int, second: int, tolerance: float, *, sampled_rules: bool = False, seen: bool = False
+) -> float:
+    """The one-sided p-value against "the first breaks its rules less than ``tolerance`` more often than the second".
+
+    Tango's non-inferiority test at the number of pairs asked once that are worth as much. What is open counts against
+    the first and for the second, unless ``seen``: then it is left out. 1 without a common case.
+    """
+    told = pair(grid, first, second, ("seen", "seen") if seen else ("worst", "best"))
+    if told.n == 0:
+        return 1.0
+    kept, broke, size = once_asked(told, sampled_rules=sampled_rules)
+    return non_inferiority_p(kept, broke, size, tolerance)
+
+
+def difference_interval(told: Pair, confidence: float = 0.95, *, sampled_rules: bool = False) -> Interval:
+    """The mean difference, first minus second, with Tango's interval at the pairs asked once that are worth as much."""
+    if told.n == 0:
+        return Interval(None, -1.0, 1.0, confidence, 0, "tango")
+    kept, broke, size = once_asked(told, sampled_rules=sampled_rules)
+    found, d = tango_interval(broke, kept, size, confidence), told.difference
+    assert d is not None
+    return Interval(d, min(found.low, d), max(found.high, d), confidence, told.n, "tango")
+
+
+def once_asked(told: Pair, *, sampled_rules: bool = False) -> tuple[float, float, float]:
+    """What the differences are worth as pairs of outputs asked once: only the second fails, only the first, all pairs.
+
+    Repeats make the differences of the cases smaller than 0 or 1, and so their mean surer than that of as many pairs
+    asked once; where few cases differ, that gain is drawn towards none. With one repeat these are the counts.
+    """
+    import numpy as np
+
+    weights = told.weights.astype(np.float64)
+    total = weights.sum()
+    size = total**2 / (weights**2).sum()
+    apart = size * float((weights * np.abs(told.shift)).sum() / total)
+    squares = size * float((weights**2 * told.shift**2).sum() / (weights**2).sum())
+    spread = (_PRIOR_CASES + squares) / (_PRIOR_CASES + apart)
+    if sampled_rules:
+        by_rule = np.bincount(told.rules, weights)
+        spread += RULE_CORRELATION * (float((by_rule**2).sum() / (weights**2).sum()) - 1.0)
+    size /= spread
+    broke = size * float((weights * np.maximum(told.shift, 0.0)).sum() / total)
+    kept = size * float((weights * np.maximum(-told.shift, 0.0)).sum() / total)
+    return _rounded(kept), _rounded(broke), _rounded(size)
+
+
+def _rounded(count: float) -> float:
+    """A whole number where the count is one but for rounding."""
+    near = round(count)
+    return float(near) if abs(count - near) < 1e-9 * max(1.0, abs(count)) else count

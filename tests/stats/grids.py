@@ -1,0 +1,48 @@
+"""Grids by hand and by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from promptpex.stats import Grid
+
+
+def grid(
+    failures: Sequence[Sequence[int] | Any], *, repeats: int = 1, rules: int = 0, open: Sequence[Sequence[int]] = ()
+) -> Grid:
+    """A model ``a``, ``b``, ... per row: how many of ``repeats`` outputs of each case break a rule.
+
+    ``open`` are the outputs without a verdict; ``rules`` is the number of rules that the cases aim at in turn, 0 for
+    cases that stand for themselves.
+    """
+    broken = np.array(failures, dtype=np.int64)
+    waiting = np.array(open, dtype=np.int64) if len(open) else np.zeros_like(broken)
+    cases = broken.shape[1]
+    aims = np.arange(cases) % rules if rules else np.arange(cases)
+    names = tuple("abcdefghijklmnop"[: len(broken)])
+    return Grid(names, broken, repeats - broken - waiting, waiting, aims, np.ones(cases, dtype=np.int64))
+
+
+def drawn(
+    rng: Any,
+    rates: Sequence[float],
+    cases: int,
+    *,
+    repeats: int = 1,
+    alike: float = 0.5,
+    rules: int = 16,
+    correlation: float = 0.0,
+) -> Grid:
+    """Models that break a rule at ``rates``; ``alike`` correlates repeats, ``correlation`` cases of a rule."""
+    failures = []
+    for rate in rates:
+        spread = (1.0 - correlation) / correlation if correlation else 0.0
+        of_rule = rng.beta(rate * spread, (1 - rate) * spread, rules) if spread else np.full(rules, rate)
+        chance = np.clip(of_rule[np.arange(cases) % rules], 1e-9, 1 - 1e-9)
+        if repeats > 1 and alike:
+            chance = rng.beta(chance * (1 - alike) / alike, (1 - chance) * (1 - alike) / alike)
+        failures.append(rng.binomial(repeats, chance))
+    return grid(failures, repeats=repeats, rules=rules)

@@ -1,0 +1,95 @@
+"""The share of a model and its interval: the mean over cases of the mean over repeats, and what it is worth."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptpex.errors import InputError
+from promptpex.stats import clopper_pearson, effective_cases, grid_of, repeat_correlation, share, share_interval, wilson
+from tests.stats.grids import drawn, grid
+
+SPREAD = st.lists(st.integers(0, 3), min_size=4, max_size=40)
+
+
+def test_a_case_counts_by_the_mean_of_its_repeats() -> None:
+    made = grid_of({"m": {"often": (1, 9, 0), "once": (1, 0, 0), "never": (0, 0, 3)}})
+    assert share(made, 0) == pytest.approx((0.1 + 1.0) / 2)
+    assert share(made, 0, "best") == pytest.approx((0.1 + 1.0 + 0.0) / 3)
+    assert share(made, 0, "worst") == pytest.approx((0.1 + 1.0 + 1.0) / 3)
+
+
+def test_asked_once_the_interval_is_clopper_and_pearsons() -> None:
+    made = grid([[1] * 7 + [0] * 53])
+    found = share_interval(made, 0, correlation=repeat_correlation(made))
+    plain = clopper_pearson(7, 60)
+    assert (found.low, found.high) == pytest.approx((plain.low, plain.high))
+    assert (found.method, found.n) == ("exact", 60)
+
+
+@settings(deadline=None)
+@given(SPREAD)
+def test_upper_ends_rise_with_the_failures(counts: list[int]) -> None:
+    """Two models of one report on the same cases: the one that breaks less never has the higher end."""
+    other = [min(3, n + (k % 3 == 0)) for k, n in enumerate(counts)]
+    made = grid([counts, other, [0] * len(counts)], repeats=3)
+    alike = repeat_correlation(made)
+    ends = [share_interval(made, m, correlation=alike) for m in range(3)]
+    order = sorted(ends, key=lambda one: one.estimate or 0.0)
+    assert all(less.high <= more.high + 1e-12 for less, more in itertools.pairwise(order))
+
+
+@pytest.mark.parametrize("cases", [96, 304])
+def test_none_broken_has_the_least_upper_end(cases: int) -> None:
+    made = grid([[1] * k + [0] * (cases - k) for k in range(6)], rules=16)
+    alike = repeat_correlation(made)
+    ends = [share_interval(made, m, correlation=alike).high for m in range(6)]
+    assert ends == sorted(ends)
+    assert len(set(ends)) == 6
+
+
+def test_repeats_that_are_all_alike_add_nothing_and_independent_ones_nearly_count_in_full() -> None:
+    rng = np.random.default_rng(3)
+    alike = grid([rng.integers(0, 2, 200) * 4], repeats=4)
+    apart = grid([rng.binomial(4, 0.5, 200)], repeats=4)
+    assert repeat_correlation(alike) == pytest.approx(1.0)
+    assert repeat_correlation(apart) < 0.15
+    sizes = apart.sizes("seen")[0]
+    assert effective_cases(apart, sizes, 1.0) == pytest.approx(200)
+    assert effective_cases(apart, sizes, 0.0) == pytest.approx(800)
+
+
+def test_one_model_whose_repeats_say_nothing_makes_each_case_count_once() -> None:
+    rng = np.random.default_rng(4)
+    assert repeat_correlation(grid([rng.binomial(4, 0.5, 200), [0] * 200], repeats=4)) == 1.0
+
+
+def test_rules_as_a_sample_cost_what_a_correlation_of_a_tenth_costs() -> None:
+    made = grid([[0] * 304], rules=16)
+    fixed, sampled = (share_interval(made, 0, correlation=1.0, sampled_rules=rules) for rules in (False, True))
+    assert effective_cases(made, made.sizes("seen")[0], 1.0, sampled_rules=True) == pytest.approx(304 / 2.8)
+    assert fixed.high < sampled.high < wilson(0, 100).high
+
+
+def test_weights_make_cases_count_several_times_and_none_leave_them_out() -> None:
+    counts = {"m": {"x": (1, 0, 0), "y": (0, 1, 0), "z": (1, 0, 0)}}
+    weighed = grid_of(counts, weights={"x": 3, "z": 0})
+    assert share(weighed, 0) == 0.75
+    assert effective_cases(weighed, weighed.sizes("seen")[0], 1.0) == pytest.approx(16 / 10)
+    with pytest.raises(InputError):
+        grid_of(counts, weights={"x": -1})
+
+
+@pytest.mark.parametrize(("repeats", "alike"), [(1, 0.0), (3, 0.3), (3, 0.9)])
+@pytest.mark.parametrize("rate", [0.02, 0.3])
+def test_the_interval_covers(repeats: int, alike: float, rate: float) -> None:
+    rng, rounds = np.random.default_rng(5), 300
+    covered = 0
+    for _ in range(rounds):
+        made = drawn(rng, [rate, 0.1, 0.4], 60, repeats=repeats, alike=alike)
+        covered += share_interval(made, 0, correlation=repeat_correlation(made)).contains(rate)
+    assert covered / rounds > 0.93

@@ -1,0 +1,110 @@
+"""What a suite can show at best: figures by hand, the tests that they speak of, and simulation."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+from promptpex.errors import InputError
+from promptpex.stats import PairedCounts, clopper_pearson, holm, mcnemar, non_inferiority, smallest_shown
+
+np = pytest.importorskip("numpy")
+
+
+@pytest.mark.parametrize(
+    ("cases", "models", "differ"),
+    # Signs all one way: 2 ** -5 = 1/32 <= .05; 10 pairs: 10 * 2 ** -8 = .039; 28 pairs: 28 * 2 ** -10 = .027.
+    [(30, 2, 6), (30, 5, 9), (30, 8, 11), (100, 2, 6), (6, 2, 6)],
+)
+def test_the_smallest_gap_by_hand(cases: int, models: int, differ: int) -> None:
+    got = smallest_shown(cases, 1, models)
+    assert got.gap == differ / cases
+    assert got.cases_to_call == differ * 20, "five points of so many cases are so many cases"
+    pairs = models * (models - 1) // 2
+    assert pairs * mcnemar(PairedCounts(cases - differ, differ, 0, 0)) <= 0.05
+    assert pairs * mcnemar(PairedCounts(cases - differ, differ - 1, 0, 1)) > 0.05
+
+
+def test_too_few_cases_call_nothing() -> None:
+    assert smallest_shown(5, 3, 2).gap is None
+    assert smallest_shown(8, 1, 5).gap is None
+    assert smallest_shown(1, 1, 2).tie == 0.951
+
+
+def test_the_smallest_tie_is_the_rule_of_three() -> None:
+    """(1 - .096) ** 30 = .048 and (1 - .095) ** 30 = .0501; (1 - .05) ** 59 = .0485 and ** 58 = .051."""
+    got = smallest_shown(30, 1, 2)
+    assert (got.tie, got.cases_to_tie) == (0.096, 59)
+    assert smallest_shown(59, 1, 2).tie == 0.05
+    assert smallest_shown(58, 1, 2).tie == 0.051
+
+
+@pytest.mark.parametrize(("cases", "models"), [(30, 5), (75, 3), (304, 4)])
+def test_the_smallest_tie_is_the_least_that_is_shown(cases: int, models: int) -> None:
+    got = smallest_shown(cases, 1, models)
+    assert got.tie is not None
+    assert got.cases_to_tie is not None
+
+    def shown(n: int, tolerance: float) -> bool:
+        same = non_inferiority(PairedCounts(n, 0, 0, 0), tolerance).p
+        return holm([same] * (models - 1))[0] <= 0.05
+
+    assert shown(cases, got.tie)
+    assert not shown(cases, got.tie - 0.001)
+    assert shown(got.cases_to_tie, 0.05)
+    assert not any(shown(n, 0.05) for n in range(1, got.cases_to_tie))
+
+
+def test_repeats_add_no_cases() -> None:
+    once, often = smallest_shown(40, 1, 3), smallest_shown(40, 10, 3)
+    assert (once.gap, once.tie, once.half_width) == (often.gap, often.tie, often.half_width)
+    assert often.repeats == 10
+
+
+def test_one_model_has_an_interval_and_nothing_to_compare() -> None:
+    got = smallest_shown(30, 2, 1)
+    assert got.half_width == pytest.approx(clopper_pearson(3, 30).width / 2)
+    assert (got.gap, got.tie, got.cases_to_call, got.cases_to_tie) == (None,) * 4
+    assert (got.typical_to_call, got.typical_to_tie) == (None, None)
+
+
+@pytest.mark.parametrize("models", [2, 4])
+def test_the_typical_numbers_by_simulation(models: int) -> None:
+    got = smallest_shown(30, 1, models, tolerance=0.1)
+    assert got.typical_to_call is not None
+    assert got.typical_to_tie is not None
+    rng = np.random.default_rng(4)
+    rounds = 600
+    called = tied = 0
+    for _ in range(rounds):
+        pair = counted(rng.random((2, got.typical_to_call)) < [[0.1], [0.2]])
+        called += (models * (models - 1) // 2) * mcnemar(pair[0, 1]) <= 0.05
+        level = counted(rng.random((models, got.typical_to_tie)) < 0.1)
+        worst = max(non_inferiority(level[0, other], 0.1).p for other in range(1, models))
+        tied += (models - 1) * worst <= 0.05
+    # Three and a half standard errors of 600 rounds are 0.057; several ties at once hang together, which helps.
+    assert called / rounds == pytest.approx(0.8, abs=0.057)
+    assert 0.743 < tied / rounds < 0.93
+
+
+def counted(failed: object) -> dict[tuple[int, int], PairedCounts]:
+    """The table of pairs of every two rows, where True is a failure."""
+    rows = np.asarray(failed)
+    tables = {}
+    for i, j in combinations(range(len(rows)), 2):
+        one, two = rows[i], rows[j]
+        cells = (~one & ~two, ~one & two, one & ~two, one & two)
+        tables[i, j] = PairedCounts(*(int(cell.sum()) for cell in cells))
+    return tables
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    for cases, repeats, models in ((0, 1, 2), (5, 0, 2), (5, 1, 0)):
+        with pytest.raises(InputError):
+            smallest_shown(cases, repeats, models)
+    with pytest.raises(InputError):
+        smallest_shown(5, 1, 2, tolerance=0.0)
+    with pytest.raises(InputError):
+        smallest_shown(5, 1, 2, rate=0.99)
+    assert smallest_shown(5, 1, 2, rate=0.0).typical_to_tie == 59
