@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from promptpex.tables.agreement import AGREEMENT_COLUMNS, DISAGREEMENT_COLUMNS, agreements, disagreements
 from promptpex.tables.comparison import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison
+from promptpex.tables.counts import Counted, Weights, check_weights, counted, weighed
 from promptpex.tables.discrimination import Discrimination, discrimination
 from promptpex.tables.frames import (
     OUTPUT_COLUMNS,
@@ -18,17 +19,21 @@ from promptpex.tables.frames import (
 )
 from promptpex.tables.judges import JUDGE_COLUMNS, judges
 from promptpex.tables.repeats import FLICKER_COLUMNS, STABILITY_COLUMNS, TWIN_COLUMNS, flickers, repeats, twins
-from promptpex.tables.shares import FEWEST_AIMS, KIND_COLUMNS, SCENARIO_COLUMNS, SHARE_COLUMNS, kinds, scenarios
+from promptpex.tables.shares import KIND_COLUMNS, SCENARIO_COLUMNS, SHARE_COLUMNS, kinds, scenarios
 from promptpex.tables.standings import Question, Standing, Standings, standings
 from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules
 
 __all__ = [
     "AGREEMENT_COLUMNS",
+    "Counted",
+    "Weights",
+    "check_weights",
+    "counted",
+    "weighed",
     "CHANGED_COLUMNS",
     "COMPARISON_COLUMNS",
     "DISAGREEMENT_COLUMNS",
     "Discrimination",
-    "FEWEST_AIMS",
     "FLICKER_COLUMNS",
     "JUDGE_COLUMNS",
     "KIND_COLUMNS",

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptpex.records import Run
 from promptpex.stats import (
+    Completion,
     Interval,
-    clustered_share,
-    count_pairs,
+    difference_interval,
     difference_of_intervals,
-    fisher_exact,
-    mcnemar,
-    newcombe_difference,
+    groups_p,
+    pair,
+    repeat_correlation,
+    share_interval,
+    sign_flip_p,
     wilson,
 )
+from promptpex.stats import share as mean_share
+from promptpex.tables.counts import Counted, counted
 from promptpex.tables.frames import outputs, typed
-from promptpex.tables.repeats import tallies
-from promptpex.tables.shares import clusters
-from promptpex.tables.standings import case_results
+from promptpex.tables.shares import estimated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,45 +30,62 @@ if TYPE_CHECKING:
 Tables = dict[str, "pd.DataFrame"]
 """The evaluation's tables by name."""
 
+CONFIDENCE = 0.95
+
 CONTRAST_COLUMNS: Mapping[str, str] = {
     "benchmark": "string",
     "model": "string",
     "first": "string",
     "first_broken": "Int64",
     "first_n": "Int64",
+    "first_unscored": "Int64",
     "first_share": "Float64",
     "first_low": "Float64",
     "first_high": "Float64",
+    "first_at_least": "boolean",
     "second": "string",
     "second_broken": "Int64",
     "second_n": "Int64",
+    "second_unscored": "Int64",
     "second_share": "Float64",
     "second_low": "Float64",
     "second_high": "Float64",
+    "second_at_least": "boolean",
     "difference": "Float64",
     "difference_low": "Float64",
     "difference_high": "Float64",
     "p": "Float64",
 }
-"""Two groups of cases side by side: broken of scored outputs, with intervals as in the table of models (Wilson's, or
-cluster-robust where outputs hang together), the difference (first minus second) with the interval that follows from
-both, and the p-value of Fisher's exact test, in which a case counts once: broken unless most of its repeats passed."""
+"""Two groups of cases side by side. ``broken`` are outputs that break a rule, of ``n`` scored ones. ``share`` is the
+mean over the cases of the case's mean over its repeats, with its interval from ``low`` to ``high``, and ``at_least``
+says that it is a lower bound: all as in the table of models, with one correlation of repeats for both groups and all
+models. ``difference``, first minus second, has the interval that follows from both; where verdicts are missing it has
+no estimate, and the interval is all that they leave possible. ``p`` is that of the exact permutation test of the cases
+between the groups (with one repeat Fisher's exact test), at the completion of the unscored outputs that speaks most
+against a difference; missing where a group has no scored output."""
 
 AGREEMENT_COLUMNS: Mapping[str, str] = {
     "benchmark": "string",
     "model": "string",
     "cases": "Int64",
+    "unscored": "Int64",
     "prompt_broken": "Int64",
+    "prompt_scored": "Int64",
+    "prompt_share": "Float64",
     "spec_broken": "Int64",
+    "spec_scored": "Int64",
+    "spec_share": "Float64",
     "difference": "Float64",
     "difference_low": "Float64",
     "difference_high": "Float64",
     "p": "Float64",
     "cosine": "Float64",
 }
-"""Spec agreement: the same cases under the prompt and under its spec as a prompt, each counted once. The difference
-(prompt minus spec) of non-compliance is paired, with Newcombe's interval and McNemar's exact p; ``cosine`` is the mean
-over the outputs."""
+"""Spec agreement: the same cases under the prompt and under its spec as a prompt. ``cases`` are scored under both,
+``unscored`` further ones were asked under both and are left out. Of ``cases``, ``broken`` and ``scored`` are outputs,
+and ``share`` is the mean over the cases of the case's mean over its repeats. The difference, prompt minus spec, is
+paired, with Tango's interval and the p-value of exact sign flips of the cases' differences; ``cosine`` is the mean over
+the outputs."""
 
 SHARE_COLUMNS: Mapping[str, str] = {
     "benchmark": "string",
@@ -86,15 +106,14 @@ FAILED_COLUMNS: Mapping[str, str] = {"benchmark": "string", "reason": "string", 
 def suites(name: str, run: Run) -> pd.DataFrame:
     """Table 2: generated against baseline cases, a row per model; columns ``CONTRAST_COLUMNS``."""
     rows = outputs(run)
-    return _contrast(name, run, rows[rows["rule"].notna()], rows[rows["rule"].isna()], ("generated", "baseline"))
+    return _contrast(name, run, rows, rows["rule"].notna(), ("generated", "baseline"))
 
 
 def sides(name: str, run: Run) -> pd.DataFrame:
     """Table 3: cases of rules against cases of inverse rules, a row per model; columns ``CONTRAST_COLUMNS``."""
     rows = outputs(run)
     aimed = rows[rows["rule"].notna()]
-    inverse = aimed["inverse"].fillna(False)
-    return _contrast(name, run, aimed[~inverse], aimed[inverse], ("rules", "inverse"))
+    return _contrast(name, run, aimed, ~aimed["inverse"].fillna(False), ("rules", "inverse"))
 
 
 def agreement_with_spec(
@@ -133,62 +152,70 @@ def shares(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return typed(rows, SHARE_COLUMNS)
 
 
-def _contrast(name: str, run: Run, first: pd.DataFrame, second: pd.DataFrame, names: tuple[str, str]) -> pd.DataFrame:
-    return typed((_row(name, model, first, second, names) for model in run.manifest.models), CONTRAST_COLUMNS)
+def _contrast(name: str, run: Run, rows: pd.DataFrame, first: pd.Series[bool], names: tuple[str, str]) -> pd.DataFrame:
+    models = run.manifest.models
+    groups = counted(rows[first], models), counted(rows[~first], models)
+    correlation = repeat_correlation(counted(rows, models).usable, "best")
+    made = (_row(model, number, groups, correlation, names) for number, model in enumerate(models))
+    return typed(({"benchmark": name, **row} for row in made), CONTRAST_COLUMNS)
 
 
-def _row(name: str, model: str, first: pd.DataFrame, second: pd.DataFrame, names: tuple[str, str]) -> dict[str, Any]:
-    groups = [rows[rows["model"].eq(model)] for rows in (first, second)]
-    (a, n), (b, m) = (_cases(rows, model) for rows in groups)
-    found = _share(groups[0]), _share(groups[1])
-    gap = difference_of_intervals(*found)
-    row: dict[str, Any] = {"benchmark": name, "model": model, "p": fisher_exact(a, n, b, m) if n and m else None}
-    for side, called, rows, told in zip(("first", "second"), names, groups, found, strict=True):
-        count = rows["verdict"].value_counts()
-        fails, passes = int(count.get("fail", 0)), int(count.get("pass", 0))
-        row |= {side: called, f"{side}_broken": fails, f"{side}_n": fails + passes}
-        row |= {f"{side}_share": told.estimate, f"{side}_low": told.low, f"{side}_high": told.high}
-    return row | {"difference": gap.estimate, "difference_low": gap.low, "difference_high": gap.high}
+def _row(
+    model: str, number: int, groups: tuple[Counted, Counted], correlation: float, names: tuple[str, str]
+) -> dict[str, Any]:
+    row: dict[str, Any] = {"model": model}
+    for side, called, group in zip(("first", "second"), names, groups, strict=True):
+        grid = group.asked
+        found = estimated(group.usable, number, correlation, CONFIDENCE)
+        row |= {side: called, f"{side}_broken": int(grid.broken[number].sum()), f"{side}_n": grid.scored(number)}
+        row |= {f"{side}_unscored": grid.missing(number) + group.not_asked[model]}
+        row |= {f"{side}_share": found.estimate, f"{side}_low": found.low, f"{side}_high": found.high}
+        row |= {f"{side}_at_least": bool(group.usable.missing(number))}
+    gap = _gap(groups, number, correlation)
+    row |= {"difference": gap.estimate, "difference_low": gap.low, "difference_high": gap.high}
+    tested = row["first_n"] and row["second_n"]
+    return row | {"p": groups_p(groups[0].asked, groups[1].asked, number) if tested else None}
 
 
-def _share(rows: pd.DataFrame) -> Interval:
-    scored = rows[rows["verdict"].isin(["pass", "fail"])]
-    if scored.empty:
-        return wilson(0, 0)
-    broken = scored["verdict"].eq("fail").astype("int64").groupby(clusters(scored, "rule"))
-    return clustered_share(broken.sum().tolist(), broken.size().tolist())
+def _gap(groups: tuple[Counted, Counted], number: int, correlation: float) -> Interval:
+    """The difference of the groups on what was scored; where verdicts are missing, all that they leave possible."""
+    first, second = (group.usable for group in groups)
 
+    def gap(one: Completion, other: Completion) -> Interval:
+        ends = (
+            share_interval(grid, number, correlation=correlation, confidence=CONFIDENCE, completion=how)
+            for grid, how in ((first, one), (second, other))
+        )
+        return difference_of_intervals(*ends)
 
-def _cases(rows: pd.DataFrame, model: str) -> tuple[int, int]:
-    told = [passed for passed in _passed(rows, model).values() if passed is not None]
-    return told.count(False), len(told)
-
-
-def _passed(rows: pd.DataFrame, model: str) -> Mapping[str, bool | None]:
-    return case_results(tallies(rows), [model])[model]
+    if not first.missing(number) and not second.missing(number):
+        return gap("seen", "seen")
+    return replace(gap("best", "worst"), estimate=None, high=gap("worst", "best").high)
 
 
 def _paired(
     name: str, model: str, ours: pd.DataFrame, theirs: pd.DataFrame, cosines: Mapping[str, Sequence[float]]
 ) -> dict[str, Any]:
-    by_prompt, by_spec = _passed(ours, model), _passed(theirs, model)
-    broken = ((_turned(by_prompt.get(case)), _turned(passed)) for case, passed in by_spec.items())
-    pairs = count_pairs(broken)
-    gap = newcombe_difference(pairs)
-    alike = cosines.get(model, ())
-    return {
-        "benchmark": name,
-        "model": model,
-        "cases": pairs.n,
-        "prompt_broken": pairs.both + pairs.first_only,
-        "spec_broken": pairs.both + pairs.second_only,
+    import numpy as np
+    import pandas as pd
+
+    parts = []
+    for called, rows in (("prompt", ours), ("spec", theirs)):
+        some = rows[rows["model"].isin([model])]
+        parts.append(some.assign(model=pd.array([called] * len(some), dtype="string")))
+    grid = counted(pd.concat(parts, ignore_index=True), ("prompt", "spec")).asked
+    both = grid.only(np.flatnonzero((grid.sizes("seen") > 0).all(axis=0)))
+    told, alike = pair(both, 0, 1), cosines.get(model, ())
+    gap = difference_interval(told, CONFIDENCE)
+    row: dict[str, Any] = {"benchmark": name, "model": model, "cases": told.n}
+    for number, called in enumerate(both.models):
+        row |= {f"{called}_broken": int(both.broken[number].sum()), f"{called}_scored": both.scored(number)}
+        row |= {f"{called}_share": mean_share(both, number)}
+    return row | {
+        "unscored": int((grid.asked > 0).all(axis=0).sum()) - told.n,
         "difference": gap.estimate,
         "difference_low": gap.low,
         "difference_high": gap.high,
-        "p": mcnemar(pairs) if pairs.n else None,
+        "p": sign_flip_p(told.whole) if told.n else None,
         "cosine": sum(alike) / len(alike) if alike else None,
     }
-
-
-def _turned(passed: bool | None) -> bool | None:
-    return None if passed is None else not passed

@@ -1,14 +1,15 @@
-"""Two runs side by side: which models have certainly become better or worse on the same cases."""
+"""Two runs side by side: which models are shown to have become better or worse on the same cases."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpex.stats import count_pairs, holm, mcnemar, non_inferiority, tango_difference
+from promptpex.stats import Grid, difference_interval, holm, more_failures_p, pair, share, tie_p
+from promptpex.tables.counts import Counted, Weights, counted
 from promptpex.tables.frames import typed
 from promptpex.tables.repeats import tallies
-from promptpex.tables.standings import Results, case_results
+from promptpex.tables.standings import missing_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +18,9 @@ COMPARISON_COLUMNS: Mapping[str, str] = {
     "model": "string",
     "cases": "Int64",
     "before": "Int64",
+    "before_scored": "Int64",
     "after": "Int64",
+    "after_scored": "Int64",
     "non_compliance_before": "Float64",
     "non_compliance_after": "Float64",
     "broke": "Int64",
@@ -28,12 +31,18 @@ COMPARISON_COLUMNS: Mapping[str, str] = {
     "p": "Float64",
     "p_adjusted": "Float64",
     "change": "string",
+    "holds_sampled": "boolean",
+    "because": "string",
     "within_tolerance": "boolean",
 }
-"""Columns of ``comparison``. ``before`` and ``after`` are the cases broken in either run, of the ``cases`` that both
-scored; ``broke`` and ``mended`` are those that changed; ``difference`` is after minus before, with Tango's interval;
-``p`` is McNemar's exact test, adjusted over the models by Holm; ``change`` is ``worse`` or ``better`` for certain, else
-``undecided``; ``within_tolerance``: shown to be less than the tolerance worse, where there is one."""
+"""Columns of ``comparison``. ``before`` and ``after`` are the outputs that break a rule in either run, of those scored,
+on the ``cases`` scored in both; the two shares are means over these cases of the case's mean over its repeats, and
+``difference`` is the second minus the first, with Tango's interval. ``broke`` and ``mended`` are the cases whose mean
+went up or down. ``p`` is that of exact sign flips of the differences of the cases, at the completion of the unscored
+outputs that speaks most against a change, and ``p_adjusted`` is corrected over the models by Holm. ``change`` is
+``worse`` or ``better`` where it is shown, else ``undecided``, with ``because`` where unscored outputs keep it so;
+``holds_sampled``: whether it would also be shown if the rules were a sample; ``within_tolerance``: shown to be less
+than the tolerance worse, where there is one, corrected over the models by Holm."""
 
 CHANGED_COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -44,8 +53,11 @@ CHANGED_COLUMNS: Mapping[str, str] = {
     "broken_rules": "string",
     "output": "string",
 }
-"""Columns of ``changed``: a case that passed in one run and not in the other; ``before`` and ``after`` are passed of
-scored repeats; the rest is of the run in which it is broken."""
+"""Columns of ``changed``: a case that breaks its rules in more of its repeats in one run than in the other; ``before``
+and ``after`` are passed of scored repeats; the rest is of an output of the worse run that breaks a rule."""
+
+BEFORE, AFTER = 0, 1
+WHEN = ((BEFORE, "outputs before"), (AFTER, "outputs after"))
 
 
 def comparison(
@@ -56,6 +68,7 @@ def comparison(
     cases: Collection[str],
     confidence: float = 0.95,
     tolerance: float | None = None,
+    weights: Weights | None = None,
 ) -> pd.DataFrame:
     """A row per model, from the tables of outputs of two runs; columns ``COMPARISON_COLUMNS``.
 
@@ -65,69 +78,121 @@ def comparison(
         cases: the ids of the cases that are the same in both.
         confidence: of the intervals; its complement is the error rate over all models together.
         tolerance: the loss that one is ready to accept, as a share.
+        weights: how many times each case counts.
     """
-    alpha = 1.0 - confidence
-    first, second = _results(before, cases), _results(after, cases)
-    pairs = [(second.get(new, {}), first.get(old, {})) for old, new in models]
-    tables = [count_pairs((passed, past.get(case)) for case, passed in now.items()) for now, past in pairs]
-    ps = [mcnemar(table) for table in tables]
+    alpha = round(1.0 - confidence, 12)
+    told = [_both(before, after, names, cases, weights) for names in models]
+    changes = [_change(counts.asked) for counts in told]
+    adjusted = holm([p for _, p, _ in changes])
+    sampled = holm([p for _, _, p in changes])
+    seen = holm([_change(counts.asked, seen=True)[1] for counts in told])
+    close = holm([tie_p(counts.asked, AFTER, BEFORE, tolerance) for counts in told]) if tolerance is not None else []
     rows = []
-    for (old, new), counts, p, adjusted in zip(models, tables, ps, holm(ps), strict=True):
-        apart = tango_difference(counts, confidence)
-        certain = adjusted <= alpha and counts.discordant > 0
-        change = "undecided" if not certain else "worse" if counts.second_only > counts.first_only else "better"
-        row: dict[str, Any] = {
-            "model": old if old == new else f"{old} -> {new}",
-            "cases": counts.n,
-            "before": counts.first_only + counts.neither,
-            "after": counts.second_only + counts.neither,
-            "broke": counts.second_only,
-            "mended": counts.first_only,
-            "p": p,
-            "p_adjusted": adjusted,
-            "change": change,
-        }
-        if counts.n:
-            row |= {"non_compliance_before": row["before"] / counts.n, "non_compliance_after": row["after"] / counts.n}
-            row |= {"difference": row["non_compliance_after"] - row["non_compliance_before"]}
-            row |= {"difference_low": 0.0 - apart.high, "difference_high": 0.0 - apart.low}
-        if tolerance is not None and counts.n:
-            row["within_tolerance"] = non_inferiority(counts, tolerance, alpha=alpha).shown
-        rows.append(row)
+    for number, ((old, new), counts, (change, p, _)) in enumerate(zip(models, told, changes, strict=True)):
+        shown = adjusted[number] <= alpha
+        rows.append(
+            {
+                "model": old if old == new else f"{old} -> {new}",
+                **_figures(counts, confidence),
+                "p": p,
+                "p_adjusted": adjusted[number],
+                "change": change if shown else "undecided",
+                "holds_sampled": sampled[number] <= alpha if shown else None,
+                "because": missing_in_words(counts.asked, WHEN) if not shown and seen[number] <= alpha else None,
+                "within_tolerance": close[number] <= alpha if close and _common(counts.asked) else None,
+            }
+        )
     return typed(rows, COMPARISON_COLUMNS)
 
 
 def changed(
     before: pd.DataFrame, after: pd.DataFrame, *, models: Sequence[tuple[str, str]], cases: Collection[str]
 ) -> pd.DataFrame:
-    """A row per model and case that passes in one run and not in the other, new failures first; ``CHANGED_COLUMNS``."""
+    """A row per model and case that one run breaks more often than the other, new ones first; ``CHANGED_COLUMNS``."""
+    inside = set(cases)
     counts = tallies(before), tallies(after)
-    first, second = _results(before, cases), _results(after, cases)
     rows = []
     for old, new in models:
-        now, past = second.get(new, {}), first.get(old, {})
-        for case, passed in now.items():
-            if passed is None or past.get(case) in (None, passed):
+        past, now = counts[BEFORE].get(old, {}), counts[AFTER].get(new, {})
+        for case in (case for case in now if case in inside and any(now[case]) and any(past.get(case, ()))):
+            shift = now[case][1] * sum(past[case]) - past[case][1] * sum(now[case])
+            if not shift:
                 continue
-            source = _broken(before if passed else after, old if passed else new, case)
+            source = _broken(after if shift > 0 else before, new if shift > 0 else old, case)
             rows.append(
                 {
                     "model": old if old == new else f"{old} -> {new}",
                     "case": case,
-                    "change": "mended" if passed else "broke",
-                    "before": _told(counts[0][old][case]),
-                    "after": _told(counts[1][new][case]),
+                    "change": "broke" if shift > 0 else "mended",
+                    "before": _of(past[case]),
+                    "after": _of(now[case]),
                     **source,
                 }
             )
     return typed(sorted(rows, key=lambda row: row["change"] != "broke"), CHANGED_COLUMNS)
 
 
-def _results(rows: pd.DataFrame, cases: Collection[str]) -> Results:
-    return case_results(tallies(rows[rows["case"].isin(list(cases))]), ())
+def _both(
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    names: tuple[str, str],
+    cases: Collection[str],
+    weights: Weights | None,
+) -> Counted:
+    """Both runs of one model as two rows of counts, on the cases that are the same."""
+    import pandas as pd
+
+    parts = []
+    for rows, name, run in zip((before, after), names, ("before", "after"), strict=True):
+        some = rows[rows["model"].isin([name]) & rows["case"].isin(list(cases))]
+        parts.append(some.assign(model=pd.array([run] * len(some), dtype="string")))
+    return counted(pd.concat(parts, ignore_index=True), ("before", "after"), weights=weights)
 
 
-def _told(tally: tuple[int, int]) -> str:
+def _change(grid: Grid, *, seen: bool = False) -> tuple[str, float, float]:
+    """The likelier change, its p-value with the rules fixed, and with the rules as a sample."""
+
+    def p(first: int, second: int, sampled_rules: bool) -> float:
+        return more_failures_p(grid, first, second, sampled_rules=sampled_rules, seen=seen)
+
+    ways = (("worse", AFTER, BEFORE), ("better", BEFORE, AFTER))
+    found = [(name, p(one, two, False), p(one, two, True)) for name, one, two in ways]
+    return min(found, key=lambda change: change[1:])
+
+
+def _common(grid: Grid) -> int:
+    return pair(grid, BEFORE, AFTER).n
+
+
+def _figures(counts: Counted, confidence: float) -> dict[str, Any]:
+    """Counts, shares and difference on the cases that were scored in both runs."""
+    import numpy as np
+
+    asked = counts.asked
+    both = asked.only(np.flatnonzero((asked.sizes("seen") > 0).all(axis=0)))
+    told = pair(both, AFTER, BEFORE)
+    cells: dict[str, Any] = {
+        "cases": told.n,
+        "before": int(both.broken[BEFORE].sum()),
+        "before_scored": both.scored(BEFORE),
+        "after": int(both.broken[AFTER].sum()),
+        "after_scored": both.scored(AFTER),
+        "broke": int((told.shift > 0).sum()),
+        "mended": int((told.shift < 0).sum()),
+    }
+    if not told.n:
+        return cells
+    cells |= {"non_compliance_before": share(both, BEFORE), "non_compliance_after": share(both, AFTER)}
+    if counts.incomplete:
+        usable = counts.usable
+        least = difference_interval(pair(usable, AFTER, BEFORE, ("best", "worst")), confidence)
+        most = difference_interval(pair(usable, AFTER, BEFORE, ("worst", "best")), confidence)
+        return cells | {"difference_low": least.low, "difference_high": most.high}
+    apart = difference_interval(told, confidence)
+    return cells | {"difference": apart.estimate, "difference_low": apart.low, "difference_high": apart.high}
+
+
+def _of(tally: tuple[int, int]) -> str:
     return f"{tally[0]} of {sum(tally)}"
 
 

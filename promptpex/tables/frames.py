@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpex.records import Case, Output, Run, Verdict
+from promptpex.records import NOT_ASKED, AnyRun, Columns, Output, Verdict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +28,7 @@ OUTPUT_COLUMNS: Mapping[str, str] = {
     "output": "string",
     "verdict": "string",
     "unscored": "string",
+    "asked": "boolean",
     "broken_rules": "string",
     "reasons": "string",
     "error": "string",
@@ -42,7 +43,8 @@ OUTPUT_COLUMNS: Mapping[str, str] = {
 }
 """Columns of ``outputs``: what was asked (``rule`` is the rule the case aims at), the answer, and how it was judged.
 
-``verdict`` is ``pass``, ``fail`` or ``unscored``; ``broken_rules`` are ids joined by blanks; ``reasons`` has a line
+``verdict`` is ``pass``, ``fail`` or ``unscored``; ``asked`` is false where a budget, a deadline or a stop kept the
+model or a judge from being asked; ``broken_rules`` are ids joined by blanks; ``reasons`` has a line
 ``id: reason`` for each; ``inputs`` is JSON.
 """
 
@@ -69,19 +71,28 @@ VERDICT_COLUMNS: Mapping[str, str] = {
 RULE_OUTCOME_COLUMNS: Mapping[str, str] = {
     name: VERDICT_COLUMNS[name]
     for name in ("case", "aim", "inverse", "scenario", "model", "repeat", "rule", "status", "unscored")
-}
-"""Columns of ``rule_outcomes``: what became of one rule on one output, however many verdicts on it count."""
+} | {"error": "string", "asked": "boolean"}
+"""Columns of ``rule_outcomes``: what became of one rule on one output, however many verdicts on it count. ``error`` and
+``asked`` are as in ``outputs``."""
 
 
-def outputs(run: Run, cube: pd.DataFrame | None = None) -> pd.DataFrame:
+def outputs(run: AnyRun, cube: pd.DataFrame | None = None) -> pd.DataFrame:
     """A row per output of the run, in the run's order; columns ``OUTPUT_COLUMNS``.
 
     Args:
         cube: the run's ``verdicts``, where they are at hand already.
     """
-    cases = _cases(run)
-    rows = [_output_row(output, cases.get(output.case)) for output in run.outputs]
-    return judged(typed(rows, OUTPUT_COLUMNS), verdicts(run) if cube is None else cube)
+    said = Columns.of(run.outputs, Output)
+    asked = set(said["case"])
+    cases = [case for case in run.suite.cases if case.id in asked]
+    inputs = {case.id: json.dumps(case.inputs, ensure_ascii=False, default=str) for case in cases}
+    data = {
+        **said.values,
+        **_of_case(run, said["case"], aim="rule"),
+        "inputs": list(map(inputs.get, said["case"])),
+        "output": said["text"],
+    }
+    return judged(_framed(data, OUTPUT_COLUMNS), verdicts(run) if cube is None else cube)
 
 
 def judged(rows: pd.DataFrame, cube: pd.DataFrame) -> pd.DataFrame:
@@ -91,16 +102,17 @@ def judged(rows: pd.DataFrame, cube: pd.DataFrame) -> pd.DataFrame:
     frame["verdict"] = frame["verdict"].fillna("unscored")
     missing = frame["verdict"].eq("unscored") & frame["unscored"].isna()
     frame.loc[missing, "unscored"] = frame.loc[missing, "error"].fillna("no-judge")
+    frame["asked"] = frame["asked"].fillna(True) & ~frame["error"].isin(NOT_ASKED)
     return frame[list(OUTPUT_COLUMNS)]
 
 
-def verdicts(run: Run) -> pd.DataFrame:
+def verdicts(run: AnyRun) -> pd.DataFrame:
     """A row per verdict of the run, in the run's order; columns ``VERDICT_COLUMNS``."""
-    cases = _cases(run)
-    return typed([_verdict_row(verdict, cases.get(verdict.case)) for verdict in run.verdicts], VERDICT_COLUMNS)
+    said = Columns.of(run.verdicts, Verdict)
+    return _framed({**said.values, **_of_case(run, said["case"], aim="aim")}, VERDICT_COLUMNS)
 
 
-ROW_COLUMNS = ("verdict", "unscored", "broken_rules", "reasons")
+ROW_COLUMNS = ("verdict", "unscored", "asked", "broken_rules", "reasons")
 
 
 def row_verdicts(cube: pd.DataFrame) -> pd.DataFrame:
@@ -109,11 +121,13 @@ def row_verdicts(cube: pd.DataFrame) -> pd.DataFrame:
     Fail when a verdict that counts fails, else unscored when one could not judge, else pass.
     """
     keys = ["model", "case", "repeat"]
-    counting = cube[cube["counts"]]
+    counting = cube.loc[cube["counts"], [*keys, "rule", "status", "unscored", "reason"]]
     failing = counting["status"].eq("fail")
     open_ = counting["status"].eq("unscored")
-    marks = counting[keys].assign(fails=failing.astype("int8"), opens=open_.astype("int8"))
+    cut = counting["unscored"].isin(NOT_ASKED)
+    marks = counting[keys].assign(fails=failing.astype("int8"), opens=open_.astype("int8"), cuts=cut.astype("int8"))
     rows = marks.groupby(keys, sort=False, as_index=False, observed=True).max()
+    rows["asked"] = rows["cuts"].eq(0)
     rows["verdict"] = "pass"
     rows.loc[rows["opens"].eq(1), "verdict"] = "unscored"
     rows.loc[rows["fails"].eq(1), "verdict"] = "fail"
@@ -131,8 +145,10 @@ def rule_outcomes(cube: pd.DataFrame) -> pd.DataFrame:
     pass. Counts per rule are made of these: where a check and a judge both count, the output is one all the same.
     """
     import numpy as np
+    import pandas as pd
 
-    counting = cube.loc[cube["counts"].to_numpy(bool), list(RULE_OUTCOME_COLUMNS)]
+    said = [name for name in RULE_OUTCOME_COLUMNS if name in VERDICT_COLUMNS]
+    counting = cube.loc[cube["counts"].to_numpy(bool), [*said, "source"]]
     group = grouped(counting, ["case", "model", "repeat", "rule"])
     failing, open_ = (counting["status"].eq(status).to_numpy("int8") for status in ("fail", "unscored"))
     weight = 2 * failing + open_
@@ -140,7 +156,12 @@ def rule_outcomes(cube: pd.DataFrame) -> pd.DataFrame:
     np.maximum.at(heaviest, group, weight)
     (deciding,) = np.nonzero(weight == heaviest[group])
     _, first = np.unique(group[deciding], return_index=True)
-    return counting.iloc[deciding[first]].reset_index(drop=True)
+    cut = np.zeros(len(heaviest), dtype=bool)
+    np.logical_or.at(cut, group, counting["unscored"].isin(NOT_ASKED).to_numpy(bool))
+    found = counting.iloc[deciding[first]].reset_index(drop=True)
+    found["asked"] = pd.array(~cut[group[deciding[first]]], dtype="boolean")
+    found["error"] = found["unscored"].where(found["source"].eq("none"))
+    return found[list(RULE_OUTCOME_COLUMNS)]
 
 
 def grouped(frame: pd.DataFrame, columns: Sequence[str]) -> npt.NDArray[np.int64]:
@@ -163,11 +184,18 @@ def said_by(cube: pd.DataFrame, kind: str) -> pd.Series[bool]:
 
 def typed(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pd.DataFrame:
     """A DataFrame with exactly these columns and dtypes, also when there are no rows."""
+    listed = list(rows)
+    return _framed({name: [row.get(name) for row in listed] for name in columns}, columns)
+
+
+def _framed(data: Mapping[str, Sequence[Any]], columns: Mapping[str, str]) -> pd.DataFrame:
+    """A DataFrame with exactly these columns and dtypes; those without data are missing throughout."""
     import pandas as pd
 
-    listed = list(rows)
-    data = {name: pd.array([row.get(name) for row in listed], dtype=kind) for name, kind in columns.items()}  # type: ignore[call-overload]
-    return pd.DataFrame(data, columns=list(columns))
+    count = len(next(iter(data.values())))
+    nothing = [None] * count
+    made = {name: pd.array(data.get(name, nothing), dtype=kind) for name, kind in columns.items()}  # type: ignore[call-overload]
+    return pd.DataFrame(made, columns=list(columns))
 
 
 def _broken(failing: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -186,47 +214,12 @@ def _broken(failing: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     return typed(rows, {name: OUTPUT_COLUMNS[name] for name in (*keys, "broken_rules", "reasons")})
 
 
-def _cases(run: Run) -> dict[str, Case]:
-    return {case.id: case for case in run.suite.cases}
-
-
-def _output_row(output: Output, case: Case | None) -> dict[str, Any]:
-    return {
-        "case": output.case,
-        "rule": case.rule if case else None,
-        "inverse": case.inverse if case else None,
-        "scenario": case.scenario if case else None,
-        "model": output.model,
-        "repeat": output.repeat,
-        "inputs": json.dumps(case.inputs, ensure_ascii=False, default=str) if case else None,
-        "output": output.text,
-        "error": output.error,
-        "message": output.message,
-        "finish_reason": output.finish_reason,
-        "tokens_in": output.tokens_in,
-        "tokens_out": output.tokens_out,
-        "cost_usd": output.cost_usd,
-        "latency_ms": output.latency_ms,
-        "model_reported": output.model_reported,
-        "request": output.request,
+def _of_case(run: AnyRun, cases: Sequence[str], *, aim: str) -> dict[str, list[Any]]:
+    """For each id what is known of that case, its rule under the name ``aim``; nothing of a case that is gone."""
+    suite = run.suite.cases
+    known: Mapping[str, Mapping[str, Any]] = {
+        aim: {case.id: case.rule for case in suite},
+        "inverse": {case.id: case.inverse for case in suite},
+        "scenario": {case.id: case.scenario for case in suite},
     }
-
-
-def _verdict_row(verdict: Verdict, case: Case | None) -> dict[str, Any]:
-    return {
-        "case": verdict.case,
-        "aim": case.rule if case else None,
-        "inverse": case.inverse if case else None,
-        "scenario": case.scenario if case else None,
-        "model": verdict.model,
-        "repeat": verdict.repeat,
-        "rule": verdict.rule,
-        "status": verdict.status,
-        "reason": verdict.reason,
-        "unscored": verdict.unscored,
-        "source": verdict.source,
-        "counts": verdict.counts,
-        "turn": verdict.turn,
-        "confidence": verdict.confidence,
-        "fingerprint": verdict.fingerprint,
-    }
+    return {name: list(map(of_case.get, cases)) for name, of_case in known.items()}

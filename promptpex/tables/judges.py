@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from promptpex.records import NOT_ASKED
 from promptpex.tables.frames import grouped, said_by, typed
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ JUDGE_COLUMNS: Mapping[str, str] = {
 }
 """Columns of ``judges``. ``asked`` are requests, one for each output and turn; ``failed`` those of them to which no
 usable verdict came; ``not_asked`` those that a budget, a deadline or a stop kept from being made or answered."""
-
-NOT_ASKED = ("judge-budget", "judge-deadline", "judge-interrupted")
-"""Reason codes of verdicts for which the run ended too early; they say nothing of the judge."""
 
 
 def judges(cube: pd.DataFrame) -> pd.DataFrame:

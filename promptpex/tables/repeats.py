@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import flickers as find_flickers
-from promptpex.stats import pass_hat_k, stability
+from promptpex.stats import pass_at_k, pass_hat_k, stability
 from promptpex.tables.frames import said_by, typed
 
 if TYPE_CHECKING:
@@ -20,12 +20,16 @@ STABILITY_COLUMNS: Mapping[str, str] = {
     "flip_rate": "Float64",
     "flip_low": "Float64",
     "flip_high": "Float64",
+    "pass_at_k": "Float64",
+    "pass_at_low": "Float64",
+    "pass_at_high": "Float64",
     "pass_hat_k": "Float64",
-    "pass_low": "Float64",
-    "pass_high": "Float64",
+    "pass_hat_low": "Float64",
+    "pass_hat_high": "Float64",
 }
 """Columns of ``repeats``: of the ``cases`` with two scored repeats or more, ``flickering`` both pass and fail;
-``flip_rate`` is the chance that two repeats of a case disagree, ``pass_hat_k`` that all ``repeats`` of it pass."""
+``flip_rate`` is the chance that two repeats of a case disagree, ``pass_at_k`` that at least one of ``repeats`` passes,
+``pass_hat_k`` that all do. No place and no gate rests on these."""
 
 FLICKER_COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -110,13 +114,17 @@ _TWIN = ("case", "source", "rule", "output", "status")
 
 def _stability_row(model: str, times: int, cases: Mapping[str, tuple[int, int]], confidence: float) -> dict[str, Any]:
     told = {case: _repeats(*tally) for case, tally in cases.items()}
-    flips, passes = stability(told, confidence), pass_hat_k(told, times, confidence)
+    flips = stability(told, confidence)
     row: dict[str, Any] = {"model": model, "repeats": times, "cases": flips.units, "flickering": flips.flickering}
     if flips.units:
         rate = flips.flip_rate
         row |= {"flip_rate": rate.estimate, "flip_low": rate.low, "flip_high": rate.high}
-    if passes.n:
-        row |= {"pass_hat_k": passes.estimate, "pass_low": passes.low, "pass_high": passes.high}
+    for name, chance in (
+        ("pass_at", pass_at_k(told, times, confidence)),
+        ("pass_hat", pass_hat_k(told, times, confidence)),
+    ):
+        if chance.n:
+            row |= {f"{name}_k": chance.estimate, f"{name}_low": chance.low, f"{name}_high": chance.high}
     return row
 
 

@@ -1,16 +1,16 @@
-"""Shares of broken outputs or rules with intervals that know what hangs together."""
+"""Shares of outputs that break a rule, per group and model, with their intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from promptpex.stats import clustered_share
+from promptpex.stats import Completion, Grid, Interval, repeat_correlation, share_interval
+from promptpex.tables.counts import Counted, counted
 from promptpex.tables.frames import typed
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import pandas as pd
 
 SHARE_COLUMNS: Mapping[str, str] = {
@@ -19,16 +19,15 @@ SHARE_COLUMNS: Mapping[str, str] = {
     "share": "Float64",
     "ci_low": "Float64",
     "ci_high": "Float64",
+    "at_least": "boolean",
     "unscored": "Int64",
+    "usable": "Int64",
     "interval": "string",
 }
-"""``share`` is ``broken`` of ``scored``. ``interval`` is how its interval was made: ``wilson`` where every scored row
-stands for itself, ``cluster-robust`` where several rest on one aim (a rule, or its inverse; see ``clusters``) or on one
-case."""
-
-FEWEST_AIMS = 10
-"""With fewer clusters their variance is hardly known (Cameron and Miller 2015, J. Hum. Resour. 50:317, section VI), and
-the few rules of a prompt are all there are rather than a sample: then the cases count."""
+"""``share`` is the mean over the cases of the share of their scored outputs that break a rule. Where usable answers
+have no verdict it is of all usable answers, a lower bound (``at_least``), and the interval's ends hold whatever the
+verdicts would have been. ``interval`` is how it was made: ``exact`` (Clopper and Pearson), ``effective-size`` (the same
+at the number of independent cases that repeats leave), or ``bounds``."""
 
 KIND_COLUMNS: Mapping[str, str] = {"model": "string", "kind": "string", **SHARE_COLUMNS}
 """Columns of ``kinds``: ``kind`` is ``rule``, ``inverse`` or ``no aim``: what the case aims at."""
@@ -40,73 +39,70 @@ SCENARIO_COLUMNS: Mapping[str, str] = {"model": "string", "scenario": "string", 
 def kinds(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
     """A row per model and kind of case, from a table of outputs: rule cases against inverse cases."""
     kind = rows["inverse"].fillna(False).map({True: "inverse", False: "rule"}).astype("string")
-    told = rows.assign(kind=kind.mask(rows["rule"].isna(), "no aim"))
-    return typed(grouped_shares(told, ["model", "kind"], "verdict", "rule", confidence), KIND_COLUMNS)
+    marked = rows.assign(kind=kind.mask(rows["rule"].isna(), "no aim"))
+    return typed(grouped_shares(marked, "kind", confidence), KIND_COLUMNS)
 
 
 def scenarios(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
     """A row per model and scenario, from a table of outputs; none where no case has a scenario."""
     some = rows if rows["scenario"].notna().any() else rows.iloc[:0]
-    return typed(grouped_shares(some, ["model", "scenario"], "verdict", "rule", confidence), SCENARIO_COLUMNS)
+    return typed(grouped_shares(some, "scenario", confidence), SCENARIO_COLUMNS)
 
 
-def grouped_shares(
-    frame: pd.DataFrame, by: Sequence[str], status: str, aim: str, confidence: float
-) -> Iterator[dict[str, Any]]:
-    """A row for each group in the order of its first appearance: the keys, and ``SHARE_COLUMNS``.
+def grouped_shares(rows: pd.DataFrame, by: str, confidence: float) -> list[dict[str, Any]]:
+    """A row for each model and group, as they first appear: ``model``, ``by`` and ``SHARE_COLUMNS``.
 
     Args:
-        frame: has the columns ``by``, ``case``, ``inverse`` and those that the next two name.
-        by: what makes a group.
-        status: the column of ``pass``, ``fail`` and ``unscored``.
-        aim: the column of the rule that the case aims at.
+        rows: a table of outputs, or one of the same shape with a row per output and rule.
+        by: the column that makes the groups.
         confidence: of the intervals.
     """
-    fails, passes = frame[status].eq("fail"), frame[status].eq("pass")
-    small = frame[[*by]].assign(
-        _cluster=clusters(frame, aim),
-        _broken=fails.to_numpy("int64"),
-        _scored=(fails | passes).to_numpy("int64"),
-        _rows=1,
-    )
-    sums = small.groupby([*by, "_cluster"], sort=False, observed=True, dropna=False).sum().reset_index()
-    for _, group in sums.groupby([*by], sort=False, observed=True, dropna=False):
-        keys = {name: group[name].iloc[0] for name in by}
-        counts = group["_broken"].tolist(), group["_scored"].tolist()
-        scored = sum(counts[1])
-        yield {**keys, "unscored": int(group["_rows"].sum()) - scored, **share_of(*counts, confidence)}
+    models = list(dict.fromkeys(map(str, rows["model"].unique())))
+    found = []
+    for name, part in rows.groupby(by, sort=False, observed=True, dropna=False):
+        counts, sizes = counted(part), part["model"].value_counts()
+        correlation = repeat_correlation(counts.usable, "best")
+        for row, model in enumerate(counts.usable.models):
+            cells = share_cells(counts, row, correlation, confidence)
+            found.append({"model": model, by: name, **cells, "unscored": int(sizes[model]) - cells["scored"]})
+    return sorted(found, key=lambda cells: models.index(cells["model"]))
 
 
-def share_of(broken: Sequence[int], scored: Sequence[int], confidence: float) -> dict[str, Any]:
-    """``SHARE_COLUMNS`` but ``unscored``, from what each cluster holds."""
-    part, whole = sum(broken), sum(scored)
-    counts = {"scored": whole, "broken": part}
-    if whole == 0:
-        return counts
-    found = clustered_share(broken, scored, confidence)
-    return {
-        **counts,
-        "share": found.estimate,
-        "ci_low": found.low,
-        "ci_high": found.high,
-        "interval": found.method,
+def share_cells(counts: Counted, model: int, correlation: float, confidence: float) -> dict[str, Any]:
+    """``SHARE_COLUMNS`` but ``unscored`` for a model by its number."""
+    grid = counts.usable
+    cells: dict[str, Any] = {
+        "scored": grid.scored(model),
+        "broken": int(grid.broken[model].sum()),
+        "usable": int(grid.asked[model].sum()),
     }
+    if not cells["scored"]:
+        return cells
+    found = estimated(grid, model, correlation, confidence)
+    ends = {"ci_low": found.low, "ci_high": found.high, "interval": found.method}
+    return {**cells, "share": found.estimate, "at_least": bool(grid.missing(model)), **ends}
 
 
-def clusters(frame: pd.DataFrame, aim: str) -> npt.NDArray[np.int64]:
-    """For each row, the number of what it hangs together with.
+def estimated(
+    grid: Grid, model: int, correlation: float, confidence: float, *, sampled_rules: bool = False
+) -> Interval:
+    """A model's share with its interval; where usable answers have no verdict, a lower bound and what that leaves open.
 
-    Cases that aim at the same rule, or at the same inverse, are made alike and hang together, where there are
-    ``FEWEST_AIMS`` aims or more. Otherwise, and where a case has no aim, only the rows of one case do.
+    Without a verdict on what passed its checks, only failures would be left among the scored, and a share of those
+    would be no estimate of anything.
     """
-    import pandas as pd
 
-    codes, names = pd.factorize(frame["case"])
-    first = frame[["case", aim, "inverse"]].drop_duplicates("case")
-    side = first["inverse"].fillna(False).map({True: " inverse", False: " rule"})
-    own = "case " + first["case"]
-    aims = first[aim] + side
-    key = (aims.fillna(own) if aims.nunique() >= FEWEST_AIMS else own).set_axis(first["case"])
-    of_case, _ = pd.factorize(key.loc[names])
-    found: npt.NDArray[np.int64] = of_case[codes].astype("int64")
-    return found
+    def interval(completion: Completion) -> Interval:
+        return share_interval(
+            grid,
+            model,
+            correlation=correlation,
+            confidence=confidence,
+            completion=completion,
+            sampled_rules=sampled_rules,
+        )
+
+    if not grid.missing(model):
+        return interval("seen")
+    low, high = interval("best"), interval("worst")
+    return replace(low, high=high.high, method="bounds")

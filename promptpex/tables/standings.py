@@ -1,24 +1,28 @@
-"""Where each model stands, and how sure that is: the answer's figures, from one value per model and case."""
+"""Where each model stands, and how sure that is: the answer's figures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from promptpex.errors import InputError
 from promptpex.stats import (
     DEFAULT_TOLERANCE,
+    Grid,
     Interval,
     ModelPlace,
+    MoreCases,
     Suitability,
-    compare_with,
+    difference_interval,
+    more_cases,
+    pair,
     race,
-    share_sequence,
     sides,
     suitability,
 )
-from promptpex.tables.repeats import Tallies, tallies
+from promptpex.tables.counts import Counted, Weights, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,23 +30,28 @@ if TYPE_CHECKING:
 Place = Literal[
     "alone", "best", "tied", "worse", "undecided", "unscored", "reference", "better", "below limit", "above limit"
 ]
-Results = dict[str, dict[str, bool | None]]
+Looks = Sequence[Collection[str]]
+"""The ids of the cases that each look at the suite added, in order; all that were planned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where one model stands.
+    """Where one model stands. Every place holds however the outputs that are open would have come out.
 
     Attributes:
-        place: ``best``: every other is certainly worse; ``tied``: shown to be less than the tolerance worse than the
-            best, whichever that is; ``worse`` for certain than ``beaten_by``; ``undecided``: neither is shown;
-            ``reference`` and ``better`` where a model was named to compare with; ``below limit``, ``above limit``
-            where a limit was; ``alone``: there is no other; ``unscored``.
+        place: ``best``: every other model is shown to be worse; ``tied``: shown to be less than the tolerance worse
+            than the best, whichever that is; ``worse``: shown to break its rules more often than ``beaten_by``;
+            ``undecided``: neither is shown; ``reference`` and ``better`` where a model was named to compare with;
+            ``below limit``, ``above limit`` where a limit was; ``alone``: there is no other; ``unscored``.
         versus: the model that it is compared with.
-        difference: its non-compliance minus that of ``versus`` on common cases, with Tango's interval.
-        p: p-value of the difference that says most, adjusted for the number of models by Holm.
-        more_cases: that would decide an undecided place with probability 0.8 if what was seen is true.
-        anytime: the interval that holds at every look, where the run may have stopped early.
+        difference: its non-compliance minus that of ``versus`` on the cases that were asked of both, with Tango's
+            interval; where verdicts are missing the interval holds whatever they are, and has no estimate.
+        p: p-value of the difference that says most, corrected for the number of models by Holm.
+        beaten_by: a model that is shown to break its rules less often, the clearest.
+        more_cases: a range of cases more that would probably decide an undecided place.
+        because: what keeps a place undecided that would be decided without it: outputs without a verdict, models that
+            were not asked.
+        sampled_rules: whether a place that a test has shown would also be shown if the rules were a sample.
     """
 
     place: Place
@@ -50,39 +59,9 @@ class Standing:
     difference: Interval | None = None
     p: float | None = None
     beaten_by: str | None = None
-    more_cases: int | None = None
-    anytime: Interval | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Standings:
-    """Where all models stand.
-
-    Attributes:
-        basis: ``paired`` tests on all cases; a ``race`` or a ``limit`` in a run that stopped when it was decided.
-        models: the standings, by model.
-        tolerance: the loss that one is ready to accept.
-        alpha: the probability of any wrong statement of one kind.
-        anchor: the best model seen, or the one named.
-        limit: the non-compliance that models are held against.
-    """
-
-    basis: Literal["paired", "race", "limit"]
-    models: Mapping[str, Standing]
-    tolerance: float = DEFAULT_TOLERANCE
-    alpha: float = 0.05
-    anchor: str | None = None
-    limit: float | None = None
-
-    def at(self, *places: Place) -> tuple[str, ...]:
-        """The models at these places."""
-        return tuple(model for model, standing in self.models.items() if standing.place in places)
-
-    @property
-    def pool(self) -> tuple[str, ...]:
-        """The models to choose from: those shown to be good enough, else all that are not ruled out."""
-        shown = self.at("best", "tied", "reference", "better", "below limit", "alone")
-        return shown or self.at("undecided")
+    more_cases: MoreCases | None = None
+    because: str | None = None
+    sampled_rules: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +72,54 @@ class Question:
         tolerance: the loss that one is ready to accept, as a share.
         against: the model to compare with; None: the best.
         confidence: of intervals; its complement is the error rate of tests.
-        stopping: whether the run asked until it was decided, so that only what holds at every look counts.
-        limit: with ``stopping``, the non-compliance that models are held against.
+        looks: the planned looks of a run that stopped when it was decided; none where all is asked at once.
+        limit: with ``looks``, the non-compliance that models are held against.
+        weights: how many times each case counts.
     """
 
     tolerance: float = DEFAULT_TOLERANCE
     against: str | None = None
     confidence: float = 0.95
-    stopping: bool = False
+    looks: Looks = ()
     limit: float | None = None
+    weights: Weights = field(default_factory=dict)
+
+    @property
+    def alpha(self) -> float:
+        """The error rate of tests."""
+        return round(1.0 - self.confidence, 12)
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """Where all models stand.
+
+    Attributes:
+        basis: ``paired`` tests on all cases; a ``race`` or a ``limit`` in a run that stopped when it was decided.
+        models: the standings, by model.
+        question: what was asked of them.
+        anchor: the best model seen, or the one named.
+        looks: how many looks were taken, and at how many of them each model was asked.
+        settled: models that need not be asked any more, where there are looks.
+    """
+
+    basis: Literal["paired", "race", "limit"]
+    models: Mapping[str, Standing]
+    question: Question = Question()
+    anchor: str | None = None
+    looks: int = 0
+    looks_of: Mapping[str, int] = field(default_factory=dict)
+    settled: frozenset[str] = frozenset()
+
+    def at(self, *places: Place) -> tuple[str, ...]:
+        """The models at these places."""
+        return tuple(model for model, standing in self.models.items() if standing.place in places)
+
+    @property
+    def pool(self) -> tuple[str, ...]:
+        """The models to choose from: those shown to be good enough, else all that are not ruled out."""
+        shown = self.at("best", "tied", "reference", "better", "below limit", "alone")
+        return shown or self.at("undecided")
 
 
 def standings(rows: pd.DataFrame, order: Sequence[str], question: Question = Question()) -> Standings:
@@ -115,94 +133,168 @@ def standings(rows: pd.DataFrame, order: Sequence[str], question: Question = Que
     Raises:
         InputError: the model to compare with is none of them, or the run stopped when something else was decided.
     """
-    if question.stopping and question.against is not None:
-        raise InputError("This run stopped when its models were placed: tests against one named model do not hold.")
-    counts = tallies(rows)
-    results = case_results(counts, order)
-    alpha = round(1.0 - question.confidence, 12)
-    if question.stopping and question.limit is not None:
-        return _beside_limit(counts, order, question.limit, alpha)
-    if question.stopping and len(results) > 1:
-        return _raced(results, counts, question.tolerance, alpha)
+    return stand(counted(rows, order, weights=question.weights), looked_at(rows, order, question), question)
+
+
+def stand(counts: Counted, looks: Sequence[Counted], question: Question) -> Standings:
+    """The same from counted outputs, all of them and those known at each look."""
+    if not question.looks:
+        return _paired(counts, question)
     if question.against is not None:
-        found = compare_with(results, question.against, tolerance=question.tolerance, alpha=alpha)
-    else:
-        found = suitability(results, tolerance=question.tolerance, alpha=alpha)
-    standing = {place.model: _paired(place, found) for place in found.models}
-    return Standings("paired", {model: standing[model] for model in results}, question.tolerance, alpha, found.anchor)
+        raise InputError("This run stopped when its models were placed: tests against one named model do not hold.")
+    if question.limit is not None:
+        return _beside_limit(counts, looks, question)
+    return _raced(counts, looks, question)
 
 
-def case_results(counts: Tallies, order: Sequence[str]) -> Results:
-    """Per model and case whether it passed: more than half of the scored repeats did; None where none is scored."""
-    models = dict.fromkeys([*order, *counts])
-    return {
-        model: {case: good > bad if good + bad else None for case, (good, bad) in counts.get(model, {}).items()}
-        for model in models
-    }
+def looked_at(rows: pd.DataFrame, order: Sequence[str], question: Question) -> list[Counted]:
+    """What was known at each look that was taken whole: no output of it was left unasked."""
+    if not question.looks:
+        return []
+    whole = counted(rows, order, weights=question.weights)
+    found: list[Counted] = []
+    cases: set[str] = set()
+    for added in question.looks:
+        cases |= set(added)
+        some = rows[rows["case"].isin(list(cases))]
+        known = counted(some, whole.asked.models, weights=question.weights)
+        if any(known.not_asked.values()) or not set(added) <= set(some["case"]):
+            break
+        found.append(known)
+    return found
 
 
-def _paired(place: ModelPlace, found: Suitability) -> Standing:
-    anchor = place.model == found.anchor
-    told: Place = place.place
-    if place.place == "best":
-        told = _leader(place, found)
+def _paired(counts: Counted, question: Question) -> Standings:
+    sort = partial(
+        suitability, counts.asked, tolerance=question.tolerance, alpha=question.alpha, against=question.against
+    )
+    found = sort(incomplete=counts.incomplete)
+    seen = sort(seen=True) if _open(counts) else found
+    return Standings("paired", _told(counts, found, seen, question), question, found.anchor)
+
+
+def _raced(counts: Counted, looks: Sequence[Counted], question: Question) -> Standings:
+    if not looks:
+        return Standings("race", _waiting(counts), question)
+    raced = partial(
+        race, [look.asked for look in looks], len(question.looks), tolerance=question.tolerance, alpha=question.alpha
+    )
+    shown = raced(incomplete=looks[-1].incomplete)
+    found, settled = shown.places, frozenset(shown.settled(question.alpha))
+    seen = raced(seen=True).places if _open(counts) else found
+    told = _told(counts, found, seen, question)
+    return Standings("race", told, question, found.anchor, len(looks), _looks_of(looks), settled)
+
+
+def _beside_limit(counts: Counted, looks: Sequence[Counted], question: Question) -> Standings:
+    if not looks or question.limit is None:
+        return Standings("limit", _waiting(counts), question)
+    places: Mapping[str, Place] = {"below": "below limit", "above": "above limit", "undecided": "undecided"}
+    beside = partial(sides, [look.asked for look in looks], len(question.looks), question.limit, alpha=question.alpha)
+    found, sampled = beside(), beside(sampled_rules=True)
+    grid = counts.asked
+    told = {}
+    for row, name in enumerate(grid.models):
+        place = places[found[name]] if grid.scored(row) else "unscored"
+        if place == "undecided":
+            told[name] = Standing(place, because=_unscored(grid, [name]))
+        else:
+            told[name] = Standing(place, sampled_rules=found[name] == sampled[name] if grid.scored(row) else None)
+    settled = frozenset(name for name, side in found.items() if side != "undecided")
+    return Standings("limit", told, question, looks=len(looks), looks_of=_looks_of(looks), settled=settled)
+
+
+def _looks_of(looks: Sequence[Counted]) -> dict[str, int]:
+    """At how many looks each model was asked: the number of the last one at which it had more outputs than before."""
+    found: dict[str, int] = {}
+    before: dict[str, int] = {}
+    for number, look in enumerate(looks, 1):
+        grid = look.asked
+        for row, name in enumerate(grid.models):
+            outputs = int(grid.asked[row].sum())
+            if outputs > before.get(name, 0):
+                found[name] = number
+            before[name] = outputs
+    return found
+
+
+def _waiting(counts: Counted) -> dict[str, Standing]:
+    """Before the first look is whole, nothing is said of anybody."""
+    grid = counts.asked
+    return {name: Standing("undecided" if grid.scored(row) else "unscored") for row, name in enumerate(grid.models)}
+
+
+def _told(counts: Counted, found: Suitability, seen: Suitability, question: Question) -> dict[str, Standing]:
+    return {name: _standing(counts, one, found, seen, question) for name, one in found.models.items()}
+
+
+def _standing(counts: Counted, one: ModelPlace, found: Suitability, seen: Suitability, question: Question) -> Standing:
+    grid, anchor = counts.asked, found.anchor
+    apart = None
+    if anchor is not None and anchor != one.model:
+        apart = _difference(counts, one.model, anchor, question.confidence)
+    because = more = None
+    if one.place == "undecided":
+        because = _because(counts, one.model, seen)
+        more = None if because or anchor is None else _more(grid, one.model, found, question)
     return Standing(
-        place=told,
-        versus=None if anchor else found.anchor,
-        difference=None if anchor or not place.counts.n else _turned(place.difference),
-        p=None if anchor or not place.counts.n else place.p,
-        beaten_by=place.beaten_by,
-        more_cases=_most_wanted(found) if told == "undecided" and anchor else place.more_cases,
+        place=one.place,
+        versus=None if anchor == one.model else anchor,
+        difference=apart,
+        p=one.p if apart is not None else None,
+        beaten_by=one.beaten_by,
+        more_cases=more,
+        because=because,
+        sampled_rules=one.sampled_rules,
     )
 
 
-def _leader(place: ModelPlace, found: Suitability) -> Place:
-    """The largest share seen is the best for certain only where every other model is certainly worse."""
-    others = [other for other in found.models if other is not place and other.place != "unscored"]
-    if not others:
-        return "alone"
-    if all(other.place == "worse" for other in others):
-        return "best"
-    return "tied" if place.within_tolerance else "undecided"
+def _difference(counts: Counted, model: str, anchor: str, confidence: float) -> Interval | None:
+    """The difference on what was scored of both; where verdicts are missing, all that they leave possible."""
+    grid, (first, second) = counts.asked, map(counts.asked.row, (model, anchor))
+    if model not in counts.incomplete and anchor not in counts.incomplete:
+        told = pair(grid, first, second)
+        return difference_interval(told, confidence) if told.n else None
+    usable = counts.usable
+    least = difference_interval(pair(usable, first, second, ("best", "worst")), confidence)
+    most = difference_interval(pair(usable, first, second, ("worst", "best")), confidence)
+    return Interval(None, least.low, most.high, confidence, most.n, "bounds") if most.n else None
 
 
-def _most_wanted(found: Suitability) -> int | None:
-    wanted = [place.more_cases for place in found.models if place.place == "undecided"]
-    known = [more for more in wanted if more is not None]
-    return max(known) if known and len(known) == len(wanted) else None
+def _more(grid: Grid, model: str, found: Suitability, question: Question) -> MoreCases | None:
+    return more_cases(
+        grid,
+        grid.row(model),
+        question.tolerance,
+        alpha_worse=question.alpha / max(1, found.open_pairs),
+        alpha_tie=question.alpha / max(1, found.open_ties - 1),
+    )
 
 
-def _turned(difference: Interval) -> Interval:
-    """A difference of passes as one of non-compliance."""
-    estimate = None if difference.estimate is None else 0.0 - difference.estimate
-    ends = 0.0 - difference.high, 0.0 - difference.low
-    return Interval(estimate, *ends, difference.confidence, difference.n, difference.method)
+def _because(counts: Counted, model: str, seen: Suitability) -> str | None:
+    """What keeps a place undecided: models that were not asked, and open outputs without which it were decided."""
+    grid = counts.asked
+    asked = {name: int(grid.asked[row].sum()) for row, name in enumerate(grid.models)}
+    reasons = [f"{name} was not asked" for name in grid.models if not asked[name]]
+    silent = [row for row, name in enumerate(grid.models) if asked[name] and not grid.scored(row)]
+    if seen.models[model].claim or silent or model in counts.incomplete:
+        told = _unscored(grid, grid.models)
+        reasons += [told] if told else []
+    return "; ".join(reasons) or None
 
 
-def _raced(results: Results, counts: Tallies, tolerance: float, alpha: float) -> Standings:
-    places: dict[str, Place] = {"leading": "best", "tied": "tied", "worse": "worse", "open": "undecided"}
-    found = race(results, tolerance=tolerance, alpha=alpha)
-    standing = {}
-    for model, cases in results.items():
-        scored = any(value is not None for value in cases.values())
-        place = places[found[model].place] if scored else "unscored"
-        interval = share_sequence(*_failed(counts.get(model, {})), 1.0 - alpha)
-        standing[model] = Standing(place, beaten_by=found[model].beaten_by, anytime=interval)
-    return Standings("race", standing, tolerance, alpha)
+def _unscored(grid: Grid, names: Sequence[str]) -> str | None:
+    rows = [(name, grid.row(name)) for name in names]
+    return missing_in_words(grid, [(row, f"outputs of {name}") for name, row in rows])
 
 
-def _beside_limit(counts: Tallies, order: Sequence[str], limit: float, alpha: float) -> Standings:
-    places: dict[str, Place] = {"below": "below limit", "above": "above limit", "undecided": "undecided"}
-    failed = {model: _failed(counts.get(model, {})) for model in dict.fromkeys([*order, *counts])}
-    found = sides(failed, limit, alpha=alpha) if failed else {}
-    standing = {
-        model: Standing(places[side] if interval.n else "unscored", anytime=interval)
-        for model, (interval, side) in found.items()
-    }
-    return Standings("limit", standing, alpha=alpha, limit=limit)
+def missing_in_words(grid: Grid, models: Sequence[tuple[int, str]]) -> str | None:
+    """How many outputs of some models, each with its name for a sentence, are unscored; None where none is."""
+    missing = [(grid.missing(row), int(grid.asked[row].sum()), what) for row, what in models]
+    parts = [f"{open_} of {asked} {what}" for open_, asked, what in missing if open_]
+    verb = "is" if sum(open_ for open_, _, _ in missing) == 1 else "are"
+    return f"{' and '.join(parts)} {verb} unscored" if parts else None
 
 
-def _failed(cases: Mapping[str, tuple[int, int]]) -> tuple[float, int]:
-    """Failed cases, one with repeats by its share of them, of those that are scored."""
-    shares = [bad / (good + bad) for good, bad in cases.values() if good + bad]
-    return sum(shares), len(shares)
+def _open(counts: Counted) -> bool:
+    return bool(counts.asked.open.any())

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from promptpex.stats import bounds
+from promptpex.stats import Grid, level_at, repeat_correlation, share
+from promptpex.tables.counts import Counted, asked, counted
 from promptpex.tables.frames import rule_outcomes, typed
 from promptpex.tables.repeats import repeats
-from promptpex.tables.shares import SHARE_COLUMNS, grouped_shares
+from promptpex.tables.shares import SHARE_COLUMNS, estimated, grouped_shares
 from promptpex.tables.standings import Question, Standing, Standings, standings
 
 if TYPE_CHECKING:
@@ -24,8 +26,11 @@ MODEL_COLUMNS: Mapping[str, str] = {
     "non_compliance": "Float64",
     "ci_low": "Float64",
     "ci_high": "Float64",
+    "at_least": "boolean",
     "unscored": "Int64",
     "errors": "Int64",
+    "not_asked": "Int64",
+    "usable": "Int64",
     "tokens_in": "Int64",
     "tokens_out": "Int64",
     "cost_usd": "Float64",
@@ -35,32 +40,47 @@ MODEL_COLUMNS: Mapping[str, str] = {
     "unscored_reasons": "string",
     "best_case": "Float64",
     "worst_case": "Float64",
+    "worst_low": "Float64",
+    "worst_high": "Float64",
+    "sampled_low": "Float64",
+    "sampled_high": "Float64",
     "interval": "string",
     "place": "string",
+    "holds_sampled": "boolean",
+    "because": "string",
     "versus": "string",
     "difference": "Float64",
     "difference_low": "Float64",
     "difference_high": "Float64",
     "p": "Float64",
     "beaten_by": "string",
-    "more_cases": "Int64",
+    "more_cases_low": "Int64",
+    "more_cases_high": "Int64",
+    "answered": "Int64",
     "cost_per_output": "Float64",
     "cheapest": "boolean",
     "fastest": "boolean",
     "repeats": "Int64",
     "flickering": "Int64",
     "flip_rate": "Float64",
+    "pass_at_k": "Float64",
     "pass_hat_k": "Float64",
 }
-"""Columns of ``models``. ``non_compliance`` and its interval are shares of the scored outputs, from 0 to 1;
-``errors`` are the outputs without a usable answer, part of ``unscored``; sums are missing where any part is unknown.
-``best_case`` and ``worst_case`` are the non-compliance if every unscored output had passed, or failed; ``interval`` is
-how the interval was made, as in ``SHARE_COLUMNS``, or ``anytime``: by case, and right however often one has looked.
-``place`` to ``more_cases`` are as in ``Standing``; ``cheapest`` and ``fastest`` are said of the models that are shown
-to be good enough, else of all that are not ruled out. ``repeats`` to ``pass_hat_k`` are as in ``STABILITY_COLUMNS``."""
+"""Columns of ``models``. ``non_compliance`` is the mean over the cases of the share of their scored outputs that break
+a rule, from 0 to 1; where usable answers have no verdict (``at_least``) of all their usable answers, a lower bound, and
+the interval holds whatever the verdicts would have been. ``errors`` are the outputs without a usable answer and
+``not_asked`` those that a budget, a deadline or a stop left unasked or unjudged, both part of ``unscored``; ``usable``
+are the answers that were there to be judged, ``answered`` all that a model gave; sums are missing where any part is
+unknown. ``best_case`` and ``worst_case`` are the non-compliance if every output that was asked
+for and could not be scored had passed, or failed; ``worst_low`` and ``worst_high`` the interval's ends in the second
+case; ``sampled_low`` and ``sampled_high`` those if the rules were a sample. ``interval`` is how it was made, as in
+``SHARE_COLUMNS``, or ``looks``: right however often the run was looked at. ``place`` to ``more_cases_high`` are as in
+``Standing``; ``cheapest`` and ``fastest`` are said of the models that are shown to be good enough, else of all that are
+not ruled out. ``repeats`` to ``pass_hat_k`` are as in ``STABILITY_COLUMNS``."""
 
 RULE_COLUMNS: Mapping[str, str] = {"rule": "string", "model": "string", **SHARE_COLUMNS}
-"""Columns of ``rules``: how often each model breaks each rule, over the outputs, each once (``rule_outcomes``)."""
+"""Columns of ``rules``: how often each model breaks each rule. An output counts once for a rule, however many verdicts
+on it count."""
 
 ANSWERED = ["output", "finish_reason", "tokens_in", "tokens_out", "cost_usd", "latency_ms"]
 """What only an output has that came from a model: any of it known means that the request was answered."""
@@ -78,87 +98,137 @@ def models(
     Args:
         rows: a table of outputs.
         order: the models, those without outputs too.
-        confidence: of the intervals.
-        standing: where the models stand; by default as ``standings`` says of these rows.
+        confidence: of the intervals, where no ``standing`` is given.
+        standing: where the models stand, and what was asked; by default as ``standings`` says of these rows.
     """
     names = list(order) if order is not None else [str(name) for name in rows["model"].unique()]
     found = standing or standings(rows, names, Question(confidence=confidence))
+    counts = counted(rows, names, weights=found.question.weights)
     groups = {str(name): group for name, group in rows.groupby("model", sort=False, observed=True)}
-    shares = {row["model"]: row for row in grouped_shares(rows, ["model"], "verdict", "rule", confidence)}
-    steady = {row["model"]: row for row in repeats(rows, confidence=confidence).to_dict("records")}
-    made = [_model_row(name, groups.get(name), shares.get(name, {}), found.models.get(name)) for name in names]
-    for row in made:
-        row |= {name: steady.get(row["model"], {}).get(name) for name in ("repeats", "flickering", *_RATES)}
+    steady = {row["model"]: row for row in repeats(rows, confidence=found.question.confidence).to_dict("records")}
+    figures = Figures.of(counts, found)
+    made = [
+        {
+            "model": name,
+            **_group_cells(groups.get(name)),
+            **figures.of_model(name),
+            **_standing_cells(found.models.get(name)),
+            **{column: steady.get(name, {}).get(column) for column in _STEADY},
+        }
+        for name in names
+    ]
     _mark(made, found.pool)
     return typed(made, MODEL_COLUMNS)
 
 
-_RATES = ("flip_rate", "pass_hat_k")
+_STEADY = ("repeats", "flickering", "flip_rate", "pass_at_k", "pass_hat_k")
 
 
 def rules(cube: pd.DataFrame, *, order: Sequence[str] | None = None, confidence: float = 0.95) -> pd.DataFrame:
     """A row per rule and model from a table of verdicts; columns ``RULE_COLUMNS``."""
-    found = list(grouped_shares(rule_outcomes(cube), ["rule", "model"], "status", "aim", confidence))
-    if order is not None:
-        place = {rule: index for index, rule in enumerate(order)}
-        found.sort(key=lambda row: place.get(row["rule"], len(place)))
-    return typed(found, RULE_COLUMNS)
+    found = grouped_shares(rule_outcomes(cube).rename(columns={"status": "verdict"}), "rule", confidence)
+    rank = list(dict.fromkeys([*(order or ()), *(row["rule"] for row in found)]))
+    return typed(sorted(found, key=lambda row: rank.index(row["rule"])), RULE_COLUMNS)
 
 
-def _model_row(
-    name: str, group: pd.DataFrame | None, share: Mapping[str, Any], standing: Standing | None
-) -> dict[str, Any]:
-    told = _standing_cells(standing)
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The shares of the models of one report, which one design effect of repeats serves.
+
+    Attributes:
+        counts: the outputs of all models.
+        correlation: of the repeats of a case, one figure for all models.
+        found: where the models stand, and what was asked.
+    """
+
+    counts: Counted
+    correlation: float
+    found: Standings
+
+    @staticmethod
+    def of(counts: Counted, found: Standings) -> Figures:
+        """What a report's intervals share."""
+        return Figures(counts, repeat_correlation(counts.usable, "best"), found)
+
+    def confidence(self, name: str) -> float:
+        """Of a model's interval: where the run may have stopped early, what the model's last look leaves of it."""
+        question, look = self.found.question, self.found.looks_of.get(name)
+        return 1.0 - level_at(question.alpha, look, len(question.looks)) if look else question.confidence
+
+    def of_model(self, name: str) -> dict[str, Any]:
+        """The cells of a model."""
+        counts, row = self.counts, self.counts.asked.row(name)
+        scored, broken = counts.asked.scored(row), int(counts.asked.broken[row].sum())
+        cells = {
+            "scored": scored,
+            "non_compliant": broken,
+            "passed": scored - broken,
+            "not_asked": counts.not_asked[name],
+            "usable": int(counts.usable.asked[row].sum()),
+            "best_case": share(counts.asked, row, "best"),
+            "worst_case": share(counts.asked, row, "worst"),
+        }
+        if not scored:
+            return cells
+        level = self.confidence(name)
+        found = estimated(counts.usable, row, self.correlation, level)
+        sampled = estimated(counts.usable, row, self.correlation, level, sampled_rules=True)
+        worst = estimated(filled(counts.asked), row, self.correlation, level)
+        return cells | {
+            "non_compliance": found.estimate,
+            "ci_low": found.low,
+            "ci_high": found.high,
+            "at_least": bool(counts.usable.missing(row)),
+            "worst_low": worst.low,
+            "worst_high": worst.high,
+            "sampled_low": sampled.low,
+            "sampled_high": sampled.high,
+            "interval": "looks" if self.found.looks_of.get(name) else found.method,
+        }
+
+
+def filled(grid: Grid) -> Grid:
+    """The grid with every open output counted as broken."""
+    return replace(grid, broken=grid.broken + grid.open, open=grid.open * 0)
+
+
+def _group_cells(group: pd.DataFrame | None) -> dict[str, Any]:
     if group is None:
-        counts = dict.fromkeys(["cases", "outputs", "scored", "non_compliant", "unscored", "errors", "passed"], 0)
-        return {"model": name, **counts, **told}
+        return dict.fromkeys(["cases", "outputs", "unscored", "errors", "answered"], 0)
     answered = group[group[ANSWERED].notna().any(axis=1)]
-    scored, broken, outputs = share["scored"], share["broken"], len(group)
-    edge = bounds(broken, scored - broken, outputs - scored)
-    reasons = Counter(group.loc[group["verdict"].eq("unscored"), "unscored"].fillna("unknown"))
+    open_ = group["verdict"].eq("unscored") | ~asked(group)
+    reasons = Counter(group.loc[open_, "unscored"].fillna("judge not asked"))
     cost = known_sum(answered["cost_usd"])
     return {
-        "model": name,
         "cases": group["case"].nunique(),
-        "outputs": outputs,
-        "scored": scored,
-        "non_compliant": broken,
-        "non_compliance": share.get("share"),
-        "ci_low": share.get("ci_low"),
-        "ci_high": share.get("ci_high"),
-        "unscored": outputs - scored,
+        "outputs": len(group),
+        "unscored": int(open_.sum()),
         "errors": int(group["error"].notna().sum()),
         "tokens_in": known_sum(answered["tokens_in"]),
         "tokens_out": known_sum(answered["tokens_out"]),
         "cost_usd": cost,
         "latency_p50_ms": quantile(group["latency_ms"], 0.5),
         "latency_p95_ms": quantile(group["latency_ms"], 0.95),
-        "passed": scored - broken,
         "unscored_reasons": ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or None,
-        "best_case": edge.best,
-        "worst_case": edge.worst,
-        "interval": share.get("interval"),
+        "answered": len(answered),
         "cost_per_output": None if cost is None else float(cost) / len(answered),
-        **told,
     }
 
 
 def _standing_cells(standing: Standing | None) -> dict[str, Any]:
     if standing is None:
         return {"place": "unscored"}
-    cells: dict[str, Any] = {
+    apart, more = standing.difference, standing.more_cases
+    return {
         "place": standing.place,
+        "holds_sampled": standing.sampled_rules,
+        "because": standing.because,
         "versus": standing.versus,
         "p": standing.p,
         "beaten_by": standing.beaten_by,
-        "more_cases": standing.more_cases,
+        **({"difference": apart.estimate, "difference_low": apart.low, "difference_high": apart.high} if apart else {}),
+        **({"more_cases_low": more.low, "more_cases_high": more.high} if more else {}),
     }
-    if standing.difference is not None:
-        apart = standing.difference
-        cells |= {"difference": apart.estimate, "difference_low": apart.low, "difference_high": apart.high}
-    if standing.anytime is not None and standing.anytime.n:
-        cells |= {"ci_low": standing.anytime.low, "ci_high": standing.anytime.high, "interval": "anytime"}
-    return cells
 
 
 def _mark(rows: Sequence[dict[str, Any]], pool: Sequence[str]) -> None:

@@ -144,7 +144,16 @@ def test_an_outcome_knows_the_aim_and_the_scenario_of_its_case() -> None:
 
 def test_row_verdicts_of_nothing_keep_their_columns() -> None:
     nothing = row_verdicts(verdicts(EMPTY))
-    assert list(nothing.columns) == ["model", "case", "repeat", "verdict", "unscored", "broken_rules", "reasons"]
+    assert list(nothing.columns) == [
+        "model",
+        "case",
+        "repeat",
+        "verdict",
+        "unscored",
+        "asked",
+        "broken_rules",
+        "reasons",
+    ]
     assert len(nothing) == 0
 
 

@@ -1,67 +1,51 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from promptpex.errors import InputError
 from promptpex.records import Case
-from promptpex.stats import cluster_interval, clustered_share, wilson
-from promptpex.tables import KIND_COLUMNS, SCENARIO_COLUMNS, kinds, models, outputs, rules, scenarios, verdicts
+from promptpex.stats import clopper_pearson
+from promptpex.tables import (
+    KIND_COLUMNS,
+    SCENARIO_COLUMNS,
+    Question,
+    check_weights,
+    kinds,
+    models,
+    outputs,
+    rules,
+    scenarios,
+    standings,
+    verdicts,
+)
 from tests.tables.by_hand import colours, output, run, verdict
 from tests.tables.many import many
 
 
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=1, max_size=40), st.sampled_from([0.8, 0.95]))
-def test_a_share_of_sums_is_the_share_of_the_values(drawn: list[tuple[bool, int]], level: float) -> None:
-    values, clusters = [float(value) for value, _ in drawn], [cluster for _, cluster in drawn]
-    names = sorted(set(clusters))
-    totals = [sum(value for value, one in drawn if one == name) for name in names]
-    sizes = [clusters.count(name) for name in names]
-    found = clustered_share(totals, sizes, level)
-    if max(sizes) == 1:
-        assert found == wilson(sum(totals), len(drawn), level)
-        return
-    whole = cluster_interval(values, clusters, level)
-    assert (found.n, found.method) == (whole.n, "cluster-robust")
-    for name in ("estimate", "low", "high"):
-        assert getattr(found, name) == pytest.approx(getattr(whole, name), abs=1e-9)
+@pytest.mark.parametrize("number", [0, 1, 9, 10, 30])
+def test_the_number_of_rules_changes_no_interval(number: int) -> None:
+    row = models(outputs(many(60, {"m": lambda n: n % 6 > 0}, rules=number))).iloc[0]
+    plain = clopper_pearson(10, 60)
+    assert (row["interval"], row["ci_low"], row["ci_high"]) == (
+        "exact",
+        pytest.approx(plain.low),
+        pytest.approx(plain.high),
+    )
 
 
-def test_clusters_without_observations_are_left_out() -> None:
-    assert clustered_share([1, 0, 0], [1, 0, 1]) == wilson(1, 2)
-    assert clustered_share([], []).estimate is None
+def test_if_the_rules_were_a_sample_the_interval_would_be_wider() -> None:
+    row = models(outputs(many(60, {"m": lambda n: n % 6 > 0}, rules=6))).iloc[0]
+    assert row["sampled_low"] < row["ci_low"] < row["ci_high"] < row["sampled_high"]
+    alone = models(outputs(many(60, {"m": lambda n: n % 6 > 0}))).iloc[0]
+    assert alone["sampled_high"] == pytest.approx(alone["ci_high"])
 
 
-def test_cases_of_one_aim_hang_together() -> None:
-    """60 cases, 12 rules, all cases of every other rule fail: that is twelve observations rather than sixty."""
-    row = models(outputs(many(60, {"m": lambda n: n % 2 == 0}, rules=12))).iloc[0]
-    expected = cluster_interval([float(n % 2) for n in range(60)], [n % 12 for n in range(60)])
-    assert row["interval"] == "cluster-robust"
-    assert (row["ci_low"], row["ci_high"]) == (pytest.approx(expected.low), pytest.approx(expected.high))
-    assert expected.width > 1.5 * wilson(30, 60).width
-
-
-def test_with_few_aims_the_cases_count() -> None:
-    """Nothing broken in 60 cases of one rule is more than one observation."""
-    row = models(outputs(many(60, {"m": lambda n: True}, rules=1))).iloc[0]
-    assert (row["interval"], row["ci_high"]) == ("wilson", pytest.approx(wilson(0, 60).high))
-
-
-def test_a_rule_and_its_inverse_are_two_aims() -> None:
-    row = models(outputs(colours())).iloc[0]
-    assert row["interval"] == "wilson"
-
-
-def test_repeats_of_a_case_without_an_aim_hang_together() -> None:
-    row = models(outputs(many(6, {"m": lambda n: n > 0}, repeats=3))).iloc[0]
-    expected = cluster_interval([float(n == 0) for n in range(6)] * 3, [*range(6)] * 3)
-    assert (row["scored"], row["non_compliant"]) == (18, 3)
-    assert row["ci_high"] == pytest.approx(expected.high)
-
-
-def test_rules_know_of_clusters_too() -> None:
-    table = rules(verdicts(many(6, {"m": lambda n: n > 0}, repeats=2)))
-    assert list(table["interval"]) == ["cluster-robust"]
+def test_repeats_of_a_case_are_one_observation_where_they_are_alike() -> None:
+    row = models(outputs(many(30, {"m": lambda n: n > 9}, repeats=3))).iloc[0]
+    assert (row["scored"], row["non_compliant"], row["interval"]) == (90, 30, "effective-size")
+    assert row["ci_high"] == pytest.approx(clopper_pearson(10, 30).high)
+    table = rules(verdicts(many(30, {"m": lambda n: n > 9}, repeats=3)))
+    assert table["ci_high"].iloc[0] == pytest.approx(row["ci_high"])
 
 
 def test_rule_cases_stand_against_inverse_cases() -> None:
@@ -90,8 +74,65 @@ def test_scenarios_are_told_apart_where_there_are_any() -> None:
     assert scenarios(outputs(colours())).empty
 
 
-def test_unscored_outputs_bound_the_share_by_their_best_and_worst() -> None:
+def test_answers_without_a_verdict_make_the_share_a_lower_bound() -> None:
     row = models(outputs(many(10, {"m": lambda n: None if n < 4 else n > 4}))).iloc[0]
-    assert (row["passed"], row["non_compliant"], row["unscored"]) == (5, 1, 4)
+    assert (row["passed"], row["non_compliant"], row["unscored"], row["usable"]) == (5, 1, 4, 10)
+    assert (row["non_compliance"], row["at_least"], row["interval"]) == (0.1, True, "bounds")
+    assert (row["ci_low"], row["ci_high"]) == (
+        pytest.approx(clopper_pearson(1, 10).low),
+        pytest.approx(clopper_pearson(5, 10).high),
+    )
     assert (row["best_case"], row["worst_case"]) == (0.1, 0.5)
     assert row["unscored_reasons"] == "4 judge-empty"
+    per_rule = rules(verdicts(many(10, {"m": lambda n: None if n < 4 else n > 4}))).iloc[0]
+    assert (per_rule["share"], per_rule["at_least"]) == (0.1, True)
+
+
+def test_answers_that_never_came_leave_the_share_of_the_others() -> None:
+    cut = [output(f"c{n}", text=None, error="truncated") for n in range(4)]
+    whole = [output(f"c{n}") for n in range(4, 10)]
+    open_ = [verdict("unscored", case=f"c{n}", unscored="truncated", source="none") for n in range(4)]
+    judged = [verdict("fail" if n == 4 else "pass", case=f"c{n}") for n in range(4, 10)]
+    made = run([*cut, *whole], [*open_, *judged], cases=many(10, {}).suite.cases)
+    row = models(outputs(made)).iloc[0]
+    assert (row["non_compliance"], row["at_least"], row["usable"]) == (pytest.approx(1 / 6), False, 6)
+    assert (row["best_case"], row["worst_case"]) == (0.1, 0.5)
+    assert row["worst_high"] == pytest.approx(clopper_pearson(5, 10).high)
+    per_rule = rules(verdicts(made)).iloc[0]
+    assert (per_rule["share"], per_rule["at_least"], per_rule["unscored"]) == (pytest.approx(1 / 6), False, 4)
+
+
+def test_what_a_budget_left_out_is_in_no_share_and_no_bound() -> None:
+    """Nor is an output that a check fails and whose judge was not asked any more: only such failures would be left."""
+    left = [output(f"c{n}", text=None, error="budget") for n in range(4)]
+    half = [output(f"c{n}") for n in range(4, 8)]
+    whole = [output(f"c{n}") for n in range(8, 14)]
+    told = [verdict("unscored", case=f"c{n}", unscored="budget", source="none") for n in range(4)]
+    told += [verdict("fail", case=f"c{n}") for n in range(4, 8)]
+    told += [verdict("unscored", "r2", f"c{n}", unscored="judge-budget", source="judge:j") for n in range(4, 8)]
+    told += [verdict("fail" if n == 8 else "pass", case=f"c{n}") for n in range(8, 14)]
+    rows = outputs(run([*left, *half, *whole], told, cases=many(14, {}).suite.cases))
+    assert rows["asked"].tolist() == [False] * 8 + [True] * 6
+    row = models(rows).iloc[0]
+    assert (row["scored"], row["non_compliant"], row["not_asked"], row["unscored"]) == (6, 1, 8, 8)
+    assert (row["best_case"], row["worst_case"], row["at_least"]) == (pytest.approx(1 / 6), pytest.approx(1 / 6), False)
+
+
+def test_weights_choose_what_the_share_is_of() -> None:
+    rows = outputs(colours())
+    by_weight = {
+        weights: models(rows, standing=standings(rows, ["a", "b"], Question(weights=dict(weights))))
+        for weights in ((), (("inverse", 0),), (("rule", 3), ("inverse", 1)), (("r1", 0),))
+    }
+    shares = [table["non_compliance"].iloc[0] for table in by_weight.values()]
+    assert shares[0] == pytest.approx(1 / 3)
+    assert shares[1] == pytest.approx(1 / 2)
+    assert shares[2] == pytest.approx(3 / 7)
+
+
+def test_strange_weights_are_refused() -> None:
+    check_weights({"rule": 2, "r1": 0}, ["r1", "r2", None], [False, True, False])
+    with pytest.raises(InputError, match="names r9"):
+        check_weights({"r9": 1}, ["r1"], [False])
+    with pytest.raises(InputError, match="leaves no case"):
+        check_weights({"rule": 0}, ["r1"], [False])

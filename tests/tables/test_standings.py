@@ -5,7 +5,7 @@ import pytest
 from promptpex.errors import InputError
 from promptpex.records import Run
 from promptpex.stats import PairedCounts, mcnemar, tango_difference
-from promptpex.tables import Question, models, outputs, standings
+from promptpex.tables import Question, Standings, models, outputs, standings
 from tests.tables.many import many
 
 
@@ -23,7 +23,7 @@ def test_noise_makes_no_best() -> None:
     assert places(made) == {"a": "undecided", "b": "undecided"}
 
 
-def test_the_best_is_one_that_every_other_is_certainly_worse_than() -> None:
+def test_the_best_is_one_that_every_other_is_shown_to_be_worse_than() -> None:
     made = many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0, "c": lambda n: n % 3 == 0})
     assert places(made) == {"a": "best", "b": "worse", "c": "worse"}
     row = models(outputs(made)).set_index("model").loc["b"]
@@ -53,43 +53,91 @@ def test_a_named_model_is_the_reference() -> None:
         places(made, Question(against="z"))
 
 
-def test_undecided_models_are_told_how_many_more_cases_would_decide() -> None:
-    table = models(outputs(many(20, {"a": lambda n: n < 18, "b": lambda n: n < 15})))
-    assert (table["more_cases"] > 0).all()
+def test_undecided_models_are_told_a_range_of_cases_that_would_decide() -> None:
+    table = models(outputs(many(30, {"a": lambda n: n < 27, "b": lambda n: n % 5 > 0})))
+    assert table["place"].tolist() == ["undecided", "undecided"]
+    assert (table["more_cases_low"] >= 1).all()
+    assert (table["more_cases_high"] > 3 * table["more_cases_low"]).all()
+    again = models(outputs(many(30, {"a": lambda n: n < 27, "b": lambda n: n % 5 > 0})))
+    assert again["more_cases_high"].tolist() == table["more_cases_high"].tolist()
 
 
 def test_one_model_alone_and_one_that_was_never_scored() -> None:
     assert places(many(5, {"a": lambda n: True})) == {"a": "alone"}
-    assert places(many(5, {"a": lambda n: True, "dead": lambda n: None})) == {"a": "alone", "dead": "unscored"}
+    assert places(many(5, {"a": lambda n: True, "dead": lambda n: None})) == {"a": "undecided", "dead": "unscored"}
     assert places(many(5, {"dead": lambda n: None})) == {"dead": "unscored"}
 
 
-def test_repeats_of_a_case_are_one_value() -> None:
-    """Three repeats of ten cases are ten pairs, not thirty: four that differ do not make ``b`` worse, twelve would.
+def because(made: Run) -> dict[str, str | None]:
+    found = standings(outputs(made), list(made.manifest.models))
+    return {name: one.because for name, one in found.models.items()}
 
-    That ``a`` is at most a little worse than ``b`` they do show.
-    """
+
+def test_what_is_missing_is_named_where_it_keeps_a_place_undecided() -> None:
+    made = many(200, {"a": lambda n: None if n < 80 else True, "b": lambda n: n % 8 > 0})
+    assert places(made) == {"a": "undecided", "b": "undecided"}
+    reason = "80 of 200 outputs of a are unscored"
+    assert because(made) == {"a": reason, "b": reason}
+    dead = many(200, {"a": lambda n: True, "b": lambda n: n % 2 == 0, "dead": lambda n: None})
+    assert places(dead) == {"a": "undecided", "b": "worse", "dead": "unscored"}
+    assert because(dead)["a"] == "200 of 200 outputs of dead are unscored"
+
+
+def test_a_model_that_was_never_asked_is_not_silently_beaten() -> None:
+    made = many(
+        200, {"a": lambda n: True, "b": lambda n: n % 2 == 0, "dear": lambda n: True}, asked=lambda m, n: m != "dear"
+    )
+    assert places(made) == {"a": "undecided", "b": "worse", "dear": "unscored"}
+    assert because(made)["a"] == "dear was not asked"
+
+
+def test_what_is_missing_and_could_not_turn_a_claim_leaves_it() -> None:
+    made = many(200, {"a": lambda n: True, "b": lambda n: None if n < 5 else n % 2 == 0})
+    assert places(made) == {"a": "best", "b": "worse"}
+
+
+def test_models_are_compared_on_the_cases_asked_of_both() -> None:
+    made = many(120, {"a": lambda n: n < 60, "b": lambda n: n % 2 == 0}, asked=lambda model, n: model == "b" or n < 60)
+    row = models(outputs(made)).set_index("model").loc["b"]
+    assert (row["place"], row["difference"]) == ("worse", pytest.approx(0.5))
+
+
+def test_repeats_of_a_case_are_one_mean() -> None:
+    """Three repeats of ten cases are ten differences, not thirty: four that differ do not make ``b`` worse."""
     made = many(10, {"a": lambda n: True, "b": lambda n: n < 6}, repeats=3)
-    assert places(made) == {"a": "tied", "b": "undecided"}
-    assert mcnemar(PairedCounts(18, 12, 0, 0)) < 0.001
+    assert places(made)["b"] == "undecided"
+    assert models(outputs(made)).set_index("model").loc["b", "p"] == pytest.approx(mcnemar(PairedCounts(6, 4, 0, 0)))
+
+
+LOOKS = tuple(tuple(f"c{n}" for n in range(start, start + 10)) for start in range(0, 60, 10))
 
 
 def test_a_run_that_stopped_early_is_placed_by_what_holds_at_every_look() -> None:
     made = many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0}, asked=lambda model, n: n < 40)
-    question = Question(stopping=True)
+    question = Question(looks=LOOKS)
     assert places(made, question) == {"a": "best", "b": "worse"}
     rows = outputs(made)
-    table = models(rows, standing=standings(rows, ["a", "b"], question))
-    assert table["interval"].tolist() == ["anytime", "anytime"]
+    found = standings(rows, ["a", "b"], question)
+    assert (found.looks, set(found.settled)) == (4, {"a", "b"})
+    table = models(rows, standing=found)
+    assert table["interval"].tolist() == ["looks", "looks"]
     assert models(rows)["ci_high"].iloc[0] < table["ci_high"].iloc[0]
     with pytest.raises(InputError, match="stopped"):
-        standings(rows, ["a", "b"], Question(stopping=True, against="a"))
+        standings(rows, ["a", "b"], Question(looks=LOOKS, against="a"))
+
+
+def test_a_look_that_was_cut_short_is_none() -> None:
+    made = many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0}, asked=lambda model, n: n < 15)
+    found: Standings = standings(outputs(made), ["a", "b"], Question(looks=LOOKS))
+    assert found.looks == 1
+    nothing = standings(outputs(many(5, {"a": lambda n: True, "b": lambda n: True})), ["a", "b"], Question(looks=LOOKS))
+    assert (nothing.looks, nothing.models["a"].place) == (0, "undecided")
 
 
 def test_a_limit_places_each_model_beside_it() -> None:
     made = many(200, {"a": lambda n: True, "b": lambda n: n % 2 == 0, "c": lambda n: n % 9 > 0, "d": lambda n: None})
-    found = places(made, Question(stopping=True, limit=0.1))
-    assert found == {"a": "below limit", "b": "above limit", "c": "undecided", "d": "unscored"}
+    question = Question(looks=(tuple(f"c{n}" for n in range(200)),), limit=0.1)
+    assert places(made, question) == {"a": "below limit", "b": "above limit", "c": "undecided", "d": "unscored"}
 
 
 def test_the_cheapest_and_the_fastest_are_sought_among_the_good_enough() -> None:

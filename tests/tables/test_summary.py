@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from promptpex.report import summarise
-from promptpex.stats import wilson
+from promptpex.stats import clopper_pearson
 from promptpex.tables import MODEL_COLUMNS, RULE_COLUMNS, models, outputs, rules, verdicts
 from tests.tables.by_hand import colours, output, run, verdict
 
@@ -37,7 +37,7 @@ def test_shares_are_of_the_scored_outputs_with_their_interval() -> None:
     counts = ["outputs", "scored", "non_compliant", "unscored", "errors"]
     assert list(table.loc["a", counts]) == [3, 3, 1, 0, 0]
     assert list(table.loc["b", counts]) == [4, 3, 3, 1, 1]
-    interval = wilson(1, 3, 0.95)
+    interval = clopper_pearson(1, 3, 0.95)
     assert table.loc["a", "non_compliance"] == pytest.approx(1 / 3)
     assert table.loc["a", "ci_low"] == pytest.approx(interval.low)
     assert table.loc["a", "ci_high"] == pytest.approx(interval.high)

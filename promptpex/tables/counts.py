@@ -1,0 +1,142 @@
+"""From a table of outputs to counts per model and case: what every share and every test rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from promptpex.errors import InputError
+from promptpex.records import NOT_ASKED
+from promptpex.stats import Grid, rule_numbers
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+
+    Bools = npt.NDArray[np.bool_]
+
+Weights = Mapping[str, int]
+"""How many times a case counts: under ``rule`` and ``inverse`` for the cases of either kind, under a rule's id for
+those that aim at it or at its inverse; the two are multiplied, and 1 where nothing is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The outputs of a table, counted.
+
+    Attributes:
+        asked: all that was asked for; open are the outputs without a usable answer and those that nothing could judge.
+        usable: the usable answers alone; open are those that nothing could judge.
+        not_asked: per model, outputs that a budget, a deadline or a stop left unasked or unjudged.
+    """
+
+    asked: Grid
+    usable: Grid
+    not_asked: Mapping[str, int]
+
+    @property
+    def incomplete(self) -> tuple[str, ...]:
+        """Models of which a usable answer has no verdict: of those only failures may be left, so that the share of
+        failures among the scored would be no estimate."""
+        return tuple(name for row, name in enumerate(self.usable.models) if self.usable.missing(row))
+
+
+def counted(rows: pd.DataFrame, order: Sequence[str] = (), *, weights: Weights | None = None) -> Counted:
+    """Counts the outputs of a table.
+
+    Args:
+        rows: a table of outputs; of its columns ``model``, ``case`` and ``verdict`` have to be there.
+        order: the models, those without outputs too; others in the table come after them.
+        weights: how many times each case counts.
+    """
+    import numpy as np
+    import pandas as pd
+
+    models = list(dict.fromkeys([*order, *map(str, rows["model"].unique())]))
+    row = pd.Index(models).get_indexer(pd.Index(rows["model"].astype(object)))
+    case, cases = pd.factorize(rows["case"])
+    inside = asked(rows)
+    verdict, usable = rows["verdict"], inside & missing(rows, "error")
+    broken, kept = inside & told(verdict, "fail"), inside & told(verdict, "pass")
+    opened = inside & ~broken & ~kept
+    shape = (len(models), len(cases))
+
+    def count(marked: Bools) -> Any:
+        table = np.bincount(row[marked] * shape[1] + case[marked], minlength=shape[0] * shape[1])
+        return table.reshape(shape).astype(np.int64)
+
+    about = rows.drop_duplicates("case")
+    rule = _texts(about, "rule")
+    aims = rule_numbers([str(name) for name in cases], rule)
+    weight = np.array(weighed(rule, _texts(about, "inverse"), weights), dtype=np.int64)
+    numbers = count(broken), count(kept)
+    left = np.bincount(row[~inside], minlength=len(models)).tolist()
+    return Counted(
+        asked=Grid(tuple(models), *numbers, count(opened), aims, weight),
+        usable=Grid(tuple(models), *numbers, count(opened & usable), aims, weight),
+        not_asked=dict(zip(models, left, strict=True)),
+    )
+
+
+def asked(rows: pd.DataFrame) -> Bools:
+    """Where an output was asked for and judged as far as it could be: no budget, deadline or stop came before."""
+    import numpy as np
+
+    inside = np.ones(len(rows), dtype=bool)
+    for column in ("error", "unscored"):
+        if column in rows:
+            inside &= ~rows[column].isin(NOT_ASKED).fillna(False).to_numpy(bool)
+    if "asked" in rows:
+        inside &= rows["asked"].fillna(True).to_numpy(bool)
+    return inside
+
+
+def weighed(rules: Sequence[str | None], inverse: Sequence[Any], weights: Weights | None) -> list[int]:
+    """The weight of each case by the rule that it aims at and its side."""
+    if not weights:
+        return [1] * len(rules)
+    sides = ["inverse" if side is not None and bool(side) else "rule" for side in inverse]
+    return [
+        weights.get(side, 1) * (weights.get(rule, 1) if rule not in (None, "rule", "inverse") else 1)
+        for rule, side in zip(rules, sides, strict=True)
+    ]
+
+
+def check_weights(weights: Weights, rules: Sequence[str | None], inverse: Sequence[bool]) -> None:
+    """Refuses weights that name no kind and no rule, or that leave no case.
+
+    Args:
+        weights: as the user gave them.
+        rules, inverse: of each case, the rule that it aims at and whether at its inverse.
+
+    Raises:
+        InputError: with what can be named.
+    """
+    known = dict.fromkeys(["rule", "inverse", *(rule for rule in rules if rule is not None)])
+    strange = [name for name in weights if name not in known]
+    if strange:
+        raise InputError(f"--weights names {strange[0]}, which no case aims at: name one of {', '.join(known)}")
+    if rules and not any(weighed(rules, inverse, weights)):
+        raise InputError("--weights leaves no case: give at least one kind of case a weight above 0")
+
+
+def told(verdict: pd.Series[Any], status: str) -> Bools:
+    """Where a verdict is this one."""
+    marked: Bools = verdict.eq(status).fillna(False).to_numpy(bool)
+    return marked
+
+
+def missing(rows: pd.DataFrame, column: str) -> Bools:
+    """Where a column has no value; everywhere in a table without the column."""
+    import numpy as np
+
+    return rows[column].isna().to_numpy(bool) if column in rows else np.ones(len(rows), dtype=bool)
+
+
+def _texts(rows: pd.DataFrame, column: str) -> list[Any]:
+    if column not in rows:
+        return [None] * len(rows)
+    values = rows[column].astype(object)
+    return list(values.where(values.notna(), None))
