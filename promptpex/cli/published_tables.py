@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from promptpex.interchange.published import Benchmark
-    from promptpex.interchange.published_measures import Ours, Tables
-    from promptpex.stats import Interval, ModelPlace
+    from promptpex.interchange.published_measures import Ours, Share, Tables
+    from promptpex.tables import Standing
 
 
 def print_all(benchmarks: Sequence[Benchmark], found: Tables) -> None:
     """Tables 2 and 3, validity and groundedness, then our figures for the same data."""
     from rich.console import Console
 
-    from promptpex.interchange.published_measures import misprints
+    from promptpex.interchange.published_measures import misprints, ours
 
     console = Console(soft_wrap=False)
     console.print(_table2(found))
@@ -27,10 +27,11 @@ def print_all(benchmarks: Sequence[Benchmark], found: Tables) -> None:
     for told in misprints(found):
         console.print(f"* {told}.", markup=False, highlight=False)
     console.print(_validity(found))
-    console.print("Share of outputs that break the prompt, 95 % intervals, lost verdicts unscored", style="bold")
-    for benchmark in benchmarks:
-        console.print(_ours_table(benchmark))
-    for line in _notes(benchmarks):
+    console.print("Share of outputs that break the prompt, with exact 95 % intervals", style="bold")
+    figures = {benchmark.name: ours(benchmark) for benchmark in benchmarks}
+    for name, one in figures.items():
+        console.print(_ours_table(name, one))
+    for line in _notes(figures):
         console.print(line, markup=False, highlight=False)
 
 
@@ -101,62 +102,83 @@ def _validity(found: Tables) -> Table:
     return table
 
 
-def _ours_table(benchmark: Benchmark) -> Table:
-    from promptpex.interchange.published_measures import ours
+def _ours_table(name: str, figures: Ours) -> Table:
     from promptpex.report.terminal import clean
 
-    table = _new(clean(benchmark.name, 60))
-    for name in ("model", "broken", "share", "lost", "baseline", "place", "more"):
-        justify: Literal["left", "right"] = "left" if name in ("model", "place") else "right"
-        table.add_column(name, justify=justify, overflow="fold", no_wrap=name != "model")
-    figures = ours(benchmark)
-    for place in figures.places.models:
-        table.add_row(*_ours_row(figures, place))
+    table = _new(clean(name, 60))
+    for column in ("model", "broken", "share", "lost", "baseline", "place", "more"):
+        justify: Literal["left", "right"] = "left" if column in ("model", "place") else "right"
+        table.add_column(column, justify=justify, overflow="fold", no_wrap=column != "model")
+    by_share = sorted(figures.places.models, key=lambda model: figures.shares[model].share or 0.0)
+    for model in by_share:
+        table.add_row(*_ours_row(model, figures))
     return table
 
 
-def _ours_row(figures: Ours, place: ModelPlace) -> list[str]:
-    from promptpex.report.terminal import clean
+def _ours_row(model: str, figures: Ours) -> list[str]:
+    from promptpex.report.terminal import clean, placed
 
-    share = figures.shares[place.model]
-    broken = round((share.estimate or 0.0) * share.n)
-    unscored = sum(figures.unscored[place.model].values())
-    more = "" if place.more_cases is None else str(place.more_cases)
-    shown = [_interval(share), str(unscored), _interval(figures.baseline[place.model])]
-    return [clean(place.model, 30), f"{broken}/{share.n}", *shown, place.place, more]
+    share, place = figures.shares[model], figures.places.models[model]
+    said = placed({"place": place.place, "holds_sampled": place.sampled_rules})
+    lost = str(sum(figures.unscored[model].values()))
+    shown = [_interval(share), lost, _interval(figures.baseline[model]), said, _more(place)]
+    return [clean(model, 30), f"{share.broken}/{share.scored}", *shown]
 
 
-def _interval(share: Interval) -> str:
-    if not share.n:
+def _interval(one: Share) -> str:
+    if one.share is None:
         return "–"
-    return f"{100 * (share.estimate or 0):.0f} % ({100 * share.low:.0f}–{100 * share.high:.0f})"
+    return f"{'≥' if one.at_least else ''}{100 * one.share:.0f} % ({100 * one.low:.0f}–{100 * one.high:.0f})"
 
 
-def _notes(benchmarks: Sequence[Benchmark]) -> list[str]:
-    from promptpex.interchange.published_measures import ours
+def _more(place: Standing) -> str:
+    more = place.more_cases
+    if more is None:
+        return ""
+    low, high = (None if end is None else f"{float(f'{end:.2g}'):,.0f}" for end in (more.low, more.high))
+    return f"{low} or more" if high is None else f"{low}–{high}"
 
-    pairs = [pair for benchmark in benchmarks for pair in ours(benchmark).places.pairs]
+
+def _notes(figures: Mapping[str, Ours]) -> list[str]:
+    from promptpex.report.sections import DAGGER
+
+    pairs = [pair for one in figures.values() for pair in one.pairs]
     open_ = sum(pair.adjusted > 0.05 for pair in pairs)
+    lines = [
+        *(_sets(name, one) for name, one in figures.items()),
+        "Places: exact sign flips of the differences on the same cases for every pair of models, corrected by Holm "
+        "within a benchmark; with one answer to a case this is McNemar's exact test. best: every other model is shown "
+        "to be worse; tied: shown to be less than 5 points worse than the best; worse: shown to break its prompt more "
+        "often than another; undecided: these data cannot tell; more: so many more cases would probably decide, going "
+        "by what was seen; lost: unscored, without a verdict or an answer.",
+    ]
+    if any(place.sampled_rules is False for one in figures.values() for place in one.places.models.values()):
+        lines.append(f"{DAGGER} would not be shown if the rules were a sample of those that the prompt might have.")
+    if any(share.at_least for one in figures.values() for share in (*one.shares.values(), *one.baseline.values())):
+        lines.append(
+            "≥: a lost verdict may have gone either way, so the share is of all usable answers, a lower bound; the "
+            "interval holds whatever was lost, and by such a share no model is best or tied."
+        )
     return [
-        *map(_sets, benchmarks),
-        "Places: McNemar's exact test on the same cases for every pair of models, corrected by Holm within a benchmark;"
-        " tied: shown to be less than 5 points worse than the best; undecided: these data cannot tell;"
-        " more: how many more cases would decide, if what was seen is true; lost: without a verdict, unscored.",
-        f"{open_} of {len(pairs)} pairs of models are not distinguishable.",
+        *lines,
+        f"{open_} of {len(pairs)} pairs of models are not shown to differ.",
         "All verdicts here are the published judge's, of each output as a whole; it passes many violations that code "
         "proves (docs/judge-reliability.md).",
     ]
 
 
-def _sets(benchmark: Benchmark) -> str:
-    """Who is tied with the best, and who may be the best for all that the data say."""
-    from promptpex.interchange.published_measures import ours
+def _sets(name: str, figures: Ours) -> str:
+    """Who is best or tied, who may be the best for all that the data say, and what lost verdicts keep open."""
     from promptpex.report.terminal import clean
 
-    places = ours(benchmark).places
-    tied = ", ".join(clean(model, 30) for model in places.at("tied")) or "none"
-    candidates = ", ".join(clean(model, 30) for model in places.candidates) or "none"
-    return f"{clean(benchmark.name, 40)}: shown to be tied with the best: {tied}; not certainly worse: {candidates}."
+    def listed(models: Sequence[str]) -> str:
+        return ", ".join(clean(model, 30) for model in models) or "none"
+
+    places = figures.places
+    said = f"shown to be best: {listed(places.at('best'))}; tied with the best: {listed(places.at('tied'))}"
+    because = sorted({place.because for place in places.models.values() if place.because})
+    left = f" ({clean('; '.join(because), 200)})" if because else ""
+    return f"{clean(name, 40)}: {said}; not shown to be worse: {listed(figures.candidates)}{left}."
 
 
 def _new(title: str) -> Table:

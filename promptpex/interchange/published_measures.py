@@ -1,18 +1,26 @@
 """The paper's measures of the published recordings, counted again, and what we say of the same data.
 
-Tables 2 and 3 of arXiv 2503.05070v1 count a lost verdict as non-compliant; our figures leave it unscored, give every
-share its interval, compare models on the same cases (McNemar's exact test, Holm) and say who is tied with the best.
+Tables 2 and 3 of arXiv 2503.05070v1 count a lost verdict as non-compliant. Our figures are those of any run's report: a
+lost verdict may have gone either way, so the share is a lower bound and its model is neither best nor tied; every share
+has its interval; models are compared on the same cases by exact sign flips, corrected by Holm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 from promptpex.interchange.published import Benchmark
 from promptpex.interchange.published_results import Result
-from promptpex.stats import DEFAULT_TOLERANCE, Interval, Suitability, suitability, wilson
+from promptpex.stats import DEFAULT_TOLERANCE
+from promptpex.stats.suitability import corrected_worse, pair_tests
+from promptpex.tables import Counted, Question, Standing, Standings, counted, outputs, standings
+from promptpex.tables.summary import Figures
+
+if TYPE_CHECKING:
+    from promptpex.stats import Grid
 
 Tables = dict[str, dict[str, Any]]
 
@@ -24,20 +32,56 @@ _PRINTED = {
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """How often a model breaks its prompt.
+
+    Attributes:
+        broken, scored: outputs.
+        share: the mean over the cases, from 0 to 1; None where there is none.
+        low, high: the ends of its interval.
+        at_least: whether a usable output lost its verdict, so that the share is of all usable outputs, a lower bound.
+    """
+
+    broken: int
+    scored: int
+    share: float | None = None
+    low: float = 0.0
+    high: float = 1.0
+    at_least: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two models, the p-value that the first breaks the prompt more often, and the same corrected by Holm."""
+
+    first: str
+    second: str
+    p: float
+    adjusted: float
+
+
+@dataclass(frozen=True, slots=True)
 class Ours:
     """What we say of a benchmark's tests.
 
     Attributes:
-        shares: per model, the non-compliance among scored outputs of generated tests, with Wilson's interval.
-        baseline: the same for the baseline's tests.
+        shares: per model, on the generated tests.
+        baseline: the same on the baseline's tests.
         unscored: per model, how many outputs of generated tests are unscored, per reason.
-        places: the models' places, by paired tests corrected by Holm within the benchmark.
+        places: where the models stand, by the generated tests.
+        pairs: every pair of models, the one that breaks its prompt more often first.
     """
 
-    shares: Mapping[str, Interval]
-    baseline: Mapping[str, Interval]
+    shares: Mapping[str, Share]
+    baseline: Mapping[str, Share]
     unscored: Mapping[str, Mapping[str, int]]
-    places: Suitability
+    places: Standings
+    pairs: tuple[Pair, ...]
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The models that are not shown to be worse than another."""
+        return self.places.at("alone", "best", "tied", "undecided")
 
 
 def tables(benchmarks: Sequence[Benchmark]) -> Tables:
@@ -83,54 +127,74 @@ def plain(benchmarks: Sequence[Benchmark]) -> dict[str, Any]:
 
 
 def ours(benchmark: Benchmark, *, confidence: float = 0.95, tolerance: float = DEFAULT_TOLERANCE) -> Ours:
-    """Intervals, unscored outputs and places of the models; the places by the generated tests."""
-    baseline = {result.case for result in benchmark.results if result.baseline}
-    answers: dict[str, dict[str, bool | None]] = {model: {} for model in benchmark.models}
-    easy: dict[str, list[bool | None]] = {model: [] for model in benchmark.models}
+    """Shares with intervals, unscored outputs and places of the models; the places by the generated tests."""
+    rows, question = outputs(benchmark.run), Question(tolerance=tolerance, confidence=confidence)
+    baseline = rows["rule"].isna()
+    generated = rows[~baseline]
+    places = standings(generated, benchmark.models, question)
+    counts = counted(generated, benchmark.models)
     unscored: dict[str, dict[str, int]] = {model: {} for model in benchmark.models}
-    for verdict in benchmark.run.verdicts:
-        if not verdict.counts or verdict.repeat:
-            continue
-        passed = None if verdict.status == "unscored" else verdict.status == "pass"
-        if verdict.case in baseline:
-            easy[verdict.model].append(passed)
-            continue
-        answers[verdict.model][verdict.case] = passed
-        if verdict.unscored:
-            reasons = unscored[verdict.model]
-            reasons[verdict.unscored] = reasons.get(verdict.unscored, 0) + 1
-    shares = {model: _share(list(cases.values()), confidence) for model, cases in answers.items()}
-    easy_shares = {model: _share(found, confidence) for model, found in easy.items()}
-    return Ours(shares, easy_shares, unscored, suitability(answers, tolerance=tolerance, alpha=1 - confidence))
+    lost = generated[generated["verdict"].eq("unscored")]
+    for model, reason in zip(lost["model"], lost["unscored"], strict=True):
+        unscored[model][reason] = unscored[model].get(reason, 0) + 1
+    return Ours(
+        shares=_shares(counts, places),
+        baseline=_shares(counted(rows[baseline], benchmark.models), places),
+        unscored=unscored,
+        places=places,
+        pairs=_pairs(counts.asked, tolerance),
+    )
+
+
+def _shares(counts: Counted, places: Standings) -> dict[str, Share]:
+    figures = Figures.of(counts, places)
+    return {model: _share(figures.of_model(model)) for model in counts.asked.models}
+
+
+def _share(cells: Mapping[str, Any]) -> Share:
+    broken, scored = cells["non_compliant"], cells["scored"]
+    if cells.get("non_compliance") is None:
+        return Share(broken, scored)
+    ends = cells["ci_low"], cells["ci_high"]
+    return Share(broken, scored, cells["non_compliance"], *ends, cells["at_least"])
+
+
+def _pairs(grid: Grid, tolerance: float) -> tuple[Pair, ...]:
+    found = pair_tests(grid, tolerance).worse
+    adjusted = corrected_worse(found)
+    ways = [min([(a, b), (b, a)], key=found.__getitem__) for a, b in combinations(grid.models, 2) if (a, b) in found]
+    return tuple(Pair(*way, found[way], adjusted[way]) for way in ways)
 
 
 def _plain_one(figures: Ours) -> dict[str, Any]:
     models = {
-        place.model: {
-            **_plain_share(figures.shares[place.model]),
-            "baseline": _plain_share(figures.baseline[place.model]),
-            "unscored": dict(figures.unscored[place.model]),
-            "place": place.place,
-            "p": place.p,
-            "beaten_by": place.beaten_by,
-            "more_cases": place.more_cases,
+        model: {
+            **_plain_share(figures.shares[model]),
+            "baseline": _plain_share(figures.baseline[model]),
+            "unscored": dict(figures.unscored[model]),
+            **_plain_place(place),
         }
-        for place in figures.places.models
+        for model, place in figures.places.models.items()
     }
-    pairs = [
-        {"first": pair.first, "second": pair.second, "p": pair.p, "adjusted": pair.adjusted}
-        for pair in figures.places.pairs
-    ]
+    pairs = [{"first": one.first, "second": one.second, "p": one.p, "adjusted": one.adjusted} for one in figures.pairs]
+    tied = list(figures.places.at("best", "tied"))
+    return {"models": models, "pairs": pairs, "tied": tied, "candidates": list(figures.candidates)}
+
+
+def _plain_share(one: Share) -> dict[str, Any]:
+    return {"share": one.share, "interval": [one.low, one.high], "scored": one.scored, "at_least": one.at_least}
+
+
+def _plain_place(place: Standing) -> dict[str, Any]:
+    more = place.more_cases
     return {
-        "models": models,
-        "pairs": pairs,
-        "tied": list(figures.places.at("best", "tied")),
-        "candidates": list(figures.places.candidates),
+        "place": place.place,
+        "holds_sampled": place.sampled_rules,
+        "because": place.because,
+        "p": place.p,
+        "beaten_by": place.beaten_by,
+        "more_cases": {"low": more.low, "high": more.high} if more else None,
     }
-
-
-def _plain_share(share: Interval) -> dict[str, Any]:
-    return {"share": share.estimate, "interval": [share.low, share.high], "scored": share.n}
 
 
 def _table2(benchmark: Benchmark) -> dict[str, Any]:
@@ -172,8 +236,3 @@ def _validity(benchmark: Benchmark) -> dict[str, int]:
 def _groundedness(benchmark: Benchmark) -> dict[str, int]:
     said = benchmark.groundedness.values()
     return {"rules": len(said), "grounded": sum(one is True for one in said)}
-
-
-def _share(answers: Sequence[bool | None], confidence: float) -> Interval:
-    scored = [answer for answer in answers if answer is not None]
-    return wilson(scored.count(False), len(scored), confidence)

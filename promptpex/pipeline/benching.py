@@ -61,7 +61,7 @@ async def bench(
     good = {one.case for one in valid if one.status in fit}
     chosen = tuple(case for case in cases if case.rule is None and case.id in good)
     by_spec = await _by_spec(session, prompt, spec, chosen)
-    return Bench(run, by_spec, tuple(valid), tuple(known), _cosines(run, by_spec))
+    return Bench(run, by_spec, tuple(valid), tuple(known), cosines(run, by_spec))
 
 
 def _judged(session: Session) -> bool:
@@ -116,7 +116,8 @@ async def _by_spec(session: Session, prompt: Prompt, spec: Spec, cases: tuple[Ca
     return await execute(session, begin(session, as_prompt, spec, Suite(prompt=spec.prompt, cases=cases)))
 
 
-def _cosines(run: Run, by_spec: Run | None) -> dict[str, tuple[float, ...]]:
+def cosines(run: Run, by_spec: Run | None) -> dict[str, tuple[float, ...]]:
+    """Per model, how alike the answers of prompt and spec are, from 0 to 1, for each output that both have."""
     if by_spec is None:
         return {}
     texts = {output.key: output.text for output in by_spec.outputs if output.error is None}

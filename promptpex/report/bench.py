@@ -23,6 +23,12 @@ NONE = "none\nscored"
 DASH = "–"
 
 INTERVALS = "Below each figure: its 95 % interval."
+TESTED = "p: exact permutation test of the cases; unscored outputs count against a difference."
+BOUND = " ≥: verdicts are missing, so the share is a lower bound; its interval holds whatever they are."
+PAIRED = (
+    "Below the counts: the share, each case counting once; below the difference: its 95 % interval. "
+    "p: exact sign flips of the cases."
+)
 SMALL = f" * fewer than {FEW}: only a large difference could be seen."
 
 
@@ -58,26 +64,24 @@ def _add(table: Table, benchmark: str, name: str, *cells: str) -> None:
 
 def _contrast(title: str, rows: list[dict[str, Any]]) -> Table:
     few = any(0 < row[f"{side}_n"] < FEW for row in rows for side in ("first", "second"))
-    note = f"{INTERVALS} p: Fisher's exact test on cases.{SMALL if few else ''}"
+    bound = any(row[f"{side}_at_least"] for row in rows for side in ("first", "second"))
+    note = f"{INTERVALS} {TESTED}{BOUND if bound else ''}{SMALL if few else ''}"
     table = _new(title, note, "benchmark\nmodel", rows[0]["first"], rows[0]["second"], "difference\nin points", "p")
     for row in rows:
-        sides = [
-            _share(row[f"{side}_share"], row[f"{side}_low"], row[f"{side}_high"], row[f"{side}_n"])
-            for side in ("first", "second")
-        ]
+        sides = [_side(row, side) for side in ("first", "second")]
         _add(table, row["benchmark"], row["model"], *sides, _gap(row), _p(row["p"]))
     return table
 
 
 def _agreement(rows: list[dict[str, Any]]) -> Table:
     few = any(0 < row["cases"] < FEW for row in rows)
-    note = f"{INTERVALS} p: McNemar's exact test on the same cases.{SMALL if few else ''}"
+    note = f"{PAIRED}{_left_out(sum(row['unscored'] for row in rows))}{SMALL if few else ''}"
     title = "Broken outputs of the prompt, and of its spec as a prompt, on the baseline's valid cases"
     header = ("benchmark\nmodel", "prompt", "spec", "difference\nin points", "p", "cosine")
     table = _new(title, note, *header)
     for row in rows:
         cosine = DASH if row["cosine"] is None else f"{row['cosine']:.2f}"
-        broken = [_count(row[name], row["cases"]) for name in ("prompt_broken", "spec_broken")]
+        broken = [_count(row, side) for side in ("prompt", "spec")]
         _add(table, row["benchmark"], row["model"], *broken, _gap(row), _p(row["p"]), cosine)
     return table
 
@@ -108,8 +112,24 @@ def _share(share: float | None, low: float, high: float, n: int) -> str:
     return f"{100 * share:.0f} % of {n}{_star(n)}\n({100 * low:.0f}–{100 * high:.0f} %)"
 
 
-def _count(broken: int, n: int) -> str:
-    return f"{broken} of {n}{_star(n)}" if n else NONE
+def _side(row: Mapping[str, Any], side: str) -> str:
+    share, low, high, n = (row[f"{side}_{name}"] for name in ("share", "low", "high", "n"))
+    if n and row[f"{side}_at_least"]:
+        return f"≥{100 * share:.0f} %{_star(n)}\n({100 * low:.0f}–{100 * high:.0f} %)"
+    return _share(share, low, high, n)
+
+
+def _count(row: Mapping[str, Any], side: str) -> str:
+    if not row["cases"]:
+        return NONE
+    broken, scored, share = (row[f"{side}_{name}"] for name in ("broken", "scored", "share"))
+    return f"{broken} of {scored}{_star(row['cases'])}\n{100 * share:.0f} %"
+
+
+def _left_out(cases: int) -> str:
+    if not cases:
+        return ""
+    return f" {cases} {'case is' if cases == 1 else 'cases are'} left out, unscored under the prompt or the spec."
 
 
 def _star(n: int) -> str:
@@ -117,9 +137,9 @@ def _star(n: int) -> str:
 
 
 def _gap(row: Mapping[str, Any]) -> str:
-    if row["difference"] is None:
-        return DASH
     ends = f"{100 * row['difference_low']:+.0f} to {100 * row['difference_high']:+.0f}"
+    if row["difference"] is None:
+        return DASH if (row["difference_low"], row["difference_high"]) == (-1.0, 1.0) else f"\n({ends})"
     return f"{100 * row['difference']:+.0f}\n({ends})"
 
 

@@ -47,8 +47,15 @@ def test_tables_json_has_the_promised_keys_and_no_other(folder: Path) -> None:
 def test_json_holds_tables_our_figures_and_problems(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_cli(["import", "promptpex-published", str(folder), "--json", "-q"]) == 0
     told = _json(capsys)
-    assert told["ours"]["colours"]["models"]["gemma2:9b"]["share"] == 0.5
-    assert told["ours"]["colours"]["pairs"][0]["p"] == pytest.approx(0.5)
+    ours = told["ours"]["colours"]
+    second = ours["models"]["gemma2:9b"]
+    assert (second["share"], second["at_least"], second["place"]) == (0.5, False, "undecided")
+    assert 0 < second["more_cases"]["low"] <= second["more_cases"]["high"]
+    assert second["baseline"]["share"] == 0.0
+    (pair,) = ours["pairs"]
+    assert (pair["first"], pair["second"]) == ("gemma2:9b", "gpt-4o-mini")
+    assert (pair["p"], pair["adjusted"]) == (pytest.approx(0.5), pytest.approx(0.5))
+    assert (ours["tied"], ours["candidates"]) == ([], ["gpt-4o-mini", "gemma2:9b"])
     assert "preamble" in told["problems"][0]["message"]
 
 
@@ -59,10 +66,29 @@ def test_the_printed_tables_name_models_and_intervals(
     assert run_cli(["import", "promptpex-published", str(folder)]) == 0
     told = capsys.readouterr()
     assert "50 / 0 %" in told.out
-    assert "50 % (15–85)" in told.out
+    assert "50 % (7–93)" in told.out
     assert "undecided" in told.out
-    assert "tied with the best: none; not certainly worse: gpt-4o-mini, gemma2:9b" in " ".join(told.out.split())
+    said = " ".join(told.out.split())
+    assert "tied with the best: none; not shown to be worse: gpt-4o-mini, gemma2:9b." in said
+    assert "exact sign flips" in said
+    assert "certain" not in said
+    assert "lower bound" not in said, "no verdict is lost here"
     assert "preamble" in told.err
+
+
+def test_a_lost_verdict_is_printed_as_a_lower_bound_with_what_it_keeps_open(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "150")
+    rows = recordings.result_rows()
+    rows[0][7] = ""
+    path = folder / "evals" / "v7" / "colours" / "test_results.csv"
+    recordings.table(path, [recordings.RESULT_COLUMNS, *rows])
+    assert run_cli(["import", "promptpex-published", str(folder), "-q"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "gpt-4o-mini 0/3 ≥0 % (0–81) 1" in said
+    assert "1 of 4 outputs of gpt-4o-mini" in said
+    assert "≥: a lost verdict may have gone either way" in said
 
 
 def test_the_run_folder_is_reported_and_judged_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from promptpex.interchange import published, published_measures
 from promptpex.interchange.published import Benchmark
 from promptpex.interchange.published_measures import Tables, misprints, ours, paper_percent, tables
 from promptpex.records import PROMPT_RULE
+from promptpex.stats import clopper_pearson, holm
+from promptpex.tables import models as models_table
+from promptpex.tables import outputs, standings
 from tests.interchange import recordings
 
 
@@ -89,16 +93,28 @@ def test_validity_and_groundedness(found: Tables, expected: dict[str, Any]) -> N
     assert found["validity"].keys() == expected["test_validity"].keys()
 
 
-def test_our_intervals_are_wilsons_and_leave_lost_verdicts_out(
-    benchmarks: list[Benchmark], expected: dict[str, Any]
-) -> None:
+def test_our_intervals_are_exact_and_hold_whatever_was_lost(benchmarks: list[Benchmark], found: Tables) -> None:
     for benchmark in benchmarks:
         figures = ours(benchmark)
-        for model, wanted in expected["wilson95_noncompliance_percent"][benchmark.name].items():
-            share, lost = figures.shares[model], sum(figures.unscored[model].values())
-            assert share.n == wanted["n"] - lost
-            if not lost:
-                assert [round(100 * end, 1) for end in (share.low, share.high)] == pytest.approx(wanted["ci"], abs=0.1)
+        for part, shares in (("promptpex", figures.shares), ("baseline", figures.baseline)):
+            for model, share in shares.items():
+                cell = found["table2"][benchmark.name][model][part]
+                lost = cell["n"] - share.scored
+                assert share.broken == cell["non_compliant"] - lost
+                assert share.share == pytest.approx(share.broken / cell["n"])
+                assert share.low == pytest.approx(clopper_pearson(share.broken, cell["n"]).low)
+                assert share.high == pytest.approx(clopper_pearson(share.broken + lost, cell["n"]).high)
+                assert share.at_least is (lost > 0)
+
+
+def test_our_figures_are_those_of_the_report_of_a_run(benchmarks: list[Benchmark]) -> None:
+    for benchmark in benchmarks:
+        figures, rows = ours(benchmark), outputs(benchmark.run)
+        table = models_table(rows[rows["rule"].notna()], order=benchmark.models).set_index("model")
+        for name, place in figures.places.models.items():
+            row, share = table.loc[name], figures.shares[name]
+            assert (row["place"], row["non_compliance"]) == (place.place, pytest.approx(share.share))
+            assert (row["ci_low"], row["ci_high"]) == (pytest.approx(share.low), pytest.approx(share.high))
 
 
 def test_the_lost_verdicts_are_unscored_and_named(benchmarks: list[Benchmark]) -> None:
@@ -112,10 +128,61 @@ def test_the_lost_verdicts_are_unscored_and_named(benchmarks: list[Benchmark]) -
 
 
 def test_no_pair_is_called_different_that_is_not(benchmarks: list[Benchmark]) -> None:
-    places = {(b.name, p.model): p.place for b in benchmarks for p in ours(b).places.models}
-    assert places["speech-tag", "llama3.2:1b"] == "worse"
-    assert places["speech-tag", "gemma2:9b"] == "undecided"
-    assert {place for (name, _), place in places.items() if name.startswith("shake")} == {"best", "undecided"}
+    places = {(b.name, model): place.place for b in benchmarks for model, place in ours(b).places.models.items()}
+    worse = [key for key, place in places.items() if place == "worse"]
+    assert worse == [
+        ("art-prompt", "llama3.2:1b"),
+        ("extract-names", "qwen2.5:3b"),
+        ("extract-names", "llama3.2:1b"),
+        ("sentence-rewrite", "llama3.2:1b"),
+        ("speech-tag", "llama3.2:1b"),
+    ]
+    assert "best" not in places.values()
+    pairs = [pair for benchmark in benchmarks for pair in ours(benchmark).pairs]
+    assert (len(pairs), sum(pair.adjusted > 0.05 for pair in pairs)) == (36, 26)
+
+
+def test_the_page_says_what_the_recordings_show(benchmarks: list[Benchmark]) -> None:
+    page = " ".join((Path(__file__).resolve().parents[2] / "docs" / "evaluation.md").read_text("utf-8").split())
+    figures = {benchmark.name: ours(benchmark) for benchmark in benchmarks}
+    widths = [share.high - share.low for one in figures.values() for share in one.shares.values()]
+    pairs = [pair for one in figures.values() for pair in one.pairs]
+    shown = sum(pair.adjusted <= 0.05 for pair in pairs)
+    worse = sum(len(one.places.at("worse")) for one in figures.values())
+    assert f"Intervals are {100 * sum(widths) / len(widths):.0f} points wide" in page
+    assert f"Of the {len(pairs)} pairs of models {shown} are shown to differ, and {worse} times a model" in page
+    assert "No model is shown to be the best of any benchmark. gpt-4o-mini is shown to be less than 5 points" in page
+    tied = [(name, model) for name, one in figures.items() for model in one.places.at("tied")]
+    assert tied == [("art-prompt", "gpt-4o-mini")]
+
+
+def test_one_answer_to_a_case_is_mcnemars_test_corrected_by_holm(benchmarks: list[Benchmark]) -> None:
+    (one,) = (benchmark for benchmark in benchmarks if benchmark.name == "extract-names")
+    said = {(v.case, v.model): v.status == "fail" for v in one.run.verdicts if not v.case.startswith("baseline")}
+    cases = {case for case, _ in said}
+    wanted = []
+    for pair in ours(one).pairs:
+        more = sum(said[case, pair.first] > said[case, pair.second] for case in cases)
+        fewer = sum(said[case, pair.first] < said[case, pair.second] for case in cases)
+        assert more >= fewer
+        tail = sum(comb(more + fewer, k) for k in range(more, more + fewer + 1))
+        wanted.append(min(1.0, 2 * tail / 2 ** (more + fewer)))
+    assert [pair.p for pair in ours(one).pairs] == pytest.approx(wanted)
+    assert [pair.adjusted for pair in ours(one).pairs] == pytest.approx(holm(wanted))
+
+
+def test_a_lost_verdict_keeps_its_model_from_being_best_or_tied(benchmarks: list[Benchmark]) -> None:
+    (one,) = (benchmark for benchmark in benchmarks if benchmark.name == "sentence-rewrite")
+    figures = ours(one)
+    place = figures.places.models["gemma2:9b"]
+    assert (place.place, place.more_cases) == ("undecided", None)
+    assert place.because is not None
+    assert "1 of 48 outputs of gemma2:9b" in place.because
+    assert figures.shares["gemma2:9b"].at_least
+    rows = outputs(one.run)
+    scored = rows[rows["rule"].notna() & rows["verdict"].ne("unscored")]
+    assert standings(scored, one.models).models["gemma2:9b"].place == "tied", "as docs/evaluation.md says"
+    assert "gemma2:9b" in figures.candidates
 
 
 def test_all_published_rows_are_in_the_runs(benchmarks: list[Benchmark]) -> None:
@@ -237,7 +304,8 @@ def test_an_empty_output_is_unscored_whatever_was_said_of_it(tmp_path: Path) -> 
     one, told = _damaged(tmp_path, rows)
     figures = ours(one)
     assert figures.unscored["gpt-4o-mini"] == {"empty": 1}
-    assert figures.shares["gpt-4o-mini"].n == 3
+    share = figures.shares["gpt-4o-mini"]
+    assert (share.scored, share.share, share.at_least) == (3, 0.0, False)
     assert tables([one])["table2"]["colours"]["gpt-4o-mini"]["promptpex"]["n"] == 4
     kept = [verdict for verdict in one.run.verdicts if verdict.source == "judge:published" and not verdict.counts]
     assert [verdict.status for verdict in kept] == ["pass"]
@@ -249,7 +317,11 @@ def test_a_missing_verdict_counts_in_their_table_and_not_in_ours(tmp_path: Path)
     rows[0][7] = ""
     one, _ = _damaged(tmp_path, rows)
     assert tables([one])["table2"]["colours"]["gpt-4o-mini"]["promptpex"]["non_compliant"] == 1
-    assert ours(one).unscored["gpt-4o-mini"] == {"malformed": 1}
+    figures = ours(one)
+    assert figures.unscored["gpt-4o-mini"] == {"malformed": 1}
+    share = figures.shares["gpt-4o-mini"]
+    assert (share.broken, share.scored, share.share, share.at_least) == (0, 3, 0.0, True)
+    assert share.high == pytest.approx(clopper_pearson(1, 4).high)
 
 
 def test_a_missing_result_and_a_second_one_are_said(tmp_path: Path) -> None:
@@ -260,6 +332,9 @@ def test_a_missing_result_and_a_second_one_are_said(tmp_path: Path) -> None:
     assert "has no result for case r2-1" in told
     assert "kept as repeat 1" in told
     assert [output.error for output in one.run.outputs if output.error] == ["not-recorded"]
+    figures = ours(one)
+    assert figures.shares["gpt-4o-mini"].scored == 4, "three cases, one of them twice"
+    assert figures.unscored["gpt-4o-mini"] == {"not-recorded": 1}
 
 
 def test_a_test_that_the_suite_lacks_is_added(tmp_path: Path) -> None:

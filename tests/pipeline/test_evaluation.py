@@ -18,6 +18,7 @@ from promptpex.project import Files, files_of
 from promptpex.promptfile import render
 from promptpex.records import Case, Request
 from promptpex.session import open_session
+from promptpex.stats import clopper_pearson
 from tests.samples import asked, colour_author, prompt, spec
 
 
@@ -48,20 +49,27 @@ def client() -> FakeClient:
     return FakeClient(answer)
 
 
-async def test_all_measures_of_the_paper_come_out_as_counted_by_hand(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [1, 3])
+async def test_all_measures_of_the_paper_come_out_as_counted_by_hand(tmp_path: Path, times: int) -> None:
     (tmp_path / "prompt.md").write_text("Name the colour of {{thing}} in one word.\n", encoding="utf-8")
     settings = {"models": ["fake/a"], "author": "fake/x", "judge": ["fake/j"], "store": str(tmp_path / "s.db")}
-    resolved = load({**settings, "checks": False}, start=tmp_path, env={})
+    resolved = load({**settings, "checks": False, "repeats": times}, start=tmp_path, env={})
     files = [files_of(tmp_path / "prompt.md")]
     async with open_session(resolved, provider=client()) as session:
         tables = await evaluate(session, files, folder=tmp_path / "out", baseline=3, sample=None)
     (two,) = tables["table2"].to_dict("records")
-    assert (two["first_broken"], two["first_n"], two["second_broken"], two["second_n"]) == (1, 3, 0, 3)
+    counts = two["first_broken"], two["first_n"], two["second_broken"], two["second_n"]
+    assert counts == (times, 3 * times, 0, 3 * times)
+    assert (two["first_share"], two["second_share"], two["p"]) == pytest.approx((1 / 3, 0, 1))
+    assert two["first_high"] == pytest.approx(clopper_pearson(1, 3).high), "repeats that say the same are no more cases"
     (three,) = tables["table3"].to_dict("records")
-    assert (three["first_broken"], three["first_n"], three["second_broken"], three["second_n"]) == (0, 2, 1, 1)
+    counts = three["first_broken"], three["first_n"], three["second_broken"], three["second_n"]
+    assert counts == (0, 2 * times, times, times)
+    assert three["p"] == pytest.approx(1 / 3)
     (agreement,) = tables["agreement"].to_dict("records")
-    assert (agreement["cases"], agreement["prompt_broken"], agreement["spec_broken"]) == (2, 0, 2)
-    assert agreement["difference"] == -1
+    assert (agreement["cases"], agreement["unscored"]) == (2, 0)
+    assert (agreement["prompt_broken"], agreement["spec_broken"], agreement["spec_scored"]) == (0, 2 * times, 2 * times)
+    assert (agreement["difference"], agreement["p"]) == pytest.approx((-1, 0.5))
     assert agreement["cosine"] == pytest.approx(2**-0.5)
     shares = {row["what"]: (row["yes"], row["n"]) for row in tables["shares"].to_dict("records")}
     assert shares == {"generated cases valid": (3, 3), "baseline cases valid": (2, 3), "rules grounded": (1, 1)}

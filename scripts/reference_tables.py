@@ -1,0 +1,93 @@
+"""The tables of a kept evaluation, made again from its runs without asking anybody:
+``python scripts/reference_tables.py [FOLDER]``.
+
+Reads the runs that ``promptpex bench`` left under FOLDER (``results/reference/bench``), writes ``table2.csv``,
+``table3.csv`` and ``agreement.csv`` there, and prints them as Markdown, as they stand in ``docs/evaluation.md``. Which
+cases are valid and which rules grounded is not kept in the runs, so ``shares.csv`` stays as it is.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from promptpex import runs
+from promptpex.codecs.atomic import write_text
+from promptpex.evaluation import tabled
+from promptpex.pipeline.benching import Bench, cosines
+from promptpex.report.files import csv_text
+from promptpex.report.summary import records
+from promptpex.tables.bench import Tables
+
+FOLDER = Path("results/reference/bench")
+NAMES = ("table2", "table3", "agreement")
+DASH = "–"
+
+Row = Mapping[str, Any]
+
+
+def rebuilt(folder: Path) -> Tables:
+    """The tables that rest on runs alone, from the folders of the runs."""
+    found = []
+    for place in sorted(path.parent for path in folder.glob("*/prompt")):
+        run = runs.read(place / "prompt")
+        by_spec = runs.read(place / "spec") if (place / "spec").is_dir() else None
+        found.append((place.name, Bench(run, by_spec, (), (), cosines(run, by_spec))))
+    made = tabled(found)
+    return {name: made[name] for name in NAMES}
+
+
+def markdown(tables: Tables) -> str:
+    """The tables as Markdown, a blank line between them."""
+    sides = [
+        _lines(("benchmark", *names, "difference", "p"), [_contrast(row) for row in records(tables[name])])
+        for name, names in (("table2", ("generated", "baseline")), ("table3", ("rules", "inverse rules")))
+    ]
+    header = ("benchmark", "cases", "left out", "prompt", "spec", "difference", "cosine")
+    return "\n".join([*sides, _lines(header, [_agreement(row) for row in records(tables["agreement"])])])
+
+
+def _lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    rule = "|---|" + "--:|" * (len(header) - 1)
+    return "\n".join([_line(header), rule, *map(_line, rows)]) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _contrast(row: Row) -> tuple[str, ...]:
+    p = DASH if row["p"] is None else f"{row['p']:.2f}"
+    return row["benchmark"], _side(row, "first"), _side(row, "second"), _gap(row), p
+
+
+def _agreement(row: Row) -> tuple[str, ...]:
+    counts = (str(row[name]) for name in ("cases", "unscored", "prompt_broken", "spec_broken"))
+    cosine = DASH if row["cosine"] is None else f"{row['cosine']:.2f}"
+    return row["benchmark"], *counts, _gap(row), cosine
+
+
+def _side(row: Row, side: str) -> str:
+    broken, n, low, high = (row[f"{side}_{name}"] for name in ("broken", "n", "low", "high"))
+    return f"{broken} of {n} ({100 * low:.0f}–{100 * high:.0f} %)" if n else f"{DASH} of 0"
+
+
+def _gap(row: Row) -> str:
+    if row["difference"] is None:
+        return DASH
+    ends = f"{100 * row['difference_low']:+.0f} to {100 * row['difference_high']:+.0f}"
+    return f"{100 * row['difference']:+.0f} ({ends})"
+
+
+def main(folder: Path) -> None:
+    """Writes and prints the tables."""
+    tables = rebuilt(folder)
+    for name, table in tables.items():
+        write_text(folder / f"{name}.csv", csv_text(table))
+    print(markdown(tables), end="")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)

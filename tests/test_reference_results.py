@@ -1,0 +1,48 @@
+"""The committed evaluation: its tables are what its runs say, and docs/evaluation.md shows them."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex.report.files import csv_text
+from promptpex.tables.bench import Tables
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "results" / "reference" / "bench"
+SCRIPT: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "reference_tables.py"))
+
+
+@pytest.fixture(scope="module")
+def tables() -> Tables:
+    made = SCRIPT["rebuilt"](FOLDER)
+    assert isinstance(made, dict)
+    return made
+
+
+@pytest.mark.parametrize("name", ["table2", "table3", "agreement"])
+def test_the_committed_tables_are_those_of_the_committed_runs(tables: Tables, name: str) -> None:
+    assert (FOLDER / f"{name}.csv").read_text(encoding="utf-8") == csv_text(tables[name])
+
+
+def test_the_page_shows_the_committed_tables(tables: Tables) -> None:
+    page = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    lines = SCRIPT["markdown"](tables).splitlines()
+    assert len(lines) > 30
+    for line in lines:
+        assert line in page
+
+
+def test_the_script_writes_the_same_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("prompt", "spec"):
+        (tmp_path / "classify" / name).mkdir(parents=True)
+        for file in (FOLDER / "classify" / name).iterdir():
+            (tmp_path / "classify" / name / file.name).write_bytes(file.read_bytes())
+    SCRIPT["main"](tmp_path)
+    whole = (FOLDER / "table2.csv").read_text(encoding="utf-8").splitlines()
+    wanted = [line for line in whole if line.startswith(("benchmark,", "classify,"))]
+    assert (tmp_path / "table2.csv").read_text(encoding="utf-8").splitlines() == wanted
+    assert "| classify | 3 of 4" in capsys.readouterr().out
