@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -52,7 +52,7 @@ _SHAPING = (
     "temperature", "max_tokens", "seed", "repeats", "judge_mode", "judge_sees_input", "judge_all", "judge_repeat",
     "judge_confidence", "quorum", "instructions",
 )  # fmt: skip
-_STOPPING = ("until_decided", "limit", "tolerance", "confidence")
+_STOPPING = ("until_decided", "limit", "tolerance", "confidence", "weights")
 """They decide which questions are asked at all where a run may stop early, and nothing elsewhere."""
 _KEY_NAME = re.compile(r"api[_-]?key|secret|password|passwd|credential|bearer|(?:^|[_-])(?:token|key)$", re.IGNORECASE)
 _KEY_VALUE = re.compile(
@@ -105,9 +105,12 @@ class Settings(Record):
             the GGUF file of the embedded model.
         confidence: level of intervals. tolerance: loss against the best, or against the model ``against``, that one is
             ready to accept, as a share.
-        until_decided: collect in rounds, and stop asking a model once its place is settled, or, with ``limit``, once it
-            is known on which side of that non-compliance it lies.
+        weights: how many times each case counts: whole numbers for ``rule`` and ``inverse`` cases, or for a rule's id.
+        until_decided: look at a growing part of the suite, and stop asking a model once its place is settled, or, with
+            ``limit``, once it is known on which side of that non-compliance it lies.
         fail_over: highest non-compliance before the command exits with 1.
+        allow_missing_models: whether a command may exit with 0 when a model gave not one usable answer, if another
+            did.
         allow_self_judging: whether a model may judge its own outputs without a warning.
         pull: whether missing Ollama models are pulled.
     """
@@ -159,9 +162,11 @@ class Settings(Record):
     confidence: float = Field(default=0.95, gt=0, lt=1)
     tolerance: float = Field(default=0.05, gt=0, lt=1)
     against: str | None = None
+    weights: dict[str, Annotated[int, Field(ge=0, le=1000)]] = Field(default_factory=dict)
     until_decided: bool = False
     limit: float | None = Field(default=None, ge=0, le=1)
     fail_over: float | None = Field(default=None, ge=0, le=1)
+    allow_missing_models: bool = False
     allow_self_judging: bool = False
     pull: bool = False
 
@@ -181,6 +186,17 @@ class Settings(Record):
         """``5%`` is 0.05."""
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", value) if isinstance(value, str) else None
         return float(found[1]) / 100 if found else value
+
+    @field_validator("weights", mode="before")
+    @classmethod
+    def _weights(cls, value: Any) -> Any:
+        """``rule=3,inverse=1`` as a table."""
+        if not isinstance(value, str):
+            return value
+        pairs = [part.rpartition("=") for part in value.split(",") if part.strip()]
+        if not all(name.strip() and times.strip().isdecimal() for name, _, times in pairs):
+            raise ValueError("weights are whole numbers by kind or rule, such as rule=3,inverse=1")
+        return {name.strip(): int(times) for name, _, times in pairs}
 
     @field_validator("prices", mode="before")
     @classmethod

@@ -1,34 +1,26 @@
-"""A run that asks no more than it takes to decide: rounds of cases, and models that stop once they are settled.
+"""A run that asks no more than it takes to decide: looks at a growing part of the suite, and models that stop.
 
-After each round every model is held against the others, or against a limit, by confidence sequences, which are right
-at all looks together (``stats.sequential``); so that looking often costs no more errors than looking once. They need
-the cases in random order: the suite is shuffled by the run's seed. The same replies give the same rounds, so the same
-command again asks nothing new.
+The suite is a known horizon, so a look's tests are made as strict as all looks together need (``stats.looks``): early
+looks decide what is glaring, and the last is nearly as if it were the only one. The cases come in the fair order that
+the run's seed gives. Which cases a look adds stands in the manifest, so that a report decides as the run did. The same
+replies give the same looks, so the same command again asks nothing new.
 """
 
 from __future__ import annotations
 
-import random
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
+from promptpex import tables
+from promptpex.cases.order import fair_order
 from promptpex.errors import ConfigError
 from promptpex.events import Notice
-from promptpex.judging.decide import by_output, row_status
 from promptpex.outputs import cells, collect
 from promptpex.pipeline import running
-from promptpex.records import Output, Run, Suite, Verdict
+from promptpex.pipeline.asking import cell_order
+from promptpex.records import Case, Output, Run, Suite, Verdict
 from promptpex.session import Session
-from promptpex.stats import majority, race, sides
-
-Item = TypeVar("Item")
-
-ROUND = 10
-"""Cases of a round: a decision waits for nine more at most, and models are kept busy."""
-
-Repeats = Mapping[str, Mapping[str, Sequence[bool | None]]]
-"""Per model and case, whether each repeat passed; None for unscored."""
+from promptpex.stats import looks_at
 
 
 async def execute(session: Session, begun: Run, *, on_output: Callable[[Output], None] = lambda output: None) -> Run:
@@ -40,7 +32,7 @@ async def execute(session: Session, begun: Run, *, on_output: Callable[[Output],
     refuse_unanswerable(session)
     if not session.settings.until_decided:
         return await running.execute(session, begun, on_output=on_output)
-    return await _in_rounds(session, begun, on_output)
+    return await _in_looks(session, begun, on_output)
 
 
 def refuse_unanswerable(session: Session) -> None:
@@ -62,83 +54,57 @@ def refuse_unanswerable(session: Session) -> None:
         raise ConfigError("--until-decided needs two models to compare, or a --limit to hold one against")
 
 
-def settled(
-    results: Repeats, *, tolerance: float | None = None, limit: float | None = None, alpha: float = 0.05
-) -> set[str]:
-    """The models that need not be asked any more: their place, or their side of ``limit``, is certain.
-
-    Args:
-        results: what is known so far.
-        tolerance: the loss that one is ready to accept, as a share.
-        limit: a non-compliance that models are held against; None: they are held against each other.
-        alpha: the probability of any wrong decision in the whole run.
-    """
-    if limit is not None:
-        found = sides({model: _failed(cases) for model, cases in results.items()}, limit, alpha=alpha)
-        return {model for model, (_, side) in found.items() if side != "undecided"}
-    values = {model: {case: majority(told) for case, told in cases.items()} for model, cases in results.items()}
-    standing = race(values, tolerance=tolerance, alpha=alpha)
-    return {model for model, one in standing.items() if one.settled}
+def planned_looks(cases: Sequence[Case], seed: int) -> list[list[Case]]:
+    """The cases that each look adds."""
+    order = fair_order(cases, seed)
+    return [order[start:end] for start, end in pairwise((0, *looks_at(len(order))))]
 
 
-def rounds(cases: Sequence[Item], seed: int, size: int = ROUND) -> Iterator[list[Item]]:
-    """The cases in a random order that the seed decides, ``size`` at a time."""
-    order = list(cases)
-    random.Random(seed).shuffle(order)
-    for start in range(0, len(order), size):
-        yield order[start : start + size]
-
-
-async def _in_rounds(session: Session, begun: Run, on_output: Callable[[Output], None]) -> Run:
-    settings, done = session.settings, begun
+async def _in_looks(session: Session, begun: Run, on_output: Callable[[Output], None]) -> Run:
+    settings, cases = session.settings, begun.suite.usable()
+    looks = planned_looks(cases, settings.seed)
+    done = begun.but(manifest=begun.manifest.but(looks=tuple(tuple(case.id for case in look) for look in looks)))
+    labels = [model.label for model in session.models()]
     asked = list(session.models())
-    for batch in rounds(begun.suite.usable(), settings.seed):
+    for look in looks:
+        questions = cells(look, asked, settings.repeats)
         outputs = await collect(
             session.client,
             begun.prompt,
-            cells(batch, asked, settings.repeats),
+            questions,
             defaults=session.output_params(),
+            order=cell_order(questions, cases, settings.seed, session.lane),
             emit=session.emit,
             on_output=on_output,
         )
         judged = await running.judge(session, begun.but(outputs=tuple(outputs)))
         partial = done.manifest.partial or judged.manifest.partial
         done = done.but(
-            manifest=judged.manifest.but(partial=partial),
+            manifest=judged.manifest.but(partial=partial, looks=done.manifest.looks),
             outputs=(*done.outputs, *judged.outputs),
             verdicts=(*done.verdicts, *judged.verdicts),
         )
-        stop = settled(
-            outcomes(done),
-            tolerance=settings.tolerance,
-            limit=settings.limit,
-            alpha=round(1.0 - settings.confidence, 12),
-        )
+        stop = settled(session, done)
         for model in (model for model in asked if model.label in stop):
             session.emit(Notice(f"{model.label} is settled after {_cases(done, model.label)} cases"))
         asked = [model for model in asked if model.label not in stop]
         if not asked:
             break
-    ordered = _in_order(done, [model.label for model in session.models()])
+    ordered = _in_order(done, labels)
     return ordered.but(manifest=running.reported(ordered.manifest, ordered.outputs))
 
 
-def outcomes(run: Run) -> Repeats:
-    """What the outputs of a run say so far."""
-    judged = by_output(run.verdicts)
-    told = {"pass": True, "fail": False}
-    found: dict[str, dict[str, list[bool | None]]] = {label: defaultdict(list) for label in run.manifest.models}
-    for output in run.outputs:
-        status, _ = row_status(judged.get(output.key, ()))
-        found[output.model][output.case].append(told.get(status))
-    return found
-
-
-def _failed(cases: Mapping[str, Sequence[bool | None]]) -> tuple[float, int]:
-    """Failed cases, one with repeats by its share of them, of those that are scored."""
-    scored = [[passed for passed in told if passed is not None] for told in cases.values()]
-    shares = [sum(not passed for passed in told) / len(told) for told in scored if told]
-    return sum(shares), len(shares)
+def settled(session: Session, run: Run) -> frozenset[str]:
+    """The models that need not be asked any more: by the same tables that the report will show."""
+    settings = session.settings
+    question = tables.Question(
+        tolerance=settings.tolerance,
+        confidence=settings.confidence,
+        looks=run.manifest.looks,
+        limit=settings.limit,
+        weights=settings.weights,
+    )
+    return tables.standings(tables.outputs(run), run.manifest.models, question).settled
 
 
 def _cases(run: Run, model: str) -> int:

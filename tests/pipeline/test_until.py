@@ -1,8 +1,7 @@
-"""Runs that ask no more than it takes: error rate and saved calls by simulation, and whole runs on chosen replies."""
+"""Runs that ask no more than it takes: whole runs on chosen replies; ``stats.stopping`` has the error rates."""
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 from typing import Any
 
@@ -11,77 +10,24 @@ import pytest
 from promptpex.config import load
 from promptpex.errors import ConfigError, NotAuthorised
 from promptpex.llm.fake import FakeClient
-from promptpex.pipeline.until import ROUND, rounds, settled
+from promptpex.pipeline.until import planned_looks
 from promptpex.project import files_of, run
-from promptpex.records import Request, Run
+from promptpex.records import Case, Request, Run
 from promptpex.report import plain, summarise
 from promptpex.report.files import write
 from promptpex.report.sections import footnotes
+from promptpex.runs import read
 from promptpex.session import open_session
 from tests.samples import asked
 
-CASES = 200
-SIMULATIONS = 120
 
-
-def simulate(
-    rng: random.Random, shares: dict[str, float], *, limit: float | None = None, tolerance: float | None = 0.1
-) -> tuple[dict[str, int], dict[str, dict[str, list[bool | None]]]]:
-    """A run of up to ``CASES`` cases in which each model passes with its own probability; when each was settled."""
-    stop: dict[str, int] = {}
-    results: dict[str, dict[str, list[bool | None]]] = {model: {} for model in shares}
-    for batch in rounds(range(CASES), seed=rng.randrange(10**6)):
-        for model, share in shares.items():
-            if model not in stop:
-                results[model] |= {f"c{case}": [rng.random() < share] for case in batch}
-        for model in settled(results, tolerance=tolerance, limit=limit, alpha=0.05):
-            stop.setdefault(model, len(results[model]))
-        if len(stop) == len(shares):
-            break
-    return stop, results
-
-
-def test_looking_after_every_round_is_wrong_no_more_often_than_allowed() -> None:
-    """Two models alike: over all looks, one is called worse in 5 % of the runs at most."""
-    from promptpex.stats import race
-
-    rng, wrong = random.Random(1), 0
-    for _ in range(SIMULATIONS):
-        _, results = simulate(rng, {"a": 0.7, "b": 0.7}, tolerance=None)
-        values = {model: {case: told[0] for case, told in cases.items()} for model, cases in results.items()}
-        wrong += any(one.place == "worse" for one in race(values).values())
-    assert wrong <= 0.05 * SIMULATIONS
-
-
-def test_a_limit_at_the_truth_is_seldom_passed() -> None:
-    rng = random.Random(2)
-    decided = [len(simulate(rng, {"a": 0.8}, limit=0.2)[0]) for _ in range(SIMULATIONS)]
-    assert sum(decided) <= 0.05 * SIMULATIONS
-
-
-def test_clear_models_stop_early_and_the_place_is_right() -> None:
-    rng, used, right = random.Random(3), 0, 0
-    runs = 40
-    for _ in range(runs):
-        stop, results = simulate(rng, {"good": 0.95, "bad": 0.5})
-        used += sum(map(len, results.values()))
-        right += set(stop) == {"good", "bad"}
-    assert right == runs
-    assert used < 0.3 * runs * 2 * CASES
-
-
-def test_models_far_from_a_limit_stop_early() -> None:
-    rng = random.Random(4)
-    spent = [sum(map(len, simulate(rng, {"good": 0.99, "bad": 0.5}, limit=0.2)[1].values())) for _ in range(40)]
-    assert sum(spent) / len(spent) < 0.3 * 2 * CASES
-
-
-def test_rounds_hold_every_case_once_in_an_order_that_the_seed_decides() -> None:
-    made = list(rounds(range(25), seed=7))
-    assert [len(batch) for batch in made] == [ROUND, ROUND, 5]
-    assert sorted(case for batch in made for case in batch) == list(range(25))
-    assert made == list(rounds(range(25), seed=7))
-    assert made != list(rounds(range(25), seed=8))
+def test_looks_hold_every_case_once_in_an_order_that_the_seed_decides() -> None:
+    cases = [Case(id=f"c{n}", rule=f"r{n % 3}", inputs={}) for n in range(25)]
+    made = planned_looks(cases, seed=7)
+    assert [len(look) for look in made] == [5, 5, 5, 5, 5]
+    assert sorted(case.id for look in made for case in look) == sorted(case.id for case in cases)
+    assert made == planned_looks(cases, seed=7)
+    assert made != planned_looks(cases, seed=8)
 
 
 def answer(request: Request) -> str | Exception:
@@ -123,7 +69,7 @@ async def test_a_run_stops_when_it_is_decided_and_says_what_it_saved(tmp_path: P
     finished, _ = await execute(tmp_path, prompt, fake)
     summary = summarise(finished)
     assert summary.models["place"].tolist() == ["best", "worse"]
-    assert summary.models["interval"].tolist() == ["anytime", "anytime"]
+    assert summary.models["interval"].tolist() == ["looks", "looks"]
     assert len(fake.requests) == len(finished.outputs) < 80
     assert summary.saved is not None
     assert (summary.saved.planned, summary.saved.asked) == (160, len(finished.outputs))
@@ -162,15 +108,33 @@ async def test_a_limit_decides_for_one_model_alone(tmp_path: Path) -> None:
     assert summary.models["place"].tolist() == ["above limit"]
     assert len(fake.requests) < 40
     assert summary.answer is not None
-    assert "Certainly above the limit of 20 %: fake/bad" in summary.answer
+    assert "Shown to be above the limit of 20 %: fake/bad" in summary.answer
 
 
-async def test_a_model_that_never_answers_is_in_nobodys_way(tmp_path: Path) -> None:
+async def test_a_model_that_never_answers_beats_nobody_and_is_not_beaten(tmp_path: Path) -> None:
     prompt, fake = prepared(tmp_path), FakeClient(answer)
     finished, _ = await execute(tmp_path, prompt, fake, models=["fake/good", "fake/bad", "fake/broken"])
-    places = dict(zip(finished.manifest.models, summarise(finished).models["place"], strict=True))
-    assert places == {"fake/good": "best", "fake/bad": "worse", "fake/broken": "unscored"}
-    assert len([request for request in fake.requests if request.model == "fake/good"]) < 80
+    table = summarise(finished).models.set_index("model")
+    assert table["place"].tolist() == ["undecided", "worse", "unscored"]
+    assert table.loc["fake/good", "because"] == "80 of 80 outputs of fake/broken are unscored"
+
+
+async def test_the_report_decides_as_the_run_did(tmp_path: Path) -> None:
+    _, folder = await execute(tmp_path, prepared(tmp_path), FakeClient(answer))
+    kept = summarise(read(folder))
+    assert kept.standing.settled == {"fake/good", "fake/bad"}
+    assert kept.models["place"].tolist() == ["best", "worse"]
+    assert [len(look) for look in kept.run.manifest.looks] == [8] * 10
+
+
+async def test_a_budget_in_the_middle_of_a_look_leaves_the_looks_before_it(tmp_path: Path) -> None:
+    prompt, fake = prepared(tmp_path), FakeClient(lambda request: "RED")
+    finished, _ = await execute(tmp_path, prompt, fake, max_requests=40)
+    found = summarise(finished)
+    assert found.standing.looks == 2
+    assert found.models["not_asked"].tolist() == [60, 60]
+    assert found.answer is not None
+    assert "The run ended before 60 of 80 outputs of fake/good" in found.answer
 
 
 @pytest.mark.parametrize(
