@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
 from promptpex.cases.generate import request_text
 from promptpex.cases.plan import Plan
+from promptpex.config import Settings
 from promptpex.llm.names import parse_model
 from promptpex.llm.stack import rates_for
 from promptpex.outputs import Cell, cells, request_for
 from promptpex.pipeline import generation, judges_for, planned
 from promptpex.records import Completion, Message, Output, Prompt, Request, Spec, Suite
 from promptpex.session import Session
+from promptpex.stats import Resolution, smallest_shown
 
 TYPICAL_ANSWER = 200
 """Tokens of an answer whose like was never seen; a stored answer of the same model is a better guide."""
 
 TYPICAL_RULES = 8
 """Rules of a prompt whose spec is not written yet."""
+
+TYPICAL_RATE = 0.1
+"""Non-compliance of a model of which nothing is known yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,64 @@ def estimate(session: Session, prompt: Prompt, spec: Spec | None, suite: Suite |
     answers = _Answers(session, prompt, questions)
     lines += answers.lines()
     return lines + _judging(session, prompt, spec, suite, answers)
+
+
+def can_show(session: Session, suite: Suite | None) -> str:
+    """What the suite can show of these models at best, in words, before anything is paid.
+
+    Where there is no suite yet, for as many cases as are likely to be made.
+    """
+    settings = session.settings
+    cases = len(suite.usable()) if suite is not None else TYPICAL_RULES * _per_rule(session)
+    if not cases:
+        return "No case, so nothing can be shown."
+    alpha = round(1.0 - settings.confidence, 12)
+    found = smallest_shown(
+        cases, settings.repeats, len(session.models()), alpha, tolerance=settings.tolerance, rate=_rate(settings)
+    )
+    about = "" if suite is not None else "about "
+    return " ".join(_shown(found, f"{about}{counted(cases, 'case')}", settings.repeats))
+
+
+def _rate(settings: Settings) -> float:
+    """A non-compliance to think of, such that it may be worse by the tolerance."""
+    return min(TYPICAL_RATE, 1.0 - settings.tolerance)
+
+
+def _per_rule(session: Session) -> int:
+    return session.settings.cases_per_rule + session.settings.inverse_cases
+
+
+def _shown(found: Resolution, cases: str, repeats: int) -> Iterator[str]:
+    points, rate = f"{100 * found.tolerance:g} points", f"{100 * found.rate:g}%"
+    if found.models == 1:
+        yield f"With {cases} the share of a model at {rate} is known to about {_points(found.half_width)} either way."
+    else:
+        gap = f"no gap under {_points(found.gap)} can be shown" if found.gap else "no gap at all can be shown"
+        tie = f"no tie within less than {_points(found.tie)}" if found.tie else "no tie at all"
+        yield f"With {cases} and {found.models} models {gap} and {tie}."
+        least = (
+            f"To show {points} takes at least {found.cases_to_call} cases for a gap and {found.cases_to_tie} for a tie"
+        )
+        if found.typical_to_call and found.typical_to_tie:
+            likely = f"about {_about(found.typical_to_call)} and {_about(found.typical_to_tie)}"
+            least += f"; models that fail {rate} of the cases, independently of each other, take {likely}"
+        yield f"{least}."
+    if repeats > 1:
+        yield "Repeats make a case surer, but add no cases."
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.2g} points"
+
+
+def _about(cases: int) -> str:
+    return f"{float(f'{cases:.2g}'):,.0f}"
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things, in the singular where it is one."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def tokens_of(messages: Iterable[Message]) -> int:
@@ -164,7 +227,7 @@ def _tended(session: Session, made: int, each: int) -> list[Line]:
 
 def _guessed_outputs(session: Session, prompt: Prompt, lines: Sequence[Line]) -> list[Line]:
     settings = session.settings
-    cases = TYPICAL_RULES * (settings.cases_per_rule + settings.inverse_cases)
+    cases = TYPICAL_RULES * _per_rule(session)
     calls = cases * settings.repeats
     each = tokens_of(prompt.messages) + 100
     models = session.models()

@@ -12,7 +12,7 @@ from promptpex.cases.plan import Plan
 from promptpex.codecs.schemaplace import keep_schema
 from promptpex.config import EFFORT, with_effort
 from promptpex.errors import InputError, RunError, SuiteError
-from promptpex.estimate import Line, estimate, extraction_lines, generation_lines, in_words
+from promptpex.estimate import Line, can_show, estimate, extraction_lines, generation_lines, in_words
 from promptpex.events import Notice
 from promptpex.pipeline import Generated, Update
 from promptpex.promptfile import read_with_warnings
@@ -22,6 +22,7 @@ from promptpex.specs.comparing import Comparison, compare
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.groundedness import Groundedness
 from promptpex.specs.noticing import changed, notices, orphans, ungrounded
+from promptpex.tables import check_weights
 
 ORPHANS = 8
 """Cases that are named one by one."""
@@ -144,7 +145,7 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
     for file in (files.spec, files.suite):
         keep_schema(file)
     if session.settings.effort:
-        say_effort(session, _estimated(session, prompt, files))
+        say_effort(session, estimate(session, prompt, *_written(prompt, files)))
     author = None
     if not files.spec.exists():
         author = session.author().label
@@ -158,18 +159,23 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
     notice_orphans(session, spec, suite)
     if not suite.usable():
         raise SuiteError("holds no usable case; add some or run `promptpex generate`", path=files.suite)
+    weights = session.settings.weights
+    check_weights(weights, [case.rule for case in suite.usable()], [case.inverse for case in suite.usable()])
+    session.emit(Notice(can_show(session, suite)))
     return await _executed(session, pipeline.begin(session, prompt, spec, suite, author=author))
 
 
-def estimate_files(session: Session, files: Files) -> list[Line]:
-    """What ``run`` would ask and what it would cost; nothing is sent and nothing written."""
-    return _estimated(session, read_prompt(session, files.prompt), files)
+def estimate_files(session: Session, files: Files) -> tuple[list[Line], str]:
+    """What ``run`` would ask and what it would cost, and what it can show at best; nothing is sent or written."""
+    prompt = read_prompt(session, files.prompt)
+    spec, suite = _written(prompt, files)
+    return estimate(session, prompt, spec, suite), can_show(session, suite)
 
 
-def _estimated(session: Session, prompt: Prompt, files: Files) -> list[Line]:
+def _written(prompt: Prompt, files: Files) -> tuple[Spec | None, Suite | None]:
+    """The spec and the suite, as far as they are there."""
     spec = read_spec(files.spec) if files.spec.exists() else None
-    suite = read_suite(files.suite, spec, prompt) if spec and files.suite.exists() else None
-    return estimate(session, prompt, spec, suite)
+    return spec, read_suite(files.suite, spec, prompt) if spec and files.suite.exists() else None
 
 
 def compare_files(
@@ -199,7 +205,7 @@ def compare_files(
 
 async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> Run:
     """Judges the outputs of a run again, by its own spec or another, and writes the folder anew."""
-    kept = runs.read(folder)
+    kept = runs.read(folder, verdicts=False)
     session.refuse_unpriced(session.named_judges())
     judged = await pipeline.judge(session, kept if spec is None else kept.but(spec=read_spec(spec)))
     runs.finish(folder, judged)

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 @options.files
 @options.generation
 @options.asking
+@options.tolerance
+@options.confidence
 @options.config
 @options.manners
 def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, **flags: Any) -> int:
-    """Say what `run` would ask, per stage and model, and what it would cost; nothing is sent.
+    """Say what `run` would ask, per stage and model, what it would cost, and what it can show at best; nothing is sent.
 
     Answers in the store cost nothing and are counted apart. Tokens are estimates; a price that nobody knows is
     "unknown", never 0: give it in the settings under [prices."MODEL"].
@@ -37,14 +39,15 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
 
     files = files_of(prompt, spec=spec, suite=cases)
 
-    async def job(session: Any) -> list[Line]:
+    async def job(session: Any) -> tuple[list[Line], str]:
         return estimate_files(session, files)
 
-    lines = work(flags, job, start=prompt.parent)
+    lines, best = work(flags, job, start=prompt.parent)
     if as_json:
         print_json([asdict(line) for line in lines])
     else:
         show(lines)
+    click.echo(best, err=as_json)
     return 0
 
 

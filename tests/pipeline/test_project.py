@@ -127,6 +127,16 @@ async def test_judging_again_asks_no_model_under_test(tmp_path: Path) -> None:
     assert judged.manifest.judges == ("fake/other",)
 
 
+async def test_judging_again_needs_no_verdict_of_before(tmp_path: Path) -> None:
+    finished, folder = await execute(tmp_path, client(), models=["fake/a"])
+    (folder / "verdicts.jsonl").write_text("{\n", encoding="utf-8")
+    resolved = load(settings(tmp_path), start=tmp_path, env={})
+    async with open_session(resolved, provider=client()) as session:
+        judged = await judge(session, folder)
+    assert judged.verdicts == finished.verdicts
+    assert runs.read(folder) == judged
+
+
 async def test_judging_again_tells_of_kin_and_the_manifest_says_how_it_was_judged(tmp_path: Path) -> None:
     _, folder = await execute(tmp_path, client(), models=["fake/a"])
     resolved = load(settings(tmp_path, judge=["fake/a"], judge_sees_input=True), start=tmp_path, env={})
