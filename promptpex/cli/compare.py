@@ -16,16 +16,17 @@ if TYPE_CHECKING:
 @click.command("compare")
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
-@click.option("--fail-on-regression", is_flag=True, help="Exit 1 if a model has certainly become worse.")
+@click.option("--fail-on-regression", is_flag=True, help="Exit 1 if a model is shown to have become worse.")
 @click.option("--tolerance", help="A loss that is no regression where it is shown to be no greater: 5% or 0.05 [none].")
-@click.option("--confidence", help="Level of the intervals: 95% or 0.95 [95%].")
+@options.confidence
+@options.weights
 @options.config
 @options.manners
 def command(before: Path, after: Path, fail_on_regression: bool, as_json: bool, **flags: Any) -> int:
     """Compare two runs, model by model, on the cases that both have: of one prompt, or of two versions of it.
 
-    BEFORE and AFTER are runs' folders or ids. A change counts where it is certain: McNemar's exact test on the cases
-    that changed, adjusted for the number of models.
+    BEFORE and AFTER are runs' folders or ids. A change counts where it is shown: by exact sign flips of the differences
+    of the cases, corrected for the number of models, however the unscored outputs would have come out.
     """
     from promptpex import runs
     from promptpex.cli.showing import print_json
@@ -35,15 +36,15 @@ def command(before: Path, after: Path, fail_on_regression: bool, as_json: bool, 
 
     resolved = settings(flags)
     made, results = resolved.settings, Path(resolved.settings.results_dir)
-    kept = [runs.read(runs.resolve(named, results)) for named in (before, after)]
+    kept = [runs.read_columns(runs.resolve(named, results)) for named in (before, after)]
     tolerance = made.tolerance if resolved.origins["tolerance"] == "flag" else None
-    found = compare_runs(*kept, confidence=made.confidence, tolerance=tolerance)
+    found = compare_runs(*kept, confidence=made.confidence, tolerance=tolerance, weights=made.weights)
     if as_json:
         print_json(plain(found))
     else:
         _show(found)
     if fail_on_regression and found.regressions:
-        raise GateFailed(f"certainly worse than before: {', '.join(found.regressions)}")
+        raise GateFailed(f"shown to be worse than before: {', '.join(found.regressions)}")
     return 0
 
 

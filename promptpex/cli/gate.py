@@ -27,16 +27,19 @@ from promptpex.cli import options
     type=click.Choice(["point", "low", "high"]),
     default="point",
     show_default=True,
-    help="Hold the share, or an end of its interval, against the limit: low fails what is certainly above, "
-    "high passes what is certainly not above.",
+    help="Hold the share, or an end of its interval, against the limit: low fails what is shown to be above, "
+    "high passes what is shown not to be above.",
 )
-@click.option("--confidence", help="Level of the intervals: 95% or 0.95 [95%].")
+@options.confidence
+@options.weights
 @options.config
 @options.manners
 def command(
     run: Path | None, limits: tuple[str, ...], min_scored: int, decide: Any, as_json: bool, **flags: Any
 ) -> int:
     """Exit 1 if a model of RUN does not keep the limits; nothing is asked.
+
+    A model passes only if it would pass however its unscored outputs had come out.
 
     RUN is a run's folder or id; by default the latest.
 
@@ -57,7 +60,7 @@ def command(
         raise click.UsageError("give a limit: --max-non-compliance or --min-scored")
     resolved = settings(flags)
     folder = runs.resolve(run, Path(resolved.settings.results_dir))
-    summary = summarise(runs.read(folder), folder=folder, **given(resolved))
+    summary = summarise(runs.read_columns(folder), folder=folder, **given(resolved))
     everyone, single = _parsed(limits)
     found = breaches(records(summary.models), Limits(everyone, single, min_scored, decide))
     if as_json:
@@ -66,7 +69,7 @@ def command(
         _say(found)
     failing = [model for model, broken in found.items() if broken]
     if failing:
-        raise GateFailed(f"the gate is shut: {', '.join(failing)} of {len(found)} models")
+        raise GateFailed(f"the gate fails {', '.join(failing)}: {len(failing)} of {len(found)} models")
     return 0
 
 

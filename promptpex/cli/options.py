@@ -73,10 +73,27 @@ judge = together(
     click.option("--allow-self-judging", is_flag=True, default=None, help="No warning when judge and model are kin."),
 )
 
+missing = click.option(
+    "--allow-missing-models",
+    is_flag=True,
+    default=None,
+    help="Exit 0 also when a model gave not one usable answer, if another did.",
+)
+
+weights = click.option(
+    "--weights",
+    metavar="NAME=TIMES,...",
+    help="Times each case counts: rule=3,inverse=1, or a rule's id; inverse=0 leaves rule cases alone [1].",
+)
+
+tolerance = click.option("--tolerance", help="Loss against the best that you accept: 5% or 0.05 [5%].")
+confidence = click.option("--confidence", help="Level of the intervals: 95% or 0.95 [95%].")
+
 standing = together(
-    click.option("--tolerance", help="Loss against the best that you accept: 5% or 0.05 [5%]."),
+    tolerance,
     click.option("--against", metavar="MODEL", help="Compare with this model instead of the best."),
-    click.option("--confidence", help="Level of the intervals: 95% or 0.95 [95%]."),
+    confidence,
+    weights,
 )
 
 asking = together(

@@ -16,12 +16,10 @@ import click
 from promptpex.cli.plain import visible
 from promptpex.errors import ConfigError
 from promptpex.events import Answered, Event, Failed, Listener, Notice, Retrying, StageEnded, StageStarted, StepDone
+from promptpex.records import NOT_ASKED
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn, Task, TaskID
-
-UNASKED = frozenset({"interrupted", "deadline", "budget"})
-"""Reasons that are no failure of a model: the command did not ask, or not wait, any more."""
 
 RECENT = 50
 """Answers over which the rate is taken."""
@@ -103,7 +101,7 @@ class Tallies:
             return None
         if isinstance(event, StepDone):
             tally.done += 1
-            unasked = event.error is not None and event.error.removeprefix("judge-") in UNASKED
+            unasked = event.error is not None and event.error in NOT_ASKED
             tally.unasked += unasked
             tally.failed += event.error is not None and not unasked
         if isinstance(event, Answered):

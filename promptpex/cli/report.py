@@ -26,5 +26,5 @@ def command(run: Path | None, as_json: bool, **flags: Any) -> int:
 
     resolved = settings(flags)
     folder = runs.resolve(run, Path(resolved.settings.results_dir))
-    show_run(runs.read(folder), folder, as_json=as_json, view=given(resolved))
+    show_run(runs.read_columns(folder), folder, as_json=as_json, view=given(resolved))
     return 0

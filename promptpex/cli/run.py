@@ -24,12 +24,13 @@ from promptpex.cli import options
     "--until-decided",
     is_flag=True,
     default=None,
-    help="Ask in rounds, and stop asking a model once its place is certain.",
+    help="Look at a growing part of the suite, and stop asking a model once its place is shown.",
 )
 @click.option("--limit", help="With --until-decided: stop once a model is above or below this non-compliance: 10%.")
 @click.option(
     "--fail-over", type=click.FloatRange(0, 1), help="Exit 1 if any model's non-compliance is above this share."
 )
+@options.missing
 @options.config
 @options.manners
 def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, **flags: Any) -> int:
@@ -38,20 +39,23 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     A spec and cases that are missing are extracted and generated first. The same command again asks only what is
     missing: every reply is kept in the store before it is used.
 
+    Exit code 3 when a model or a judge that was asked gave nothing that could be used.
+
     \b
     Examples:
       promptpex run prompt.md --models gpt-4o-mini,llama3.2:1b
       promptpex run prompt.md --models openai/my-model --api-base http://127.0.0.1:8080/v1
       promptpex run prompt.md --models embedded/smollm2-135m
     """
-    from promptpex.cli.showing import show_run
+    from promptpex.cli.showing import exit_code, show_run
     from promptpex.cli.work import work
     from promptpex.project import files_of, run
 
     files = files_of(prompt, spec=spec, suite=cases)
     finished, folder, totals, stopped = work(flags, _job(run, files), start=prompt.parent)
-    gate = finished.manifest.settings["fail_over"]
-    return show_run(finished, folder, as_json=as_json, totals=totals, fail_over=gate, stopped=stopped)
+    summary = show_run(finished, folder, as_json=as_json, totals=totals)
+    made = finished.manifest.settings
+    return exit_code(summary, stopped=stopped, fail_over=made["fail_over"], allow_missing=made["allow_missing_models"])
 
 
 def _job(run: Any, files: Any) -> Any:

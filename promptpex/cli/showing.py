@@ -12,30 +12,25 @@ import click
 from promptpex.errors import GateFailed, Interrupted
 
 if TYPE_CHECKING:
-    from promptpex.records import Run
+    from promptpex.records import AnyRun
+    from promptpex.report import Summary
 
 NO_ANSWER = 3
 
 
 def show_run(
-    run: Run,
+    run: AnyRun,
     folder: Path,
     *,
     as_json: bool,
     totals: Mapping[str, Any] | None = None,
-    fail_over: float | None = None,
-    stopped: bool = False,
     view: Mapping[str, Any] | None = None,
-) -> int:
-    """Writes the reports of a run into its folder, prints them, and gives the command's exit code.
+) -> Summary:
+    """Writes the reports of a run into its folder and prints them.
 
-    ``view`` are ``confidence``, ``tolerance`` and ``against`` where the report shall differ from how the run was made.
-
-    Raises:
-        Interrupted: the user stopped the run (``stopped``); the partial report is printed first.
-        GateFailed: a model's non-compliance is above ``fail_over``.
+    ``view`` are ``confidence``, ``tolerance``, ``against`` and ``weights`` where the report shall differ from how the
+    run was made.
     """
-    from promptpex.cli.work import kept_and_resumed
     from promptpex.report import plain, summarise
     from promptpex.report.files import write
 
@@ -45,10 +40,34 @@ def show_run(
         click.echo(json.dumps({**plain(summary), "requests": dict(totals or {})}, ensure_ascii=False))
     else:
         _on_terminal(summary, totals)
+    return summary
+
+
+def exit_code(
+    summary: Summary, *, stopped: bool = False, fail_over: float | None = None, allow_missing: bool = False
+) -> int:
+    """The exit code of a command that made or judged this run; what lacks an answer is named on stderr.
+
+    Args:
+        stopped: whether the user stopped the run.
+        fail_over: the highest non-compliance that the user accepts.
+        allow_missing: whether a model may give nothing where another gave something.
+
+    Raises:
+        Interrupted: the run was stopped.
+        GateFailed: a model's non-compliance is above ``fail_over``.
+    """
+    from promptpex.cli.plain import visible
+    from promptpex.cli.silence import silent_judges, silent_models
+    from promptpex.cli.work import kept_and_resumed
+
     if stopped:
         raise Interrupted(kept_and_resumed())
+    said = [*silent_models(summary, allowed=allow_missing), *silent_judges(summary)]
+    for sentence in said:
+        click.echo(visible(f"promptpex: {sentence}"), err=True)
     _gate(summary.models, fail_over)
-    return NO_ANSWER if _nobody_answered(run) else 0
+    return NO_ANSWER if said else 0
 
 
 def print_json(value: Any) -> None:
@@ -69,13 +88,13 @@ def _on_terminal(summary: Any, totals: Mapping[str, Any] | None) -> None:
 
 
 def _gate(models: Any, fail_over: float | None) -> None:
+    from promptpex.report.answer import listed
+    from promptpex.report.gate import Limits, breaches
+    from promptpex.report.summary import records
+
     if fail_over is None:
         return
-    above = models[models["non_compliance"] > fail_over]
-    if len(above):
-        told = ", ".join(f"{row.model} {100 * row.non_compliance:.0f} %" for row in above.itertuples())
-        raise GateFailed(f"non-compliance is above {100 * fail_over:g} %: {told}")
-
-
-def _nobody_answered(run: Run) -> bool:
-    return bool(run.outputs) and all(output.error for output in run.outputs)
+    found = breaches(records(models), Limits(max_non_compliance=fail_over))
+    failing = [f"{model} ({'; '.join(broken)})" for model, broken in found.items() if broken]
+    if failing:
+        raise GateFailed(f"--fail-over fails {listed(failing)}")

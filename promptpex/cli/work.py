@@ -45,7 +45,7 @@ def settings(flags: Mapping[str, Any], *, start: Path | None = None) -> Resolved
 
 def given(resolved: Resolved) -> dict[str, Any]:
     """How a report is to differ from the way its run was made: what the flags say of it."""
-    names = ("confidence", "tolerance", "against")
+    names = ("confidence", "tolerance", "against", "weights")
     return {name: getattr(resolved.settings, name) for name in names if resolved.origins[name] == "flag"}
 
 

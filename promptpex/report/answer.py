@@ -10,30 +10,48 @@ from promptpex.tables import Standings
 FEW = 20
 """Below so many scored outputs a share is marked as resting on few."""
 
+FAILING_JUDGE = 0.05
+"""A judge that failed on a greater share of what it was asked is the first thing to be said."""
+
+SMALL = 0.0995
+"""Below it a share is shown with a digit after the point."""
+
 Row = Mapping[str, Any]
 
 
-def answer(rows: Sequence[Row], standing: Standings) -> str:
+def answer(rows: Sequence[Row], standing: Standings, judges: Sequence[Row] = ()) -> str:
     """The paragraph.
 
     Args:
         rows: a table of models (``tables.MODEL_COLUMNS``) as plain rows.
         standing: where those models stand.
+        judges: a table of judges (``tables.JUDGE_COLUMNS``) as plain rows.
     """
+    told = _failing(judges)
     scored = [row for row in rows if row["scored"]]
     if not scored:
-        return "Nothing was scored, so nothing can be said of any model."
+        return " ".join([*told, "Nothing was scored, so nothing can be said of any model.", *_not_asked(rows)])
     if standing.basis == "limit":
-        told = _beside_limit(scored, standing)
-    elif len(scored) == 1:
-        told = _alone(scored[0])
-    elif standing.anchor is not None and any(row["place"] == "reference" for row in rows):
-        told = _against(scored, standing)
+        told += _beside_limit(scored, standing)
+    elif any(row["place"] == "alone" for row in rows):
+        told += _alone(scored[0])
+    elif standing.question.against is not None and any(row["place"] == "reference" for row in rows):
+        told += _against(scored, standing)
     else:
-        told = _ranked(scored, standing)
+        told += _ranked(scored, standing)
     told += _choice(scored, standing)
     told += _caveats(rows)
     return " ".join(told)
+
+
+def _failing(judges: Sequence[Row]) -> list[str]:
+    """The judges that failed on more than a few of what they were asked."""
+    return [
+        f"The judge {row['judge']} gave no usable verdict on {row['failed']} of {row['asked']} outputs "
+        f'({row["reasons"]}): shares marked "at least" are what checks alone prove.'
+        for row in judges
+        if row["asked"] and row["failed"] / row["asked"] > FAILING_JUDGE
+    ]
 
 
 def _alone(row: Row) -> list[str]:
@@ -42,20 +60,22 @@ def _alone(row: Row) -> list[str]:
 
 def _ranked(rows: Sequence[Row], standing: Standings) -> list[str]:
     by_place = _by_place(rows)
-    told = []
-    for row in by_place.get("best", []):
-        told.append(f"{row['model']} is the best for certain: it broke a rule in {_figures(row)}.")
+    told = [
+        f"{row['model']} is shown to be the best: it broke a rule in {_figures(row)}."
+        for row in by_place.get("best", [])
+    ]
     tied, open_ = by_place.get("tied", []), by_place.get("undecided", [])
     if tied:
         verb = "is shown to be" if len(tied) == 1 else "are tied: each is shown to be"
-        named = _listed(f"{row['model']} ({_short(row)})" for row in tied)
-        told.append(f"{named} {verb} less than {_points(standing.tolerance)} worse than the best.")
+        told.append(f"{_named(tied)} {verb} less than {_points(standing.question.tolerance)} worse than the best.")
+    worse = by_place.get("worse", [])
+    if worse:
+        named = listed(f"{row['model']} ({_short(row)}, worse than {row['beaten_by']})" for row in worse)
+        told.append(f"Shown to be worse: {named}.")
     if open_:
-        named = _listed(f"{row['model']} ({_short(row)})" for row in open_)
-        rest = "" if tied else ": these data do not tell which model is best"
-        told.append(f"Undecided {'is' if len(open_) == 1 else 'are'} {named}{rest}.")
-        told += _more(open_)
-    return told + _worse(by_place.get("worse", []))
+        rest = "" if tied or by_place.get("best") else "; these data do not tell which model is best"
+        told.append(f"Undecided: {_named(open_)}{rest}.")
+    return told + _sampled(rows) + _why_open(open_)
 
 
 def _against(rows: Sequence[Row], standing: Standings) -> list[str]:
@@ -63,44 +83,60 @@ def _against(rows: Sequence[Row], standing: Standings) -> list[str]:
     told = [f"Against {row['model']} ({_short(row)}):" for row in by_place.get("reference", [])]
     parts = []
     for place, words in (
-        ("better", "certainly better"),
-        ("tied", f"shown to be less than {_points(standing.tolerance)} worse"),
-        ("worse", "certainly worse"),
+        ("better", "shown to be better"),
+        ("tied", f"shown to be less than {_points(standing.question.tolerance)} worse"),
+        ("worse", "shown to be worse"),
         ("undecided", "undecided"),
     ):
         if by_place.get(place):
-            parts.append(f"{words}: {_listed(row['model'] + ' (' + _short(row) + ')' for row in by_place[place])}")
+            parts.append(f"{words}: {_named(by_place[place])}")
     if parts:
         told.append("; ".join(parts) + ".")
-    return told + _more(by_place.get("undecided", []))
+    return told + _sampled(rows) + _why_open(by_place.get("undecided", []))
 
 
 def _beside_limit(rows: Sequence[Row], standing: Standings) -> list[str]:
-    by_place, limit = _by_place(rows), percent(standing.limit or 0.0)
+    by_place, limit = _by_place(rows), percent(standing.question.limit or 0.0)
     told = []
     for place, words in (
-        ("below limit", f"Certainly below the limit of {limit}"),
-        ("above limit", f"Certainly above the limit of {limit}"),
-        ("undecided", f"Not settled whether above or below the limit of {limit}"),
+        ("below limit", f"Shown to be below the limit of {limit}"),
+        ("above limit", f"Shown to be above the limit of {limit}"),
+        ("undecided", f"Undecided whether above or below the limit of {limit}"),
     ):
         if by_place.get(place):
-            told.append(f"{words}: {_listed(row['model'] + ' (' + _short(row) + ')' for row in by_place[place])}.")
+            told.append(f"{words}: {_named(by_place[place])}.")
+    return told + _why_open(by_place.get("undecided", []))
+
+
+def _sampled(rows: Sequence[Row]) -> list[str]:
+    """Whether what is shown would also be shown if the rules were a sample."""
+    claims = [row for row in rows if row["holds_sampled"] is not None]
+    weak = [row["model"] for row in claims if not row["holds_sampled"]]
+    if not claims:
+        return []
+    if not weak:
+        return ["This would also be shown if the rules were only a sample of the prompt's."]
+    return [f"If the rules were only a sample of the prompt's, this would not be shown of {listed(weak)}."]
+
+
+def _why_open(rows: Sequence[Row]) -> list[str]:
+    """What keeps models undecided: what is missing, or how many cases more would probably decide."""
+    reasons = dict.fromkeys(row["because"] for row in rows if row["because"])
+    told = [f"Undecided because {reason}." for reason in reasons]
+    known = [row for row in rows if row["more_cases_low"] is not None]
+    if known:
+        told.append(_more(known))
     return told
 
 
-def _worse(rows: Sequence[Row]) -> list[str]:
-    if not rows:
-        return []
-    named = _listed(f"{row['model']} ({_short(row)}, than {row['beaten_by']})" for row in rows)
-    return [f"Certainly worse {'is' if len(rows) == 1 else 'are'} {named}."]
-
-
-def _more(rows: Sequence[Row]) -> list[str]:
-    known = [(row["model"], row["more_cases"]) for row in rows if row["more_cases"] is not None]
-    if not known:
-        return []
-    wanted = max(more for _, more in known)
-    return [f"About {_rounded(wanted)} more cases would probably decide, if what was seen is how it is."]
+def _more(rows: Sequence[Row]) -> str:
+    low = _rounded(max(row["more_cases_low"] for row in rows))
+    highs = [row["more_cases_high"] for row in rows]
+    if any(high is None for high in highs):
+        return f"At least about {low} more cases would probably be needed to decide, perhaps very many more."
+    high = _rounded(max(highs))
+    span = f"Between {low} and {high}" if low != high else f"About {low}"
+    return f"{span} more cases would probably decide, going by what was seen."
 
 
 def _choice(rows: Sequence[Row], standing: Standings) -> list[str]:
@@ -110,18 +146,18 @@ def _choice(rows: Sequence[Row], standing: Standings) -> list[str]:
     cheapest, fastest = ([row for row in pool if row[flag]] for flag in ("cheapest", "fastest"))
     parts = []
     if cheapest and len(cheapest) < len(pool):
-        price = cheapest[0]["cost_per_output"]
-        parts.append(f"the cheapest is {_listed(row['model'] for row in cheapest)} (${price:.3g} an output)")
+        price = f"${cheapest[0]['cost_per_output']:.3g} an output, the mean of {cheapest[0]['answered']}"
+        parts.append(f"the cheapest seen is {listed(row['model'] for row in cheapest)} ({price})")
     if fastest and len(fastest) < len(pool):
-        wait = fastest[0]["latency_p50_ms"] / 1000
-        parts.append(f"the fastest is {_listed(row['model'] for row in fastest)} ({wait:.2f} s in the middle)")
+        wait = f"{fastest[0]['latency_p50_ms'] / 1000:.2f} s, the median of {fastest[0]['answered']}"
+        parts.append(f"the fastest seen is {listed(row['model'] for row in fastest)} ({wait})")
     if not parts:
         return []
     shown = any(row["place"] != "undecided" for row in pool)
     among = "Of those that are good enough" if shown else "Of those that are not ruled out"
     caveat = "" if shown else "; any of them may still prove to be the worse one"
     unknown = [row["model"] for row in pool if row["cost_per_output"] is None]
-    prices = f" The price of {_listed(unknown)} is not known." if unknown and cheapest else ""
+    prices = f" The price of {listed(unknown)} is not known." if unknown and cheapest else ""
     return [f"{among}, {' and '.join(parts)}{caveat}.{prices}"]
 
 
@@ -129,18 +165,35 @@ def _caveats(rows: Sequence[Row]) -> list[str]:
     told = []
     few = [row for row in rows if 0 < row["scored"] < FEW]
     if few:
-        named = _listed(f"{row['model']} ({row['scored']})" for row in few)
+        named = listed(f"{row['model']} ({row['scored']})" for row in few)
         told.append(f"Few outputs were scored of {named}: read those shares as hints.")
-    none = [row["model"] for row in rows if not row["scored"]]
+    none = [row["model"] for row in rows if not row["scored"] and row["outputs"] > row["not_asked"]]
     if none:
-        told.append(f"Nothing was scored of {_listed(none)}.")
-    open_ = [row for row in rows if row["scored"] and row["unscored"]]
+        told.append(f"Nothing was scored of {listed(none)}.")
+    told += _not_asked(rows)
+    open_ = [row for row in rows if row["scored"] and row["worst_case"] > row["best_case"]]
     if open_:
-        named = _listed(
+        named = listed(
             f"{row['model']}'s non-compliance between {percent(row['best_case'])} and {percent(row['worst_case'])}"
             for row in open_
         )
         told.append(f"The unscored outputs leave {named}.")
+    return told
+
+
+def _not_asked(rows: Sequence[Row]) -> list[str]:
+    """What a budget, a deadline or a stop left out: whole models, or a part of the cases."""
+    told = []
+    never = [row["model"] for row in rows if row["outputs"] <= row["not_asked"]]
+    if never:
+        told.append(f"Not asked: {listed(never)}.")
+    part = [row for row in rows if 0 < row["not_asked"] < row["outputs"]]
+    if part:
+        named = listed(f"{row['not_asked']} of {row['outputs']} outputs of {row['model']}" for row in part)
+        told.append(
+            f"The run ended before {named}: what is said rests on the others, "
+            "and models are compared on the cases asked of both."
+        )
     return told
 
 
@@ -151,17 +204,36 @@ def _by_place(rows: Iterable[Row]) -> dict[str, list[Row]]:
     return found
 
 
+def _named(rows: Iterable[Row]) -> str:
+    return listed(f"{row['model']} ({_short(row)})" for row in rows)
+
+
 def _figures(row: Row) -> str:
+    if row["at_least"]:
+        return f"at least {row['non_compliant']} of {row['usable']} usable outputs ({_short(row)})"
     return f"{row['non_compliant']} of {row['scored']} scored outputs ({_short(row)})"
 
 
 def _short(row: Row) -> str:
-    return f"{percent(row['non_compliance'])}, interval {100 * row['ci_low']:.0f}–{100 * row['ci_high']:.0f} %"
+    bound = "at least " if row["at_least"] else ""
+    return f"{bound}{percent(row['non_compliance'])}, interval {ends(row['ci_low'], row['ci_high'])}"
 
 
 def percent(share: float) -> str:
-    """A share as a percentage, without a digit after the point unless it is small."""
-    return f"{100 * share:.3g} %" if 0 < share < 0.1 else f"{100 * share:.0f} %"
+    """A share as a percentage, with a digit after the point where it is small. Every report rounds so."""
+    return f"{_rounded_share(share)} %"
+
+
+def ends(low: float, high: float) -> str:
+    """The ends of an interval as percentages."""
+    return f"{_rounded_share(low)}–{_rounded_share(high)} %"
+
+
+def _rounded_share(share: float) -> str:
+    if share >= SMALL:
+        return f"{100 * share:.0f}"
+    rounded = f"{100 * share:.1f}".removesuffix(".0")
+    return "<0.1" if rounded == "0" and share > 0.0 else rounded
 
 
 def _points(tolerance: float) -> str:
@@ -173,6 +245,7 @@ def _rounded(cases: int) -> str:
     return f"{float(f'{cases:.2g}'):,.0f}"
 
 
-def _listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str]) -> str:
+    """Names as a sentence lists them."""
     *head, last = list(names)
     return f"{', '.join(head)} and {last}" if head else last

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
 from promptpex.errors import RunError
-from promptpex.records import Run
+from promptpex.records import AnyRun
 from promptpex.report.answer import FEW, percent
 from promptpex.report.summary import records
 
@@ -25,7 +25,7 @@ class Comparison:
         changed: the cases that passed in one run alone, columns ``tables.CHANGED_COLUMNS``.
         answer: the same in plain words.
         notes: what a reader has to know beside it.
-        regressions: models that are certainly worse, and not shown to be so within the tolerance.
+        regressions: models that are shown to be worse, and not shown to be so within the tolerance.
         confidence: of the intervals.
     """
 
@@ -37,20 +37,30 @@ class Comparison:
     confidence: float
 
 
-def compare_runs(before: Run, after: Run, *, confidence: float = 0.95, tolerance: float | None = None) -> Comparison:
+def compare_runs(
+    before: AnyRun,
+    after: AnyRun,
+    *,
+    confidence: float = 0.95,
+    tolerance: float | None = None,
+    weights: tables.Weights | None = None,
+) -> Comparison:
     """Compares two runs per model, on the cases of the same id and inputs.
 
     Args:
         before, after: the runs.
         confidence: of the intervals; its complement is the error rate over all models together.
         tolerance: a loss that does not count as a regression where it is shown to be no greater; None: none.
+        weights: how many times each case counts.
 
     Raises:
         RunError: the runs have no model or no case in common.
     """
     models, cases = _models(before, after), _cases(before, after)
     rows = tables.outputs(before), tables.outputs(after)
-    found = tables.comparison(*rows, models=models, cases=cases, confidence=confidence, tolerance=tolerance)
+    found = tables.comparison(
+        *rows, models=models, cases=cases, confidence=confidence, tolerance=tolerance, weights=weights
+    )
     told = records(found)
     return Comparison(
         models=found,
@@ -74,7 +84,7 @@ def plain(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _models(before: Run, after: Run) -> list[tuple[str, str]]:
+def _models(before: AnyRun, after: AnyRun) -> list[tuple[str, str]]:
     old, new = before.manifest.models, after.manifest.models
     common = [(model, model) for model in old if model in new]
     if not common and len(old) == len(new) == 1:
@@ -84,7 +94,7 @@ def _models(before: Run, after: Run) -> list[tuple[str, str]]:
     return common
 
 
-def _cases(before: Run, after: Run) -> list[str]:
+def _cases(before: AnyRun, after: AnyRun) -> list[str]:
     old = {case.id: case.inputs for case in before.suite.cases}
     same = [case.id for case in after.suite.cases if case.id in old and old[case.id] == case.inputs]
     if not same:
@@ -96,16 +106,23 @@ def _sentence(row: dict[str, Any]) -> str:
     if not row["cases"]:
         return f"{row['model']}: no case was scored in both runs."
     shares = f"{percent(row['non_compliance_before'])} before, {percent(row['non_compliance_after'])} after"
-    counts = f"{row['broke']} broke, {row['mended']} mended, of {row['cases']} cases"
-    certain = {"worse": "is certainly worse", "better": "is certainly better", "undecided": "may be as it was"}
-    return f"{row['model']} {certain[row['change']]}: {shares} ({counts})."
+    counts = f"{row['broke']} of {row['cases']} cases got worse, {row['mended']} better"
+    words = {
+        "worse": "is shown to be worse",
+        "better": "is shown to be better",
+        "undecided": "is not shown to have changed",
+    }
+    told = f"{row['model']} {words[row['change']]}: {shares} ({counts})."
+    if row["holds_sampled"] is False:
+        told += " It would not be shown if the rules were only a sample of the prompt's."
+    return f"{told} Undecided because {row['because']}." if row["because"] else told
 
 
-def _notes(before: Run, after: Run, common: int, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _notes(before: AnyRun, after: AnyRun, common: int, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     one, two = before.manifest, after.manifest
     yield (
-        "difference: after minus before, on cases that both runs scored; certain by McNemar's exact test, "
-        "adjusted over the models by Holm."
+        "difference: after minus before, on cases that both runs scored; a change is shown by exact sign flips of the "
+        "differences of the cases, however the unscored outputs would have come out, corrected over the models by Holm."
     )
     if one.prompt_fingerprint != two.prompt_fingerprint:
         yield "The prompt has changed between the runs."

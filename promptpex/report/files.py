@@ -62,5 +62,9 @@ _QUOTING_END = "\r\n"
 
 
 def _cells(column: pd.Series[Any]) -> Iterable[Any]:
+    """The cells of a column; a text that stands in many of them is guarded once."""
     plain = column.astype(object).where(column.notna(), "")
-    return map(guard, plain) if column.dtype == "string" else plain
+    if column.dtype != "string":
+        return plain
+    guarded = {text: guard(text) for text in set(plain)}
+    return map(guarded.__getitem__, plain)

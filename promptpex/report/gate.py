@@ -20,8 +20,8 @@ class Limits:
         max_non_compliance: the highest share of scored outputs that may break a rule; None: any.
         of_model: the same for single models, over the general one.
         min_scored: the fewest scored outputs.
-        decide: what is held against the limit: the ``point``, the ``low`` end of the interval (fails only what is
-            certainly above) or the ``high`` end (passes only what is certainly not above).
+        decide: what is held against the limit: the ``point``, the ``low`` end of the interval (fails only what is shown
+            to be above) or the ``high`` end (passes only what is shown not to be above).
     """
 
     max_non_compliance: float | None = None
@@ -30,11 +30,15 @@ class Limits:
     decide: Decide = "point"
 
 
-COLUMN = {"point": "non_compliance", "low": "ci_low", "high": "ci_high"}
+SEEN = {"point": "non_compliance", "low": "ci_low", "high": "ci_high"}
+AT_WORST = {"point": "worst_case", "low": "worst_low", "high": "worst_high"}
+"""The same figures if all that was asked for and could not be scored had failed: a gate passes on these alone."""
 
 
 def breaches(rows: Sequence[Mapping[str, Any]], limits: Limits) -> dict[str, list[str]]:
     """Per model what it does not keep, in words; an empty list for a model that passes.
+
+    A model passes only if it passes however its unscored outputs would have come out.
 
     Args:
         rows: a table of models (``tables.MODEL_COLUMNS``) as plain rows.
@@ -59,12 +63,18 @@ def _of_model(row: Mapping[str, Any], limits: Limits) -> Iterator[str]:
     if not row["scored"]:
         yield "nothing was scored"
         return
-    figure = row[COLUMN[limits.decide]]
-    if figure <= limit:
-        return
-    if limits.decide == "point":
-        yield f"non-compliance is {percent(figure)}, above {percent(limit)}"
-    elif limits.decide == "low":
-        yield f"non-compliance is certainly above {percent(limit)}: {percent(figure)} at least"
-    else:
-        yield f"non-compliance is not shown to be at most {percent(limit)}: it may be {percent(figure)}"
+    figure, worst = row[SEEN[limits.decide]], row[AT_WORST[limits.decide]]
+    if figure > limit:
+        yield _above(limits.decide, figure, limit)
+    elif worst > limit:
+        missing = row["unscored"] - row["not_asked"]
+        outputs = row["outputs"] - row["not_asked"]
+        yield f"{missing} of {outputs} outputs are unscored; had they failed, {_above(limits.decide, worst, limit)}"
+
+
+def _above(decide: Decide, figure: float, limit: float) -> str:
+    if decide == "point":
+        return f"non-compliance is {percent(figure)}, above {percent(limit)}"
+    if decide == "low":
+        return f"non-compliance is shown to be above {percent(limit)}: {percent(figure)} at least"
+    return f"non-compliance is not shown to be at most {percent(limit)}: it may be {percent(figure)}"

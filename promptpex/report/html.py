@@ -15,11 +15,11 @@ from typing import Any
 import jinja2
 
 from promptpex.codecs.atomic import write_text
-from promptpex.report.answer import FEW
+from promptpex.report.answer import FEW, ends
 from promptpex.report.page import VERDICTS, page
 from promptpex.report.sections import footnotes, sections
 from promptpex.report.summary import Summary, records
-from promptpex.report.terminal import money, percent, seconds
+from promptpex.report.terminal import counted, money, percent, placed, seconds
 
 TEMPLATES = Path(__file__).parent / "templates"
 FOLD = 400
@@ -84,7 +84,7 @@ def figure(value: Any) -> str:
 
 def interval(row: Any) -> str:
     """The interval of a row as percentages."""
-    return f"{100 * row['ci_low']:.0f}–{100 * row['ci_high']:.0f} %"
+    return ends(row["ci_low"], row["ci_high"])
 
 
 def pretty(value: Any) -> str:
@@ -103,7 +103,14 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    filters = {"percent": percent, "money": money, "seconds": seconds, "figure": figure}
+    filters = {
+        "percent": percent,
+        "money": money,
+        "seconds": seconds,
+        "figure": figure,
+        "placed": placed,
+        "counted": counted,
+    }
     environment.filters |= {**filters, "interval": interval, "pretty": pretty}
     environment.globals |= {"FEW": FEW, "FOLD": FOLD, "MOST": MOST, **SECTION}
     return environment

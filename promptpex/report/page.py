@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from promptpex.records import PROMPT_RULE, Verdict
+from promptpex.records import PROMPT_RULE
 from promptpex.report.answer import FEW
 from promptpex.report.summary import Summary, records
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_ROWS = 10_000
 """Outputs on the page; beyond it those that fail come first, and the page says what it leaves out."""
@@ -65,13 +68,24 @@ class RuleRow:
     cells: tuple[Cell, ...]
 
 
+class Said(NamedTuple):
+    """A verdict, as far as the page shows it."""
+
+    rule: str
+    status: str
+    reason: str
+    unscored: str | None
+    source: str
+    counts: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One output with the verdicts worth reading; ``model_index`` is its model's place."""
 
     row: Mapping[str, Any]
     model_index: int
-    told: tuple[Verdict, ...]
+    told: tuple[Said, ...]
     passed: tuple[str, ...]
 
 
@@ -109,7 +123,8 @@ class Page:
 def page(summary: Summary) -> Page:
     """What the page shows of a run."""
     names = _names(summary)
-    rows = records(_shown(summary))
+    shown = _shown(summary)
+    rows = records(shown)
     axis = _axis(summary)
     verdict_counts = Counter(summary.outputs["verdict"])
     model_counts = Counter(summary.outputs["model"])
@@ -119,7 +134,7 @@ def page(summary: Summary) -> Page:
         models=tuple(_model(row, summary, axis) for row in records(summary.models)),
         reasons=tuple(dict.fromkeys(reason for found in summary.unscored.values() for reason in found)),
         rules=tuple(_rules(summary, names)),
-        cases=tuple(_cases(summary, rows, names)),
+        cases=tuple(_cases(summary, rows, names, _verdicts(summary, shown))),
         verdicts={name: verdict_counts[name] for name in VERDICTS},
         per_model=tuple(model_counts[name] for name in names),
         total=len(summary.outputs),
@@ -177,7 +192,7 @@ def _cell(model: str, row: Mapping[str, Any] | None) -> Cell:
     return Cell(model=model, row=row, heat=heat(row["share"]), few=row["scored"] < FEW)
 
 
-def _shown(summary: Summary) -> Any:
+def _shown(summary: Summary) -> pd.DataFrame:
     rows = summary.outputs
     if len(rows) <= MOST_ROWS:
         return rows
@@ -185,13 +200,14 @@ def _shown(summary: Summary) -> Any:
     return rows.loc[rank.sort_values(kind="stable").index[:MOST_ROWS].sort_values()]
 
 
-def _cases(summary: Summary, rows: list[dict[str, Any]], names: tuple[str, ...]) -> Iterable[CaseGroup]:
+def _cases(
+    summary: Summary, rows: list[dict[str, Any]], names: tuple[str, ...], verdicts: Mapping[Key, list[Said]]
+) -> Iterable[CaseGroup]:
     place = {name: index for index, name in enumerate(names)}
-    verdicts = _verdicts(summary, rows)
     expected = {case.id: case.expected for case in summary.run.suite.cases}
     grouped: dict[str, list[Answer]] = defaultdict(list)
     for row in rows:
-        grouped[row["case"]].append(_answer(row, place[row["model"]], verdicts[_key(row)]))
+        grouped[row["case"]].append(_answer(row, place[row["model"]], verdicts.get(_key(row), [])))
     for case, answers in grouped.items():
         first = answers[0].row
         counts = Counter(answer.row["verdict"] for answer in answers)
@@ -207,7 +223,7 @@ def _cases(summary: Summary, rows: list[dict[str, Any]], names: tuple[str, ...])
         )
 
 
-def _answer(row: Mapping[str, Any], index: int, verdicts: list[Verdict]) -> Answer:
+def _answer(row: Mapping[str, Any], index: int, verdicts: list[Said]) -> Answer:
     said = [verdict for verdict in verdicts if verdict.source != "none" or verdict.unscored != row["error"]]
     told = [verdict for verdict in said if verdict.status != "pass" or not verdict.counts]
     passed = (verdict.rule for verdict in said if verdict.status == "pass" and verdict.counts)
@@ -219,12 +235,15 @@ def _marks(answers: Iterable[Answer]) -> Iterable[str]:
     return sorted({mark for index, verdict in pairs for mark in (f"m{index}", verdict, f"m{index}-{verdict}")})
 
 
-def _verdicts(summary: Summary, rows: Iterable[Mapping[str, Any]]) -> Mapping[Key, list[Verdict]]:
-    kept: dict[Key, list[Verdict]] = {_key(row): [] for row in rows}
-    for verdict in summary.run.verdicts:
-        nobody = verdict.unscored == "no-judge" and not verdict.counts
-        if verdict.key in kept and not nobody:
-            kept[verdict.key].append(verdict)
+def _verdicts(summary: Summary, shown: pd.DataFrame) -> Mapping[Key, list[Said]]:
+    """Per output on the page what was said of it; not that nobody could judge a rule, which stands at the rule."""
+    keys, cube = ["case", "model", "repeat"], summary.verdicts
+    nobody = cube["unscored"].eq("no-judge").fillna(False) & ~cube["counts"]
+    found = cube.loc[~nobody, [*keys, *Said._fields]].merge(shown[keys].drop_duplicates(), on=keys)
+    cells = found.astype(object).where(found.notna(), None)
+    kept: dict[Key, list[Said]] = defaultdict(list)
+    for case, model, repeat, *said in zip(*(cells[name].tolist() for name in cells.columns), strict=True):
+        kept[case, model, repeat].append(Said(*said))
     return kept
 
 

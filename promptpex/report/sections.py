@@ -6,11 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from promptpex.report.answer import FEW, percent
+from promptpex.report.answer import FEW, ends, percent
 from promptpex.report.summary import Summary, records
-from promptpex.tables import FEWEST_AIMS
+from promptpex.stats import RULE_CORRELATION
+from promptpex.tables import weighed
 
 Row = Mapping[str, Any]
+
+FEW_SHARES = 5
+"""Up to so many shares of one table need no warning that they are many."""
+
+DAGGER = "†"
+"""Marks a place that holds for these rules and would not be shown if they were a sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +62,16 @@ def rule_section(summary: Summary, most: int = 6) -> Section:
     names = list(dict.fromkeys(model for _, model in found))
     rules = list(dict.fromkeys(rule for rule, _ in found)) if len(names) <= most else []
     rows = tuple((rule, *(_broken(found.get((rule, name))) for name in names)) for rule in rules)
-    return Section("by-rule", "Broken per rule", "", ("rule", *names), rows)
+    note = many(len(found), summary.confidence) if rows else ""
+    return Section("by-rule", "Broken per rule", note, ("rule", *names), rows)
+
+
+def many(shares: int, confidence: float) -> str:
+    """What to bear in mind of a table with many shares; nothing where there are few."""
+    if shares < FEW_SHARES:
+        return ""
+    missed = f"about {(1.0 - confidence) * shares:.1g} of their intervals may miss"
+    return f"{shares} shares at once: {missed}, and the largest share is partly the largest by chance."
 
 
 def footnotes(summary: Summary) -> tuple[str, ...]:
@@ -68,38 +84,67 @@ def footnotes(summary: Summary) -> tuple[str, ...]:
 def _interval_notes(summary: Summary) -> Iterator[str]:
     methods = set(summary.models["interval"].dropna()) | set(summary.rules["interval"].dropna())
     level = f"{100 * summary.confidence:g} %"
-    if "wilson" in methods:
-        yield f"{level} intervals are Wilson's where every scored output stands for itself."
-    if "cluster-robust" in methods:
+    if methods & {"exact", "bounds"}:
+        yield f"{level} intervals are exact (Clopper and Pearson); each case counts once."
+    if "effective-size" in methods:
         yield (
-            f"{level} intervals count repeats of one case, and cases of one aim (a rule or its inverse; from "
-            f"{FEWEST_AIMS} aims on), as alike: cluster-robust, wider than if each output were independent."
+            f"{level} intervals count the repeats of a case as far as they are independent of each other: one figure, "
+            "from the model whose repeats are most alike, serves all models."
         )
-    if "anytime" in methods:
+    if summary.models["at_least"].fillna(False).any():
         yield (
-            f"{level} intervals of the models hold at every look at once, since the run stopped when it was decided; "
-            "a case counts once."
+            "at least: some usable outputs have no verdict, so the share is of those that are known to break a rule "
+            "among all usable outputs, and the interval holds whatever the missing verdicts are."
         )
+    if "looks" in methods:
+        yield (
+            f"{level} intervals of the models hold however often the run was looked at, as it stopped when it was "
+            "decided."
+        )
+    if methods:
+        yield _estimand(summary)
+
+
+def _estimand(summary: Summary) -> str:
+    """What the shares are shares of, in one sentence."""
+    weights = summary.standing.question.weights
+    cases = summary.run.suite.usable()
+    inverse = [case.inverse for case in cases]
+    worth = weighed([case.rule for case in cases], inverse, weights)
+    tempting = sum(weight for weight, side in zip(worth, inverse, strict=True) if side)
+    said = ", ".join(f"{name} {times}" for name, times in weights.items())
+    how = f"weighted by {said}" if weights else "weighted as in this suite"
+    part = f"{percent(tempting / sum(worth))} of them tempt the model to fail" if sum(worth) else "none is left"
+    return (
+        f"The shares are of cases that this author would write for these rules, {how}; {part}. They are not the rate "
+        "in production."
+    )
 
 
 def _place_notes(summary: Summary) -> Iterator[str]:
     standing = summary.standing
+    question = standing.question
     if len(standing.models) < 2 and standing.basis != "limit":
         return
-    wrong = f"{100 * standing.alpha:g} %"
-    points = f"{100 * standing.tolerance:g} points"
+    wrong = f"{100 * question.alpha:g} %"
+    points = f"{100 * question.tolerance:g} points"
     if standing.basis == "limit":
-        yield f"place: on which side of the limit; wrong about any model with probability {wrong} at most."
-    elif standing.basis == "race":
         yield (
-            f"place: by confidence sequences of pairs of models; tied: less than {points} worse than the best; wrong "
-            f"about any model, however often one looked, with probability {wrong} at most."
+            "place: on which side of the limit, by exact tests; wrong about any model, however often one looked, with "
+            f"probability {wrong} at most."
         )
-    else:
+        return
+    looks = ", however often one looked," if standing.basis == "race" else ""
+    yield (
+        "place: worse by exact sign flips of the differences on cases asked of both models, tied if shown to be less "
+        f"than {points} worse than the best; both corrected for the number of models (Holm), each wrong about any "
+        f"model{looks} with probability {wrong} at most for these rules, and claimed only if it holds however the "
+        "unscored outputs would have come out; otherwise undecided."
+    )
+    if (~summary.models["holds_sampled"].fillna(True)).any():
         yield (
-            "place: worse by McNemar's exact test on the same cases, tied if shown to be less than "
-            f"{points} worse, both adjusted for the number of models (Holm), each wrong about any model with "
-            f"probability {wrong} at most; otherwise undecided, whatever the shares look like."
+            f"{DAGGER} would not be shown if these rules were a sample of a prompt's possible rules (correlation "
+            f"{RULE_CORRELATION:g} within a rule; sign flips of whole rules)."
         )
 
 
@@ -116,7 +161,8 @@ def _kinds(summary: Summary) -> Section:
     return Section(
         "kinds",
         "Rule cases against inverse cases",
-        "Cases that aim at a rule, and cases that tempt the model to break it.",
+        "Cases that aim at a rule, and cases that tempt the model to break it. "
+        + many(len(summary.kinds), summary.confidence),
         ("model", "aims at", "broken", "share (interval)", "unscored"),
         tuple(_share_cells(row, row["kind"]) for row in records(summary.kinds)),
     )
@@ -127,7 +173,7 @@ def _scenarios(summary: Summary) -> Section:
     return Section(
         "scenarios",
         "Scenarios",
-        "",
+        many(len(rows), summary.confidence),
         ("model", "scenario", "broken", "share (interval)", "unscored"),
         tuple(_share_cells(row, row["scenario"] or "none") for row in rows),
     )
@@ -137,15 +183,17 @@ def _repeats(summary: Summary) -> Section:
     return Section(
         "repeats",
         "Repeats of the same case",
-        "flip rate: the chance that two repeats disagree; pass^k: the chance that all k repeats comply.",
-        ("model", "repeats", "flickering", "flip rate (interval)", "pass^k (interval)"),
+        "flip rate: the chance that two repeats disagree; pass@k, pass^k: the share of cases that comply in at least "
+        "one, and in all, of k repeats. No place rests on these.",
+        ("model", "repeats", "flickering", "flip rate (interval)", "pass@k (interval)", "pass^k (interval)"),
         tuple(
             (
                 row["model"],
                 str(row["repeats"]),
                 f"{row['flickering']} of {row['cases']} cases",
                 _interval(row["flip_rate"], row["flip_low"], row["flip_high"]),
-                _interval(row["pass_hat_k"], row["pass_low"], row["pass_high"]),
+                _interval(row["pass_at_k"], row["pass_at_low"], row["pass_at_high"]),
+                _interval(row["pass_hat_k"], row["pass_hat_low"], row["pass_hat_high"]),
             )
             for row in records(summary.repeats)
         ),
@@ -247,7 +295,7 @@ def _list_row(what: str, names: Sequence[str], total: int) -> list[tuple[str, ..
 
 
 def _share_cells(row: Row, name: str) -> tuple[str, ...]:
-    share = _interval(row["share"], row["ci_low"], row["ci_high"])
+    share = ("at least " if row["at_least"] else "") + _interval(row["share"], row["ci_low"], row["ci_high"])
     return (row["model"], name, _broken(row), share + few(row["scored"]), str(row["unscored"]))
 
 
@@ -257,13 +305,13 @@ def few(scored: int) -> str:
 
 
 def _broken(row: Row | None) -> str:
-    return "–" if row is None else f"{row['broken']} of {row['scored']}"
+    return "–" if row is None else f"{row['broken']} of {row['usable'] if row['at_least'] else row['scored']}"
 
 
 def _interval(point: float | None, low: float | None, high: float | None) -> str:
     if point is None or low is None or high is None:
         return "–"
-    return f"{100 * point:.0f} % ({100 * low:.0f}–{100 * high:.0f} %)"
+    return f"{percent(point)} ({ends(low, high)})"
 
 
 def _kappa(row: Row) -> str:

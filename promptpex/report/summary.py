@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
-from promptpex.records import PROMPT_RULE, Run, Spec
+from promptpex.records import PROMPT_RULE, AnyRun, Spec, collector_paused
 from promptpex.report.answer import answer
 from promptpex.stats import DEFAULT_TOLERANCE
 from promptpex.tables import Discrimination, Question, Standings
@@ -22,7 +22,7 @@ class Summary:
     """A run's figures.
 
     Attributes:
-        run: the run itself.
+        run: the run itself, as records or as columns.
         folder: where it is kept; None when it is not.
         outputs, verdicts, models, rules: DataFrames, see ``promptpex.tables``.
         unscored: per model label, how many outputs per reason could not be scored.
@@ -33,12 +33,13 @@ class Summary:
             those that have nothing to say are empty.
         discrimination: which cases and rules tell nothing apart.
         standing: where the models stand.
+        judges: how often each judge gave no usable verdict.
         saved: what stopping early has saved; None for a run that asked everything.
         confidence: of the intervals.
         answer: the run's answer in one paragraph of plain words.
     """
 
-    run: Run
+    run: AnyRun
     folder: Path | None
     outputs: pd.DataFrame
     verdicts: pd.DataFrame
@@ -57,6 +58,7 @@ class Summary:
     disagreements: pd.DataFrame
     discrimination: Discrimination
     standing: Standings
+    judges: pd.DataFrame
     saved: Saved | None = None
     confidence: float = 0.95
     answer: str | None = None
@@ -91,21 +93,23 @@ class Example:
     reason: str
 
 
+@collector_paused()
 def summarise(
-    run: Run,
+    run: AnyRun,
     *,
     folder: Path | None = None,
     confidence: float | None = None,
     tolerance: float | None = None,
     against: str | None = None,
+    weights: tables.Weights | None = None,
     most: int = 5,
 ) -> Summary:
     """The tables of a run, where its models stand, and the ``most`` rules most broken with an example each.
 
-    ``confidence``, ``tolerance`` and ``against`` are by default as the run was made with.
+    ``confidence``, ``tolerance``, ``against`` and ``weights`` are by default as the run was made with.
 
     Raises:
-        InputError: ``against`` is none of the run's models.
+        InputError: ``against`` is none of the run's models, or a weight is for no rule of the cases.
     """
     made = run.manifest.settings
     level = confidence or made.get("confidence") or 0.95
@@ -113,16 +117,20 @@ def summarise(
         tolerance=tolerance or made.get("tolerance") or DEFAULT_TOLERANCE,
         against=against or made.get("against"),
         confidence=level,
-        stopping=bool(made.get("until_decided")),
+        looks=run.manifest.looks,
         limit=made.get("limit"),
+        weights=weights if weights is not None else made.get("weights") or {},
     )
+    cases = run.suite.usable()
+    tables.check_weights(question.weights, [case.rule for case in cases], [case.inverse for case in cases])
     cube = tables.verdicts(run)
     rows = tables.outputs(run, cube)
     order, names = [PROMPT_RULE, *(rule.id for rule in run.spec.rules)], list(run.manifest.models)
     partly = [rule.id for rule in run.spec.rules if rule.checks and rule.decides == "partly"]
     by_rule = tables.rules(cube, order=order, confidence=level)
     standing = tables.standings(rows, names, question)
-    by_model = tables.models(rows, order=names, confidence=level, standing=standing)
+    by_model = tables.models(rows, order=names, standing=standing)
+    judged = tables.judges(cube)
     return Summary(
         run=run,
         folder=folder,
@@ -143,13 +151,14 @@ def summarise(
         disagreements=tables.disagreements(cube, rows, partly=partly),
         discrimination=tables.discrimination(rows, cube, [rule.id for rule in run.spec.rules if not rule.gone]),
         standing=standing,
-        saved=_saved(run) if question.stopping else None,
+        saved=_saved(run) if question.looks else None,
         confidence=level,
-        answer=answer(records(by_model), standing),
+        judges=judged,
+        answer=answer(records(by_model), standing, records(judged)),
     )
 
 
-def _saved(run: Run) -> Saved:
+def _saved(run: AnyRun) -> Saved:
     made = run.manifest.settings
     planned = len(run.suite.usable()) * made.get("repeats", 1) * len(run.manifest.models)
     spared = max(0, planned - len(run.outputs))
@@ -173,7 +182,7 @@ def plain(summary: Summary) -> dict[str, Any]:
         "half_judged_rules": list(summary.half_judged),
         "answer": summary.answer,
         "basis": summary.standing.basis,
-        "tolerance": summary.standing.tolerance,
+        "tolerance": summary.standing.question.tolerance,
         "confidence": summary.confidence,
         "saved": asdict(summary.saved) if summary.saved else None,
         "kinds": records(summary.kinds),
@@ -184,6 +193,7 @@ def plain(summary: Summary) -> dict[str, Any]:
         "agreements": records(summary.agreements),
         "disagreements": records(summary.disagreements),
         "discrimination": asdict(summary.discrimination),
+        "judges_asked": records(summary.judges),
     }
 
 
@@ -207,13 +217,15 @@ def _without_judge(cube: pd.DataFrame, spec: Spec, *, half: bool) -> tuple[str, 
     return tuple(rule.id for rule in spec.rules if rule.id in nobody)
 
 
-def _examples(run: Run, rows: pd.DataFrame, cube: pd.DataFrame, by_rule: pd.DataFrame, most: int) -> list[Example]:
+def _examples(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, by_rule: pd.DataFrame, most: int) -> list[Example]:
     totals = by_rule.groupby("rule", sort=False)[["broken", "scored"]].sum()
     worst = totals[totals["broken"] > 0].sort_values("broken", ascending=False, kind="stable").head(most)
     texts = {rule.id: rule.rule for rule in run.spec.rules} | {PROMPT_RULE: "The output complies with the prompt."}
+    broken = cube[cube["counts"] & cube["status"].eq("fail") & cube["rule"].isin(list(worst.index))]
+    first = {str(failing["rule"]): failing for _, failing in broken.drop_duplicates("rule").iterrows()}
     examples = []
     for rule, total in worst.iterrows():
-        failing = cube[cube["counts"] & cube["rule"].isin([rule]) & cube["status"].eq("fail")].iloc[0]
+        failing = first[str(rule)]
         row = _row_of(rows, failing)
         examples.append(
             Example(

@@ -6,8 +6,9 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from promptpex.report import answer
 from promptpex.report.answer import FEW
-from promptpex.report.sections import Section, cut, footnotes, rule_section, sections
+from promptpex.report.sections import DAGGER, Section, cut, footnotes, rule_section, sections
 from promptpex.report.summary import Example, Summary, records
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def show_comparison(found: Comparison, console: Console) -> None:
     header = ("model", "change", "before", "after", "broke", "mended", f"difference ({level} interval)", "p (Holm)")
     rows = tuple(_compared(row) for row in records(found.models))
     _line(clean(found.answer, LONG), console)
-    _section(Section("compared", "Broken cases", "", header, rows), console)
+    _section(Section("compared", "Outputs that break a rule", "", header, rows), console)
     changed = tuple(
         tuple(str(row[name] or "") for name in ("model", "case", "change", "broken_rules", "output"))
         for row in records(found.changed)
@@ -71,12 +72,12 @@ def show_comparison(found: Comparison, console: Console) -> None:
 
 
 def _compared(row: Mapping[str, Any]) -> tuple[str, ...]:
-    counts = f"{row['before']} of {row['cases']}", f"{row['after']} of {row['cases']}"
+    counts = (f"{row[run]} of {row[f'{run}_scored']}" for run in ("before", "after"))
     moved = str(row["broke"]), str(row["mended"])
-    if row["difference"] is None:
+    if row["difference_low"] is None:
         return (row["model"], row["change"], *counts, *moved, "–", "–")
     ends = f"{100 * row['difference_low']:+.0f} to {100 * row['difference_high']:+.0f}"
-    apart = f"{100 * row['difference']:+.0f} ({ends}) points"
+    apart = f"({ends}) points" if row["difference"] is None else f"{100 * row['difference']:+.0f} ({ends}) points"
     return (row["model"], row["change"], *counts, *moved, apart, f"{row['p_adjusted']:.3g}")
 
 
@@ -131,10 +132,10 @@ def notes(summary: Summary) -> list[str]:
 
 def _why(summary: Summary, model: str, reasons: Iterable[str]) -> list[tuple[str, str]]:
     """For each reason that was an error with a message, the first message: what was wrong, and what to do."""
-    said: dict[str, str] = {}
-    for output in summary.run.outputs:
-        if output.model == model and output.error is not None and output.message:
-            said.setdefault(output.error, output.message)
+    rows = summary.outputs
+    failed = rows[rows["model"].isin([model]) & rows["error"].notna() & rows["message"].fillna("").ne("")]
+    first = failed.drop_duplicates("error")
+    said = dict(zip(first["error"].tolist(), first["message"].tolist(), strict=True))
     return [(reason, said[reason]) for reason in reasons if reason in said]
 
 
@@ -146,8 +147,8 @@ def clean(text: Any, limit: int = SHORT) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share as a whole percentage; a dash when there is none."""
-    return "–" if share is None else f"{100 * share:.0f} %"
+    """A share as a percentage; a dash when there is none."""
+    return "–" if share is None else answer.percent(share)
 
 
 def _models(summary: Summary, width: int) -> tuple[Table, list[str]]:
@@ -166,7 +167,7 @@ def _models(summary: Summary, width: int) -> tuple[Table, list[str]]:
 
 def _columns(summary: Summary) -> list[tuple[str, list[str]]]:
     rows = records(summary.models)
-    broken = [f"{row['non_compliant']} of {row['scored']}{'*' if 0 < row['scored'] < FEW else ''}" for row in rows]
+    broken = [f"{row['non_compliant']} of {counted(row)}{'*' if 0 < row['scored'] < FEW else ''}" for row in rows]
     figures = [
         ("broken", broken),
         (f"share ({100 * summary.confidence:g} % interval)", [_share(row) for row in rows]),
@@ -174,7 +175,7 @@ def _columns(summary: Summary) -> list[tuple[str, list[str]]]:
         ("cost", [money(row["cost_usd"]) for row in rows]),
         ("p50", [seconds(row["latency_p50_ms"]) for row in rows]),
     ]
-    place = [("place", [row["place"] for row in rows])] if any(row["place"] != "alone" for row in rows) else []
+    place = [("place", [placed(row) for row in rows])] if any(row["place"] != "alone" for row in rows) else []
     return [("model", [clean(row["model"], 60) for row in rows]), *place, *figures]
 
 
@@ -196,10 +197,21 @@ def _table_of(summary: Summary, columns: list[tuple[str, list[str]]], narrow: bo
     return table
 
 
+def counted(row: Mapping[str, Any]) -> int:
+    """The outputs that a model's share is of."""
+    return int(row["usable"] if row["at_least"] else row["scored"])
+
+
+def placed(row: Mapping[str, Any]) -> str:
+    """A model's place, marked where it would not be shown if the rules were a sample."""
+    return f"{row['place']}{DAGGER if row['holds_sampled'] is False else ''}"
+
+
 def _share(row: Mapping[str, Any]) -> str:
     if row["ci_low"] is None:
         return "–"
-    return f"{percent(row['non_compliance'])} ({100 * row['ci_low']:.0f}–{100 * row['ci_high']:.0f} %)"
+    bound = "≥" if row["at_least"] else ""
+    return f"{bound}{percent(row['non_compliance'])} ({answer.ends(row['ci_low'], row['ci_high'])})"
 
 
 def money(usd: float | None) -> str:

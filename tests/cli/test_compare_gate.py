@@ -45,11 +45,13 @@ def test_a_certain_regression_fails_only_where_it_shall(results: Path, capsys: p
     kept(results, "new", a=lambda n: n >= 20, b=lambda n: n % 2 == 0)
     code, out, err = called(capsys, "compare", "old", "new")
     assert (code, err) == (0, "")
-    assert "a is certainly worse: 0 % before, 33 % after (20 broke, 0 mended, of 60 cases)." in " ".join(out.split())
+    assert "a is shown to be worse: 0 % before, 33 % after (20 of 60 cases got worse, 0 better)." in " ".join(
+        out.split()
+    )
     assert "+33 (" in out
     code, _, err = called(capsys, "compare", "old", "new", "--fail-on-regression")
     assert code == 1
-    assert "certainly worse than before: a" in err
+    assert "shown to be worse than before: a" in err
     assert called(capsys, "compare", "new", "old", "--fail-on-regression")[0] == 0
     assert called(capsys, "compare", "old", "old", "--fail-on-regression")[0] == 0
 
@@ -88,7 +90,7 @@ def test_runs_with_nothing_in_common_are_refused(results: Path, capsys: pytest.C
 def test_one_model_against_its_successor(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept(results, "old", v1=lambda n: n > 20)
     kept(results, "new", v2=lambda n: True)
-    assert "v1 -> v2 is certainly better" in " ".join(called(capsys, "compare", "old", "new")[1].split())
+    assert "v1 -> v2 is shown to be better" in " ".join(called(capsys, "compare", "old", "new")[1].split())
 
 
 GATES: list[tuple[list[str], int]] = [
@@ -112,7 +114,7 @@ def test_the_gate_holds_each_model_to_its_limits(
     code, out, err = called(capsys, "gate", "one", *limits)
     assert code == expected
     assert ("FAIL  a" in out) == bool(expected)
-    assert ("the gate is shut: a" in err) == bool(expected)
+    assert ("the gate fails a" in err) == bool(expected)
 
 
 def test_nothing_scored_does_not_pass_a_gate(results: Path, capsys: pytest.CaptureFixture[str]) -> None:

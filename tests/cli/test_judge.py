@@ -23,6 +23,7 @@ def test_a_judge_that_cannot_be_reached_ends_with_its_reason_and_code_3(tmp_path
     judge = ("judge", "--judge", "openai/j", "--api-base", "http://127.0.0.1:9/v1", "--timeout", "3", "--json")
     done = promptpex(*judge, cwd=tmp_path)
     assert done.code == 3
-    assert done.err.strip().splitlines()[-1].startswith("promptpex: no judge could answer: ")
+    last = done.err.strip().splitlines()[-1]
+    assert last.startswith("promptpex: the judge openai/j failed on its one request (1 judge-unavailable): ")
     assert json.loads(done.out)["models"][0]["outputs"] == 1
     assert promptpex("judge", "--judge", "none", cwd=tmp_path).code == 0

@@ -103,7 +103,9 @@ async def test_odd_replies_are_named_and_the_other_model_is_unharmed(tmp_path: P
     models = "openai/odd,openai/other?api_base=http://127.0.0.1:9/v1"
     arguments = ("--models", models, "--api-base", scripted.url, "--concurrency", "1", "--timeout", "4", "--json")
     done = await promptpex_beside("run", str(prompt), *arguments, cwd=tmp_path)
-    assert done.code == 0, done.err
+    assert done.code == 3, done.err
+    silent = "not one usable answer came from openai/other?api_base=http://127.0.0.1:9/v1 (4 outputs: 4 unavailable)"
+    assert done.err.strip().splitlines()[-1] == f"promptpex: {silent}; --allow-missing-models accepts that"
     told = json.loads(done.out)
     rows = {row["model"]: row for row in told["models"]}
     assert rows["openai/odd"]["scored"] == 3

@@ -70,14 +70,14 @@ async def test_a_budget_stops_cleanly_and_a_larger_one_pays_only_the_rest(
     assert f"{12 - answered} requests sent, {answered} answers from the store" in again.out
 
 
-async def test_no_budget_at_all_is_code_3_and_the_store_answers_all_the_same(
+async def test_no_budget_at_all_is_said_with_code_0_and_the_store_answers_all_the_same(
     tmp_path: Path, scripted: ScriptedServer
 ) -> None:
     here = place(tmp_path, cells=4)
     script = scripted.otherwise = Script()
     done = await command(asked(here, scripted, "--max-requests", "0"))
-    assert (done.code, script.sent) == (3, 0)
-    assert reasons(here.rows()) == {"budget": 4}
+    is_partial(done, here, 4)
+    assert script.sent == 0
     assert (await command(asked(here, scripted))).code == 0
     free = await command(asked(here, scripted, "--max-requests", "0"))
     assert free.code == 0, free.err

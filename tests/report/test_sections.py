@@ -13,7 +13,7 @@ from promptpex.report.files import write
 from promptpex.report.html import html
 from promptpex.report.sections import footnotes, sections
 from promptpex.report.terminal import show
-from tests.tables.by_hand import output, run, verdict
+from tests.tables.by_hand import colours, output, run, verdict
 from tests.tables.many import many
 
 
@@ -93,14 +93,36 @@ def test_agreement_is_written_where_there_is_any_and_taken_away_where_there_is_n
 
 def test_footnotes_say_how_the_figures_were_made() -> None:
     told = " ".join(footnotes(summarise(full())))
-    assert "cluster-robust" in told
+    assert "count the repeats of a case as far as they are independent" in told
     assert "fewer than 20 scored outputs" in told
-    assert "McNemar" in told
+    assert "exact sign flips" in told
     alone = " ".join(footnotes(summarise(many(30, {"a": lambda n: n > 3}))))
-    assert "Wilson" in alone
-    assert "McNemar" not in alone
+    assert "intervals are exact" in alone
+    assert "sign flips" not in alone
     assert "fewer than" not in alone
+    assert "at least:" not in alone
     assert "90 % intervals" in " ".join(footnotes(summarise(full(), confidence=0.9)))
+
+
+def test_a_footnote_says_what_the_shares_are_of() -> None:
+    made = colours()
+    told = " ".join(footnotes(summarise(made)))
+    assert "cases that this author would write for these rules, weighted as in this suite; 50 % of them tempt" in told
+    assert "not the rate in production" in told
+    weighed = " ".join(footnotes(summarise(made, weights={"inverse": 0})))
+    assert "weighted by inverse 0; 0 % of them tempt" in weighed
+
+
+def test_missing_verdicts_and_weak_claims_are_marked_and_explained() -> None:
+    made = many(60, {"a": lambda n: True, "b": lambda n: None if n < 5 else n % 4 > 0}, rules=4)
+    told = " ".join(footnotes(summarise(made)))
+    assert "at least: some usable outputs have no verdict" in told
+    assert "† would not be shown if these rules were a sample" in told
+    console = Console(file=io.StringIO(), width=120)
+    show(summarise(made), console)
+    assert isinstance(console.file, io.StringIO)
+    assert "worse†" in console.file.getvalue()
+    assert "≥22 %" in console.file.getvalue()
 
 
 def test_machines_get_all_of_it() -> None:

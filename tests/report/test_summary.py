@@ -15,6 +15,13 @@ def test_the_most_broken_rules_come_first_with_an_example() -> None:
     assert len(summarise(colours(), most=1).examples) == 1
 
 
+def test_an_example_is_a_verdict_that_counts_and_the_first_of_them() -> None:
+    beside = verdict("fail", reason="the judge says", counts=False, source="judge:j")
+    judged = [beside, *(verdict("fail", case=f"c{n}", reason=f"words {n}") for n in (2, 1))]
+    example = summarise(run([output("c1"), output("c2", text="BLUE")], judged)).examples[0]
+    assert (example.case, example.output, example.reason) == ("c2", "BLUE", "words 2")
+
+
 def test_an_example_survives_the_loss_of_its_output_or_case() -> None:
     lost = summarise(run([], [verdict("fail", reason="two words")])).examples[0]
     assert (lost.output, lost.inputs, lost.reason) == ("", "", "two words")

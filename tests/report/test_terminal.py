@@ -50,7 +50,7 @@ def test_foreign_text_is_neither_markup_nor_a_code_for_an_emoji() -> None:
 def test_the_table_says_how_many_of_how_many() -> None:
     text = shown(colours())
     assert "1 of 3" in text
-    assert "33 % (6–79 %)" in text
+    assert "33 % (0.8–91 %)" in text
     assert "3 of 3" in text
     assert "unknown" in text
     assert "Unscored, b: 1 truncated." in text
@@ -63,7 +63,7 @@ def test_a_figure_is_shown_whole_or_said_to_be_left_out(width: int) -> None:
     start = next(index for index, line in enumerate(lines) if line.lstrip().startswith("model "))
     text = "\n".join(lines[start:])
     assert max(len(line.rstrip()) for line in lines[start : start + 8]) <= width
-    assert "33 % (6–79 %)" in text
+    assert "33 % (0.8–91 %)" in text
     spared = next((line for line in lines if line.startswith("No room here for")), "")
     row = next(line for line in lines[start:] if line.lstrip().startswith("a "))
     assert ("cost" in spared) != ("$0.0300" in row)
@@ -83,6 +83,19 @@ def test_a_model_that_could_not_answer_is_told_with_what_to_do() -> None:
     assert "Unscored, m: 2 no-key.\n  no-key: no key; set X_API_KEY\n" in text
     assert text.count("set X_API_KEY") == 1
     assert "Broken per rule" not in text
+
+
+def test_the_first_error_that_says_something_is_told() -> None:
+    said = {"c1": "", "c2": "the server is down", "c3": "it is still down"}
+    failed = [output(case, "m", None, error="unavailable", message=text) for case, text in said.items()]
+    other = output("c1", "n", None, error="no-key", message="set N_API_KEY")
+    made = run([*failed, other, output("c4", "m", "RED", message="never shown")], models=("m", "n"))
+    assert notes(summarise(made)) == [
+        "Unscored, m: 3 unavailable, 1 no-judge.",
+        "  unavailable: the server is down",
+        "Unscored, n: 1 no-key.",
+        "  no-key: set N_API_KEY",
+    ]
 
 
 def test_an_empty_run_has_a_table_and_no_share() -> None:

@@ -1,0 +1,52 @@
+"""Models and judges that were asked and gave nothing that could be used: one sentence each, for stderr."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from promptpex.records import NOT_ASKED
+
+if TYPE_CHECKING:
+    from promptpex.report import Summary
+
+LONGEST = 320
+
+
+def silent_models(summary: Summary, *, allowed: bool = False) -> Iterator[str]:
+    """What is said of the models that were asked and gave not one usable answer; nothing where all gave one.
+
+    Args:
+        allowed: whether such models are accepted; they are as long as another model answered.
+    """
+    from promptpex.report.terminal import clean
+
+    rows = summary.outputs
+    answered = set(rows.loc[rows["error"].isna(), "model"])
+    lost = rows[rows["error"].notna() & ~rows["error"].isin(NOT_ASKED) & ~rows["model"].isin(answered)]
+    told = [
+        f"{clean(model)} ({_counted(Counter(errors))})"
+        for model, errors in lost.groupby("model", sort=False, observed=True)["error"]
+    ]
+    if not told or (allowed and answered):
+        return
+    more = "; --allow-missing-models accepts that" if answered else ""
+    yield f"not one usable answer came from {' or '.join(told)}{more}"
+
+
+def silent_judges(summary: Summary) -> Iterator[str]:
+    """What is said of each judge that failed on all of what it was asked."""
+    from promptpex.report.summary import records
+    from promptpex.report.terminal import clean
+
+    for row in records(summary.judges):
+        if row["asked"] and row["failed"] == row["asked"]:
+            requests = "its one request" if row["asked"] == 1 else f"all of its {row['asked']} requests"
+            why = clean(row["example"], LONGEST)
+            yield f"the judge {clean(row['judge'])} failed on {requests} ({row['reasons']}): {why}"
+
+
+def _counted(reasons: Counter[str]) -> str:
+    outputs = "1 output" if reasons.total() == 1 else f"{reasons.total()} outputs"
+    return f"{outputs}: " + ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
