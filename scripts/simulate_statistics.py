@@ -236,8 +236,8 @@ def raced(whole: Grid, rates: Sequence[float]) -> tuple[Suitability, Claims, flo
         some = whole.only(np.arange(end))
         inside = asked[:, :end]
         known = Grid(some.models, some.broken * inside, some.kept * inside, some.open, some.rules, some.weights)
-        fixed.append(pair_tests(known, DEFAULT_TOLERANCE))
-        free.append(pair_tests(known, DEFAULT_TOLERANCE, sampled_rules=True))
+        for kept, tests in zip((fixed, free), pair_tests(known, DEFAULT_TOLERANCE), strict=True):
+            kept.append(tests)
         spent = over_looks(fixed, len(at))
         found = placed(known, spent, over_looks(free, len(at)), alpha=0.05)
         ever = tuple(old or new for old, new in zip(ever, claims(found, rates), strict=True))  # type: ignore[assignment]

@@ -160,7 +160,7 @@ def _share(cells: Mapping[str, Any]) -> Share:
 
 
 def _pairs(grid: Grid, tolerance: float) -> tuple[Pair, ...]:
-    found = pair_tests(grid, tolerance).worse
+    found = pair_tests(grid, tolerance)[0].worse
     adjusted = corrected_worse(found)
     ways = [min([(a, b), (b, a)], key=found.__getitem__) for a, b in combinations(grid.models, 2) if (a, b) in found]
     return tuple(Pair(*way, found[way], adjusted[way]) for way in ways)

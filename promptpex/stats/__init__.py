@@ -26,7 +26,7 @@ from promptpex.stats.paired import (
     tango_difference,
     tango_interval,
 )
-from promptpex.stats.pairs import Pair, difference_interval, more_failures_p, pair, tie_p
+from promptpex.stats.pairs import Pair, difference_interval, more_failures_p, pair, statements, tie_p
 from promptpex.stats.power import cases_for_difference, cases_for_non_inferiority, mcnemar_power, more_cases_to_decide
 from promptpex.stats.ppi import PpiMean, ppi_mean
 from promptpex.stats.repeats import Flicker, Stability, flickers, pass_at_k, pass_hat_k, stability
@@ -112,6 +112,7 @@ __all__ = [
     "sign_flip_p",
     "smallest_shown",
     "stability",
+    "statements",
     "suitability",
     "tango_difference",
     "tango_interval",

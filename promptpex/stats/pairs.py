@@ -1,7 +1,7 @@
 """Two models on the cases that were asked of both: which breaks its rules more often, and by how much at most.
 
-Each statement is tested on the completion of the open outputs that speaks most against it, so that it holds however
-they would have come out.
+Each statement is tested on the completion of the open outputs that speaks most against it (`statements`), so that it
+holds however they would have come out.
 """
 
 from __future__ import annotations
@@ -72,15 +72,35 @@ def pair(grid: Grid, first: int, second: int, completions: tuple[Completion, Com
     return Pair(shift, whole * weights, grid.rules[both], weights)
 
 
-def more_failures_p(grid: Grid, first: int, second: int, *, sampled_rules: bool = False, seen: bool = False) -> float:
+@dataclass(frozen=True, slots=True, eq=False)
+class Statements:
+    """The two statements that a place rests on, of one model beside another, each with what speaks most against it.
+
+    Attributes:
+        worse: "the first breaks its rules more often than the second": what is open counts for the first and against
+            the second.
+        close: "the first breaks its rules less than a tolerance more often than the second": the other way round.
+    """
+
+    worse: Pair
+    close: Pair
+
+
+def statements(grid: Grid, first: int, second: int, *, seen: bool = False) -> Statements:
+    """The statements on two models by their numbers; with ``seen`` what is open is left out of both."""
+    if seen or not (grid.missing(first) or grid.missing(second)):
+        told = pair(grid, first, second)
+        return Statements(told, told)
+    return Statements(pair(grid, first, second, ("best", "worst")), pair(grid, first, second, ("worst", "best")))
+
+
+def more_failures_p(told: Pair, *, sampled_rules: bool = False) -> float:
     """The two-sided p-value behind "the first breaks its rules more often than the second", 1 where it does not.
 
     Exact sign flips of the differences of the cases; with ``sampled_rules`` of whole rules, each with all its cases.
-    What is open counts for the first and against the second, unless ``seen``: then it is left out.
     """
     import numpy as np
 
-    told = pair(grid, first, second, ("seen", "seen") if seen else ("best", "worst"))
     if told.n == 0 or int(told.whole.sum()) <= 0:
         return 1.0
     if not sampled_rules:
@@ -91,15 +111,11 @@ def more_failures_p(grid: Grid, first: int, second: int, *, sampled_rules: bool 
     return sign_flip_p(by_rule)
 
 
-def tie_p(
-    grid: Grid, first: int, second: int, tolerance: float, *, sampled_rules: bool = False, seen: bool = False
-) -> float:
+def tie_p(told: Pair, tolerance: float, *, sampled_rules: bool = False) -> float:
     """The one-sided p-value against "the first breaks its rules less than ``tolerance`` more often than the second".
 
-    Tango's non-inferiority test at the number of pairs asked once that are worth as much. What is open counts against
-    the first and for the second, unless ``seen``: then it is left out. 1 without a common case.
+    Tango's non-inferiority test at the number of pairs asked once that are worth as much. 1 without a common case.
     """
-    told = pair(grid, first, second, ("seen", "seen") if seen else ("worst", "best"))
     if told.n == 0:
         return 1.0
     kept, broke, size = once_asked(told, sampled_rules=sampled_rules)

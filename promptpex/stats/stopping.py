@@ -62,10 +62,8 @@ def race(
     """
     if not 1 <= len(looks) <= planned:
         raise InputError(f"{len(looks)} looks of {planned} planned are impossible: look once at least.")
-    fixed, sampled = (
-        over_looks([pair_tests(grid, tolerance, sampled_rules=rules, seen=seen) for grid in looks], planned)
-        for rules in (False, True)
-    )
+    told = [pair_tests(grid, tolerance, seen=seen) for grid in looks]
+    fixed, sampled = (over_looks(tests, planned) for tests in zip(*told, strict=True))
     return Race(placed(looks[-1], fixed, sampled, alpha=alpha, incomplete=() if seen else incomplete), fixed.close)
 
 

@@ -32,7 +32,7 @@ from promptpex.errors import InputError
 from promptpex.stats.arguments import require_share
 from promptpex.stats.grid import Grid
 from promptpex.stats.holm import holm
-from promptpex.stats.pairs import more_failures_p, tie_p
+from promptpex.stats.pairs import more_failures_p, statements, tie_p
 from promptpex.stats.shares import share
 
 DEFAULT_TOLERANCE = 0.05
@@ -53,8 +53,8 @@ class Tests:
         close: of "the first breaks its rules less than the tolerance more often than the second".
     """
 
-    worse: PValues
-    close: PValues
+    worse: dict[Couple, float]
+    close: dict[Couple, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +124,14 @@ def suitability(
     Raises:
         InputError: the reference is none of the models.
     """
-    tests = [
-        pair_tests(grid, tolerance, against=against, sampled_rules=sampled, seen=seen) for sampled in (False, True)
-    ]
+    tests = pair_tests(grid, tolerance, against=against, seen=seen)
     return placed(grid, *tests, alpha=alpha, against=against, incomplete=() if seen else incomplete)
 
 
-def pair_tests(
-    grid: Grid, tolerance: float, *, against: str | None = None, sampled_rules: bool = False, seen: bool = False
-) -> Tests:
+def pair_tests(grid: Grid, tolerance: float, *, against: str | None = None, seen: bool = False) -> tuple[Tests, Tests]:
     """The p-values of all statements on the models that have a scored output, or on each beside the reference.
+
+    The first with the rules fixed, the second with the rules as a sample.
 
     Raises:
         InputError: the reference is none of the models, or the tolerance is no share.
@@ -142,13 +140,16 @@ def pair_tests(
     if against is not None and against not in grid.models:
         raise InputError(f"There is no model {against!r} to compare with: name one of {', '.join(grid.models)}.")
     live = [(number, name) for number, name in enumerate(grid.models) if grid.scored(number)]
-    worse, close = {}, {}
+    fixed, sampled = Tests({}, {}), Tests({}, {})
     for (i, first), (j, second) in permutations(live, 2):
-        if against in (None, first, second):
-            worse[first, second] = more_failures_p(grid, i, j, sampled_rules=sampled_rules, seen=seen)
-        if against in (None, second):
-            close[first, second] = tie_p(grid, i, j, tolerance, sampled_rules=sampled_rules, seen=seen)
-    return Tests(worse, close)
+        if against not in (None, first, second):
+            continue
+        told = statements(grid, i, j, seen=seen)
+        for tests, rules in ((fixed, False), (sampled, True)):
+            tests.worse[first, second] = more_failures_p(told.worse, sampled_rules=rules)
+            if against in (None, second):
+                tests.close[first, second] = tie_p(told.close, tolerance, sampled_rules=rules)
+    return fixed, sampled
 
 
 def placed(

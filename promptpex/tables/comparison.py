@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpex.stats import Grid, difference_interval, holm, more_failures_p, pair, share, tie_p
+from promptpex.stats import Grid, difference_interval, holm, more_failures_p, pair, share, statements, tie_p
 from promptpex.tables.counts import Counted, Weights, counted
 from promptpex.tables.frames import typed
 from promptpex.tables.repeats import tallies
@@ -86,7 +86,7 @@ def comparison(
     adjusted = holm([p for _, p, _ in changes])
     sampled = holm([p for _, _, p in changes])
     seen = holm([_change(counts.asked, seen=True)[1] for counts in told])
-    close = holm([tie_p(counts.asked, AFTER, BEFORE, tolerance) for counts in told]) if tolerance is not None else []
+    close = holm([_tie_p(counts.asked, tolerance) for counts in told]) if tolerance is not None else []
     rows = []
     for number, ((old, new), counts, (change, p, _)) in enumerate(zip(models, told, changes, strict=True)):
         shown = adjusted[number] <= alpha
@@ -152,12 +152,14 @@ def _both(
 def _change(grid: Grid, *, seen: bool = False) -> tuple[str, float, float]:
     """The likelier change, its p-value with the rules fixed, and with the rules as a sample."""
 
-    def p(first: int, second: int, sampled_rules: bool) -> float:
-        return more_failures_p(grid, first, second, sampled_rules=sampled_rules, seen=seen)
-
     ways = (("worse", AFTER, BEFORE), ("better", BEFORE, AFTER))
-    found = [(name, p(one, two, False), p(one, two, True)) for name, one, two in ways]
+    told = [(name, statements(grid, one, two, seen=seen).worse) for name, one, two in ways]
+    found = [(name, more_failures_p(shift), more_failures_p(shift, sampled_rules=True)) for name, shift in told]
     return min(found, key=lambda change: change[1:])
+
+
+def _tie_p(grid: Grid, tolerance: float) -> float:
+    return tie_p(statements(grid, AFTER, BEFORE).close, tolerance)
 
 
 def _common(grid: Grid) -> int:

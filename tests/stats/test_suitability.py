@@ -20,6 +20,7 @@ from promptpex.stats import (
     more_failures_p,
     non_inferiority,
     pair,
+    statements,
     suitability,
     tango_difference,
     tie_p,
@@ -68,9 +69,9 @@ def test_the_same_answers_on_five_cases_are_no_tie_and_on_two_hundred_they_are()
 def test_asked_once_the_tests_are_mcnemars_and_tangos() -> None:
     made = grid([column(60, range(3)), column(60, range(2, 12))])
     counts = PairedCounts(48, 9, 2, 1)
-    assert more_failures_p(made, 1, 0) == pytest.approx(mcnemar(counts))
-    assert more_failures_p(made, 0, 1) == 1.0
-    assert tie_p(made, 1, 0, 0.1) == pytest.approx(non_inferiority(counts.swapped, 0.1).p)
+    assert more_failures_p(statements(made, 1, 0).worse) == pytest.approx(mcnemar(counts))
+    assert more_failures_p(statements(made, 0, 1).worse) == 1.0
+    assert tie_p(statements(made, 1, 0).close, 0.1) == pytest.approx(non_inferiority(counts.swapped, 0.1).p)
     apart, plain = difference_interval(pair(made, 1, 0)), tango_difference(counts)
     assert (apart.estimate, apart.low, apart.high) == pytest.approx((7 / 60, plain.low, plain.high))
 
@@ -91,7 +92,8 @@ def test_repeats_that_agree_make_a_difference_surer_than_one_answer_does() -> No
 
 def test_one_more_difference_never_makes_models_look_more_alike() -> None:
     """With repeats as well: no data is the weakest evidence, and a first small difference is no gain."""
-    p = [tie_p(grid([[0] * 60, [1] * k + [0] * (60 - k)], repeats=3), 1, 0, 0.2) for k in range(12)]
+    made = [grid([[0] * 60, [1] * k + [0] * (60 - k)], repeats=3) for k in range(12)]
+    p = [tie_p(statements(one, 1, 0).close, 0.2) for one in made]
     assert p == sorted(p)
 
 
@@ -208,5 +210,5 @@ def test_many_different_numbers_of_repeats_are_compared_in_bounded_time() -> Non
         for name, worse in (("a", 1), ("b", 0))
     }
     made = grid_of(counts)
-    assert more_failures_p(made, 0, 1) == pytest.approx(2.0**-21, rel=0.01)
-    assert more_failures_p(made, 1, 0) == 1.0
+    assert more_failures_p(statements(made, 0, 1).worse) == pytest.approx(2.0**-21, rel=0.01)
+    assert more_failures_p(statements(made, 1, 0).worse) == 1.0
