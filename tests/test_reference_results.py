@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import runpy
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from promptpex.report.files import csv_text
+from promptpex.tables import bench
 from promptpex.tables.bench import Tables
 
 ROOT = Path(__file__).parent.parent
@@ -26,6 +28,20 @@ def tables() -> Tables:
 @pytest.mark.parametrize("name", ["table2", "table3", "agreement"])
 def test_the_committed_tables_are_those_of_the_committed_runs(tables: Tables, name: str) -> None:
     assert (FOLDER / f"{name}.csv").read_text(encoding="utf-8") == csv_text(tables[name])
+
+
+@pytest.mark.parametrize("name", ["shares", "shares-judged"])
+def test_the_committed_shares_have_the_intervals_of_their_counts(name: str) -> None:
+    text = (FOLDER / f"{name}.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(text.splitlines()))
+    assert len(rows) > 30
+    assert text == csv_text(bench.shares([bench.share(row["benchmark"], row["what"], told(row)) for row in rows]))
+
+
+def told(row: dict[str, str]) -> list[bool | None]:
+    """What was said of each case or rule of a row of shares."""
+    yes, n, unknown = (int(row[name]) for name in ("yes", "n", "unknown"))
+    return [True] * yes + [False] * (n - yes) + [None] * unknown
 
 
 def test_the_page_shows_the_committed_tables(tables: Tables) -> None:

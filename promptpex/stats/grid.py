@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from promptpex.errors import InputError
 from promptpex.stats.arguments import require_equal_length
 
 if TYPE_CHECKING:
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
 
 Completion = Literal["seen", "best", "worst"]
 """How to read an open output, one that was asked for and could not be scored: left out, as kept, or as broken."""
-
-Counts = tuple[int, int, int]
-"""Repeats of a case that broke a rule, that kept all, and that are open."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,38 +67,6 @@ class Grid:
         """The same models on some of the cases, by their numbers."""
         kept = (self.broken[:, cases], self.kept[:, cases], self.open[:, cases])
         return Grid(self.models, *kept, self.rules[cases], self.weights[cases])
-
-
-def grid_of(
-    counts: Mapping[str, Mapping[str, Counts]],
-    *,
-    rules: Mapping[str, str | None] | None = None,
-    weights: Mapping[str, int] | None = None,
-) -> Grid:
-    """The grid of models whose cases are known by their ids.
-
-    Args:
-        counts: per model and case, (broken, kept, open) repeats; a case that is not there was not asked of that model.
-        rules: per case the rule that it, or whose inverse it, aims at; a case without one stands for itself.
-        weights: per case how many times it counts, 0 or more; 1 where nothing is said.
-
-    Raises:
-        InputError: a negative count or weight.
-    """
-    import numpy as np
-
-    cases = list(dict.fromkeys(case for of_model in counts.values() for case in of_model))
-    table = np.zeros((3, len(counts), len(cases)), dtype=np.int64)
-    place = {case: index for index, case in enumerate(cases)}
-    for row, of_model in enumerate(counts.values()):
-        for case, told in of_model.items():
-            table[:, row, place[case]] = told
-    weight = np.array([(weights or {}).get(case, 1) for case in cases], dtype=np.int64)
-    if table.min(initial=0) < 0 or weight.min(initial=0) < 0:
-        raise InputError("A count or a weight is negative: give counts of outputs and weights of 0 or more.")
-    broken, kept, opened = table
-    numbers = rule_numbers(cases, [(rules or {}).get(case) for case in cases])
-    return Grid(tuple(counts), broken, kept, opened, numbers, weight)
 
 
 def rule_numbers(cases: Sequence[str], rules: Sequence[str | None]) -> Ints:

@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from promptpex.errors import InputError
-from promptpex.stats.arguments import require_share
-from promptpex.stats.paired import PairedCounts, paired_score, require_pairs
+from promptpex.stats.paired import paired_score, require_pairs
 from promptpex.stats.special import normal_cdf
 
 if TYPE_CHECKING:
@@ -26,77 +25,35 @@ _SPACING = 0.4
 _CELLS_AT_ONCE = 2_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class NonInferiority:
-    """The outcome of a non-inferiority test.
+def non_inferiority_p(first_only: float, second_only: float, n: float, margin: float) -> float:
+    """The one-sided p-value against "the first passes less than ``margin`` less often than the second".
 
-    Attributes:
-        shown: whether the first is shown to be less than ``margin`` worse than the second.
-        p: one-sided p-value of the hypothesis that it is worse by ``margin`` or more.
-        difference: observed share of the first minus that of the second; ``None`` without pairs.
-        margin: the greatest loss that is tolerated, as a share.
-        alpha: one-sided error rate of the decision.
-        n: pairs scored on both sides.
-        method: ``exact`` or ``score``.
-    """
-
-    shown: bool
-    p: float
-    difference: float | None
-    margin: float
-    alpha: float
-    n: int
-    method: str
-
-
-def non_inferiority(
-    counts: PairedCounts,
-    margin: float,
-    *,
-    alpha: float = 0.05,
-    method: Literal["auto", "exact", "score"] = "auto",
-) -> NonInferiority:
-    """Test that the first passes at most ``margin`` less often than the second.
-
-    ``score`` is Tango's test (Tango 1998, Stat. Med. 17:891), which for few cases errs somewhat too often;
-    ``exact`` orders the outcomes by that statistic and takes the largest tail probability over the unknown
-    share of discordant pairs (Hsueh, Liu and Chen 2001, Biometrics 57:478). ``auto`` is exact up to
-    150 pairs and the score test beyond.
+    Up to 150 pairs exact: the outcomes of as many whole pairs as there are (``n`` rounded down, at least 1) are ordered
+    by Tango's statistic, and the p-value is the largest probability, over the unknown share of discordant pairs, of
+    those that score no less than the one seen (Hsueh, Liu and Chen 2001, Biometrics 57:478). Beyond, it is that of the
+    statistic (Tango 1998, Stat. Med. 17:891), which for few pairs errs somewhat too often. Counts need not be whole, as
+    where the repeats of a case disagree.
 
     An exact p-value belongs to its own margin: the outcomes are ordered anew for each, so among large p-values that of
     a wider margin can be the greater one, as Röhmel (2005, Biom. J. 47:37) shows of tests of this kind. Each keeps its
     error rate. Where something is shown, at 0.1 or less, no wider margin was found to lose it.
-    """
-    require_share("alpha", alpha)
-    exact = method == "exact" or (method == "auto" and counts.n <= EXACT_UP_TO)
-    p = _p(counts.first_only, counts.second_only, counts.n, margin, exact)
-    name = "exact" if exact else "score"
-    return NonInferiority(p <= alpha, p, counts.difference, margin, alpha, counts.n, name)
-
-
-def non_inferiority_p(first_only: float, second_only: float, n: float, margin: float) -> float:
-    """The p-value of `non_inferiority` for counts that need not be whole, as where the repeats of a case disagree.
-
-    Up to 150 pairs the exact test's, of the statistic of these counts among the outcomes of as many whole pairs as
-    there are (``n`` rounded down, at least 1); beyond, the score test's. For whole counts it is `non_inferiority`'s.
 
     Args:
         first_only: pairs on which only the first passes.
         second_only: pairs on which only the second passes; the two add up to at most ``n``.
         n: all pairs; without any, p is 1.
         margin: the greatest loss that is tolerated, as a share.
+
+    Raises:
+        InputError: the margin is no share, or the counts are impossible.
     """
-    return _p(first_only, second_only, n, margin, n <= EXACT_UP_TO)
-
-
-def _p(first_only: float, second_only: float, n: float, margin: float, exact: bool) -> float:
     if not 0.0 < margin < 1.0:
         raise InputError(f"The tolerance is {margin}: give a share between 0 and 1, such as 0.05.")
     require_pairs(first_only, second_only, n)
     if n == 0:
         return 1.0
     score = paired_score(first_only, second_only, n, -margin)
-    if not exact:
+    if n > EXACT_UP_TO:
         return normal_cdf(-score)
     rising, tails = _tails(max(1, math.floor(n + _SAME)), margin)
     reached = int(rising.searchsorted(_SAME - score, side="right"))

@@ -1,4 +1,4 @@
-"""How many cases a wanted difference, a wanted tie or an undecided pair of models would take."""
+"""How many cases a wanted difference or a wanted tie of two models would take."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from promptpex.errors import InputError
 from promptpex.stats.arguments import require_share
 from promptpex.stats.noninferiority import EXACT_UP_TO, log_factorials, scores_of, shown_outcomes
-from promptpex.stats.paired import PairedCounts, restricted_shares
+from promptpex.stats.paired import restricted_shares
 from promptpex.stats.special import binomial_mass, normal_cdf, normal_quantile, two_sided_z
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _window(n: int, share: float) -> tuple[int, int]:
 def non_inferiority_power(
     n: int, first_only: float, second_only: float, margin: float, *, alpha: float = 0.05
 ) -> float:
-    """The chance that `non_inferiority` over ``n`` pairs shows the first to be less than ``margin`` worse.
+    """The chance that `non_inferiority_p` over ``n`` pairs shows the first to be less than ``margin`` worse.
 
     Summed over all outcomes that show it, by the exact test up to 150 pairs and by the score test beyond; where those
     are too many to sum (hundreds of discordant pairs on both sides), by the normal approximation of the score.
@@ -199,30 +199,6 @@ def least_number(enough: Callable[[int], bool], guess: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
-
-
-def more_cases_to_decide(
-    counts: PairedCounts,
-    tolerance: float,
-    *,
-    power: float = 0.8,
-    alpha_difference: float = 0.05,
-    alpha_tolerance: float = 0.05,
-) -> int | None:
-    """How many more cases would probably decide an undecided pair: either way, whichever comes first.
-
-    Either the first is found to differ from the second, or it is shown to be within ``tolerance`` of it. A
-    plan, not a promise: it takes the shares of discordant pairs seen so far, with half a pair added on each
-    side so that none is taken for impossible, for the true ones. ``None`` when neither would ever be shown.
-    """
-    b = (counts.first_only + 0.5) / (counts.n + 1.0)
-    c = (counts.second_only + 0.5) / (counts.n + 1.0)
-    ways = (
-        cases_for_difference(b, c, power=power, alpha=alpha_difference),
-        cases_for_non_inferiority(b, c, tolerance, power=power, alpha=alpha_tolerance),
-    )
-    possible = [way for way in ways if way is not None]
-    return max(1, min(possible) - counts.n) if possible else None
 
 
 def _require_shares(first_only: float, second_only: float) -> None:

@@ -10,6 +10,7 @@ from promptpex.records import Run
 from promptpex.stats import (
     Completion,
     Interval,
+    clopper_pearson,
     difference_interval,
     difference_of_intervals,
     groups_p,
@@ -17,7 +18,6 @@ from promptpex.stats import (
     repeat_correlation,
     share_interval,
     sign_flip_p,
-    wilson,
 )
 from promptpex.stats import share as mean_share
 from promptpex.tables.counts import Counted, counted
@@ -97,7 +97,8 @@ SHARE_COLUMNS: Mapping[str, str] = {
     "low": "Float64",
     "high": "Float64",
 }
-"""Shares of cases that are valid and of rules that are grounded, of those that could be told; Wilson's interval."""
+"""Shares of cases that are valid and of rules that are grounded, of those that could be told; the exact interval of
+Clopper and Pearson."""
 
 FAILED_COLUMNS: Mapping[str, str] = {"benchmark": "string", "reason": "string", "message": "string"}
 """Prompts that a model's failure kept from being evaluated: the reason code, and the error's sentence."""
@@ -142,7 +143,7 @@ def failed(rows: Sequence[tuple[str, str, str]]) -> pd.DataFrame:
 def share(name: str, what: str, answers: Sequence[bool | None]) -> dict[str, Any]:
     """One row of ``SHARE_COLUMNS``; None is not known and not counted."""
     told = [answer for answer in answers if answer is not None]
-    found = wilson(sum(told), len(told))
+    found = clopper_pearson(sum(told), len(told), CONFIDENCE)
     row = {"benchmark": name, "what": what, "yes": sum(told), "n": len(told), "unknown": len(answers) - len(told)}
     return {**row, "share": found.estimate, "low": found.low, "high": found.high}
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from promptpex.stats import Grid
+
+Counts = tuple[int, int, int]
+"""Repeats of a case that broke a rule, that kept all, and that are open."""
 
 
 def grid(
@@ -24,6 +27,21 @@ def grid(
     aims = np.arange(cases) % rules if rules else np.arange(cases)
     names = tuple("abcdefghijklmnop"[: len(broken)])
     return Grid(names, broken, repeats - broken - waiting, waiting, aims, np.ones(cases, dtype=np.int64))
+
+
+def grid_of(counts: Mapping[str, Mapping[str, Counts]], weights: Mapping[str, int] | None = None) -> Grid:
+    """Models whose cases are known by their ids and aim at no rule; a case that is missing was not asked of that model.
+
+    ``weights`` are 1 where nothing is said.
+    """
+    cases = list(dict.fromkeys(case for of_model in counts.values() for case in of_model))
+    table = np.zeros((3, len(counts), len(cases)), dtype=np.int64)
+    for row, of_model in enumerate(counts.values()):
+        for case, told in of_model.items():
+            table[:, row, cases.index(case)] = told
+    broken, kept, waiting = table
+    weight = np.array([(weights or {}).get(case, 1) for case in cases], dtype=np.int64)
+    return Grid(tuple(counts), broken, kept, waiting, np.arange(len(cases)), weight)
 
 
 def drawn(

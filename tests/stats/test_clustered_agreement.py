@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.errors import InputError
-from promptpex.stats import agreement, clustered_agreement, cohens_kappa, kappa_bootstrap, kappa_delta, korn_graubard
-from promptpex.stats.clustered_agreement import BOOTSTRAP_UP_TO
+from promptpex.stats import agreement, clustered_agreement, kappa_bootstrap, korn_graubard
+from promptpex.stats.agreement import cohens_kappa
+from promptpex.stats.clustered_agreement import BOOTSTRAP_UP_TO, kappa_delta
 
 np = pytest.importorskip("numpy")
 

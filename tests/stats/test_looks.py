@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.errors import InputError
-from promptpex.stats import level_at, looks_at, overall_p
-from promptpex.stats.looks import SHAPE
+from promptpex.stats.looks import SHAPE, level_at, looks_at, overall_p
 from promptpex.stats.special import normal_cdf
 
 

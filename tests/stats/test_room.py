@@ -10,7 +10,7 @@ from promptpex import stats
 
 def test_every_public_name_is_there() -> None:
     assert stats.__all__ == sorted(set(stats.__all__))
-    no_function = {"DEFAULT_TOLERANCE", "RULE_CORRELATION", "Completion", "Side"}
+    no_function = {"DEFAULT_TOLERANCE", "RULE_CORRELATION", "Completion"}
     assert all(callable(getattr(stats, name)) for name in stats.__all__ if name not in no_function)
 
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.stats import PairedCounts, mcnemar, sign_flip_p
+from promptpex.stats import sign_flip_p
 from promptpex.stats.signflip import _by_frequencies
+from tests.stats.oracles import mcnemar_p
 
 whole = st.lists(st.integers(-4, 4), max_size=10)
 
@@ -40,7 +41,12 @@ def test_unit_and_order_and_who_comes_first_do_not_matter(differences: list[int]
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 5))
 def test_with_one_repeat_it_is_mcnemars_exact_test(first: int, second: int, alike: int) -> None:
     p = sign_flip_p(np.array([1] * first + [-1] * second + [0] * alike, dtype=np.int64))
-    assert p == pytest.approx(mcnemar(PairedCounts(alike, first, second, 0)))
+    assert p == pytest.approx(mcnemar_p(first, second))
+
+
+def test_mcnemars_test_on_the_published_example() -> None:
+    """Fagerland, Lydersen and Laake 2013, Table 3: airway hyper-responsiveness, 1 and 7 discordant pairs of 21."""
+    assert round(sign_flip_p(np.array([1] + [-1] * 7 + [0] * 13)), 4) == 0.0703
 
 
 @settings(deadline=None)

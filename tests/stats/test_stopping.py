@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from promptpex.errors import InputError
-from promptpex.stats import Grid, grid_of, looks_at, race, sides, suitability
+from promptpex.stats import Grid, looks_at, race, sides, suitability
 from promptpex.stats.stopping import Race
-from tests.stats.grids import drawn, grid
+from tests.stats.grids import drawn, grid, grid_of
 
 
 def first(made: Grid, cases: int, asked: Any = None) -> Grid:

@@ -12,21 +12,20 @@ from hypothesis import strategies as st
 from promptpex.errors import InputError
 from promptpex.stats import (
     Grid,
-    PairedCounts,
+    Suitability,
     difference_interval,
-    grid_of,
     holm,
-    mcnemar,
     more_failures_p,
-    non_inferiority,
     pair,
     statements,
     suitability,
-    tango_difference,
     tie_p,
 )
-from promptpex.stats.suitability import Suitability, corrected_close, corrected_worse
-from tests.stats.grids import drawn, grid
+from promptpex.stats.noninferiority import non_inferiority_p
+from promptpex.stats.paired import tango_interval
+from promptpex.stats.suitability import corrected_close, corrected_worse
+from tests.stats.grids import drawn, grid, grid_of
+from tests.stats.oracles import mcnemar_p
 
 
 def column(cases: int, *failed: range) -> list[int]:
@@ -68,11 +67,10 @@ def test_the_same_answers_on_five_cases_are_no_tie_and_on_two_hundred_they_are()
 
 def test_asked_once_the_tests_are_mcnemars_and_tangos() -> None:
     made = grid([column(60, range(3)), column(60, range(2, 12))])
-    counts = PairedCounts(48, 9, 2, 1)
-    assert more_failures_p(statements(made, 1, 0).worse) == pytest.approx(mcnemar(counts))
+    assert more_failures_p(statements(made, 1, 0).worse) == pytest.approx(mcnemar_p(9, 2))
     assert more_failures_p(statements(made, 0, 1).worse) == 1.0
-    assert tie_p(statements(made, 1, 0).close, 0.1) == pytest.approx(non_inferiority(counts.swapped, 0.1).p)
-    apart, plain = difference_interval(pair(made, 1, 0)), tango_difference(counts)
+    assert tie_p(statements(made, 1, 0).close, 0.1) == pytest.approx(non_inferiority_p(2, 9, 60, 0.1))
+    apart, plain = difference_interval(pair(made, 1, 0)), tango_interval(9, 2, 60)
     assert (apart.estimate, apart.low, apart.high) == pytest.approx((7 / 60, plain.low, plain.high))
 
 

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from promptpex.records import Run, Verdict
-from promptpex.stats import cohens_kappa, wilson
+from promptpex.stats import wilson
+from promptpex.stats.agreement import cohens_kappa
 from promptpex.tables import (
     AGREEMENT_COLUMNS,
     DISAGREEMENT_COLUMNS,

@@ -143,6 +143,14 @@ def test_a_side_without_any_case_has_no_share_and_no_test() -> None:
     assert table[["second_share", "difference", "p"]].isna().all(axis=None)
 
 
+def test_a_share_has_the_exact_interval_of_what_could_be_told() -> None:
+    row = only(bench.shares([bench.share("x", "rules grounded", [True] * 8 + [None] * 2)]))
+    assert (row["yes"], row["n"], row["unknown"], row["share"], row["high"]) == (8, 8, 2, 1, 1)
+    assert row["low"] == pytest.approx(0.025 ** (1 / 8)), "at this share all eight would be right with chance 2.5%"
+    nothing = bench.share("x", "rules grounded", [None])
+    assert (nothing["share"], nothing["low"], nothing["high"]) == (None, 0, 1)
+
+
 def test_without_tables_the_columns_stay() -> None:
     assert list(bench.stacked([], bench.CONTRAST_COLUMNS).columns) == list(bench.CONTRAST_COLUMNS)
     assert list(bench.failed([]).columns) == list(bench.FAILED_COLUMNS)
