@@ -117,11 +117,17 @@ def _reached(last: float, looks: int, sides: int) -> float:
 
 def _nodes(bound: float, sides: int) -> tuple[Floats, Floats]:
     """Points between the boundaries, and how much each counts for in an integral."""
+    floor = -bound if sides == 2 else min(-8.0, -bound)
+    nodes, weights = _quadrature()
+    return (nodes + 1.0) / 2.0 * (bound - floor) + floor, weights / 2.0 * (bound - floor)
+
+
+@lru_cache(maxsize=1)
+def _quadrature() -> tuple[Floats, Floats]:
+    """Gauss and Legendre's nodes and weights between -1 and 1, which take longer to find than to use."""
     import numpy as np
 
-    floor = -bound if sides == 2 else min(-8.0, -bound)
-    nodes, weights = np.polynomial.legendre.leggauss(_GRID)
-    return (nodes + 1.0) / 2.0 * (bound - floor) + floor, weights / 2.0 * (bound - floor)
+    return np.polynomial.legendre.leggauss(_GRID)
 
 
 def _outside(value: float, bound: float, step: float, sides: int) -> float:
