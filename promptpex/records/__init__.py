@@ -6,7 +6,7 @@ from promptpex.records._base import Record
 from promptpex.records.call import Completion, ModelName, Params, Request, TokenLogprob
 from promptpex.records.case import Case, Suite
 from promptpex.records.collector import collector_paused
-from promptpex.records.columns import AnyRun, Columns, RunColumns
+from promptpex.records.columns import AnyRun, Coded, Column, Columns, RunColumns
 from promptpex.records.output import NOT_ASKED, Grade, Output, Status, Verdict
 from promptpex.records.problem import Problem, Severity
 from promptpex.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
@@ -30,6 +30,8 @@ __all__ = [
     "AnyRun",
     "Case",
     "Check",
+    "Coded",
+    "Column",
     "Columns",
     "Completion",
     "Grade",

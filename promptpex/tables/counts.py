@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from promptpex.errors import InputError
 from promptpex.records import NOT_ASKED
 from promptpex.stats import Grid, rule_numbers
+from promptpex.tables.frames import marked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,7 +88,7 @@ def asked(rows: pd.DataFrame) -> Bools:
     inside = np.ones(len(rows), dtype=bool)
     for column in ("error", "unscored"):
         if column in rows:
-            inside &= ~rows[column].isin(NOT_ASKED).fillna(False).to_numpy(bool)
+            inside &= ~marked(rows[column], NOT_ASKED.__contains__)
     if "asked" in rows:
         inside &= rows["asked"].fillna(True).to_numpy(bool)
     return inside

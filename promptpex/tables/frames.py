@@ -7,10 +7,10 @@ value, so that an unknown price stays unknown.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpex.records import NOT_ASKED, AnyRun, Columns, Output, Verdict
+from promptpex.records import NOT_ASKED, AnyRun, Case, Coded, Column, Columns, Output, Verdict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,15 +83,7 @@ def outputs(run: AnyRun, cube: pd.DataFrame | None = None) -> pd.DataFrame:
         cube: the run's ``verdicts``, where they are at hand already.
     """
     said = Columns.of(run.outputs, Output)
-    asked = set(said["case"])
-    cases = [case for case in run.suite.cases if case.id in asked]
-    inputs = {case.id: json.dumps(case.inputs, ensure_ascii=False, default=str) for case in cases}
-    data = {
-        **said.values,
-        **_of_case(run, said["case"], aim="rule"),
-        "inputs": list(map(inputs.get, said["case"])),
-        "output": said["text"],
-    }
+    data = {**said.coded, **said.measures, **_of_cases(run, said, _OUTPUT_CASE), "output": said["text"]}
     return judged(_framed(data, OUTPUT_COLUMNS), verdicts(run) if cube is None else cube)
 
 
@@ -102,14 +94,15 @@ def judged(rows: pd.DataFrame, cube: pd.DataFrame) -> pd.DataFrame:
     frame["verdict"] = frame["verdict"].fillna("unscored")
     missing = frame["verdict"].eq("unscored") & frame["unscored"].isna()
     frame.loc[missing, "unscored"] = frame.loc[missing, "error"].fillna("no-judge")
-    frame["asked"] = frame["asked"].fillna(True) & ~frame["error"].isin(NOT_ASKED)
+    frame["asked"] = frame["asked"].fillna(True) & ~marked(frame["error"], NOT_ASKED.__contains__)
     return frame[list(OUTPUT_COLUMNS)]
 
 
 def verdicts(run: AnyRun) -> pd.DataFrame:
     """A row per verdict of the run, in the run's order; columns ``VERDICT_COLUMNS``."""
     said = Columns.of(run.verdicts, Verdict)
-    return _framed({**said.values, **_of_case(run, said["case"], aim="aim")}, VERDICT_COLUMNS)
+    data = {**said.coded, **said.measures, **_of_cases(run, said, _VERDICT_CASE)}
+    return _framed(data, VERDICT_COLUMNS)
 
 
 ROW_COLUMNS = ("verdict", "unscored", "asked", "broken_rules", "reasons")
@@ -124,7 +117,7 @@ def row_verdicts(cube: pd.DataFrame) -> pd.DataFrame:
     counting = cube.loc[cube["counts"], [*keys, "rule", "status", "unscored", "reason"]]
     failing = counting["status"].eq("fail")
     open_ = counting["status"].eq("unscored")
-    cut = counting["unscored"].isin(NOT_ASKED)
+    cut = marked(counting["unscored"], NOT_ASKED.__contains__)
     marks = counting[keys].assign(fails=failing.astype("int8"), opens=open_.astype("int8"), cuts=cut.astype("int8"))
     rows = marks.groupby(keys, sort=False, as_index=False, observed=True).max()
     rows["asked"] = rows["cuts"].eq(0)
@@ -157,7 +150,7 @@ def rule_outcomes(cube: pd.DataFrame) -> pd.DataFrame:
     (deciding,) = np.nonzero(weight == heaviest[group])
     _, first = np.unique(group[deciding], return_index=True)
     cut = np.zeros(len(heaviest), dtype=bool)
-    np.logical_or.at(cut, group, counting["unscored"].isin(NOT_ASKED).to_numpy(bool))
+    cut[group[marked(counting["unscored"], NOT_ASKED.__contains__)]] = True
     found = counting.iloc[deciding[first]].reset_index(drop=True)
     found["asked"] = pd.array(~cut[group[deciding[first]]], dtype="boolean")
     found["error"] = found["unscored"].where(found["source"].eq("none"))
@@ -178,8 +171,19 @@ def grouped(frame: pd.DataFrame, columns: Sequence[str]) -> npt.NDArray[np.int64
 
 def said_by(cube: pd.DataFrame, kind: str) -> pd.Series[bool]:
     """For each verdict whether its source is of a kind: ``check``, ``judge`` or ``judges``."""
-    sources = [source for source in cube["source"].dropna().unique() if source.startswith(f"{kind}:")]
-    return cube["source"].isin(sources)
+    import pandas as pd
+
+    return pd.Series(marked(cube["source"], lambda source: source.startswith(f"{kind}:")), index=cube.index)
+
+
+def marked(texts: pd.Series[Any], of: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
+    """Where a text is such that a function says so, which is asked once for each different text; not where it is
+    missing."""
+    import numpy as np
+    import pandas as pd
+
+    codes, known = pd.factorize(texts)
+    return np.array([*map(of, known), False], dtype=bool)[codes]
 
 
 def typed(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pd.DataFrame:
@@ -188,14 +192,21 @@ def typed(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pd.D
     return _framed({name: [row.get(name) for row in listed] for name in columns}, columns)
 
 
-def _framed(data: Mapping[str, Sequence[Any]], columns: Mapping[str, str]) -> pd.DataFrame:
+def _framed(data: Mapping[str, Column], columns: Mapping[str, str]) -> pd.DataFrame:
     """A DataFrame with exactly these columns and dtypes; those without data are missing throughout."""
     import pandas as pd
 
-    count = len(next(iter(data.values())))
-    nothing = [None] * count
-    made = {name: pd.array(data.get(name, nothing), dtype=kind) for name, kind in columns.items()}  # type: ignore[call-overload]
-    return pd.DataFrame(made, columns=list(columns))
+    nothing = [None] * len(next(iter(data.values())))
+    made = {name: _array(data.get(name, nothing), kind) for name, kind in columns.items()}
+    return pd.DataFrame(made, columns=list(columns), copy=False)
+
+
+def _array(column: Column, kind: str) -> Any:
+    """A column as pandas keeps it; of one that is coded, each different value is made once."""
+    import pandas as pd
+
+    made: Any = pd.array
+    return made(column.known, kind).take(column.codes) if isinstance(column, Coded) else made(column, kind)
 
 
 def _broken(failing: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -214,12 +225,24 @@ def _broken(failing: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     return typed(rows, {name: OUTPUT_COLUMNS[name] for name in (*keys, "broken_rules", "reasons")})
 
 
-def _of_case(run: AnyRun, cases: Sequence[str], *, aim: str) -> dict[str, list[Any]]:
-    """For each id what is known of that case, its rule under the name ``aim``; nothing of a case that is gone."""
-    suite = run.suite.cases
-    known: Mapping[str, Mapping[str, Any]] = {
-        aim: {case.id: case.rule for case in suite},
-        "inverse": {case.id: case.inverse for case in suite},
-        "scenario": {case.id: case.scenario for case in suite},
-    }
-    return {name: list(map(of_case.get, cases)) for name, of_case in known.items()}
+def _of_cases(run: AnyRun, said: Columns, facts: Mapping[str, Callable[[Case], Any]]) -> dict[str, Column]:
+    """The columns of what is told of each record's case; nothing of a case that the suite has lost."""
+    cases = {case.id: case for case in run.suite.cases}
+    found = said.coded["case"].told(cases.get)
+    return {name: found.told(_unless_lost(fact)) for name, fact in facts.items()}
+
+
+def _unless_lost(fact: Callable[[Case], Any]) -> Callable[[Case | None], Any]:
+    return lambda case: None if case is None else fact(case)
+
+
+def _inputs(case: Case) -> str:
+    return json.dumps(case.inputs, ensure_ascii=False, default=str)
+
+
+_CASE: Mapping[str, Callable[[Case], Any]] = {
+    "inverse": lambda case: case.inverse,
+    "scenario": lambda case: case.scenario,
+}
+_VERDICT_CASE = {**_CASE, "aim": lambda case: case.rule}
+_OUTPUT_CASE = {**_CASE, "rule": lambda case: case.rule, "inputs": _inputs}

@@ -20,6 +20,7 @@ from promptpex.tables import (
     rule_outcomes,
     verdicts,
 )
+from promptpex.tables.frames import marked, said_by
 from tests.tables.by_hand import colours, output, run, verdict
 
 EMPTY = run()
@@ -169,3 +170,24 @@ def test_inputs_are_json_also_when_yaml_made_dates_of_them() -> None:
     told = outputs(run([output()], cases=(case,)))["inputs"][0]
     assert json.loads(told) == {"day": "2026-01-02", "who": "Nguyễn"}
     assert "Nguyễn" in told
+
+
+def test_a_mark_is_asked_for_once_for_each_text_and_never_where_it_is_missing() -> None:
+    asked: list[str] = []
+
+    def long(text: str) -> bool:
+        asked.append(text)
+        return len(text) > 1
+
+    texts = pd.Series(pd.array(["a", None, "ab", "a", "ab", None, "a\x00"], dtype="string"), index=range(7, 0, -1))
+    assert marked(texts, long).tolist() == [False, False, True, False, True, False, True]
+    assert asked == ["a", "ab", "a\x00"]
+    assert marked(texts[texts.isna()], long).tolist() == [False, False]
+    assert marked(texts[:0], long).tolist() == []
+
+
+def test_who_said_it_is_told_row_by_row_under_the_same_index() -> None:
+    judged = [verdict(source=source) for source in ("check:x", "judge:j", "judges:majority", "none", "judge:")]
+    cube = verdicts(run([output()], judged))[1:]
+    assert said_by(cube, "judge").to_dict() == {1: True, 2: False, 3: False, 4: True}
+    assert not said_by(verdicts(EMPTY), "judge").any()
