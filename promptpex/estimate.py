@@ -76,9 +76,7 @@ def can_show(session: Session, suite: Suite | None) -> str:
     if not cases:
         return "No case, so nothing can be shown."
     alpha = round(1.0 - settings.confidence, 12)
-    found = smallest_shown(
-        cases, settings.repeats, len(session.models()), alpha, tolerance=settings.tolerance, rate=_rate(settings)
-    )
+    found = smallest_shown(cases, len(session.models()), alpha, tolerance=settings.tolerance, rate=_rate(settings))
     about = "" if suite is not None else "about "
     return " ".join(_shown(found, f"{about}{counted(cases, 'case')}", settings.repeats))
 

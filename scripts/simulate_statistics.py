@@ -25,6 +25,7 @@ import numpy as np
 from promptpex.stats import (
     DEFAULT_TOLERANCE,
     Grid,
+    Race,
     Suitability,
     looks_at,
     over_looks,
@@ -35,7 +36,6 @@ from promptpex.stats import (
     suitability,
     wilson,
 )
-from promptpex.stats.stopping import Race
 
 RULES = 16
 RATES = (0.01, 0.05, 0.1, 0.3, 0.5, 0.9)

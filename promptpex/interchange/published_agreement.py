@@ -11,7 +11,7 @@ from promptpex.assertions import check_rules
 from promptpex.interchange.published import Benchmark
 from promptpex.interchange.published_results import SOURCE
 from promptpex.records import Output, Rule, Verdict
-from promptpex.stats import Agreement, Interval, agreement, kappa_bootstrap, korn_graubard
+from promptpex.stats import Agreement, Interval, clustered_agreement, korn_graubard
 
 DRAWS = 2_000
 
@@ -22,16 +22,14 @@ class Compared:
 
     Attributes:
         name: whose outputs, by which rules.
-        counts: pass and fail of code (first) and judge (second); its intervals take all answers as independent.
-        kappa: the interval of kappa with the answers to one case as a cluster.
+        agreement: of code (first) and judge (second) on pass and fail, the answers to one case as a cluster.
         violations: outputs that code proves to break a rule.
         passed: how many of those the judge passed, as a share with its interval, the answers to one case as a cluster.
         failed_else: outputs that the judge failed and whose checked rules all hold; they may break another.
     """
 
     name: str
-    counts: Agreement
-    kappa: Interval
+    agreement: Agreement
     violations: int
     passed: Interval
     failed_else: int
@@ -59,7 +57,7 @@ def pairs(benchmark: Benchmark) -> list[Pair]:
     return found
 
 
-def compared(name: str, found: Sequence[Pair], rules: Mapping[str, Sequence[str]], *, seed: int = 0) -> Compared:
+def compared(name: str, found: Sequence[Pair], rules: Mapping[str, Sequence[str]]) -> Compared:
     """Code against the judge over these outputs.
 
     Args:
@@ -68,12 +66,14 @@ def compared(name: str, found: Sequence[Pair], rules: Mapping[str, Sequence[str]
     rated = [
         (pair, all(pair.code[rule] for rule in rules[pair.cluster[0]])) for pair in found if rules.get(pair.cluster[0])
     ]
-    labels = [(_label(code), _label(pair.judge)) for pair, code in rated]
+    # Code in rows, the judge in columns; fail before pass.
+    tables = {pair.cluster: [[0, 0], [0, 0]] for pair, _ in rated}
+    for pair, code in rated:
+        tables[pair.cluster][code][pair.judge] += 1
     broken = [pair for pair, code in rated if not code]
     return Compared(
         name=name,
-        counts=agreement(labels, labels=("fail", "pass")),
-        kappa=kappa_bootstrap(labels, [pair.cluster for pair, _ in rated], seed=seed, draws=DRAWS),
+        agreement=clustered_agreement(list(tables.values()) or [[[0, 0], [0, 0]]], draws=DRAWS),
         violations=len(broken),
         passed=_share_passed(broken),
         failed_else=sum(code and not pair.judge for pair, code in rated),
@@ -126,11 +126,10 @@ def _markdown_row(row: Compared) -> str:
     share = (
         f"{passed} = {100 * (row.passed.estimate or 0):.0f} ({100 * row.passed.low:.0f}–{100 * row.passed.high:.0f}) %"
     )
-    agree = 100 * (row.counts.raw.estimate or 0)
-    kappa = (
-        "–" if row.kappa.estimate is None else f"{row.kappa.estimate:.2f} ({row.kappa.low:.2f}–{row.kappa.high:.2f})"
-    )
-    cells = (row.name, row.counts.n, row.violations, share, row.failed_else, f"{agree:.0f} %", kappa)
+    agree = 100 * (row.agreement.raw.estimate or 0)
+    found = row.agreement.kappa
+    kappa = "–" if found.estimate is None else f"{found.estimate:.2f} ({found.low:.2f}–{found.high:.2f})"
+    cells = (row.name, row.agreement.n, row.violations, share, row.failed_else, f"{agree:.0f} %", kappa)
     return f"| {' | '.join(map(str, cells))} |"
 
 
@@ -148,7 +147,3 @@ def _inputs(benchmark: Benchmark) -> Callable[[Output], Mapping[str, Any]]:
         return cases.get(output.case, {})
 
     return of
-
-
-def _label(passed: bool) -> str:
-    return "pass" if passed else "fail"

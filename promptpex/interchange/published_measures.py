@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.interchange.published import Benchmark
 from promptpex.interchange.published_results import Result
-from promptpex.stats import DEFAULT_TOLERANCE
-from promptpex.stats.suitability import corrected_worse, pair_tests
+from promptpex.stats import DEFAULT_TOLERANCE, corrected_worse, pair_tests
 from promptpex.tables import Counted, Question, Standing, Standings, counted, outputs, standings
 from promptpex.tables.summary import Figures
 

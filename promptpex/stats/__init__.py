@@ -7,8 +7,8 @@ Pure functions of counts and columns; nothing here knows of files, models or run
 
 from __future__ import annotations
 
-from promptpex.stats.agreement import Agreement, agreement
-from promptpex.stats.clustered_agreement import clustered_agreement, kappa_bootstrap
+from promptpex.stats.agreement import Agreement
+from promptpex.stats.clustered_agreement import clustered_agreement
 from promptpex.stats.grid import Completion, Grid, rule_numbers
 from promptpex.stats.holm import holm
 from promptpex.stats.independent import difference_of_intervals, groups_p
@@ -47,7 +47,6 @@ __all__ = [
     "Race",
     "Resolution",
     "Suitability",
-    "agreement",
     "clopper_pearson",
     "clustered_agreement",
     "corrected_worse",
@@ -56,7 +55,6 @@ __all__ = [
     "flickers",
     "groups_p",
     "holm",
-    "kappa_bootstrap",
     "korn_graubard",
     "level_at",
     "looks_at",

@@ -1,17 +1,15 @@
-"""How far two raters, a judge and code or a judge and a person, agree: raw, beyond chance, and on what."""
+"""How far two raters, a judge and code or a judge and a person, agree on the same items."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from promptpex.stats.arguments import require_share
-from promptpex.stats.intervals import Interval, score_bounds, wilson
+from promptpex.stats.intervals import Interval, score_bounds
 from promptpex.stats.special import two_sided_z
 
-Label = Hashable
-Pair = tuple[Label | None, Label | None]
 Table = tuple[tuple[int, ...], ...]
 
 
@@ -21,84 +19,37 @@ class Agreement:
 
     Attributes:
         n: items that both rated.
-        agreed: items on which they agree.
-        raw: share of agreement with its interval: Wilson's, or one that knows of clusters.
+        raw: share of agreement with its interval.
         kappa: Cohen's kappa with its interval; ``estimate`` is ``None`` where kappa is not defined (no items,
             or both raters gave one and the same label throughout).
-        labels: the labels, sorted by their text.
-        table: items by label of the first (rows) and of the second (columns), in the order of ``labels``.
+        table: items by label of the first (rows) and of the second (columns).
         base_first: share of each label with the first rater.
         base_second: share of each label with the second rater.
-        chance: the agreement that the base rates alone would give.
-        prevalence: |share both said a - share both said b| for two labels (Byrt, Bishop and Carlin 1993,
-            J. Clin. Epidemiol. 46:423): near 1, kappa is low whatever the raters do. ``None`` with more labels.
-        bias: |difference of the two base rates| of either of two labels; ``None`` with more labels.
-        adjusted: kappa with prevalence and bias set to 0, (m * raw - 1) / (m - 1) for m labels (PABAK).
+        adjusted: kappa without prevalence and bias, (m * raw - 1) / (m - 1) for m labels (PABAK: Byrt, Bishop and
+            Carlin 1993, J. Clin. Epidemiol. 46:423); ``None`` without items.
     """
 
     n: int
-    agreed: int
     raw: Interval
     kappa: Interval
-    labels: tuple[Label, ...]
     table: Table
     base_first: tuple[float, ...]
     base_second: tuple[float, ...]
-    chance: float | None
-    prevalence: float | None
-    bias: float | None
     adjusted: float | None
 
 
-def agreement(pairs: Iterable[Pair], confidence: float = 0.95, *, labels: Sequence[Label] = ()) -> Agreement:
-    """Raw agreement, Cohen's kappa and the base rates of two raters.
-
-    Args:
-        pairs: the label of the first and of the second rater per item; an item with a ``None`` is left out.
-        confidence: of both intervals.
-        labels: labels that were possible though perhaps never given.
-    """
-    require_share("confidence", confidence)
-    rated = [(a, b) for a, b in pairs if a is not None and b is not None]
-    names = sorted_labels([*labels, *(x for pair in rated for x in pair)])
-    table = _table(rated, names)
-    agreed = sum(table[i][i] for i in range(len(names)))
-    return described(table, names, wilson(agreed, len(rated), confidence), cohens_kappa(table, confidence))
-
-
-def described(table: Table, labels: tuple[Label, ...], raw: Interval, kappa: Interval) -> Agreement:
+def described(table: Table, raw: Interval, kappa: Interval) -> Agreement:
     """The whole description from the table, the share of agreement and kappa, each with an interval of its own."""
-    n, m = raw.n, len(labels)
-    rows = tuple(sum(row) / n for row in table) if n else ()
-    columns = tuple(sum(row[j] for row in table) / n for j in range(m)) if n else ()
-    two = n > 0 and m == 2
+    n, m = raw.n, len(table)
     return Agreement(
         n=n,
-        agreed=sum(table[i][i] for i in range(m)),
         raw=raw,
         kappa=kappa,
-        labels=labels,
         table=table,
-        base_first=rows,
-        base_second=columns,
-        chance=sum(a * b for a, b in zip(rows, columns, strict=True)) if n else None,
-        prevalence=abs(table[0][0] - table[1][1]) / n if two else None,
-        bias=abs(rows[0] - columns[0]) if two else None,
+        base_first=tuple(sum(row) / n for row in table) if n else (),
+        base_second=tuple(sum(row[j] for row in table) / n for j in range(m)) if n else (),
         adjusted=(m * raw.estimate - 1) / (m - 1) if raw.estimate is not None and m > 1 else None,
     )
-
-
-def sorted_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
-    """Each label once, sorted by its text."""
-    return tuple(sorted(set(labels), key=lambda x: (str(x), repr(x))))
-
-
-def _table(rated: Sequence[tuple[Label, Label]], names: Sequence[Label]) -> Table:
-    place = {name: i for i, name in enumerate(names)}
-    cells = [[0] * len(names) for _ in names]
-    for a, b in rated:
-        cells[place[a]][place[b]] += 1
-    return tuple(tuple(row) for row in cells)
 
 
 def cohens_kappa(table: Sequence[Sequence[int]], confidence: float = 0.95) -> Interval:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from promptpex.errors import InputError
-from promptpex.stats.agreement import Agreement, Label, Pair, cohens_kappa, described, sorted_labels
-from promptpex.stats.arguments import require_equal_length, require_share
+from promptpex.stats.agreement import Agreement, Table, cohens_kappa, described
+from promptpex.stats.arguments import require_share
 from promptpex.stats.bootstrap import resampled_bounds
 from promptpex.stats.intervals import Interval, wilson
 from promptpex.stats.korn_graubard import korn_graubard
@@ -19,79 +18,63 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float64]
+    Ints = npt.NDArray[np.int64]
 
 BOOTSTRAP_UP_TO = 2_000
 """Clusters up to which kappa's interval is a bootstrap; with more the delta method is as good and takes no draws."""
 
 
 def clustered_agreement(
-    tables: npt.ArrayLike,
-    labels: Sequence[Label],
-    confidence: float = 0.95,
-    *,
-    seed: int = 0,
-    draws: int = 1_000,
+    tables: npt.ArrayLike, confidence: float = 0.95, *, seed: int = 0, draws: int = 1_000
 ) -> Agreement:
     """What two raters did on items in clusters; both intervals know of the clusters.
 
-    Raw agreement has `korn_graubard`'s interval. Kappa has that of drawing whole clusters again, beyond
-    ``BOOTSTRAP_UP_TO`` clusters that of `kappa_delta`. Where every cluster holds one item the items are independent,
-    and the intervals are those of `agreement`.
+    Raw agreement has `korn_graubard`'s interval, kappa that of `kappa_bootstrap`, beyond ``BOOTSTRAP_UP_TO`` clusters
+    that of `kappa_delta`. Where every cluster holds one item the items are independent, and the intervals are those of
+    `wilson` and `cohens_kappa`.
 
     Args:
-        tables: per cluster, its items by label of the first (rows) and of the second rater (columns), in the order
-            of ``labels``: clusters x labels x labels.
-        labels: the labels.
+        tables: per cluster, its items by label of the first (rows) and of the second rater (columns): clusters x labels
+            x labels; clusters without any are left out.
         confidence: of both intervals.
         seed: of the draws; the same seed gives the same interval.
         draws: samples of the bootstrap.
+
+    Raises:
+        InputError: the tables are of another shape.
     """
     import numpy as np
 
     require_share("confidence", confidence)
-    cells = np.asarray(tables)
-    if cells.ndim != 3 or cells.shape[1:] != (len(labels), len(labels)):
-        raise InputError(
-            f"Tables of {len(labels)} labels are clusters x {len(labels)} x {len(labels)}: got {cells.shape}."
-        )
-    sizes = cells.sum(axis=(1, 2))
-    cells, sizes = cells[sizes > 0], sizes[sizes > 0]
-    table = tuple(tuple(int(count) for count in row) for row in cells.sum(axis=0))
-    agreed = np.trace(cells, axis1=1, axis2=2)
-    kappa = cohens_kappa(table, confidence)
+    cells = _filled(tables)
+    table, sizes, agreed = _summed(cells), cells.sum(axis=(1, 2)), np.trace(cells, axis1=1, axis2=2)
     if (sizes <= 1).all():
-        raw = wilson(int(agreed.sum()), len(sizes), confidence)
-    else:
-        raw = korn_graubard(agreed.tolist(), sizes.tolist(), confidence)
-        kappa = _kappa_of(cells.astype(np.float64), kappa, seed, draws)
-    return described(table, tuple(labels), raw, kappa)
+        return described(table, wilson(int(agreed.sum()), len(sizes), confidence), cohens_kappa(table, confidence))
+    raw = korn_graubard(agreed.tolist(), sizes.tolist(), confidence)
+    if len(cells) > BOOTSTRAP_UP_TO:
+        return described(table, raw, kappa_delta(cells, confidence))
+    return described(table, raw, kappa_bootstrap(cells, confidence, seed=seed, draws=draws))
 
 
-def kappa_bootstrap(
-    pairs: Sequence[Pair],
-    clusters: Sequence[Hashable],
-    *,
-    seed: int,
-    confidence: float = 0.95,
-    draws: int = 5_000,
-) -> Interval:
+def kappa_bootstrap(tables: npt.ArrayLike, confidence: float = 0.95, *, seed: int, draws: int) -> Interval:
     """Cohen's kappa with a percentile interval from drawing whole clusters of items.
 
-    For items that hang together: outputs of one rule, repeats of one case. Samples in which kappa is not
-    defined are left out. Perfect agreement or a single cluster leave nothing to vary: then the interval is
-    the large-sample one with the clusters counted as the items, wide as it has to be.
+    Samples in which kappa is not defined are left out. Perfect agreement or a single cluster leave nothing to vary:
+    then the interval is the large-sample one with the clusters counted as the items, wide as it has to be.
+
+    Args:
+        tables, confidence, seed, draws: as for `clustered_agreement`.
     """
-    require_share("confidence", confidence)
-    require_equal_length("pairs", len(pairs), "clusters", len(clusters))
-    kept = [(a, b, c) for (a, b), c in zip(pairs, clusters, strict=True) if a is not None and b is not None]
-    names = sorted_labels(x for a, b, _ in kept for x in (a, b))
-    m, place = len(names), {name: i for i, name in enumerate(names)}
-    cells: dict[Hashable, list[float]] = {}
-    for a, b, cluster in kept:
-        cells.setdefault(cluster, [0.0] * (m * m))[place[a] * m + place[b]] += 1.0
-    sums = [sum(column) for column in zip(*cells.values(), strict=True)]
-    whole = cohens_kappa([[int(count) for count in sums[i * m : i * m + m]] for i in range(m)], confidence)
-    return whole if whole.estimate is None else _bootstrapped(list(cells.values()), m, whole, seed, draws)
+    cells = _filled(tables)
+    whole, (k, m) = cohens_kappa(_summed(cells), confidence), cells.shape[:2]
+    if whole.estimate is None:
+        return whole
+    low, high = resampled_bounds(
+        cells.reshape(k, -1), lambda sums: _kappas(sums, m), seed=seed, confidence=confidence, draws=draws
+    )
+    if math.isnan(low) or low == high:
+        return _of_clusters(whole, k)
+    return Interval(whole.estimate, low, high, confidence, whole.n, "cluster-bootstrap")
 
 
 def kappa_delta(tables: npt.ArrayLike, confidence: float = 0.95) -> Interval:
@@ -103,37 +86,35 @@ def kappa_delta(tables: npt.ArrayLike, confidence: float = 0.95) -> Interval:
     label that is rare, `kappa_bootstrap` covers better. With perfect agreement as there.
 
     Args:
-        tables: per cluster, its items by label of the first and of the second rater: clusters x labels x labels;
-            clusters without any are left out.
-        confidence: two-sided coverage.
+        tables, confidence: as for `clustered_agreement`.
     """
+    cells = _filled(tables)
+    whole, k = cohens_kappa(_summed(cells), confidence), len(cells)
+    kappa = whole.estimate
+    if kappa is None:
+        return whole
+    parts = cells.reshape(k, -1) @ _slopes(cells.sum(axis=0) / whole.n).ravel()
+    error = math.sqrt(k / (k - 1) * float(parts @ parts)) / whole.n if k > 1 else 0.0
+    if error <= 1e-9 or abs(kappa) >= 1.0 - 1e-12:
+        return _of_clusters(whole, k)
+    reach = two_sided_t(confidence, k - 1) * error / (1.0 - kappa * kappa)
+    low, high = math.tanh(math.atanh(kappa) - reach), math.tanh(math.atanh(kappa) + reach)
+    return Interval(kappa, low, high, confidence, whole.n, "cluster-delta")
+
+
+def _filled(tables: npt.ArrayLike) -> Ints:
+    """The tables of the clusters that hold an item."""
     import numpy as np
 
-    require_share("confidence", confidence)
-    cells = np.asarray(tables, dtype=np.float64)
-    cells = cells[cells.sum(axis=(1, 2)) > 0]
-    whole = cohens_kappa([[int(count) for count in row] for row in cells.sum(axis=0)], confidence)
-    return whole if whole.estimate is None else _linearised(cells, whole)
+    cells = np.asarray(tables, dtype=np.int64)
+    if cells.ndim != 3 or cells.shape[1] != cells.shape[2]:
+        raise InputError(f"Tables of agreement are clusters x labels x labels: got {cells.shape}.")
+    filled: Ints = cells[cells.sum(axis=(1, 2)) > 0]
+    return filled
 
 
-def _kappa_of(cells: Floats, whole: Interval, seed: int, draws: int) -> Interval:
-    """``whole``, made of independent items, with an interval that knows of clusters."""
-    if whole.estimate is None:
-        return whole
-    if len(cells) > BOOTSTRAP_UP_TO:
-        return kappa_delta(cells, whole.confidence)
-    return _bootstrapped(cells.reshape(len(cells), -1), cells.shape[1], whole, seed, draws)
-
-
-def _bootstrapped(
-    cells: Sequence[Sequence[float]] | Floats, m: int, whole: Interval, seed: int, draws: int
-) -> Interval:
-    low, high = resampled_bounds(
-        cells, lambda sums: _kappas(sums, m), seed=seed, confidence=whole.confidence, draws=draws
-    )
-    if math.isnan(low) or low == high:
-        return _of_clusters(whole, len(cells))
-    return Interval(whole.estimate, low, high, whole.confidence, whole.n, "cluster-bootstrap")
+def _summed(cells: Ints) -> Table:
+    return tuple(tuple(row) for row in cells.sum(axis=0).tolist())
 
 
 def _kappas(sums: Floats, m: int) -> Floats:
@@ -147,24 +128,15 @@ def _kappas(sums: Floats, m: int) -> Floats:
     return values
 
 
-def _linearised(cells: Floats, whole: Interval) -> Interval:
+def _slopes(shares: Floats) -> Floats:
+    """The derivatives of kappa by the share of each cell, less what they come to on average."""
     import numpy as np
 
-    k, m = cells.shape[:2]
-    kappa = whole.estimate
-    assert kappa is not None
-    shares = cells.sum(axis=0) / whole.n
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)
     observed, chance = float(np.trace(shares)), float(rows @ columns)
-    slopes = (np.eye(m) - observed) / (1.0 - chance)
+    slopes: Floats = (np.eye(len(shares)) - observed) / (1.0 - chance)
     slopes -= (1.0 - observed) / (1.0 - chance) ** 2 * (columns[:, None] + rows[None, :] - 2.0 * chance)
-    parts = cells.reshape(k, -1) @ slopes.ravel()
-    error = math.sqrt(k / (k - 1) * float(parts @ parts)) / whole.n if k > 1 else 0.0
-    if error <= 1e-9 or abs(kappa) >= 1.0 - 1e-12:
-        return _of_clusters(whole, k)
-    reach = two_sided_t(whole.confidence, k - 1) * error / (1.0 - kappa * kappa)
-    low, high = math.tanh(math.atanh(kappa) - reach), math.tanh(math.atanh(kappa) + reach)
-    return Interval(kappa, low, high, whole.confidence, whole.n, "cluster-delta")
+    return slopes
 
 
 def _of_clusters(whole: Interval, clusters: int) -> Interval:

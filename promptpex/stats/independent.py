@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from promptpex.errors import InputError
 from promptpex.stats.grid import Completion, Grid
 from promptpex.stats.intervals import Interval
+from promptpex.stats.special import log_choose
 
 if TYPE_CHECKING:
     from promptpex.stats.grid import Floats, Ints
@@ -132,16 +133,12 @@ def _hypergeometric(size: int, others: int, hits: int) -> Floats:
     import numpy as np
 
     low, high = max(0, hits - others), min(size, hits)
-    weights = [_log_choose(size, k) + _log_choose(others, hits - k) for k in range(low, high + 1)]
+    weights = [log_choose(size, k) + log_choose(others, hits - k) for k in range(low, high + 1)]
     top = max(weights)
     chance = np.zeros(hits + 1)
     chance[low : high + 1] = [math.exp(weight - top) for weight in weights]
     normed: Floats = chance / chance.sum()
     return normed
-
-
-def _log_choose(n: int, k: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 def _by_counting(values: Ints, size: int) -> Floats:

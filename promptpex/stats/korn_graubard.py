@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from promptpex.stats.arguments import require_counts, require_equal_length, require_share
-from promptpex.stats.intervals import Interval
-from promptpex.stats.special import beta_quantile, two_sided_t
+from promptpex.stats.intervals import Interval, exact_bounds
+from promptpex.stats.special import two_sided_t
 
 
 def korn_graubard(totals: Sequence[int], sizes: Sequence[int], confidence: float = 0.95) -> Interval:
@@ -38,12 +38,9 @@ def korn_graubard(totals: Sequence[int], sizes: Sequence[int], confidence: float
     if n == 0:
         return Interval(None, 0.0, 1.0, confidence, 0, "korn-graubard")
     share = sum(total for total, _ in filled) / n
-    tail = (1.0 - confidence) / 2.0
-    worth = _effective_size(filled, n, share, confidence)
-    low = 0.0 if share == 0.0 else beta_quantile(tail, share * worth, (1.0 - share) * worth + 1.0)
-    high = 1.0 if share == 1.0 else 1.0 - beta_quantile(tail, (1.0 - share) * worth, share * worth + 1.0)
-    alike = tail ** (1.0 / k)
-    return Interval(share, min(low, share, alike), max(high, share, 1.0 - alike), confidence, n, "korn-graubard")
+    low, high = exact_bounds(share, _effective_size(filled, n, share, confidence), confidence)
+    alike = ((1.0 - confidence) / 2.0) ** (1.0 / k)
+    return Interval(share, min(low, alike), max(high, 1.0 - alike), confidence, n, "korn-graubard")
 
 
 def _effective_size(filled: Sequence[tuple[int, int]], n: int, share: float, confidence: float) -> float:

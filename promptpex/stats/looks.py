@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from promptpex.errors import InputError
+from promptpex.stats.arguments import require_share
 from promptpex.stats.special import normal_cdf, normal_quantile
 
 if TYPE_CHECKING:
@@ -62,15 +63,14 @@ def overall_p(p: float, look: int, looks: int, *, sides: int = 2) -> float:
     return max(p, _crossing_chance(z * (look / looks) ** (0.5 - SHAPE), looks, sides))
 
 
-def level_at(alpha: float, look: int, looks: int, *, sides: int = 2) -> float:
-    """The level of one look for which all looks together have ``alpha``: what `overall_p` turns into ``alpha``."""
-    if not 0.0 < alpha < 1.0:
-        raise InputError(f"alpha is {alpha}: give a number strictly between 0 and 1.")
+def level_at(alpha: float, look: int, looks: int) -> float:
+    """The two-sided level of one look for which all together have ``alpha``: what `overall_p` turns into ``alpha``."""
+    require_share("alpha", alpha)
     low, high = 0.0, 40.0
     for _ in range(60):
         middle = (low + high) / 2.0
-        low, high = (middle, high) if _crossing_chance(middle, looks, sides) > alpha else (low, middle)
-    return min(alpha, sides * normal_cdf(-high * (looks / look) ** (0.5 - SHAPE)))
+        low, high = (middle, high) if _crossing_chance(middle, looks, 2) > alpha else (low, middle)
+    return min(alpha, 2 * normal_cdf(-high * (looks / look) ** (0.5 - SHAPE)))
 
 
 def _crossing_chance(last: float, looks: int, sides: int) -> float:

@@ -122,11 +122,11 @@ def tie_p(told: Pair, tolerance: float, *, sampled_rules: bool = False) -> float
     return non_inferiority_p(kept, broke, size, tolerance)
 
 
-def difference_interval(told: Pair, confidence: float = 0.95, *, sampled_rules: bool = False) -> Interval:
+def difference_interval(told: Pair, confidence: float = 0.95) -> Interval:
     """The mean difference, first minus second, with Tango's interval at the pairs asked once that are worth as much."""
     if told.n == 0:
         return Interval(None, -1.0, 1.0, confidence, 0, "tango")
-    kept, broke, size = once_asked(told, sampled_rules=sampled_rules)
+    kept, broke, size = once_asked(told)
     found, d = tango_interval(broke, kept, size, confidence), told.difference
     assert d is not None
     return Interval(d, min(found.low, d), max(found.high, d), confidence, told.n, "tango")

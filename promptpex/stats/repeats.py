@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from promptpex.errors import InputError
-from promptpex.stats.clustered import cluster_interval
 from promptpex.stats.intervals import Interval
+from promptpex.stats.means import mean_interval
 
-Repeats = Mapping[Any, Sequence[bool | None]]
+Tallies = Mapping[Any, tuple[int, int]]
+"""Per unit (a case of a model, say), how many of its repeats passed and how many failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flicker:
-    """A unit (a case with a model, say) whose repeats do not agree.
+    """A unit whose repeats do not agree.
 
     Attributes:
         unit: as it was given.
@@ -47,53 +48,46 @@ class Stability:
     flip_rate: Interval
 
 
-def flickers(repeats: Repeats) -> list[Flicker]:
+def flickers(repeats: Tallies) -> list[Flicker]:
     """The units whose scored repeats disagree, the least decided first, in the given order among equals."""
-    found = []
-    for unit, verdicts in repeats.items():
-        passed, failed = _tally(verdicts)
-        if passed and failed:
-            found.append(Flicker(unit, passed, failed, _flip(passed, failed)))
+    found = [
+        Flicker(unit, passed, failed, _flip(passed, failed))
+        for unit, (passed, failed) in repeats.items()
+        if passed and failed
+    ]
     return sorted(found, key=lambda flicker: -flicker.flip)
 
 
-def stability(repeats: Repeats, confidence: float = 0.95) -> Stability:
+def stability(repeats: Tallies, confidence: float = 0.95) -> Stability:
     """Flip rate and flickering units. The flip rate is unbiased at any number of repeats from two on."""
-    tallies = [_tally(verdicts) for verdicts in repeats.values()]
-    flips = [_flip(passed, failed) for passed, failed in tallies if passed + failed >= 2]
-    interval = cluster_interval(flips, range(len(flips)), confidence)
-    return Stability(len(flips), sum(flip > 0 for flip in flips), interval)
+    flips = [_flip(passed, failed) for passed, failed in repeats.values() if passed + failed >= 2]
+    return Stability(len(flips), sum(flip > 0 for flip in flips), mean_interval(flips, confidence))
 
 
-def pass_hat_k(repeats: Repeats, k: int, confidence: float = 0.95) -> Interval:
+def pass_hat_k(repeats: Tallies, k: int, confidence: float = 0.95) -> Interval:
     """pass^k: the chance that a unit passes k repeats out of k (Yao et al. 2024, tau-bench, section 4).
 
     The unbiased C(c, k) / C(n, k) per unit with c passes among n scored repeats, averaged over the units
     with at least k of them; each unit is one observation of the interval. pass^1 is the share of passes.
     """
     shares = [math.comb(c, k) / math.comb(c + f, k) for c, f in _with_enough(repeats, k)]
-    return cluster_interval(shares, range(len(shares)), confidence)
+    return mean_interval(shares, confidence)
 
 
-def pass_at_k(repeats: Repeats, k: int, confidence: float = 0.95) -> Interval:
+def pass_at_k(repeats: Tallies, k: int, confidence: float = 0.95) -> Interval:
     """pass@k: the chance that a unit passes at least one of k repeats (Chen et al. 2021, arXiv 2107.03374, 2.1).
 
     The unbiased 1 - C(f, k) / C(n, k) per unit with f fails among n scored repeats, averaged as in `pass_hat_k`.
     """
     shares = [1.0 - math.comb(f, k) / math.comb(c + f, k) for c, f in _with_enough(repeats, k)]
-    return cluster_interval(shares, range(len(shares)), confidence)
+    return mean_interval(shares, confidence)
 
 
-def _with_enough(repeats: Repeats, k: int) -> list[tuple[int, int]]:
+def _with_enough(repeats: Tallies, k: int) -> list[tuple[int, int]]:
     """Passes and fails of the units with at least k scored repeats."""
     if k < 1:
         raise InputError(f"k is {k}: give a number of repeats, 1 or more.")
-    return [(c, f) for c, f in map(_tally, repeats.values()) if c + f >= k]
-
-
-def _tally(verdicts: Sequence[bool | None]) -> tuple[int, int]:
-    scored = [verdict for verdict in verdicts if verdict is not None]
-    return sum(map(bool, scored)), sum(not verdict for verdict in scored)
+    return [(c, f) for c, f in repeats.values() if c + f >= k]
 
 
 def _flip(passed: int, failed: int) -> float:

@@ -24,10 +24,7 @@ class Resolution:
     is ``None``.
 
     Attributes:
-        cases: cases of the suite.
-        repeats: times that each is asked. Repeats add no cases: they leave every figure here as it is.
         models: models that are compared.
-        alpha: the error rate over all statements of a kind together.
         tolerance: the size of gap or tie that the numbers of cases are for.
         rate: the non-compliance that the typical figures suppose.
         gap: the smallest difference in non-compliance that could be called: so many cases differ in every repeat, all
@@ -43,10 +40,7 @@ class Resolution:
             all fail a share ``rate`` of the cases, each on its own.
     """
 
-    cases: int
-    repeats: int
     models: int
-    alpha: float
     tolerance: float
     rate: float
     gap: float | None
@@ -60,9 +54,9 @@ class Resolution:
 
 @lru_cache(maxsize=256)
 def smallest_shown(
-    cases: int, repeats: int, models: int, alpha: float = 0.05, *, tolerance: float = 0.05, rate: float = 0.1
+    cases: int, models: int, alpha: float = 0.05, *, tolerance: float = 0.05, rate: float = 0.1
 ) -> Resolution:
-    """What can be shown at best by a suite of so many cases.
+    """What can be shown at best by a suite of so many cases. However often each is asked, that adds no cases.
 
     A gap is called by the exact sign-flip test of each pair of models (McNemar's where no repeats disagree), Holm's
     first step over all pairs: that is the hardest, and the only one that a single gap can rely on. A tie is shown by
@@ -71,7 +65,6 @@ def smallest_shown(
 
     Args:
         cases: cases of the suite, 1 or more.
-        repeats: times that each is asked, 1 or more.
         models: models that are compared, 1 or more.
         alpha: the error rate over all statements of a kind together.
         tolerance: the size of gap or tie that the numbers of cases are for.
@@ -80,16 +73,13 @@ def smallest_shown(
     Raises:
         InputError: a count below 1, or shares outside their range.
     """
-    _require(cases, repeats, models, rate, tolerance, alpha)
+    _require(cases, models, rate, tolerance, alpha)
     low, high = exact_bounds(rate, cases, 1.0 - alpha)
     several = models > 1
     pairs, others = models * (models - 1) // 2, max(1, models - 1)
     needed = _cases_that_differ(pairs, alpha) if several else 0
     return Resolution(
-        cases=cases,
-        repeats=repeats,
         models=models,
-        alpha=alpha,
         tolerance=tolerance,
         rate=rate,
         gap=needed / cases if several and needed <= cases else None,
@@ -102,8 +92,8 @@ def smallest_shown(
     )
 
 
-def _require(cases: int, repeats: int, models: int, rate: float, tolerance: float, alpha: float) -> None:
-    for name, count in (("cases", cases), ("repeats", repeats), ("models", models)):
+def _require(cases: int, models: int, rate: float, tolerance: float, alpha: float) -> None:
+    for name, count in (("cases", cases), ("models", models)):
         if count < 1:
             raise InputError(f"{count} {name} can show nothing: give 1 or more.")
     require_share("alpha", alpha)

@@ -41,6 +41,11 @@ def log_beta(a: float, b: float) -> float:
     return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
 
+def log_choose(n: int, k: int) -> float:
+    """The logarithm of the number of ways to choose ``k`` of ``n``."""
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
 def beta_cdf(x: float, a: float, b: float) -> float:
     """The regularised incomplete beta function I_x(a, b), a and b > 0.
 
@@ -144,8 +149,7 @@ def binomial_mass(k: int, n: int, p: float) -> float:
         return 0.0
     if p in (0.0, 1.0):
         return float(k == n * p)
-    ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    return math.exp(ways + k * math.log(p) + (n - k) * math.log1p(-p))
+    return math.exp(log_choose(n, k) + k * math.log(p) + (n - k) * math.log1p(-p))
 
 
 def crossing(function: Callable[[float], float], low: float, high: float) -> float:

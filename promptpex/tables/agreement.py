@@ -147,7 +147,7 @@ def _figures(cases: Codes, cells: Codes, confidence: float) -> dict[str, Any]:
     import numpy as np
 
     tables = np.bincount(4 * cases + cells, minlength=4 * (int(cases.max()) + 1)).reshape(-1, 2, 2)
-    found = clustered_agreement(tables, ("fail", "pass"), confidence, draws=DRAWS)
+    found = clustered_agreement(tables, confidence, draws=DRAWS)
     (both_fail, first_fails), (second_fails, both_pass) = found.table
     row: dict[str, Any] = {
         "n": found.n,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpex.stats import Grid, difference_interval, holm, more_failures_p, pair, share, statements, tie_p
+from promptpex.stats import Grid, holm, more_failures_p, pair, share, statements, tie_p
 from promptpex.tables.counts import Counted, Weights, counted
 from promptpex.tables.frames import typed
 from promptpex.tables.repeats import tallies
+from promptpex.tables.shares import apart
 from promptpex.tables.standings import missing_in_words
 
 if TYPE_CHECKING:
@@ -185,13 +186,8 @@ def _figures(counts: Counted, confidence: float) -> dict[str, Any]:
     if not told.n:
         return cells
     cells |= {"non_compliance_before": share(both, BEFORE), "non_compliance_after": share(both, AFTER)}
-    if counts.incomplete:
-        usable = counts.usable
-        least = difference_interval(pair(usable, AFTER, BEFORE, ("best", "worst")), confidence)
-        most = difference_interval(pair(usable, AFTER, BEFORE, ("worst", "best")), confidence)
-        return cells | {"difference_low": least.low, "difference_high": most.high}
-    apart = difference_interval(told, confidence)
-    return cells | {"difference": apart.estimate, "difference_low": apart.low, "difference_high": apart.high}
+    gap = apart(counts, AFTER, BEFORE, confidence)
+    return cells | ({"difference": gap.estimate, "difference_low": gap.low, "difference_high": gap.high} if gap else {})
 
 
 def _of(tally: tuple[int, int]) -> str:

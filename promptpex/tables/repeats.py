@@ -79,7 +79,7 @@ def flickers(rows: pd.DataFrame) -> pd.DataFrame:
     found = [
         {"model": model, "case": one.unit, "passed": one.passed, "failed": one.failed, "flip": one.flip}
         for model, cases in tallies(rows).items()
-        for one in find_flickers({case: _repeats(*tally) for case, tally in cases.items() if all(tally)})
+        for one in find_flickers(cases)
     ]
     return typed(sorted(found, key=lambda row: -float(str(row["flip"]))), FLICKER_COLUMNS)
 
@@ -113,20 +113,15 @@ _TWIN = ("case", "source", "rule", "output", "status")
 
 
 def _stability_row(model: str, times: int, cases: Mapping[str, tuple[int, int]], confidence: float) -> dict[str, Any]:
-    told = {case: _repeats(*tally) for case, tally in cases.items()}
-    flips = stability(told, confidence)
+    flips = stability(cases, confidence)
     row: dict[str, Any] = {"model": model, "repeats": times, "cases": flips.units, "flickering": flips.flickering}
     if flips.units:
         rate = flips.flip_rate
         row |= {"flip_rate": rate.estimate, "flip_low": rate.low, "flip_high": rate.high}
     for name, chance in (
-        ("pass_at", pass_at_k(told, times, confidence)),
-        ("pass_hat", pass_hat_k(told, times, confidence)),
+        ("pass_at", pass_at_k(cases, times, confidence)),
+        ("pass_hat", pass_hat_k(cases, times, confidence)),
     ):
         if chance.n:
             row |= {f"{name}_k": chance.estimate, f"{name}_low": chance.low, f"{name}_high": chance.high}
     return row
-
-
-def _repeats(good: int, bad: int) -> list[bool]:
-    return [True] * good + [False] * bad

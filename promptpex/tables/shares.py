@@ -1,4 +1,4 @@
-"""Shares of outputs that break a rule, per group and model, with their intervals."""
+"""Shares of outputs that break a rule, per group and model, and their differences, with their intervals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from promptpex.stats import Completion, Grid, Interval, repeat_correlation, share_interval
+from promptpex.stats import Completion, Grid, Interval, difference_interval, pair, repeat_correlation, share_interval
 from promptpex.tables.counts import Counted, counted
 from promptpex.tables.frames import typed
 
@@ -106,3 +106,17 @@ def estimated(
         return interval("seen")
     low, high = interval("best"), interval("worst")
     return replace(low, high=high.high, method="bounds")
+
+
+def apart(counts: Counted, first: int, second: int, confidence: float) -> Interval | None:
+    """The difference of two models by their numbers, on what was scored of both; None where there is nothing.
+
+    Where usable answers of either have no verdict there is no estimate, and the interval is all that they leave open.
+    """
+    usable = counts.usable
+    if not usable.missing(first) and not usable.missing(second):
+        told = pair(counts.asked, first, second)
+        return difference_interval(told, confidence) if told.n else None
+    least = difference_interval(pair(usable, first, second, ("best", "worst")), confidence)
+    most = difference_interval(pair(usable, first, second, ("worst", "best")), confidence)
+    return Interval(None, least.low, most.high, confidence, most.n, "bounds") if most.n else None

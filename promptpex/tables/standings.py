@@ -15,14 +15,13 @@ from promptpex.stats import (
     ModelPlace,
     MoreCases,
     Suitability,
-    difference_interval,
     more_cases,
-    pair,
     race,
     sides,
     suitability,
 )
 from promptpex.tables.counts import Counted, Weights, counted
+from promptpex.tables.shares import apart
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,16 +97,13 @@ class Standings:
         basis: ``paired`` tests on all cases; a ``race`` or a ``limit`` in a run that stopped when it was decided.
         models: the standings, by model.
         question: what was asked of them.
-        anchor: the best model seen, or the one named.
-        looks: how many looks were taken, and at how many of them each model was asked.
+        looks_of: at how many of the looks that were taken each model was asked.
         settled: models that need not be asked any more, where there are looks.
     """
 
     basis: Literal["paired", "race", "limit"]
     models: Mapping[str, Standing]
     question: Question = Question()
-    anchor: str | None = None
-    looks: int = 0
     looks_of: Mapping[str, int] = field(default_factory=dict)
     settled: frozenset[str] = frozenset()
 
@@ -170,7 +166,7 @@ def _paired(counts: Counted, question: Question) -> Standings:
     )
     found = sort(incomplete=counts.incomplete)
     seen = sort(seen=True) if _open(counts) else found
-    return Standings("paired", _told(counts, found, seen, question), question, found.anchor)
+    return Standings("paired", _told(counts, found, seen, question), question)
 
 
 def _raced(counts: Counted, looks: Sequence[Counted], question: Question) -> Standings:
@@ -183,7 +179,7 @@ def _raced(counts: Counted, looks: Sequence[Counted], question: Question) -> Sta
     found, settled = shown.places, frozenset(shown.settled(question.alpha))
     seen = raced(seen=True).places if _open(counts) else found
     told = _told(counts, found, seen, question)
-    return Standings("race", told, question, found.anchor, len(looks), _looks_of(looks), settled)
+    return Standings("race", told, question, _looks_of(looks), settled)
 
 
 def _beside_limit(counts: Counted, looks: Sequence[Counted], question: Question) -> Standings:
@@ -201,7 +197,7 @@ def _beside_limit(counts: Counted, looks: Sequence[Counted], question: Question)
         else:
             told[name] = Standing(place, sampled_rules=found[name] == sampled[name] if grid.scored(row) else None)
     settled = frozenset(name for name, side in found.items() if side != "undecided")
-    return Standings("limit", told, question, looks=len(looks), looks_of=_looks_of(looks), settled=settled)
+    return Standings("limit", told, question, _looks_of(looks), settled)
 
 
 def _looks_of(looks: Sequence[Counted]) -> dict[str, int]:
@@ -230,9 +226,9 @@ def _told(counts: Counted, found: Suitability, seen: Suitability, question: Ques
 
 def _standing(counts: Counted, one: ModelPlace, found: Suitability, seen: Suitability, question: Question) -> Standing:
     grid, anchor = counts.asked, found.anchor
-    apart = None
+    difference = None
     if anchor is not None and anchor != one.model:
-        apart = _difference(counts, one.model, anchor, question.confidence)
+        difference = apart(counts, grid.row(one.model), grid.row(anchor), question.confidence)
     because = more = None
     if one.place == "undecided":
         because = _because(counts, one.model, seen)
@@ -240,25 +236,13 @@ def _standing(counts: Counted, one: ModelPlace, found: Suitability, seen: Suitab
     return Standing(
         place=one.place,
         versus=None if anchor == one.model else anchor,
-        difference=apart,
-        p=one.p if apart is not None else None,
+        difference=difference,
+        p=one.p if difference is not None else None,
         beaten_by=one.beaten_by,
         more_cases=more,
         because=because,
         sampled_rules=one.sampled_rules,
     )
-
-
-def _difference(counts: Counted, model: str, anchor: str, confidence: float) -> Interval | None:
-    """The difference on what was scored of both; where verdicts are missing, all that they leave possible."""
-    grid, (first, second) = counts.asked, map(counts.asked.row, (model, anchor))
-    if model not in counts.incomplete and anchor not in counts.incomplete:
-        told = pair(grid, first, second)
-        return difference_interval(told, confidence) if told.n else None
-    usable = counts.usable
-    least = difference_interval(pair(usable, first, second, ("best", "worst")), confidence)
-    most = difference_interval(pair(usable, first, second, ("worst", "best")), confidence)
-    return Interval(None, least.low, most.high, confidence, most.n, "bounds") if most.n else None
 
 
 def _more(grid: Grid, model: str, found: Suitability, question: Question) -> MoreCases | None:

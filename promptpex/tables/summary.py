@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpex.stats import Grid, level_at, repeat_correlation, share
+from promptpex.stats import level_at, repeat_correlation, share, share_interval
 from promptpex.tables.counts import Counted, asked, counted
 from promptpex.tables.frames import rule_outcomes, typed
 from promptpex.tables.repeats import repeats
@@ -173,7 +173,7 @@ class Figures:
         level = self.confidence(name)
         found = estimated(counts.usable, row, self.correlation, level)
         sampled = estimated(counts.usable, row, self.correlation, level, sampled_rules=True)
-        worst = estimated(filled(counts.asked), row, self.correlation, level)
+        worst = share_interval(counts.asked, row, correlation=self.correlation, confidence=level, completion="worst")
         return cells | {
             "non_compliance": found.estimate,
             "ci_low": found.low,
@@ -185,11 +185,6 @@ class Figures:
             "sampled_high": sampled.high,
             "interval": "looks" if self.found.looks_of.get(name) else found.method,
         }
-
-
-def filled(grid: Grid) -> Grid:
-    """The grid with every open output counted as broken."""
-    return replace(grid, broken=grid.broken + grid.open, open=grid.open * 0)
 
 
 def _group_cells(group: pd.DataFrame | None) -> dict[str, Any]:

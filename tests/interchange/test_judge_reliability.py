@@ -9,6 +9,7 @@ import pytest
 from promptpex.interchange import published, published_agreement
 from promptpex.interchange.published_agreement import Compared
 from promptpex.stats import wilson
+from promptpex.stats.agreement import cohens_kappa
 from tests.interchange import recordings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "judge-reliability.md"
@@ -28,28 +29,29 @@ def test_the_page_holds_the_figures_of_the_recordings(rows: dict[str, Compared])
 
 def test_the_judge_passes_nearly_half_of_the_certain_violations(rows: dict[str, Compared]) -> None:
     stated = rows["all, rules that the prompt states"]
-    assert (stated.counts.n, stated.violations) == (1155, 345)
+    assert (stated.agreement.n, stated.violations) == (1155, 345)
     assert stated.passed.estimate == pytest.approx(155 / 345)
     assert stated.passed.contains(259 / 610), "the share of field.md"
     every = rows["all rules here"]
     alone = wilson(268, 472)
     assert every.passed.estimate == pytest.approx(268 / 472)
     assert every.passed.width > alone.width, "the answers of four models to one case are not independent"
-    assert every.kappa.estimate == pytest.approx(every.counts.kappa.estimate)
-    assert every.kappa.estimate is not None
-    assert 0.38 <= every.kappa.estimate <= 0.45
+    kappa = every.agreement.kappa
+    assert kappa.estimate is not None
+    assert 0.38 <= kappa.estimate <= 0.45
+    assert kappa.width > cohens_kappa(every.agreement.table).width
 
 
 def test_agreement_depends_on_the_rule(rows: dict[str, Compared]) -> None:
-    assert rows["speech-tag r6"].kappa.low > 0.85
-    assert rows["art-prompt r1"].kappa.high < 0.45
+    assert rows["speech-tag r6"].agreement.kappa.low > 0.85
+    assert rows["art-prompt r1"].agreement.kappa.high < 0.45
 
 
 def test_a_benchmark_without_checks_is_compared_with_nothing(tmp_path: Path) -> None:
     recordings.write(tmp_path)
     for row in published_agreement.reliability(published.read(tmp_path)):
-        assert row.counts.n == 0
-        assert row.kappa.estimate is None
+        assert row.agreement.n == 0
+        assert row.agreement.kappa.estimate is None
 
 
 def test_checks_belong_to_the_published_extraction_alone(tmp_path: Path) -> None:

@@ -10,57 +10,77 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.errors import InputError
-from promptpex.stats import agreement, clustered_agreement, kappa_bootstrap, korn_graubard
+from promptpex.stats import clustered_agreement, korn_graubard, wilson
 from promptpex.stats.agreement import cohens_kappa
-from promptpex.stats.clustered_agreement import BOOTSTRAP_UP_TO, kappa_delta
+from promptpex.stats.clustered_agreement import BOOTSTRAP_UP_TO, kappa_bootstrap, kappa_delta
+from tests.stats.rated import singles
 
 np = pytest.importorskip("numpy")
 
 cells = st.tuples(*[st.integers(0, 4)] * 4).map(lambda c: [[c[0], c[1]], [c[2], c[3]]])
-LABELS = ("fail", "pass")
-
-
-def pairs_of(tables: list[list[list[int]]]) -> tuple[list[tuple[str, str]], list[int]]:
-    pairs, clusters = [], []
-    for number, table in enumerate(tables):
-        for i, row in enumerate(table):
-            for j, count in enumerate(row):
-                pairs += [(LABELS[i], LABELS[j])] * count
-                clusters += [number] * count
-    return pairs, clusters
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(cells, min_size=1, max_size=12))
 def test_the_figures_are_those_of_the_items(tables: list[list[list[int]]]) -> None:
-    pairs, clusters = pairs_of(tables)
-    got, plain = clustered_agreement(tables, LABELS, draws=50), agreement(pairs, labels=LABELS)
-    assert (got.n, got.table, got.adjusted, got.chance) == (plain.n, plain.table, plain.adjusted, plain.chance)
-    assert got.kappa.estimate == plain.kappa.estimate
-    if max((clusters.count(c) for c in set(clusters)), default=0) <= 1:
-        assert got == plain
-    elif got.kappa.estimate is not None:
-        assert got.kappa == kappa_bootstrap(pairs, clusters, seed=0, draws=50)
+    items = [
+        (i, j) for table in tables for i, row in enumerate(table) for j, count in enumerate(row) for _ in range(count)
+    ]
+    got, n, agreed = clustered_agreement(tables, draws=50), len(items), sum(i == j for i, j in items)
+    assert (got.n, got.table) == (n, tuple(tuple(items.count((i, j)) for j in range(2)) for i in range(2)))
+    if not n:
+        return
+    assert got.raw.estimate == pytest.approx(agreed / n)
+    assert got.adjusted == pytest.approx(2 * agreed / n - 1)
+    chance = sum(sum(a == x for a, _ in items) * sum(b == x for _, b in items) for x in range(2)) / n**2
+    if chance == 1:
+        assert got.kappa.estimate is None
+    else:
+        assert got.kappa.estimate == pytest.approx((agreed / n - chance) / (1 - chance))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(cells, min_size=1, max_size=12))
+def test_only_items_that_hang_together_need_an_interval_by_cluster(tables: list[list[list[int]]]) -> None:
+    got = clustered_agreement(tables, draws=50)
+    if all(sum(map(sum, table)) <= 1 for table in tables):
+        assert got.raw == wilson(sum(table[i][i] for table in tables for i in range(2)), got.n)
+        assert got.kappa == cohens_kappa(got.table)
+    else:
+        assert got.raw.method == "korn-graubard"
+        assert got.kappa == kappa_bootstrap(tables, seed=0, draws=50)
 
 
 def test_raw_agreement_is_by_cluster() -> None:
     tables = [[[2, 1], [0, 2]], [[0, 0], [0, 5]], [[1, 0], [3, 1]]] * 10
-    assert clustered_agreement(tables, LABELS).raw == korn_graubard([4, 5, 2] * 10, [5] * 30)
-    with pytest.raises(InputError):
-        clustered_agreement(tables, ("pass",))
-    assert clustered_agreement(np.zeros((0, 2, 2)), LABELS).kappa.estimate is None
+    assert clustered_agreement(tables).raw == korn_graubard([4, 5, 2] * 10, [5] * 30)
+    assert clustered_agreement(np.zeros((0, 2, 2))).kappa.estimate is None
+    for wrong in ([], [[1, 2]], [[[1, 2, 3], [4, 5, 6]]]):
+        with pytest.raises(InputError, match="labels"):
+            clustered_agreement(wrong)
+
+
+def test_the_bootstrap_of_single_items_is_near_the_large_sample_interval() -> None:
+    items = singles([[65, 15], [10, 60]])
+    large, got = cohens_kappa([[65, 15], [10, 60]]), kappa_bootstrap(items, seed=2, draws=5_000)
+    assert got.estimate == large.estimate
+    assert (got.low, got.high) == pytest.approx((large.low, large.high), abs=0.03)
+    tight = kappa_bootstrap(4 * items, seed=2, draws=5_000)
+    assert tight.width == pytest.approx(got.width, rel=0.1), "four copies of each item in its cluster tell no more"
+    assert kappa_bootstrap(items, seed=2, draws=5_000) == got
+    assert kappa_bootstrap(items[::-1], seed=2, draws=5_000) == got
+    assert kappa_bootstrap([[[1, 0], [0, 0]]], seed=1, draws=50).estimate is None
 
 
 @pytest.mark.parametrize("table", [[[60, 10], [15, 65]], [[75, 1, 4], [5, 4, 1], [0, 0, 10]]])
 def test_of_single_items_the_delta_method_is_that_of_fleiss_cohen_and_everitt(table: list[list[int]]) -> None:
-    m = len(table)
-    singles = [np.eye(m * m)[i * m + j].reshape(m, m) for i in range(m) for j in range(m) for _ in range(table[i][j])]
-    known, got = cohens_kappa(table), kappa_delta(singles)
+    items = singles(table)
+    known, got = cohens_kappa(table), kappa_delta(items)
     assert known.estimate is not None
     assert got.estimate == known.estimate
     scale = 1 - known.estimate**2
     assert (math.atanh(got.high) - math.atanh(got.low)) * scale == pytest.approx(known.width, rel=0.02)
-    doubled = kappa_delta([2 * single for single in singles])
+    doubled = kappa_delta(2 * items)
     assert (doubled.low, doubled.high) == pytest.approx((got.low, got.high))
 
 
@@ -85,7 +105,7 @@ def test_kappa_covers_beyond_the_bootstrap(per: int, prevalence: float) -> None:
     covered = plain = 0
     for _ in range(rounds):
         tables = drawn(rng, clusters, per, (prevalence, sens, 1 - spec))
-        got = clustered_agreement(tables, LABELS).kappa
+        got = clustered_agreement(tables).kappa
         assert got.method == "cluster-delta"
         covered += got.contains(kappa)
         plain += cohens_kappa(tables.sum(axis=0).tolist()).contains(kappa)

@@ -20,7 +20,7 @@ np = pytest.importorskip("numpy")
     [(30, 2, 6), (30, 5, 9), (30, 8, 11), (100, 2, 6), (6, 2, 6)],
 )
 def test_the_smallest_gap_by_hand(cases: int, models: int, differ: int) -> None:
-    got = smallest_shown(cases, 1, models)
+    got = smallest_shown(cases, models)
     assert got.gap == differ / cases
     assert got.cases_to_call == differ * 20, "five points of so many cases are so many cases"
     pairs = models * (models - 1) // 2
@@ -28,22 +28,22 @@ def test_the_smallest_gap_by_hand(cases: int, models: int, differ: int) -> None:
 
 
 def test_too_few_cases_call_nothing() -> None:
-    assert smallest_shown(5, 3, 2).gap is None
-    assert smallest_shown(8, 1, 5).gap is None
-    assert smallest_shown(1, 1, 2).tie == 0.951
+    assert smallest_shown(5, 2).gap is None
+    assert smallest_shown(8, 5).gap is None
+    assert smallest_shown(1, 2).tie == 0.951
 
 
 def test_the_smallest_tie_is_the_rule_of_three() -> None:
     """(1 - .096) ** 30 = .048 and (1 - .095) ** 30 = .0501; (1 - .05) ** 59 = .0485 and ** 58 = .051."""
-    got = smallest_shown(30, 1, 2)
+    got = smallest_shown(30, 2)
     assert (got.tie, got.cases_to_tie) == (0.096, 59)
-    assert smallest_shown(59, 1, 2).tie == 0.05
-    assert smallest_shown(58, 1, 2).tie == 0.051
+    assert smallest_shown(59, 2).tie == 0.05
+    assert smallest_shown(58, 2).tie == 0.051
 
 
 @pytest.mark.parametrize(("cases", "models"), [(30, 5), (75, 3), (304, 4)])
 def test_the_smallest_tie_is_the_least_that_is_shown(cases: int, models: int) -> None:
-    got = smallest_shown(cases, 1, models)
+    got = smallest_shown(cases, models)
     assert got.tie is not None
     assert got.cases_to_tie is not None
 
@@ -57,14 +57,8 @@ def test_the_smallest_tie_is_the_least_that_is_shown(cases: int, models: int) ->
     assert not any(shown(n, 0.05) for n in range(1, got.cases_to_tie))
 
 
-def test_repeats_add_no_cases() -> None:
-    once, often = smallest_shown(40, 1, 3), smallest_shown(40, 10, 3)
-    assert (once.gap, once.tie, once.half_width) == (often.gap, often.tie, often.half_width)
-    assert often.repeats == 10
-
-
 def test_one_model_has_an_interval_and_nothing_to_compare() -> None:
-    got = smallest_shown(30, 2, 1)
+    got = smallest_shown(30, 1)
     assert got.half_width == pytest.approx(clopper_pearson(3, 30).width / 2)
     assert (got.gap, got.tie, got.cases_to_call, got.cases_to_tie) == (None,) * 4
     assert (got.typical_to_call, got.typical_to_tie) == (None, None)
@@ -72,7 +66,7 @@ def test_one_model_has_an_interval_and_nothing_to_compare() -> None:
 
 @pytest.mark.parametrize("models", [2, 4])
 def test_the_typical_numbers_by_simulation(models: int) -> None:
-    got = smallest_shown(30, 1, models, tolerance=0.1)
+    got = smallest_shown(30, models, tolerance=0.1)
     assert got.typical_to_call is not None
     assert got.typical_to_tie is not None
     rng = np.random.default_rng(4)
@@ -96,11 +90,11 @@ def passed_alone(failed: Any) -> dict[int, tuple[int, int]]:
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    for cases, repeats, models in ((0, 1, 2), (5, 0, 2), (5, 1, 0)):
+    for cases, models in ((0, 2), (5, 0)):
         with pytest.raises(InputError):
-            smallest_shown(cases, repeats, models)
+            smallest_shown(cases, models)
     with pytest.raises(InputError):
-        smallest_shown(5, 1, 2, tolerance=0.0)
+        smallest_shown(5, 2, tolerance=0.0)
     with pytest.raises(InputError):
-        smallest_shown(5, 1, 2, rate=0.99)
-    assert smallest_shown(5, 1, 2, rate=0.0).typical_to_tie == 59
+        smallest_shown(5, 2, rate=0.99)
+    assert smallest_shown(5, 2, rate=0.0).typical_to_tie == 59

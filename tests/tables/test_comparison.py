@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from typing import Any
+
+import pandas as pd
 import pytest
 
 from promptpex.stats.paired import tango_interval
@@ -72,3 +75,16 @@ def test_nothing_in_common_is_no_difference() -> None:
     row = comparison(before, after, models=[("a", "a")], cases=["c0"]).iloc[0]
     assert (row["cases"], row["change"], row["p"]) == (0, "undecided", 1.0)
     assert row[["difference", "non_compliance_before"]].isna().all()
+
+
+def test_without_a_verdict_the_difference_is_all_that_it_may_be() -> None:
+    before = outputs(many(40, {"a": lambda n: True}))
+
+    def difference(lost: bool | None) -> dict[str, Any]:
+        after = outputs(many(40, {"a": lambda n: lost if n < 3 else n > 9}))
+        (row,) = comparison(before, after, models=[("a", "a")], cases=CASES).to_dict("records")
+        return {name: row[f"difference{name}"] for name in ("", "_low", "_high")}
+
+    found = difference(None)
+    assert pd.isna(found[""])
+    assert (found["_low"], found["_high"]) == (difference(True)["_low"], difference(False)["_high"])

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from typing import Any
+
+import pandas as pd
 import pytest
 
 from promptpex.errors import InputError
@@ -109,6 +112,18 @@ def test_repeats_of_a_case_are_one_mean() -> None:
     assert models(outputs(made)).set_index("model").loc["b", "p"] == pytest.approx(mcnemar_p(4, 0))
 
 
+def test_without_a_verdict_the_difference_is_all_that_it_may_be() -> None:
+    def difference(lost: bool | None) -> dict[str, Any]:
+        told = {"a": lambda n: True, "b": lambda n: lost if n < 3 else n < 15}
+        row = models(outputs(many(40, told))).set_index("model").loc["b"]
+        assert row["versus"] == "a"
+        return {name: row[f"difference{name}"] for name in ("", "_low", "_high")}
+
+    found = difference(None)
+    assert pd.isna(found[""])
+    assert (found["_low"], found["_high"]) == (difference(True)["_low"], difference(False)["_high"])
+
+
 LOOKS = tuple(tuple(f"c{n}" for n in range(start, start + 10)) for start in range(0, 60, 10))
 
 
@@ -118,7 +133,7 @@ def test_a_run_that_stopped_early_is_placed_by_what_holds_at_every_look() -> Non
     assert places(made, question) == {"a": "best", "b": "worse"}
     rows = outputs(made)
     found = standings(rows, ["a", "b"], question)
-    assert (found.looks, set(found.settled)) == (4, {"a", "b"})
+    assert (found.looks_of, set(found.settled)) == ({"a": 4, "b": 4}, {"a", "b"})
     table = models(rows, standing=found)
     assert table["interval"].tolist() == ["looks", "looks"]
     assert models(rows)["ci_high"].iloc[0] < table["ci_high"].iloc[0]
@@ -129,9 +144,9 @@ def test_a_run_that_stopped_early_is_placed_by_what_holds_at_every_look() -> Non
 def test_a_look_that_was_cut_short_is_none() -> None:
     made = many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0}, asked=lambda model, n: n < 15)
     found: Standings = standings(outputs(made), ["a", "b"], Question(looks=LOOKS))
-    assert found.looks == 1
+    assert found.looks_of == {"a": 1, "b": 1}
     nothing = standings(outputs(many(5, {"a": lambda n: True, "b": lambda n: True})), ["a", "b"], Question(looks=LOOKS))
-    assert (nothing.looks, nothing.models["a"].place) == (0, "undecided")
+    assert (nothing.looks_of, nothing.models["a"].place) == ({}, "undecided")
 
 
 def test_a_limit_places_each_model_beside_it() -> None:

@@ -1,0 +1,87 @@
+"""The interval of a mean of values between 0 and 1: by hand, what must hold for all values, coverage by simulation."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from promptpex.errors import InputError
+from promptpex.stats.intervals import wilson
+from promptpex.stats.means import mean_interval
+
+np = pytest.importorskip("numpy")
+stats = pytest.importorskip("scipy.stats")
+
+columns = st.lists(st.floats(0, 1), min_size=1, max_size=60)
+
+
+@settings(deadline=None)
+@given(columns)
+@example([0.0, 1e-200])
+def test_ends_stay_within_bounds_around_the_mean_and_never_meet(values: list[float]) -> None:
+    got = mean_interval(values)
+    assert got.estimate == pytest.approx(sum(values) / len(values))
+    assert got.estimate is not None
+    assert 0 <= got.low <= got.estimate + 1e-12
+    assert got.estimate - 1e-12 <= got.high <= 1
+    assert got.width > 0
+    assert got.n == len(values)
+
+
+@settings(deadline=None)
+@given(st.lists(st.booleans(), min_size=1, max_size=60))
+def test_knowing_zeros_and_ones_only_by_their_spread_costs_width(values: list[bool]) -> None:
+    plain = wilson(sum(values), len(values))
+    assert mean_interval(list(map(float, values))).width >= plain.width - 1e-9
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 64), min_size=1, max_size=60))
+def test_turning_every_value_round_mirrors_the_interval(parts: list[int]) -> None:
+    """In steps of 1/64, so that turning round loses nothing."""
+    got, mirror = (mean_interval(values) for values in ([k / 64 for k in parts], [1 - k / 64 for k in parts]))
+    assert (got.low, got.high) == pytest.approx((1 - mirror.high, 1 - mirror.low), abs=1e-9)
+
+
+def test_equal_values_count_as_one_observation_each() -> None:
+    got, plain = mean_interval([0.0] * 10), wilson(0, 10)
+    assert (got.low, got.high) == pytest.approx((plain.low, plain.high))
+    assert mean_interval([1.0]).width > 0.7
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+def test_the_interval_is_wilsons_at_the_size_that_the_variance_is_worth(level: float) -> None:
+    values = np.random.default_rng(5).beta(0.5, 1.5, 12)
+    mean, (z, t) = values.mean(), (stats.norm.ppf(0.5 + level / 2), stats.t.ppf(0.5 + level / 2, 11))
+    size = mean * (1 - mean) / (values.var(ddof=1) / 12) * (z / t) ** 2
+    got = mean_interval(values.tolist(), level)
+    spread = z * (mean * (1 - mean) / size + z**2 / 4 / size**2) ** 0.5
+    ends = [(mean + z**2 / 2 / size + sign * spread) / (1 + z**2 / size) for sign in (-1, 1)]
+    assert (got.low, got.high) == pytest.approx(ends)
+
+
+def test_nothing_leaves_everything_open_and_what_is_no_share_is_refused() -> None:
+    got = mean_interval([])
+    assert (got.estimate, got.low, got.high, got.n) == (None, 0, 1, 0)
+    for wrong in (-0.1, 1.1):
+        with pytest.raises(InputError):
+            mean_interval([0.5, wrong])
+    with pytest.raises(InputError):
+        mean_interval([0.5], 1.0)
+
+
+@pytest.mark.parametrize(("k", "size", "share", "spread"), [(10, 3, 0.2, 1.0), (20, 3, 0.1, 0.5), (40, 5, 0.3, 2.0)])
+def test_coverage_of_case_means_where_counting_every_repeat_fails(
+    k: int, size: int, share: float, spread: float
+) -> None:
+    rng = np.random.default_rng(11)
+    covered = plain = 0
+    rounds = 400
+    for _ in range(rounds):
+        rates = rng.beta(share * spread, (1 - share) * spread, size=k)
+        repeats = rng.random((k, size)) < rates[:, None]
+        covered += mean_interval(repeats.mean(axis=1).tolist()).contains(share)
+        plain += wilson(int(repeats.sum()), k * size).contains(share)
+    assert covered / rounds > 0.91
+    assert plain / rounds < 0.9
