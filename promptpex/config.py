@@ -1,4 +1,7 @@
-"""Settings: defaults, effort presets, a settings file, ``PROMPTPEX_*`` in the environment, flags, each over the last.
+"""Settings: defaults, effort presets, files, ``PROMPTPEX_*`` in the environment, flags, each over the last.
+
+Two files: the user's own (``settings.toml`` in the user's configuration folder), and the project's over it. The
+project's may come from a stranger: a server that it alone names is sent no key (``Resolved.by_user``).
 
 What somebody set is never changed by a preset: explicit beats preset beats default. API keys have no place here; the
 providers read them from the environment under their own names.
@@ -16,15 +19,24 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError, field_validator
 
+from promptpex.codecs.settingsfile import PROJECT, find_file, not_obeyed, user_file
 from promptpex.codecs.textfile import read_text
 from promptpex.errors import ConfigError
+from promptpex.llm.names import check_label
+from promptpex.llm.secrets import holds_key, scrub
 from promptpex.records import Record
 
-FILE = "promptpex.toml"
-PROJECT = "pyproject.toml"
 PREFIX = "PROMPTPEX_"
-OTHER_VARIABLES = frozenset({"config", "debug", "api_key"})
+SWITCHES = ("no_config", "trust_settings")
+"""About settings files themselves, so that only flags and the environment say them."""
+
+OTHER_VARIABLES = frozenset({"config", "debug", "api_key", *SWITCHES})
 """Variables with our prefix that are no settings: the file, tracebacks, the key of the user's own server."""
+
+LABELS = ("models", "author", "judge", "expected", "against")
+"""Settings that name models, with their parameters."""
+
+__all__ = ["EFFORT", "Price", "Resolved", "ScenarioSetting", "Settings", "find_file", "load", "with_effort"]
 
 Effort = Literal["min", "low", "medium", "high"]
 
@@ -55,9 +67,7 @@ _SHAPING = (
 _STOPPING = ("until_decided", "limit", "tolerance", "confidence", "weights")
 """They decide which questions are asked at all where a run may stop early, and nothing elsewhere."""
 _KEY_NAME = re.compile(r"api[_-]?key|secret|password|passwd|credential|bearer|(?:^|[_-])(?:token|key)$", re.IGNORECASE)
-_KEY_VALUE = re.compile(
-    r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|github_pat|pplx|nvapi|AIza)[-_A-Za-z0-9]{20,}|api[_-]?key\s*=", re.IGNORECASE
-)
+_KEY_FIELD = re.compile(r"api[_-]?key\s*=", re.IGNORECASE)
 
 
 class Price(NamedTuple):
@@ -217,12 +227,19 @@ class Settings(Record):
 
 
 class Resolved(Record):
-    """The settings; for each, its origin: ``default``, ``preset low``, ``file ...``, ``environment`` or ``flag``."""
+    """The settings; for each, its origin: ``default``, ``preset low``, ``user file ...``, ``file ...``, ``environment``
+    or ``flag``. ``trusted``: whether the user trusts the project's file as the own flags."""
 
     settings: Settings
     origins: dict[str, str]
     warnings: tuple[str, ...] = ()
     file: str | None = None
+    trusted: bool = False
+
+    def by_user(self, name: str) -> bool:
+        """Whether the user said this setting: by flag, environment or the user's own file, or by trusting the
+        project's file."""
+        return self.trusted or not self.origins[name].startswith("file")
 
 
 class _Layer(NamedTuple):
@@ -238,7 +255,8 @@ def load(flags: Mapping[str, Any], *, start: Path, env: Mapping[str, str]) -> Re
     """The settings in force.
 
     Args:
-        flags: what the command line gave, by the settings' names; None counts as not given. ``config`` names the file.
+        flags: what the command line gave, by the settings' names; None counts as not given. ``config`` names the file;
+            ``no_config`` reads none, the user's neither; ``trust_settings`` lets keys go to servers that it names.
         start: the folder from which upward a settings file is looked for.
         env: the environment.
 
@@ -247,9 +265,13 @@ def load(flags: Mapping[str, Any], *, start: Path, env: Mapping[str, str]) -> Re
             read; with file and line, or the name of the variable or flag.
     """
     given = {name: value for name, value in flags.items() if value is not None}
+    alone, trusted = (_switched(name, given.pop(name, None), env) for name in SWITCHES)
     named = given.pop("config", None) or env.get(f"{PREFIX}CONFIG") or None
+    if alone and named:
+        raise ConfigError(f"a settings file is named ({named}), and none is to be read; leave out one of the two")
     warnings: list[str] = []
-    layers = [_file_layer(named, start), _env_layer(env, warnings), _Layer("flag", given)]
+    files = [] if alone else [_user_layer(warnings), _file_layer(named, start, warnings)]
+    layers = [*files, _env_layer(env, warnings), _Layer("flag", given)]
     for layer in layers:
         _refuse_strangers(layer)
         _refuse_keys(layer)
@@ -260,12 +282,13 @@ def load(flags: Mapping[str, Any], *, start: Path, env: Mapping[str, str]) -> Re
         values.update(layer.values)
         origins.update(dict.fromkeys(layer.values, layer.where))
     _preset(values, origins)
-    path = layers[0].path
+    path = files[-1].path if files else None
     return Resolved(
         settings=Settings.model_validate(values),
         origins=origins,
         warnings=tuple(warnings),
         file=str(path) if path is not None else None,
+        trusted=trusted,
     )
 
 
@@ -285,26 +308,6 @@ def with_effort(resolved: Resolved, effort: Any, *, path: Path | str | None = No
     return resolved.but(settings=resolved.settings.but(**chosen, effort=effort), origins=origins)
 
 
-def find_file(start: Path) -> Path | None:
-    """The settings file in this folder or the nearest above it, up to the root of the repository or of the disk."""
-    folder = start.resolve()
-    for place in (folder, *folder.parents):
-        if (place / FILE).is_file():
-            return place / FILE
-        if _has_section(place / PROJECT):
-            return place / PROJECT
-        if (place / ".git").exists():
-            return None
-    return None
-
-
-def _has_section(path: Path) -> bool:
-    try:
-        return path.is_file() and re.search(r"(?m)^\s*\[tool\.promptpex\b", path.read_text("utf-8")) is not None
-    except (OSError, UnicodeDecodeError):
-        return False
-
-
 def _preset(values: dict[str, Any], origins: dict[str, str]) -> None:
     effort = values.get("effort")
     for name, value in EFFORT.get(effort or "", {}).items():
@@ -313,15 +316,41 @@ def _preset(values: dict[str, Any], origins: dict[str, str]) -> None:
             origins[name] = f"preset {effort}"
 
 
-def _file_layer(named: Any, start: Path) -> _Layer:
+def _switched(name: str, given: Any, env: Mapping[str, str]) -> bool:
+    text = env.get(f"{PREFIX}{name.upper()}", "").strip().lower()
+    if text not in ("", "0", "1", "false", "true", "no", "yes"):
+        raise ConfigError(f"{PREFIX}{name.upper()} must be true or false")
+    return bool(given) if given is not None else text in ("1", "true", "yes")
+
+
+def _user_layer(warnings: list[str]) -> _Layer:
+    path = user_file()
+    if not path.is_file():
+        return _Layer("file", {})
+    why = not_obeyed(path, path.parent)
+    if why is not None:
+        warnings.append(f"{path} is not obeyed: {why}")
+        return _Layer("file", {})
+    return _read(path, f"user file {path.name}")
+
+
+def _file_layer(named: Any, start: Path, warnings: list[str]) -> _Layer:
     path = Path(named) if named else find_file(start)
     if path is None:
         return _Layer("file", {})
+    why = None if named else not_obeyed(path, start)
+    if why is not None:
+        warnings.append(f"{path} is not obeyed: {why}; name it with --config to use it")
+        return _Layer("file", {})
+    return _read(path, f"file {path.name}")
+
+
+def _read(path: Path, where: str) -> _Layer:
     try:
         text = read_text(path, error=ConfigError, what="settings file")
     except ConfigError as failure:
         if failure.message.endswith("is empty"):
-            return _Layer("file", {}, path)
+            return _Layer(where, {}, path)
         raise
     try:
         data: Any = tomllib.loads(text)
@@ -334,7 +363,7 @@ def _file_layer(named: Any, start: Path) -> _Layer:
         data = data.get("tool", {}).get("promptpex", {})
     if not isinstance(data, dict):
         raise ConfigError("[tool.promptpex] must be a table", path=path)
-    return _Layer(f"file {path.name}", {name.replace("-", "_"): value for name, value in data.items()}, path, text)
+    return _Layer(where, {name.replace("-", "_"): value for name, value in data.items()}, path, text)
 
 
 def _env_layer(env: Mapping[str, str], warnings: list[str]) -> _Layer:
@@ -379,8 +408,20 @@ def _refuse_strangers(layer: _Layer) -> None:
 
 def _refuse_keys(layer: _Layer) -> None:
     for name, value in layer.values.items():
-        if any(_KEY_VALUE.search(text) for text in _texts(value)):
+        texts = list(_texts(value))
+        if any(holds_key(text) or _KEY_FIELD.search(text) for text in texts):
             raise _fail(layer, name, _NO_KEYS)
+        for label in texts if name in LABELS else ():
+            _check_labels(layer, name, label)
+
+
+def _check_labels(layer: _Layer, name: str, text: str) -> None:
+    """Refuses a bad name of a model here, where its place is known, and before anything is written down."""
+    for label in filter(None, (part.strip() for part in text.split(","))):
+        try:
+            check_label(label)
+        except ConfigError as error:
+            raise _fail(layer, name, scrub(error.message)) from None
 
 
 def _texts(value: Any) -> Iterable[str]:

@@ -43,6 +43,7 @@ def request_for(prompt: Prompt, cell: Cell, defaults: Params) -> Request:
         params=merged(cell.model.params, defaults, repeat=cell.repeat),
         repeat=cell.repeat,
         api_base=cell.model.api_base,
+        backend=cell.model.backend,
         stage=STAGE,
     )
 

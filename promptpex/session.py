@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -14,12 +15,13 @@ from pathlib import Path
 
 from promptpex.config import Resolved, Settings
 from promptpex.errors import ConfigError
-from promptpex.events import Listener, Notice, nobody
+from promptpex.events import Event, Listener, Notice, nobody
 from promptpex.llm.asker import Asker
 from promptpex.llm.client import Client
 from promptpex.llm.meter import Meter
-from promptpex.llm.names import parse_models
-from promptpex.llm.providers import ProviderOptions, Reachable, Router, reachable_models
+from promptpex.llm.names import parse_model, parse_models
+from promptpex.llm.providers import ProviderOptions, Reachable, Router, key_for, reachable_models
+from promptpex.llm.routes import origin
 from promptpex.llm.servers import server_named
 from promptpex.llm.stack import Stack, StackOptions, build, rates_for
 from promptpex.llm.stopping import stopped
@@ -43,6 +45,7 @@ class Session:
         client: the wrapped client that all roles ask through.
         emit: hears events.
         chosen: roles that were filled from what is reachable, ``role -> model``.
+        provider_notices: warnings of the providers, in the order in which they came.
     """
 
     resolved: Resolved
@@ -51,6 +54,7 @@ class Session:
     structured: Structured
     emit: Listener = nobody
     chosen: dict[str, str] = field(default_factory=dict)
+    provider_notices: dict[str, None] = field(default_factory=dict)
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     @property
@@ -131,7 +135,7 @@ class Session:
     @property
     def prices(self) -> Mapping[str, tuple[float, float]]:
         """The user's own prices: model to US dollars per million tokens in and out."""
-        return provider_options(self.settings).prices
+        return self.settings.prices
 
     def _asker(self, model: ModelName, role: str) -> Asker:
         warn_if_small(role, model.name, self.emit)
@@ -144,7 +148,7 @@ class Session:
     def _reachable(self, role: str) -> str:
         if role not in self.chosen:
             what, flag = ("model under test", "models") if role == "test" else (role, role)
-            found = [one for one in reached(provider_options(self.settings)) if role in one.roles]
+            found = [one for one in reached(provider_options(self.resolved)) if role in one.roles]
             if not found:
                 raise ConfigError(
                     f"no {what}: none is set and none can be reached; name one with --{flag}, "
@@ -169,17 +173,44 @@ def reached(options: ProviderOptions) -> list[Reachable]:
         return pool.submit(asyncio.run, reachable_models(options)).result()
 
 
-def provider_options(settings: Settings) -> ProviderOptions:
-    """What the providers need of the settings."""
+def provider_options(resolved: Resolved, emit: Listener = nobody) -> ProviderOptions:
+    """What the providers need of the settings; ``emit`` hears their notices."""
+    settings = resolved.settings
     return ProviderOptions(
         api_base=settings.api_base,
+        key_servers=frozenset(origin(base) for base in named_servers(resolved, by_user=True)),
         embedded_threads=settings.embedded_threads,
         embedded_slots=settings.embedded_slots,
         embedded_model_path=settings.embedded_model,
         timeout_s=settings.call_timeout_s,
         pull=settings.pull,
         prices=settings.prices,
+        emit=emit,
     )
+
+
+def named_servers(resolved: Resolved, *, by_user: bool) -> list[str]:
+    """The base URLs that the settings name, by themselves or in names of models: those that the user named, or those
+    that only the project's file names."""
+    settings = resolved.settings
+    alone = {name: (said,) for name in ("author", "expected") if (said := getattr(settings, name))}
+    labels = {"models": settings.models, "judge": settings.judge, **alone}
+    bases = [settings.api_base] if settings.api_base and resolved.by_user("api_base") == by_user else []
+    for name, said in labels.items():
+        if resolved.by_user(name) == by_user:
+            parsed = (parse_model(label) for label in said if label != NO_JUDGE)
+            bases += [model.api_base for model in parsed if model.api_base]
+    return bases
+
+
+def _say_unkeyed(resolved: Resolved, options: ProviderOptions, emit: Listener) -> None:
+    """Says which servers get no key, where there is one that they might be waiting for."""
+    if not os.environ.get("PROMPTPEX_API_KEY"):
+        return
+    for base in dict.fromkeys(named_servers(resolved, by_user=False)):
+        if key_for(base, options.key_servers) is None:
+            said = f"no key is sent to {origin(base)}: only a settings file of the project names it"
+            emit(Notice(f"{said}; name it with --api-base, or allow it with --trust-settings", "warning"))
 
 
 def stack_options(settings: Settings) -> StackOptions:
@@ -209,10 +240,20 @@ async def open_session(
         StoreError: the response store cannot be opened.
     """
     settings = resolved.settings
+    heard: dict[str, None] = {}
+
+    def keep(event: Event) -> None:
+        """Providers' notices go to whoever listens, and into the manifest."""
+        if isinstance(event, Notice) and event.level == "warning":
+            heard[event.message] = None
+        emit(event)
+
+    options = provider_options(resolved, keep)
+    _say_unkeyed(resolved, options, emit)
     store = ReplyStore(Path(settings.store))
     try:
         client = build(
-            provider if provider is not None else Router(provider_options(settings)),
+            provider if provider is not None else Router(options),
             store=store,
             emit=emit,
             rng=random.Random(settings.seed),
@@ -220,7 +261,14 @@ async def open_session(
             options=stack_options(settings),
         )
         try:
-            yield Session(resolved=resolved, client=client, store=store, structured=Structured(client), emit=emit)
+            yield Session(
+                resolved=resolved,
+                client=client,
+                store=store,
+                structured=Structured(client),
+                emit=emit,
+                provider_notices=heard,
+            )
         finally:
             await client.close()
     finally:

@@ -80,7 +80,8 @@ def loopback_only() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key, address or proxy of the person who runs the tests."""
+    """No key, address, proxy or settings file of the person who runs the tests."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", os.devnull)
     for name in list(os.environ):
         named = name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL", "_PROXY", "_proxy"))
         if named or name in ("OLLAMA_HOST", "PROMPTPEX_EMBEDDED_MODEL"):

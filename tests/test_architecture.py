@@ -52,7 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "llm": GROUND | {"codecs", "engines", "events", "templates"},
     "assertions": GROUND | {"codecs"},
     "promptfile": GROUND | {"codecs"},
-    "config": GROUND | {"codecs"},
+    "config": GROUND | {"codecs", "llm"},
     "schemas": GROUND | {"codecs"},
     "runs": GROUND | {"codecs"},
     "store": GROUND | {"events", "llm"},

@@ -27,7 +27,7 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
     from promptpex.llm.providers.reach import not_found
     from promptpex.session import provider_options, reached
 
-    options_ = provider_options(settings(flags).settings)
+    options_ = provider_options(settings(flags))
     if pull_name:
         _pull(pull_name)
     if fetch:

@@ -34,6 +34,10 @@ manners = together(
 
 config = together(
     click.option("--config", type=click.Path(path_type=Path), help="Settings file [promptpex.toml]."),
+    click.option("--no-config", is_flag=True, default=None, help="Read no settings file, as CI on strangers' changes."),
+    click.option(
+        "--trust-settings", is_flag=True, default=None, help="Let keys go to servers that the project's file names."
+    ),
     click.option("--store", help="Response store [.promptpex/store.db]."),
     click.option("--results", "results_dir", help="Folder of the runs [results]."),
 )

@@ -40,7 +40,10 @@ def settings(flags: Mapping[str, Any], *, start: Path | None = None) -> Resolved
     for name in LISTS:
         if isinstance(given.get(name), str):
             given[name] = [part.strip() for part in given[name].split(",") if part.strip()]
-    return load(given, start=start or Path.cwd(), env=os.environ)
+    resolved = load(given, start=start or Path.cwd(), env=os.environ)
+    for warning in resolved.warnings:
+        click.echo(visible(f"warning: {warning}"), err=True)
+    return resolved
 
 
 def given(resolved: Resolved) -> dict[str, Any]:
@@ -63,8 +66,6 @@ def work(flags: Mapping[str, Any], job: Callable[[Session], Awaitable[T]], *, st
     with listeners(quiet=quiet, verbose=verbose, log=flags.get("log")) as emit, interrupts() as stops:
         if verbose:
             say_settings(resolved)
-        for warning in resolved.warnings:
-            click.echo(visible(f"warning: {warning}"), err=True)
         try:
             return asyncio.run(_session(resolved, job, emit, stops))
         except (Stopped, KeyboardInterrupt) as error:

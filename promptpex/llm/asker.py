@@ -46,6 +46,7 @@ class Asker:
             template=rendered.fingerprint,
             repeat=repeat,
             api_base=self.model.api_base,
+            backend=self.model.backend,
             stage=stage,
         )
 

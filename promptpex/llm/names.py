@@ -7,38 +7,41 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
-from collections.abc import Callable, Iterable
-from typing import Any, Literal
-from urllib.parse import parse_qsl, urlsplit
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
 
 from promptpex.errors import ConfigError, UnknownModel
-from promptpex.llm.secrets import scrub
+from promptpex.llm.routes import OPENAI, OWN_PREFIXES, Provider, resolve
+from promptpex.llm.secrets import holds_key, scrub
 from promptpex.records import ModelName, Params
 
-Provider = Literal["openai-compatible", "ollama", "embedded", "replay", "fake", "litellm"]
-
 PARAMETERS = ("temperature", "max_tokens", "top_p", "seed", "stop", "logprobs")
-_RESERVED = ("model", "messages", "stream", "stream_options", "n", "api_key", "response_format")
-_OWN_PREFIXES: dict[str, Provider] = {
-    "embedded": "embedded",
-    "replay": "replay",
-    "fake": "fake",
-    "ollama": "ollama",
-    "ollama_chat": "ollama",
-    "openai": "openai-compatible",
-}
-_OPENAI = re.compile(r"^(?:gpt-(?!oss)|chatgpt-|ft:(?:gpt|o\d)|o\d+(?:$|-)|computer-use-|chat-latest$)")
+"""What ``Params`` knows by name."""
+
+FURTHER_PARAMETERS = (
+    "top_k", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty", "repeat_penalty",
+    "reasoning_effort", "verbosity", "think", "num_ctx",
+)  # fmt: skip
+"""What else may be said of a model: numbers and single words that shape how it samples or thinks, or how much context
+an Ollama loads it with. Nothing else rides along, as libraries take addresses, keys and canned answers by the same
+way. ``logit_bias`` is not among them: it is a table of token ids, which differ from model to model."""
+
+_WORD = re.compile(r"[A-Za-z][A-Za-z_-]{0,19}")
+_NAME = re.compile(r"[^\s?#%\\]+")
+_WORDS = ("reasoning_effort", "verbosity", "think")
 
 
 def parse_models(text: str | Iterable[str], *, api_base: str | None = None) -> tuple[ModelName, ...]:
     """The models that ``text`` names, in order.
 
     Args:
-        text: names divided by commas, or several such texts. Parameters follow a ``?``, joined by ``&``; those that
-            ``Params`` knows are typed, others are read as JSON where they are JSON and ride along as ``extra``.
+        text: names divided by commas, or several such texts. Parameters follow a ``?``, joined by ``&``: those of
+            ``PARAMETERS`` and ``FURTHER_PARAMETERS``, and ``api_base``.
         api_base: the server for those models that name none and whose provider takes one: names with ``openai/``,
             ``ollama/`` or a tag, and names that no provider is known for.
 
@@ -60,118 +63,172 @@ def parse_models(text: str | Iterable[str], *, api_base: str | None = None) -> t
 
 def parse_model(label: str, *, api_base: str | None = None) -> ModelName:
     """One model; see ``parse_models``."""
-    name, _, query = label.strip().partition("?")
-    if not name or name.endswith("/") or any(char.isspace() or not char.isprintable() for char in name):
-        raise ConfigError(f"{scrub(label)!r} is no model name; write NAME, NAME?temperature=0 or PROVIDER/NAME.")
+    name, query = _checked_name(label)
     values: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     own_base: str | None = None
-    for key, value in _pairs(query, label):
+    for key, value in _pairs(query, name):
         if key in values or key in extra or (key == "api_base" and own_base is not None):
-            raise ConfigError(f"{scrub(label)}: the parameter {key} is given twice; give it once.")
+            raise ConfigError(f"{name}: the parameter {key} is given twice; give it once.")
         if key == "api_base":
-            own_base = _base(value, label)
+            own_base = _base(value, name)
         elif key in PARAMETERS:
             values[key] = (value,) if key == "stop" else value
         else:
-            extra[key] = _scalar(value)
-    base = own_base or (_base(api_base, label) if api_base and takes_base(name) else None)
-    return ModelName(name=name, params=_params(values, extra, label), api_base=base, label=label.strip())
+            extra[key] = _further(key, value, name)
+    base = _own(own_base, name) or (_base(api_base, name) if api_base and takes_base(name) else None)
+    return ModelName(
+        name=name,
+        params=_params(values, extra, name),
+        api_base=base or base_of_environment(name),
+        backend=None if base else backend_of_environment(name),
+        label=label.strip(),
+    )
 
 
-def provider_of(
-    name: str, api_base: str | None = None, *, known_to_litellm: Callable[[str], bool] | None = None
-) -> Provider:
-    """Who answers to ``name``: an explicit prefix wins, then the server, then the name's shape, then litellm's table.
+def check_label(label: str) -> None:
+    """Refuses what must not stand in a model's name, before it is written anywhere.
 
-    Args:
-        name: without parameters.
-        api_base: the server that the user named for it. A bare ``name:tag`` there is Ollama's, unless the address
-            has a path, as in ``/v1``: then it is an OpenAI-compatible server.
-        known_to_litellm: whether litellm serves this name; by its own table unless given.
+    Raises:
+        ConfigError: an unknown parameter, or what looks like a key; its value is not repeated.
+    """
+    name, query = _checked_name(label)
+    _pairs(query, name)
+
+
+def provider_of(name: str, api_base: str | None = None) -> Provider:
+    """Who answers to ``name`` at the server ``api_base``; see ``routes``.
 
     Raises:
         UnknownModel: nobody does; similar names are suggested.
     """
-    prefix, slash, _ = name.partition("/")
-    if slash and prefix in _OWN_PREFIXES:
-        return _OWN_PREFIXES[prefix]
-    if api_base:
-        return "ollama" if _tagged(name) and not urlsplit(api_base).path.strip("/") else "openai-compatible"
-    if _OPENAI.match(name):
-        return "openai-compatible"
-    if _tagged(name):
-        return "ollama"
-    if (known_to_litellm or litellm_knows)(name):
-        return "litellm"
-    raise UnknownModel(_unknown(name), model=name)
-
-
-def litellm_knows(name: str) -> bool:
-    """Whether litellm serves ``name``, by its table of models and providers."""
-    from promptpex.llm.providers.prices import known_models, known_providers
-
-    prefix, slash, _ = name.partition("/")
-    return name in known_models() or bool(slash and prefix in known_providers())
-
-
-def _tagged(name: str) -> bool:
-    """``llama3.2:1b`` or ``someone/model:tag``, but not a path or a fine-tune."""
-    head, colon, tag = name.rpartition(":")
-    return bool(colon and head and tag) and "/" not in tag and not name.startswith("ft:")
+    provider = resolve(name, api_base).provider
+    if provider is None:
+        raise UnknownModel(_unknown(name), model=name)
+    return provider
 
 
 def takes_base(name: str) -> bool:
     """Whether ``--api-base`` is for this model; hosted models of other providers keep their own address."""
-    prefix, slash, _ = name.partition("/")
-    if slash and prefix in _OWN_PREFIXES:
-        return _OWN_PREFIXES[prefix] in ("openai-compatible", "ollama")
-    return bool(_OPENAI.match(name)) or _tagged(name) or not litellm_knows(name)
+    return resolve(name).provider in ("openai-compatible", "ollama", None)
 
 
-def _pairs(query: str, label: str) -> list[tuple[str, str]]:
+def base_of_environment(name: str) -> str | None:
+    """The server that ``OPENAI_BASE_URL`` or ``OLLAMA_HOST`` names for this model, where it is not the usual one.
+
+    It is part of what a request is: another server's answer is another answer.
+    """
+    from promptpex.llm.providers.ollama_admin import DEFAULT_HOST, host_url
+    from promptpex.llm.providers.openai_compatible import api_root, own_base
+
+    provider = resolve(name).provider
+    if provider == "ollama":
+        where = host_url()
+        return None if where == DEFAULT_HOST else where
+    if provider == "openai-compatible" and api_root(own_base()) != OPENAI:
+        return api_root(own_base())
+    return None
+
+
+def backend_of_environment(name: str) -> str | None:
+    """What the environment says of where litellm's models are asked: addresses, versions, regions; None if nothing."""
+    if resolve(name).provider != "litellm":
+        return None
+    vendor = resolve(name).server.key.upper().replace("-", "_")
+    kin = {"VERTEX_AI": ("VERTEX", "VERTEXAI"), "BEDROCK": ("AWS",), "SAGEMAKER": ("AWS",), "OPENAI": ("OPENAI",)}
+    starts = (vendor, *kin.get(vendor, ()))
+    told = {
+        variable: value
+        for variable, value in os.environ.items()
+        if variable.startswith(tuple(f"{start}_" for start in starts))
+        and variable.endswith(_PLACES)
+        and value.strip()
+        and not holds_key(value)
+    }
+    return " ".join(f"{variable}={scrub(told[variable])}" for variable in sorted(told)) or None
+
+
+_PLACES = ("_API_BASE", "_BASE_URL", "_API_VERSION", "_REGION", "_REGION_NAME", "_LOCATION", "_PROJECT", "_ENDPOINT")
+
+
+def _checked_name(label: str) -> tuple[str, str]:
+    """A label's name and query. What litellm is handed may hold no address: some providers would ask there."""
+    name, _, query = label.strip().partition("?")
+    if not name or name.endswith("/") or any(char.isspace() or not char.isprintable() for char in name):
+        shown = scrub(name or label)
+        raise ConfigError(f"{shown!r} is no model name; write NAME, NAME?temperature=0 or PROVIDER/NAME.")
+    if holds_key(label):
+        raise ConfigError(
+            f"The model {scrub(name)} holds what looks like a key; names of models are written into every run. Put the "
+            "key into the environment variable that its provider names, such as OPENAI_API_KEY."
+        )
+    prefix = name.partition("/")[0]
+    local = prefix in OWN_PREFIXES and OWN_PREFIXES[prefix] in ("embedded", "replay", "fake")
+    if not local and ("://" in name or not _NAME.fullmatch(name)):
+        raise ConfigError(f"{scrub(name)!r} is no model name: an address goes behind --api-base or ?api_base=.")
+    return name, query
+
+
+def _own(base: str | None, name: str) -> str | None:
+    """The server in the name itself; a provider that has its own address takes none."""
+    if base is not None and resolve(name, base).provider == "litellm":
+        raise ConfigError(
+            f"{name}: ?api_base= is for openai/NAME, ollama/NAME and names without a provider; this provider is asked "
+            f"at its own address, or where the environment says. For a server that speaks OpenAI's API write "
+            f"openai/{name}."
+        )
+    return base
+
+
+def _pairs(query: str, name: str) -> list[tuple[str, str]]:
     if not query:
         return []
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors="strict")
     except ValueError as error:
-        raise ConfigError(f"{scrub(label)}: the part after ? is not NAME=VALUE&NAME=VALUE; correct it.") from error
+        raise ConfigError(f"{name}: the part after ? is not NAME=VALUE&NAME=VALUE; correct it.") from error
     for key, value in pairs:
-        if not key or value == "":
-            raise ConfigError(f"{scrub(label)}: the parameter {key or '?'} has no value; write {key or 'NAME'}=VALUE.")
-        if key in _RESERVED:
-            raise ConfigError(f"{scrub(label)}: the parameter {key} is set by promptpex itself; leave it out.")
+        if key not in (*PARAMETERS, *FURTHER_PARAMETERS, "api_base"):
+            known = ", ".join((*PARAMETERS, *FURTHER_PARAMETERS, "api_base"))
+            raise ConfigError(f"{name}: there is no parameter {scrub(key)[:40]!r}; these can be given: {known}.")
+        if value == "":
+            raise ConfigError(f"{name}: the parameter {key} has no value; write {key}=VALUE.")
     return pairs
 
 
-def _base(value: str, label: str) -> str:
+def _further(key: str, value: str, name: str) -> Any:
+    """A number, true or false, or for those that take words one plain word."""
+    try:
+        read = json.loads(value, parse_constant=lambda constant: None)
+    except (ValueError, RecursionError):
+        read = value if _WORD.fullmatch(value) and key in _WORDS else None
+    whole = key in ("top_k", "num_ctx")
+    fits = isinstance(read, int if whole else (int, float)) and not isinstance(read, bool) and abs(read) < 2**31
+    if fits or (key in _WORDS and isinstance(read, (bool, str))):
+        return read
+    wanted = "a word, such as low" if key in _WORDS else "a whole number" if whole else "a number"
+    raise ConfigError(f"{name}: the parameter {key} must be {wanted}.")
+
+
+def _base(value: str, name: str) -> str:
     from promptpex.llm.providers.http import checked_base
 
     try:
         return checked_base(value)
     except ConfigError as error:
-        raise ConfigError(f"{label.partition('?')[0]}: {error.message}") from error
+        raise ConfigError(f"{name}: {error.message}") from error
 
 
-def _scalar(value: str) -> Any:
-    """``value`` as JSON if it is a JSON scalar that a request can carry, else as text."""
-    try:
-        read = json.loads(value, parse_constant=lambda constant: constant)
-    except (ValueError, RecursionError):
-        return value
-    return value if isinstance(read, (list, dict)) or read in (float("inf"), float("-inf")) else read
-
-
-def _params(values: dict[str, Any], extra: dict[str, Any], label: str) -> Params:
+def _params(values: dict[str, Any], extra: dict[str, Any], name: str) -> Params:
     try:
         params = Params.model_validate({**values, "extra": extra})
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        raise ConfigError(f"{scrub(label)}: the parameter {first['loc'][0]} cannot be {first['input']!r}.") from error
-    for name, low, high in (("temperature", 0.0, 100.0), ("top_p", 0.0, 1.0), ("max_tokens", 1, 2**31)):
-        value = getattr(params, name)
+        raise ConfigError(f"{name}: the parameter {first['loc'][0]} cannot be {first['input']!r}.") from error
+    for key, low, high in (("temperature", 0.0, 100.0), ("top_p", 0.0, 1.0), ("max_tokens", 1, 2**31)):
+        value = getattr(params, key)
         if value is not None and not low <= value <= high:
-            raise ConfigError(f"{scrub(label)}: the parameter {name} must be from {low:g} to {high:g}, not {value:g}.")
+            raise ConfigError(f"{name}: the parameter {key} must be from {low:g} to {high:g}, not {value:g}.")
     return params
 
 

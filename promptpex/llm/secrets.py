@@ -37,6 +37,9 @@ _PATTERNS: tuple[tuple[tuple[tuple[bytes, ...], ...], re.Pattern[str], str], ...
 _TAIL = re.compile(r"[-_][A-Za-z0-9][A-Za-z0-9_-]{14}")
 """The end of the first pattern, which is found much faster than its beginning."""
 
+_RANDOM = re.compile(r"[A-Za-z0-9]{16}|(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{10}")
+"""What words joined by dashes do not have: a long run, or a shorter one of letters and digits."""
+
 _ORDINARY = bytes(set(range(256)) - set(b"-_:=@"))
 _REMEMBERED = 256
 
@@ -50,6 +53,18 @@ def scrub(text: str) -> str:
     keys (``sk-...``, ``hf_...``, web tokens), what follows ``Bearer``, ``api_key=`` fields, and users in addresses.
     """
     return _scrubbed(text, planted())
+
+
+def holds_key(text: str) -> bool:
+    """Whether ``text`` holds what is surely a key: one of the environment's, or a well-known shape of keys.
+
+    Stricter than ``scrub``, as something is refused for it: what follows ``sk-`` or ``hf_`` has to look drawn at
+    random, so that ``hf-internal-testing-tiny-random-gpt2`` is a name.
+    """
+    if any(value in text for value in planted()):
+        return True
+    found = [match for _, pattern, _ in _PATTERNS for match in pattern.finditer(text)]
+    return any(match.re is not _PATTERNS[0][1] or _RANDOM.search(match[0]) for match in found)
 
 
 def without_own(text: str) -> str:

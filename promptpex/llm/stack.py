@@ -34,11 +34,9 @@ from promptpex.llm.meter import Meter, MeteredClient
 from promptpex.llm.providers.prices import rates_of
 from promptpex.llm.record import RecordingClient
 from promptpex.llm.retry import RetryingClient, RetryPolicy
+from promptpex.llm.routes import resolve
 from promptpex.llm.stopping import StopFlag
 from promptpex.records import Completion, Request
-
-FREE = ("embedded/", "ollama/", "replay/", "fake/")
-"""Models that nobody charges for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +174,7 @@ def rates_for(name: str, api_base: str | None, prices: Mapping[str, Rates]) -> R
     own = prices.get(name) or prices.get(name.partition("/")[2])
     if own is not None:
         return own
-    if name.startswith(FREE) or ("/" not in name and ":" in name and api_base is None):
+    source = resolve(name, api_base).price_source
+    if source == "free":
         return (0.0, 0.0)
-    return rates_of(name) if api_base is None else None
+    return rates_of(name) if source == "table" else None

@@ -33,13 +33,16 @@ class ModelName(Record):
     Attributes:
         name: without the parameters; what the request carries.
         params: what the ``?`` part says.
-        api_base: the server's base URL, from ``?api_base=`` or ``--api-base``.
+        api_base: the server's base URL, from ``?api_base=``, ``--api-base`` or the provider's own variable.
+        backend: what else decides who answers to the name: what the environment says of where a provider is asked, or
+            the digest of a model's weights.
         label: as typed; what tables call it.
     """
 
     name: str
     params: Params = Params()
     api_base: str | None = None
+    backend: str | None = None
     label: str
 
 
@@ -54,6 +57,7 @@ class Request(Record):
         template: fingerprint of the stage template that made the messages; None for outputs under test.
         repeat: number of the repeat, from 0: each repeat is its own question.
         api_base: the server asked, where the user named one.
+        backend: as in ``ModelName``.
         stage: for meters and logs; not part of the id.
     """
 
@@ -64,6 +68,7 @@ class Request(Record):
     template: str | None = None
     repeat: int = 0
     api_base: str | None = None
+    backend: str | None = None
     stage: str = "output"
 
     @cached_property

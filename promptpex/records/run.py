@@ -29,6 +29,7 @@ class Manifest(Record):
         templates: fingerprint of each stage template.
         created: ISO 8601, UTC.
         partial: why the run is not complete, where it is not (``interrupted``, ``deadline``, ``budget``).
+        notices: warnings of the providers, such as a parameter that a model refused and was asked without.
         looks: of a run that stops when it is decided, the ids of the cases that each planned look adds.
     """
 
@@ -47,6 +48,7 @@ class Manifest(Record):
     templates: dict[str, str] = Field(default_factory=dict)
     created: str = ""
     partial: str | None = None
+    notices: tuple[str, ...] = ()
     looks: tuple[tuple[str, ...], ...] = ()
 
 

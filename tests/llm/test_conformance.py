@@ -18,6 +18,7 @@ from promptpex.llm.providers.llama_engine import EngineKey, borrowed, returned
 from promptpex.llm.providers.ollama import OllamaClient
 from promptpex.llm.providers.openai_compatible import OpenAICompatible
 from promptpex.llm.providers.weights import weights_path
+from promptpex.llm.routes import origin
 from promptpex.records import Request
 from tests.llm.providers.questions import asked, closed_port
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer, Step, error_body
@@ -68,7 +69,12 @@ async def _ollama(llama: LlamaServer, ollama: OllamaServer) -> House:
 
 
 async def _litellm(llama: LlamaServer, ollama: OllamaServer) -> House:
-    return House(LitellmClient(), "hosted_vllm/any", free=False, api_base=f"{llama.url}/v1")
+    return House(
+        LitellmClient(ProviderOptions(key_servers=frozenset({origin(llama.url)}))),
+        "hosted_vllm/any",
+        free=False,
+        api_base=f"{llama.url}/v1",
+    )
 
 
 HOUSES = {

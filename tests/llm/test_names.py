@@ -29,18 +29,98 @@ def test_several_texts_are_one_list() -> None:
     assert [model.name for model in parse_models(["a:1,b:1", "c:1"])] == ["a:1", "b:1", "c:1"]
 
 
-def test_unknown_parameters_are_json_scalars() -> None:
-    model = parse_model("m:1?top_k=40&think=false&reasoning_effort=low&min_p=0.05&x=null&y=%5B1%5D&z=NaN&w=1e999")
+def test_further_parameters_are_numbers_and_words() -> None:
+    model = parse_model("m:1?top_k=40&think=false&reasoning_effort=low&min_p=0.05&num_ctx=8192&presence_penalty=-1")
     assert model.params.extra == {
         "top_k": 40,
         "think": False,
         "reasoning_effort": "low",
         "min_p": 0.05,
-        "x": None,
-        "y": "[1]",
-        "z": "NaN",
-        "w": "1e999",
+        "num_ctx": 8192,
+        "presence_penalty": -1,
     }
+
+
+REDIRECTING = (
+    "base_url", "api_key", "custom_llm_provider", "mock_response", "vertex_credentials", "vertex_project",
+    "aws_bedrock_runtime_endpoint", "aws_secret_access_key", "azure_ad_token", "extra_headers", "headers", "fallbacks",
+    "organization", "token", "password", "logit_bias", "n", "stream", "messages", "Api_Base", "api_base ", "timeout",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REDIRECTING)
+@pytest.mark.parametrize("model", ["anthropic/claude-3-haiku-20240307", "openai/m", "text-completion-openai/m", "m:1"])
+def test_an_unknown_parameter_is_an_error_that_says_what_can_be_given(model: str, name: str) -> None:
+    with pytest.raises(ConfigError, match="these can be given: temperature, max_tokens") as caught:
+        parse_models(f"{model}?{urlencode({name: 'hunter2'})}")
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "value", ["os.environ/OPENAI_API_KEY", "oidc/file//etc/passwd", "http://x", "{}", "NaN", "1e999"]
+)
+@pytest.mark.parametrize("name", ["reasoning_effort", "think", "top_k", "min_p"])
+def test_a_parameter_carries_numbers_and_words_alone(name: str, value: str) -> None:
+    with pytest.raises(ConfigError, match="must be"):
+        parse_models(f"anthropic/m?{name}={value}")
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "openai/m?stop=sk-proj-Qm81xTfPlantedOpenAi0000",
+        "openai/sk-proj-Qm81xTfPlantedOpenAi0000",
+        "m:1?stop=Bearer%20x",
+    ],
+)
+def test_a_key_in_a_name_is_refused_and_not_repeated(label: str) -> None:
+    if "Bearer" in label:
+        assert parse_model(label).params.stop == ("Bearer x",)
+        return
+    with pytest.raises(ConfigError, match="looks like a key") as caught:
+        parse_model(label)
+    assert "Qm81xTf" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ollama/skywork-o1-open-llama-3.1:8b",
+        "openai/hf-internal-testing-tiny-random-gpt2",
+        "openai/sk-learn-prompts-2026",
+    ],
+)
+def test_an_ordinary_name_is_no_key(name: str) -> None:
+    assert parse_model(name).name == name
+
+
+@pytest.mark.parametrize("name", ["oobabooga/https://evil.example", "huggingface/http://x/y", "azure/a#b", "a%2fb:1"])
+def test_a_name_holds_no_address(name: str) -> None:
+    with pytest.raises(ConfigError, match="no model name"):
+        parse_model(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["anthropic/x", "azure/gpt-4o", "text-completion-openai/m", "custom_openai/m", "ai21/m"]
+)
+def test_a_provider_with_an_address_of_its_own_takes_none(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"openai/{name}"):
+        parse_model(f"{name}?api_base=http://127.0.0.1:9/v1")
+    assert parse_model(name, api_base="http://127.0.0.1:9/v1").api_base is None
+
+
+def test_the_environments_server_is_part_of_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {name: parse_model(name) for name in ("gpt-4o-mini", "m:1", "anthropic/x", "fake/x")}
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://api.openai.com/v1/")
+    monkeypatch.setenv("OLLAMA_HOST", "0.0.0.0")
+    assert {name: parse_model(name) for name in asked} == asked
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9812")
+    monkeypatch.setenv("OLLAMA_HOST", "gpu:11434")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://gateway.example")
+    assert parse_model("gpt-4o-mini").api_base == "http://127.0.0.1:9812/v1"
+    assert parse_model("m:1").api_base == "http://gpu:11434"
+    assert parse_model("anthropic/x").backend == "ANTHROPIC_BASE_URL=https://gateway.example"
+    assert parse_model("fake/x") == asked["fake/x"]
 
 
 def test_known_parameters_are_typed() -> None:
@@ -151,6 +231,12 @@ def test_parameters_survive_being_written_and_read(temperature: float, limit: in
         ("anthropic/whatever", "litellm"),
         ("gemini/whatever", "litellm"),
         ("openrouter/org/model", "litellm"),
+        ("openrouter/deepseek/deepseek-r1:free", "litellm"),
+        ("bedrock/anthropic.claude-3-5-sonnet-20240620-v1:0", "litellm"),
+        ("anthropic.claude-3-5-sonnet-20240620-v1:0", "litellm"),
+        ("azure/gpt-4o", "litellm"),
+        ("vertex_ai/gemini-2.0-flash", "litellm"),
+        ("openai/ft:gpt-4o-mini:me::1", "openai-compatible"),
     ],
 )
 def test_who_answers_by_the_name_alone(name: str, provider: str) -> None:
@@ -161,7 +247,7 @@ def test_who_answers_by_the_name_alone(name: str, provider: str) -> None:
     ("name", "base", "provider"),
     [
         ("org/model", "http://h:1", "openai-compatible"),
-        ("anthropic/x", "http://h:1/v1", "openai-compatible"),
+        ("anthropic/x", "http://h:1/v1", "litellm"),
         ("llama3.2:1b", "http://h:11434", "ollama"),
         ("llama3.2:1b", "http://h:11434/v1", "openai-compatible"),
         ("ollama/llama3.2:1b", "http://h:11434/v1", "ollama"),
@@ -170,18 +256,6 @@ def test_who_answers_by_the_name_alone(name: str, provider: str) -> None:
 )
 def test_who_answers_at_a_named_server(name: str, base: str, provider: str) -> None:
     assert provider_of(name, base) == provider
-
-
-def test_litellm_is_asked_only_about_names_that_tell_nothing() -> None:
-    heard: list[str] = []
-
-    def known(name: str) -> bool:
-        heard.append(name)
-        return name == "command-thing"
-
-    assert provider_of("command-thing", known_to_litellm=known) == "litellm"
-    assert provider_of("llama3.2:1b", known_to_litellm=known) == "ollama"
-    assert heard == ["command-thing"]
 
 
 def test_an_unknown_name_comes_with_what_to_write() -> None:

@@ -9,7 +9,17 @@ from tests.llm.questions import request
 @pytest.mark.parametrize(
     ("model", "api_base", "key", "start", "one"),
     [
-        ("gpt-4o-mini", None, "default", None, False),
+        ("gpt-4o-mini", None, "openai", None, False),
+        ("ft:gpt-4o-mini-2024-07-18:org::abc", None, "openai", None, False),
+        ("claude-sonnet-4-5", None, "anthropic", None, False),
+        ("gemini-2.5-flash", None, "vertex_ai", None, False),
+        ("gemini/gemini-2.0-flash", None, "gemini", None, False),
+        ("anthropic.claude-3-5-sonnet-20240620-v1:0", None, "bedrock", None, False),
+        ("bedrock/anthropic.claude-3-5-sonnet-20240620-v1:0", None, "bedrock", None, False),
+        ("openrouter/deepseek/deepseek-r1:free", None, "openrouter", None, False),
+        ("azure/gpt-4o", None, "azure", None, False),
+        ("vertex_ai/gemini-2.5-flash", None, "vertex_ai", None, False),
+        ("openai/gpt-4o-mini", "https://api.openai.com/v1", "openai", None, False),
         ("openai/gpt-4o-mini", None, "openai", None, False),
         ("anthropic/claude", None, "anthropic", None, False),
         ("llama3.2:1b", None, "ollama", 2, True),

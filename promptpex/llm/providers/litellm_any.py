@@ -1,6 +1,9 @@
 """Every other provider, through litellm: the one place that imports it, late and with everything optional off.
 
 No retries underneath ours, no callbacks, no cache, no telemetry, no lists fetched from the network at import.
+
+What it is handed is an allow list: nothing of a request can name an address, a key, a provider or a canned answer.
+Where litellm would fall back to OpenAI's key or address for another provider, the request is refused.
 """
 
 from __future__ import annotations
@@ -11,16 +14,18 @@ import logging
 import os
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from promptpex.errors import BadRequest, ModelError, NotAuthorised, Unavailable
 from promptpex.events import Notice
 from promptpex.llm.failures import from_exception, short
+from promptpex.llm.names import FURTHER_PARAMETERS
 from promptpex.llm.providers.chat_format import completion_of, request_body
 from promptpex.llm.providers.http import retry_after_s
 from promptpex.llm.providers.options import ProviderOptions
-from promptpex.llm.providers.prices import known_models, price_of, rates_of
+from promptpex.llm.providers.prices import known_models, price_of, rates_of, vendor_of
+from promptpex.llm.routes import origin
 from promptpex.records import Completion, Request
 
 _OFFLINE = {
@@ -50,8 +55,9 @@ class LitellmClient:
 
     async def complete(self, request: Request) -> Completion:
         """The provider's answer to ``request``; or an ``errors.ModelError``."""
+        _refuse_unsafe(request, self._options.key_servers)
         litellm = await asyncio.to_thread(loaded)
-        self._check_key(litellm, request.model)
+        self._check_key(litellm, request)
         body = request_body(request, request.model) | {
             "api_base": request.api_base,
             "timeout": self._options.timeout_s,
@@ -77,14 +83,17 @@ class LitellmClient:
             self._used = False
             await loaded().close_litellm_async_clients()
 
-    def _check_key(self, litellm: Any, model: str) -> None:
-        """Refuses a model without its key, which litellm would call a failure of the server, as if it would pass."""
+    def _check_key(self, litellm: Any, request: Request) -> None:
+        """Refuses a model without its key, which litellm would call a failure of the server, as if it would pass; or
+        for which it would take OpenAI's."""
+        model = request.model
         if model in self._checked:
             return
         missing = missing_keys(litellm, model)
         if missing:
             names = " and ".join(missing)
             raise NotAuthorised(f"{model}: no key for its provider; set {names} in the environment.", model=model)
+        _refuse_openai_for_others(litellm, request)
         self._checked.add(model)
 
     def _check_params(self, litellm: Any, model: str, body: Mapping[str, Any]) -> None:
@@ -110,6 +119,45 @@ class LitellmClient:
         if isinstance(reckoned, (int, float)) and reckoned > 0:
             return float(reckoned)
         return price_of(model, answer.tokens_in, answer.tokens_out)
+
+
+def _refuse_unsafe(request: Request, key_servers: Collection[str]) -> None:
+    """The wall before litellm, for requests of whatever origin."""
+    model = request.model
+    strange = sorted(set(request.params.extra) - set(FURTHER_PARAMETERS))
+    if strange:
+        raise BadRequest(f"{model}: the parameter {strange[0]} is not passed on to providers.", model=model)
+    if "://" in model:
+        raise BadRequest(f"{model}: a model's name holds no address.", model=model)
+    if request.api_base and origin(request.api_base) not in key_servers:
+        raise BadRequest(
+            f"{model}: no key is sent to {origin(request.api_base)}; name the server in its provider's own variable.",
+            model=model,
+        )
+
+
+def _refuse_openai_for_others(litellm: Any, request: Request) -> None:
+    """Without a key or an address of its own, litellm sends a provider's request with OPENAI_API_KEY, or to OpenAI."""
+    try:
+        _, provider, key, base = litellm.get_llm_provider(request.model, api_base=request.api_base)
+    except Exception:  # an unknown name: the call itself will say so
+        return
+    if vendor_of(provider) == "openai" or provider not in _like_openai(litellm):
+        return
+    variable = provider.upper().replace("-", "_")
+    if not base:
+        said = f"{request.model}: no address for its provider; set {variable}_API_BASE in the environment."
+        raise NotAuthorised(said, model=request.model)
+    if not key:
+        said = f"{request.model}: no key for its provider; set {variable}_API_KEY in the environment."
+        raise NotAuthorised(said, model=request.model)
+
+
+def _like_openai(litellm: Any) -> frozenset[str]:
+    """Providers that litellm asks by OpenAI's client, with what OpenAI's variables say where theirs say nothing."""
+    from litellm.llms.openai_like.json_loader import JSONProviderRegistry
+
+    return frozenset(litellm.openai_compatible_providers) | frozenset(JSONProviderRegistry.list_providers())
 
 
 @functools.lru_cache(maxsize=1)

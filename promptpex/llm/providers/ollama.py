@@ -25,9 +25,10 @@ from promptpex.llm.providers.chat_format import (
     text_or_none,
 )
 from promptpex.llm.providers.http import JsonPoster, Reply
-from promptpex.llm.providers.ollama_admin import ModelFacts, host_url, is_cloud, missing, pull, show
+from promptpex.llm.providers.ollama_admin import ModelFacts, host_url, missing, pull, show
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import price_of
+from promptpex.llm.routes import is_ollama_cloud
 from promptpex.records import Completion, Message, Request
 
 FIRST_CONTEXT = 4096
@@ -154,14 +155,14 @@ class OllamaClient:
     def _headers(self) -> Mapping[str, str]:
         """A key for Ollama's own cloud; servers of one's own take none."""
         key = os.environ.get("OLLAMA_API_KEY", "").strip()
-        return {"Authorization": f"Bearer {key}"} if key and is_cloud(self.base_url) else {}
+        return {"Authorization": f"Bearer {key}"} if key and is_ollama_cloud(self.base_url) else {}
 
     def _cost(self, name: str, answer: Completion) -> float | None:
         """The user's price; else nothing for a server of one's own, and unknown for the cloud."""
         prices = self._options.prices
         if name in prices or bare_name(name) in prices:
             return price_of(name if name in prices else bare_name(name), answer.tokens_in, answer.tokens_out, prices)
-        return None if is_cloud(self.base_url) else 0.0
+        return None if is_ollama_cloud(self.base_url) else 0.0
 
 
 def bare_name(name: str) -> str:

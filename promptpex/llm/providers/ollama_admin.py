@@ -15,11 +15,13 @@ from urllib.parse import urlsplit
 from promptpex.errors import ModelError, Unavailable, UnknownModel
 from promptpex.llm.failures import from_exception, from_status
 from promptpex.llm.providers.http import checked_base, proxy_for
+from promptpex.llm.routes import is_ollama_cloud
 
 if TYPE_CHECKING:
     import ollama
 
 PORT = 11434
+DEFAULT_HOST = f"http://127.0.0.1:{PORT}"
 OnProgress = Callable[[str, int | None, int | None], None]
 """Hears of a download: what is being done, bytes done, bytes in all."""
 
@@ -65,7 +67,7 @@ def host_url(host: str | None = None) -> str:
     """
     text = (host or os.environ.get("OLLAMA_HOST") or "").strip().rstrip("/")
     if not text:
-        return f"http://127.0.0.1:{PORT}"
+        return DEFAULT_HOST
     bare = "://" not in text
     text = f"http://127.0.0.1{text}" if text.startswith(":") else text
     base = checked_base(text).removesuffix("/v1")
@@ -163,14 +165,8 @@ def _client(host: str | None, name: str, timeout_s: float | None) -> Iterator[ol
 
 def _headers(where: str) -> dict[str, str]:
     """The package sends ``OLLAMA_API_KEY`` wherever it goes; any header of ours keeps it from servers it is not for."""
-    foreign = not is_cloud(where) and bool(os.environ.get("OLLAMA_API_KEY"))
+    foreign = not is_ollama_cloud(where) and bool(os.environ.get("OLLAMA_API_KEY"))
     return {"Authorization": "None"} if foreign else {}
-
-
-def is_cloud(where: str) -> bool:
-    """Whether this is Ollama's own service."""
-    host = urlsplit(where).hostname or ""
-    return host == "ollama.com" or host.endswith(".ollama.com")
 
 
 def _response_error(error: ollama.ResponseError, name: str, where: str) -> ModelError:

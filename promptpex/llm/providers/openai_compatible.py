@@ -3,15 +3,16 @@
 A sixth to a twentieth of the CPU time that the usual client libraries take per request, which is what decides how
 many requests one process can keep in flight.
 
-Keys: ``OPENAI_API_KEY`` goes to OpenAI's own host, and to the host that ``OPENAI_BASE_URL`` (or ``OPENAI_API_BASE``)
-names, since whoever sets both means them for each other. Any other server gets ``PROMPTPEX_API_KEY`` if that is set,
-else no key: a base URL on the command line must not be able to collect the user's OpenAI key.
+Keys are bound to servers: to scheme, host and port. ``OPENAI_API_KEY`` goes to OpenAI's own, and to the one that
+``OPENAI_BASE_URL`` (or ``OPENAI_API_BASE``) names, since whoever sets both means them for each other.
+``PROMPTPEX_API_KEY`` goes to that one too, and to the servers that the user named (``ProviderOptions.key_servers``);
+never to one that only a file of a checkout names. No key goes to OpenAI's host without TLS.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,9 +23,9 @@ from promptpex.llm.providers.chat_format import completion_of, request_body
 from promptpex.llm.providers.http import JsonPoster, checked_base
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import cost_of
+from promptpex.llm.routes import OPENAI, origin
 from promptpex.records import Completion, Request
 
-OPENAI = "https://api.openai.com/v1"
 _DROPPABLE = ("temperature", "top_p", "seed", "stop", "logprobs", "top_logprobs")
 _REFUSES = ("unsupported", "not support", "unrecognized", "unknown parameter", "not permitted", "extra inputs")
 
@@ -76,10 +77,10 @@ class OpenAICompatible:
     @property
     def is_openai(self) -> bool:
         """Whether this is OpenAI's own server, whose prices are known."""
-        return _host(self.base_url) == _host(OPENAI)
+        return _origin(self.base_url) == _origin(OPENAI)
 
     def _headers(self, model: str) -> Mapping[str, str]:
-        key = key_for(self.base_url)
+        key = key_for(self.base_url, self._options.key_servers)
         if key:
             return {"Authorization": f"Bearer {key}"}
         if self.is_openai:
@@ -126,16 +127,22 @@ def own_base() -> str:
     return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or OPENAI
 
 
-def key_for(base_url: str) -> str | None:
-    """The key that may go to this server; see the module."""
-    host = _host(base_url)
-    meant = (_host(OPENAI), _host(own_base()))
-    key = os.environ.get("OPENAI_API_KEY") if host in meant else None
-    custom = os.environ.get("PROMPTPEX_API_KEY") if host != _host(OPENAI) else None
+def key_for(base_url: str, key_servers: Collection[str] = ()) -> str | None:
+    """The key that may go to this server; see the module.
+
+    Args:
+        base_url: the server.
+        key_servers: origins that the user named, as ``routes.origin`` writes them.
+    """
+    where, openai, own = _origin(base_url), _origin(OPENAI), _origin(own_base())
+    if where != openai and urlsplit(where).hostname == urlsplit(openai).hostname:
+        return None
+    custom = os.environ.get("PROMPTPEX_API_KEY") if where != openai and where in (own, *key_servers) else None
+    key = os.environ.get("OPENAI_API_KEY") if where in (openai, own) else None
     return (custom or key or "").strip() or None
 
 
 @lru_cache(maxsize=64)
-def _host(base_url: str) -> str | None:
-    """The host of a base URL; remembered, as every request asks for it."""
-    return urlsplit(checked_base(base_url)).hostname
+def _origin(base_url: str) -> str:
+    """The origin of a base URL; remembered, as every request asks for it."""
+    return origin(checked_base(base_url))

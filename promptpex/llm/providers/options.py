@@ -14,6 +14,8 @@ class ProviderOptions:
 
     Attributes:
         api_base: base URL for models that name none themselves and whose provider takes one.
+        key_servers: origins (scheme, host, port) that the user named by flag or environment, or allowed: the only ones
+            of no known provider that are sent a key.
         timeout_s: seconds that one request may take, from sending to the last byte.
         pull: whether a model that Ollama lacks may be downloaded by it.
         prices: the user's own prices: model name to US dollars per million tokens in and out.
@@ -24,6 +26,7 @@ class ProviderOptions:
     """
 
     api_base: str | None = None
+    key_servers: frozenset[str] = frozenset()
     timeout_s: float = 300.0
     pull: bool = False
     prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)

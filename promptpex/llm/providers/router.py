@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from promptpex.llm.client import Client
-from promptpex.llm.names import Provider, provider_of, takes_base
+from promptpex.llm.names import provider_of, takes_base
 from promptpex.llm.providers.options import ProviderOptions
+from promptpex.llm.routes import Provider
 from promptpex.records import Completion, ModelName, Request
 
 Opener = Callable[[str, str | None, ProviderOptions], Client]

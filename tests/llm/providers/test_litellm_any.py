@@ -6,10 +6,11 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from promptpex.errors import NotAuthorised, RateLimited
+from promptpex.errors import BadRequest, NotAuthorised, RateLimited
 from promptpex.events import Event, Notice
 from promptpex.llm.fallback import SchemaFallback
 from promptpex.llm.providers import ProviderOptions
@@ -73,9 +74,44 @@ async def test_a_missing_key_is_named_and_nothing_is_sent(model: str, variable: 
     await client.close()
 
 
+def options(server: ScriptedServer, **more: Any) -> ProviderOptions:
+    """Options of a user who named this server."""
+    return ProviderOptions(key_servers=frozenset({server.url}), **more)
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {name: "http://127.0.0.1:9"}
+        for name in (
+            "base_url", "api_base", "api_key", "custom_llm_provider", "mock_response", "vertex_credentials",
+            "vertex_project", "aws_bedrock_runtime_endpoint", "aws_access_key_id", "azure_ad_token", "extra_headers",
+            "organization", "api_version", "headers", "fallbacks", "model_list", "input_cost_per_token",
+        )
+    ],
+    ids=lambda extra: next(iter(extra)),
+)  # fmt: skip
+async def test_nothing_of_a_request_can_redirect_litellm(extra: dict[str, Any], scripted: ScriptedServer) -> None:
+    request = asked(MODEL, api_base=f"{scripted.url}/v1")
+    request = request.model_copy(update={"params": request.params.but(extra=extra)})
+    with pytest.raises(BadRequest, match="is not passed on"):
+        await LitellmClient(options(scripted)).complete(request)
+    assert scripted.count == 0
+
+
+async def test_a_server_that_the_user_did_not_name_is_not_asked(
+    scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "planted-key-1")
+    for model, base in (("anthropic/claude-some", scripted.url), ("oobabooga/http://127.0.0.1:9", None)):
+        with pytest.raises(BadRequest):
+            await LitellmClient().complete(asked(model, api_base=base))
+    assert scripted.count == 0
+
+
 async def test_what_the_provider_asks_to_wait_is_kept_and_nothing_is_retried_beneath(scripted: ScriptedServer) -> None:
     scripted.otherwise = Step(error_body("slow", kind="rate_limit_error"), status=429, headers={"Retry-After": "3"})
-    client = LitellmClient()
+    client = LitellmClient(options(scripted))
     with pytest.raises(RateLimited) as caught:
         await client.complete(asked(MODEL, api_base=f"{scripted.url}/v1"))
     await client.close()
@@ -91,7 +127,7 @@ async def test_a_schema_that_the_provider_does_not_take_is_told_in_words(
         b'{"id": "g", "finish_reason": "COMPLETE", "message": {"role": "assistant", "content": '
         b'[{"type": "text", "text": "OK"}]}, "usage": {"tokens": {"input_tokens": 1, "output_tokens": 1}}}'
     )
-    client = SchemaFallback(LitellmClient())
+    client = SchemaFallback(LitellmClient(options(scripted)))
     request = asked("cohere_chat/command-r", "hi", api_base=scripted.url, schema={"type": "object"})
     assert (await client.complete(request)).text == "OK"
     await client.close()
@@ -100,11 +136,11 @@ async def test_a_schema_that_the_provider_does_not_take_is_told_in_words(
 
 
 async def test_prices(scripted: ScriptedServer) -> None:
-    unknown = LitellmClient()
+    unknown = LitellmClient(options(scripted))
     answer = await unknown.complete(asked(MODEL, api_base=f"{scripted.url}/v1"))
     assert answer.cost_usd is None
     await unknown.close()
-    priced = LitellmClient(ProviderOptions(prices={MODEL: (1.0, 10.0)}))
+    priced = LitellmClient(options(scripted, prices={MODEL: (1.0, 10.0)}))
     answer = await priced.complete(asked(MODEL, api_base=f"{scripted.url}/v1"))
     assert answer.cost_usd == pytest.approx(70e-6)
     await priced.close()
@@ -119,7 +155,7 @@ async def test_a_parameter_that_the_provider_does_not_take_is_told(
         b'"id": "m", "model": "m", "role": "assistant", "type": "message", "stop_reason": "end_turn"}'
     )
     heard: list[Event] = []
-    client = LitellmClient(ProviderOptions(emit=heard.append))
+    client = LitellmClient(options(scripted, emit=heard.append))
     request = asked("anthropic/claude-some", api_base=scripted.url, seed=3, max_tokens=5)
     for _ in range(2):
         assert (await client.complete(request)).text == "OK"

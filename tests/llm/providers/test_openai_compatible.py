@@ -11,7 +11,8 @@ from promptpex.errors import BadRequest, Filtered, NotAuthorised, RateLimited, R
 from promptpex.events import Event, Notice
 from promptpex.llm.fallback import SchemaFallback
 from promptpex.llm.providers import ProviderOptions
-from promptpex.llm.providers.openai_compatible import OPENAI, OpenAICompatible, api_root, key_for
+from promptpex.llm.providers.openai_compatible import OpenAICompatible, api_root, key_for
+from promptpex.llm.routes import OPENAI
 from promptpex.records import Completion, Request
 from tests.llm.providers.questions import asked
 from tests.servers import ScriptedServer, Seen, Step, completion_body, error_body
@@ -35,7 +36,24 @@ def test_the_openai_key_goes_to_openai_alone(monkeypatch: pytest.MonkeyPatch) ->
     assert key_for("https://api.openai.com.evil.example/v1") is None
     monkeypatch.setenv("PROMPTPEX_API_KEY", "for-mine-1")
     assert key_for(OPENAI) == "for-openai-1"
-    assert key_for("http://127.0.0.1:8000/v1") == "for-mine-1"
+    assert key_for("http://127.0.0.1:8000/v1") is None, "nobody named this server"
+    mine = frozenset({"http://127.0.0.1:8000"})
+    assert key_for("http://127.0.0.1:8000/v1", mine) == "for-mine-1"
+    assert key_for("http://localhost:8000/v1", mine) is None
+
+
+def test_a_key_is_bound_to_scheme_host_and_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "for-openai-1")
+    assert key_for("https://api.openai.com:443/v1") == "for-openai-1"
+    assert key_for("https://API.OpenAI.com/other") == "for-openai-1"
+    assert key_for("https://api.openai.com:8443/v1") is None
+    assert key_for("http://api.openai.com:9811/v1") is None
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://api.openai.com/v1")
+    assert key_for("http://api.openai.com/v1") is None, "never without TLS to a provider's public host"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9812/v1")
+    assert key_for("http://127.0.0.1:9812/v1") == "for-openai-1"
+    assert key_for("http://127.0.0.1:9811/v1") is None
+    assert key_for("https://127.0.0.1:9812/v1") is None
 
 
 def test_a_server_named_in_the_environment_gets_the_key_set_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +71,7 @@ async def test_the_key_travels_as_a_header_and_only_there(
     await _complete(scripted)
     assert "Authorization" not in scripted.requests[0].headers
     monkeypatch.setenv("PROMPTPEX_API_KEY", "for-mine-1")
-    await _complete(scripted)
+    await _complete(scripted, key_servers=frozenset({scripted.url}))
     assert scripted.requests[1].headers["Authorization"] == "Bearer for-mine-1"
     assert "for-mine-1" not in str(scripted.requests[1].body)
 
@@ -71,7 +89,7 @@ async def test_an_echoed_key_is_not_repeated(scripted: ScriptedServer, monkeypat
         error_body("Incorrect API key provided: odd+planted/key=1", "invalid_api_key"), status=401
     )
     with pytest.raises(NotAuthorised) as caught:
-        await _complete(scripted)
+        await _complete(scripted, key_servers=frozenset({scripted.url}))
     assert "planted" not in str(caught.value)
 
 

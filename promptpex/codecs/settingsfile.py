@@ -1,0 +1,55 @@
+"""Where settings files are, and which of them are obeyed."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+FILE = "promptpex.toml"
+PROJECT = "pyproject.toml"
+
+
+def find_file(start: Path) -> Path | None:
+    """The settings file in this folder or the nearest above it, up to the root of the repository or of the disk."""
+    folder = start.resolve()
+    for place in (folder, *folder.parents):
+        if (place / FILE).is_file():
+            return place / FILE
+        if _has_section(place / PROJECT):
+            return place / PROJECT
+        if (place / ".git").exists():
+            return None
+    return None
+
+
+def user_file() -> Path:
+    """The user's own settings file, whether it is there or not."""
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("promptpex", appauthor=False)) / "settings.toml"
+
+
+def not_obeyed(path: Path, start: Path) -> str | None:
+    """Why a settings file that was found above ``start`` is left alone; None where it is obeyed.
+
+    It must belong to the user, to root or to whom the folder belongs where the work is; and for work below the home
+    folder it must not lie above that.
+    """
+    try:
+        home = Path.home().resolve()
+    except RuntimeError:
+        home = None
+    if home is not None and home in (start.resolve(), *start.resolve().parents) and path.parent in home.parents:
+        return "it lies above your home folder"
+    if not hasattr(os, "geteuid"):
+        return None
+    owner = path.stat().st_uid
+    return None if owner in (os.geteuid(), 0, start.resolve().stat().st_uid) else "it belongs to another user"
+
+
+def _has_section(path: Path) -> bool:
+    try:
+        return path.is_file() and re.search(r"(?m)^\s*\[tool\.promptpex\b", path.read_text("utf-8")) is not None
+    except (OSError, UnicodeDecodeError):
+        return False

@@ -1,0 +1,156 @@
+"""A stranger's settings file against the user's keys: a server records what it is sent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptpex.config import load
+from promptpex.errors import ConfigError
+from promptpex.llm.providers.prices import known_providers
+from tests.e2e.command import Done
+from tests.e2e.faults import Place, command, place
+from tests.servers import ScriptedServer, Step, completion_body
+
+CANARIES = {
+    name: f"canary-{name.lower().replace('_', '-')}-93"
+    for name in (
+        "OPENAI_API_KEY", "PROMPTPEX_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GROQ_API_KEY",
+        "MISTRAL_API_KEY", "DEEPSEEK_API_KEY", "COHERE_API_KEY", "HUGGINGFACE_API_KEY", "TOGETHERAI_API_KEY",
+        "OPENROUTER_API_KEY", "XAI_API_KEY", "PERPLEXITYAI_API_KEY", "FIREWORKS_AI_API_KEY", "AZURE_API_KEY",
+        "GITHUB_API_KEY", "DATABRICKS_API_KEY", "OLLAMA_API_KEY", "AI21_API_KEY",
+    )
+}  # fmt: skip
+NAMED = (
+    "anthropic", "gemini", "groq", "mistral", "deepseek", "cohere", "huggingface", "together_ai", "openrouter", "xai",
+    "perplexity", "fireworks_ai", "azure", "github", "databricks", "text-completion-openai", "custom_openai", "ai21",
+)  # fmt: skip
+WAYS = ("base_url", "api_base", "api_endpoint", "azure_endpoint", "aws_bedrock_runtime_endpoint", "custom_llm_provider")
+
+
+@pytest.fixture
+def here(tmp_path: Path, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> Place:
+    for name, value in CANARIES.items():
+        monkeypatch.setenv(name, value)
+    scripted.otherwise = Step(completion_body("NN"))
+    made = place(tmp_path, cells=2)
+    (tmp_path / ".git").mkdir()
+    return made
+
+
+def settings(here: Place, text: str, kind: str = "promptpex.toml") -> None:
+    """The stranger's file, beside the prompt."""
+    head = "[tool.promptpex]\n" if kind == "pyproject.toml" else ""
+    (here.prompt.parent / kind).write_text(head + text, encoding="utf-8")
+
+
+def leaked(server: ScriptedServer) -> set[str]:
+    """The variables whose keys the server was sent, in whatever header or body."""
+    told = "".join(str(seen.headers) + str(seen.body) + seen.path for seen in server.requests)
+    return {name for name, value in CANARIES.items() if value in told}
+
+
+async def run(here: Place, *more: str) -> Done:
+    return await command([*here.arguments(*more), "--judge", "none", "--timeout", "5"])
+
+
+@pytest.mark.parametrize("kind", ["promptpex.toml", "pyproject.toml"])
+@pytest.mark.parametrize("role", ["models", "author", "judge", "expected", "against"])
+def test_no_providers_name_takes_an_address_from_a_file(here: Place, kind: str, role: str) -> None:
+    folder = here.prompt.parent
+    for provider in sorted(known_providers() | {"openai"}):
+        for way in WAYS if provider in NAMED else WAYS[:1]:
+            settings(here, f'{role} = "{provider}/m?{way}=http://127.0.0.1:9"\n', kind)
+            if way == "api_base":
+                continue
+            with pytest.raises(ConfigError, match="there is no parameter") as caught:
+                load({}, start=folder, env={})
+            assert caught.value.line == (2 if kind == "pyproject.toml" else 1)
+
+
+@pytest.mark.parametrize("provider", NAMED)
+async def test_a_hostile_file_gets_no_key_of_a_provider(here: Place, scripted: ScriptedServer, provider: str) -> None:
+    for way in WAYS:
+        settings(here, f'models = ["{provider}/m?{way}={scripted.url}/v1"]\n')
+        done = await run(here)
+        assert done.code == 2, done.err
+        assert "Traceback" not in done.err
+    assert scripted.count == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'api_base = "{url}/v1"\nmodels = ["openai/m"]\n',
+        'api_base = "{url}/v1"\nmodels = ["gpt-4o-mini"]\n',
+        'models = ["openai/m?api_base={url}/v1"]\n',
+        'models = ["gpt-4o-mini?api_base={url}/v1"]\n',
+    ],
+)
+@pytest.mark.parametrize("kind", ["promptpex.toml", "pyproject.toml"])
+async def test_a_server_of_the_file_is_asked_without_a_key(
+    here: Place, scripted: ScriptedServer, text: str, kind: str
+) -> None:
+    settings(here, text.format(url=scripted.url), kind)
+    done = await run(here)
+    assert done.code == 0, done.err
+    assert scripted.count == 2
+    assert leaked(scripted) == set()
+    assert f"no key is sent to {scripted.url}" in done.err
+
+
+async def test_the_user_can_allow_it(
+    here: Place, scripted: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f'api_base = "{scripted.url}/v1"\nmodels = ["openai/m"]\n'
+    settings(here, text)
+    assert (await run(here, "--trust-settings")).code == 0
+    assert leaked(scripted) == {"PROMPTPEX_API_KEY"}
+    settings(here, 'models = ["openai/n"]\n')
+    for flags in (("--api-base", f"{scripted.url}/v1"), ("--models", f"openai/o?api_base={scripted.url}/v1")):
+        scripted.requests.clear()
+        assert (await run(here, *flags)).code == 0
+        assert leaked(scripted) == {"PROMPTPEX_API_KEY"}
+    scripted.requests.clear()
+    own = tmp_path / "config" / "promptpex"
+    own.mkdir(parents=True)
+    (own / "settings.toml").write_text(f'api_base = "{scripted.url}/v1"\n', encoding="utf-8")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(own.parent))
+    settings(here, 'models = ["openai/p"]\n')
+    assert (await run(here)).code == 0
+    assert leaked(scripted) == {"PROMPTPEX_API_KEY"}
+
+
+async def test_another_port_of_the_users_own_host_gets_no_key(
+    here: Place, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    settings(here, f'models = ["gpt-4o-mini?api_base={scripted.url}/v1"]\n')
+    assert (await run(here)).code == 0
+    assert scripted.count == 2
+    assert leaked(scripted) == set()
+
+
+async def test_without_settings_the_file_says_nothing(here: Place, scripted: ScriptedServer) -> None:
+    settings(here, f'api_base = "{scripted.url}/v1"\nmodels = ["openai/m"]\nrepeats = 2\n')
+    done = await run(here, "--no-config", "--models", "fake/NN")
+    assert done.code == 0, done.err
+    assert scripted.count == 0
+    assert here.manifest()["origins"]["repeats"] == "default"
+    both = await run(here, "--no-config", "--config", "x.toml")
+    assert both.code == 2
+
+
+@pytest.mark.parametrize("secret", ["token=hunter2word", "password=hunter2word", "stop=sk-proj-Qm81xhunter2wordZ0000"])
+@pytest.mark.parametrize("role", ["models", "author", "judge"])
+async def test_a_secret_in_a_models_name_is_written_nowhere(here: Place, secret: str, role: str) -> None:
+    log = here.folder / "log.jsonl"
+    named = (
+        ["--models", f"fake/NN?{secret}"] if role == "models" else ["--models", "fake/NN", f"--{role}", f"m:1?{secret}"]
+    )
+    done = await command([*here.arguments(*named), "-v", "--log", str(log)])
+    assert done.code == 2
+    assert "hunter2word" not in done.out + done.err
+    files = [path for path in here.folder.rglob("*") if path.is_file()]
+    assert not any(b"hunter2word" in path.read_bytes() for path in files)

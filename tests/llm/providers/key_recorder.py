@@ -1,0 +1,121 @@
+"""Run as a program: asks every provider that litellm knows with a canary in every key variable, over nothing.
+
+All ways out (httpx, aiohttp, requests, urllib3) are replaced by ones that note address and headers and fail. Prints
+JSON: per model's name the list of ``[origin, [variables whose canaries were sent]]``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from promptpex.errors import ModelError
+from promptpex.llm.providers.litellm_any import LitellmClient, loaded
+from promptpex.llm.providers.options import ProviderOptions
+from promptpex.llm.providers.prices import known_providers
+from promptpex.llm.routes import origin
+from promptpex.records import Message, Request
+
+PLACES = {
+    "AZURE_API_BASE": "https://azure.example",
+    "AZURE_AI_API_BASE": "https://azure-ai.example",
+    "AZURE_API_VERSION": "2024-02-01",
+    "AWS_REGION_NAME": "us-east-1",
+    "DATABRICKS_API_BASE": "https://databricks.example",
+}
+LOGINS = ("github_copilot", "chatgpt")
+"""They ask people to log in, and take no key of the environment."""
+
+seen: list[tuple[str, str]] = []
+
+
+def note(url: object, headers: Mapping[Any, Any] | None) -> None:
+    seen.append((str(url), f"{url} {dict(headers or {})}"))
+
+
+def block() -> None:
+    """Replaces every way out."""
+    import aiohttp
+    import httpx
+    import requests
+    import urllib3
+    from litellm.llms.custom_httpx.aiohttp_transport import LiteLLMAiohttpTransport
+
+    async def by_httpx(self: object, request: httpx.Request) -> NoReturn:
+        note(request.url, request.headers)
+        raise httpx.ConnectError("blocked")
+
+    def by_httpx_at_once(self: object, request: httpx.Request) -> NoReturn:
+        note(request.url, request.headers)
+        raise httpx.ConnectError("blocked")
+
+    async def by_aiohttp(self: object, method: str, url: object, **named: Any) -> NoReturn:
+        note(url, named.get("headers"))
+        raise aiohttp.ClientConnectionError("blocked")
+
+    def by_requests(self: object, request: requests.PreparedRequest, **named: Any) -> NoReturn:
+        note(request.url, request.headers)
+        raise requests.ConnectionError("blocked")
+
+    def by_urllib3(self: Any, method: str, url: str, *args: Any, **named: Any) -> NoReturn:
+        note(f"{self.scheme}://{self.host}:{self.port}{url}", named.get("headers"))
+        raise OSError("blocked")
+
+    replaced: tuple[tuple[Any, str, Any], ...] = (
+        (httpx.AsyncHTTPTransport, "handle_async_request", by_httpx),
+        (httpx.HTTPTransport, "handle_request", by_httpx_at_once),
+        (LiteLLMAiohttpTransport, "handle_async_request", by_httpx),
+        (aiohttp.ClientSession, "_request", by_aiohttp),
+        (requests.adapters.HTTPAdapter, "send", by_requests),
+        (urllib3.HTTPConnectionPool, "urlopen", by_urllib3),
+    )
+    for owner, name, function in replaced:
+        setattr(owner, name, function)
+
+
+def plant(litellm: Any, only: str | None) -> dict[str, str]:
+    """A canary in every variable that litellm's source names like a key, or in one; canary to variable."""
+    found: set[str] = set()
+    for path in Path(litellm.__file__).parent.rglob("*.py"):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found |= set(re.findall(r"""["']([A-Z][A-Z0-9_]*(?:_KEY|_KEY_ID|_TOKEN|_PAT|_SECRET))["']""", text))
+    names = sorted(name for name in found if not name.startswith("LITELLM_")) if only is None else [only]
+    for name in names:
+        os.environ[name] = f"canary-{name.lower().replace('_', '-')}-x9"
+    os.environ.update(PLACES)
+    return {os.environ[name]: name for name in names}
+
+
+async def tried(model: str) -> None:
+    client = LitellmClient(ProviderOptions(timeout_s=4))
+    request = Request(model=model, messages=(Message(role="user", content="hi"),))
+    with contextlib.suppress(ModelError, TimeoutError):
+        await asyncio.wait_for(client.complete(request), 8)
+
+
+def main(only: str | None) -> None:
+    litellm = loaded()
+    canaries = plant(litellm, only)
+    block()
+    listed = {str(getattr(provider, "value", provider)) for provider in litellm.provider_list}
+    told: dict[str, list[tuple[str, list[str]]]] = {}
+    for provider in sorted((listed | known_providers()) - set(LOGINS)):
+        for model in (f"{provider}/m", f"{provider}/evil.example/m"):
+            seen.clear()
+            asyncio.run(tried(model))
+            sent = {
+                (origin(url), tuple(name for canary, name in canaries.items() if canary in all_)) for url, all_ in seen
+            }
+            told[model] = sorted((where, list(names)) for where, names in sent)
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else None)

@@ -1,0 +1,48 @@
+"""Every provider of litellm's list, asked with a canary in every key's variable: whose key goes where."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from urllib.parse import urlsplit
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def sent(*only: str) -> dict[str, list[tuple[str, list[str]]]]:
+    """Per model's name the origins that were asked, each with the variables whose keys it got."""
+    command = [sys.executable, "-m", "tests.llm.providers.key_recorder", *only]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert isinstance(found, dict)
+    return found
+
+
+def service(where: str) -> str:
+    """The registered domain: a vendor's hosts differ by API and region."""
+    return ".".join((urlsplit(where).hostname or "").split(".")[-2:])
+
+
+def test_each_key_goes_to_one_vendor_and_openai_gets_its_own_alone() -> None:
+    found = sent()
+    services: dict[str, set[str]] = defaultdict(set)
+    for asked in found.values():
+        for where, names in asked:
+            assert "evil" not in where, asked
+            for name in names:
+                services[name].add(service(where))
+    assert len(services) > 50, "too few keys were sent to prove anything"
+    assert {name for name, at in services.items() if "openai.com" in at} == {"OPENAI_API_KEY"}
+    assert services["OPENAI_API_KEY"] == {"openai.com"}
+    assert {name: at for name, at in services.items() if len(at) > 1} == {}
+    assert sum(bool(asked) for asked in found.values()) > 100
+
+
+def test_openais_key_alone_goes_nowhere_else() -> None:
+    for model, asked in sent("OPENAI_API_KEY").items():
+        assert {where for where, names in asked if names} <= {"https://api.openai.com:443"}, model

@@ -1,0 +1,97 @@
+"""Routes: every name that litellm knows, and every provider of its list, goes to its provider, queue and price."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from promptpex.llm.limits import Limiter
+from promptpex.llm.providers.litellm_any import loaded
+from promptpex.llm.providers.prices import known_models, known_providers, rates_of
+from promptpex.llm.routes import OWN_PREFIXES, is_ollama_cloud, origin, resolve
+from promptpex.llm.stack import rates_for
+from promptpex.llm.stopping import StopFlag
+from tests.llm.questions import request
+
+
+def test_no_name_that_litellm_knows_goes_to_ollama() -> None:
+    names = [name for name, entry in known_models().items() if not name.startswith(("ollama/", "ollama_chat/"))]
+    assert len(names) > 1000
+    assert [name for name in names if resolve(name).provider not in ("litellm", "openai-compatible")] == []
+    assert [name for name in names if resolve(name).price_source != "table"] == []
+
+
+def test_every_provider_of_litellms_list_is_known() -> None:
+    listed = {str(getattr(provider, "value", provider)) for provider in loaded().provider_list}
+    assert listed <= known_providers()
+    for provider in sorted(listed - set(OWN_PREFIXES)):
+        for name in (f"{provider}/m", f"{provider}/org/m:free", f"{provider}/m-v1:0"):
+            assert resolve(name).provider == "litellm", name
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "source"),
+    [
+        ("ft:gpt-4o-mini-2024-07-18:org::abc", None, "table"),
+        ("bedrock/anthropic.claude-3-5-sonnet-20240620-v1:0", None, "table"),
+        ("llama3.2:1b", None, "free"),
+        ("llama3.2:1b", "https://ollama.com", "unknown"),
+        ("fake/x", None, "free"),
+        ("gpt-4o-mini", "http://127.0.0.1:1/v1", "unknown"),
+        ("gpt-4o-mini", "https://api.openai.com/v1", "table"),
+        ("nobody-knows-this", None, "unknown"),
+    ],
+)
+def test_where_a_price_comes_from(name: str, base: str | None, source: str) -> None:
+    assert resolve(name, base).price_source == source
+
+
+def test_a_paid_model_is_never_free() -> None:
+    tuned = rates_for("ft:gpt-4o-mini-2024-07-18:org::abc", None, {})
+    assert tuned == rates_of("ft:gpt-4o-mini-2024-07-18")
+    assert tuned is not None
+    assert tuned > rates_of("gpt-4o-mini-2024-07-18")  # type: ignore[operator]
+    bedrock = rates_for("bedrock/anthropic.claude-3-5-sonnet-20240620-v1:0", None, {})
+    assert bedrock is not None
+    assert bedrock[0] > 0
+    assert rates_for("openrouter/some/model:free", None, {}) == (0.0, 0.0)
+    named = {name for name in known_models() if "/" not in name and rates_for(name, None, {}) == (0.0, 0.0)}
+    assert named == set()
+
+
+def test_another_vendors_price_is_no_price() -> None:
+    assert rates_of("gpt-4o-mini") is not None
+    assert rates_of("someproxy/gpt-4o-mini") is None
+    assert rates_of("groq/gpt-4o-mini") is None
+    assert rates_of("anthropic/claude-sonnet-4-5") == rates_of("claude-sonnet-4-5")
+
+
+async def test_names_of_one_provider_share_a_queue_and_others_have_their_own() -> None:
+    limiter = Limiter(concurrency=4, clock=lambda: 0.0, stop=StopFlag())
+    names = ("gpt-4o-mini", "openai/gpt-4o-mini", "claude-sonnet-4-5", "gemini-2.5-flash")
+    one, same, claude, gemini = (limiter.queue_of(request(model=name)) for name in names)
+    assert one is same
+    assert len({id(one), id(claude), id(gemini)}) == 3
+    await asyncio.sleep(0)
+
+
+def test_an_origin_is_scheme_host_and_port() -> None:
+    assert origin("HTTPS://API.openai.com/v1") == "https://api.openai.com:443"
+    assert origin("http://[::1]:8000/v1") == "http://[::1]:8000"
+    assert len({origin(f"{scheme}://h{port}") for scheme in ("http", "https") for port in ("", ":1", ":2")}) == 6
+
+
+@pytest.mark.parametrize(
+    ("url", "cloud"),
+    [
+        ("https://ollama.com", True),
+        ("https://api.ollama.com:443/x", True),
+        ("http://ollama.com", False),
+        ("https://ollama.com:8443", False),
+        ("https://ollama.com.evil.example", False),
+        ("https://notollama.com", False),
+    ],
+)
+def test_ollamas_cloud_is_reached_over_tls_alone(url: str, cloud: bool) -> None:
+    assert is_ollama_cloud(url) == cloud
