@@ -11,7 +11,7 @@ from promptpex.errors import ModelError, RateLimited
 from promptpex.llm.pace import Pace
 from promptpex.llm.servers import Server, server_of
 from promptpex.llm.stopping import StopFlag, stopped
-from promptpex.llm.windows import Window
+from promptpex.llm.windows import Spent, Window
 from promptpex.records import Completion, Request
 
 LINGER_S = 0.05
@@ -24,8 +24,9 @@ and then sent all at once again: each round would take longer by the time that h
 AT_ONCE = 8
 """Requests that may be sent at once all the same."""
 
-CHARS_PER_TOKEN = 4
-USUAL_TOKENS_OUT = 256
+BYTES_PER_TOKEN = 4
+USUAL_TOKENS_OUT = 1024
+"""Set aside for an answer whose length the request does not limit."""
 
 
 class Limiter:
@@ -90,13 +91,13 @@ class Slot:
     queue: ServerQueue
     kind: tuple[str, str]
     started: float
-    tokens: int
+    tokens: Spent
 
     def answered(self, completion: Completion, took_s: float) -> None:
         """The request was answered after so many seconds."""
         self.queue.pace.answered(took_s, self.kind)
         if completion.tokens_in is not None and completion.tokens_out is not None:
-            self.queue.tokens.correct(self.started, completion.tokens_in + completion.tokens_out - self.tokens)
+            self.queue.answered(self.tokens, completion.tokens_in + completion.tokens_out)
 
     def failed(self, error: ModelError) -> None:
         """The request failed."""
@@ -112,7 +113,7 @@ class Slot:
 class _Waiting:
     model: str
     tokens: int
-    turn: asyncio.Future[None]
+    turn: asyncio.Future[Spent]
 
 
 class ServerQueue:
@@ -143,12 +144,12 @@ class ServerQueue:
         self._waiting.setdefault(request.model, deque()).append(waiting)
         self._pump()
         try:
-            await waiting.turn
+            spent = await waiting.turn
         except BaseException:
             if waiting.turn.done() and not waiting.turn.cancelled() and waiting.turn.exception() is None:
                 self.freed()
             raise
-        return Slot(self, (request.model, request.stage), self._clock(), waiting.tokens)
+        return Slot(self, (request.model, request.stage), self._clock(), spent)
 
     def freed(self) -> None:
         """A slot was given back."""
@@ -156,6 +157,10 @@ class ServerQueue:
         if not self.in_flight:
             self._idle_since = self._clock()
         self._pump()
+
+    def answered(self, spent: Spent, tokens: int) -> None:
+        """An answer says what it took; that may be less than was set aside, so that others can go on."""
+        self.tokens.correct(spent, tokens, self._clock())
 
     def refuse_waiting(self, why: Callable[[str], ModelError]) -> None:
         """Everyone who waits gets the error that ``why`` gives for the model."""
@@ -191,10 +196,10 @@ class ServerQueue:
         if not self.in_flight:
             self._woken = now
         self.requests.add(now, 1)
-        self.tokens.add(now, waiting.tokens)
+        spent = self.tokens.add(now, waiting.tokens)
         self.in_flight += 1
         self._lane = waiting.model
-        waiting.turn.set_result(None)
+        waiting.turn.set_result(spent)
 
     def _next(self) -> deque[_Waiting] | None:
         """The queue whose turn it is."""
@@ -237,6 +242,7 @@ class ServerQueue:
 
 
 def tokens_expected(request: Request) -> int:
-    """A guess at the tokens that a request will take, in and out; the answer's own count replaces it."""
-    chars = sum(len(message.content) for message in request.messages)
-    return chars // CHARS_PER_TOKEN + min(request.params.max_tokens or USUAL_TOKENS_OUT, USUAL_TOKENS_OUT)
+    """The tokens that are set aside for a request, in and out: all that it may answer, as providers count it too. The
+    answer's own count replaces it."""
+    size = sum(len(message.content.encode("utf-8", "replace")) for message in request.messages)
+    return size // BYTES_PER_TOKEN + (request.params.max_tokens or USUAL_TOKENS_OUT)

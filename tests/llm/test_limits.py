@@ -10,7 +10,7 @@ from promptpex.errors import RateLimited, Stopped
 from promptpex.llm.limits import AT_ONCE, Limiter
 from promptpex.llm.servers import Server, server_of
 from promptpex.llm.stopping import StopFlag
-from promptpex.records import Completion, Request
+from promptpex.records import Completion, Params, Request
 from tests.llm.questions import request
 
 
@@ -95,12 +95,12 @@ async def test_requests_per_window_are_kept() -> None:
 async def test_tokens_per_window_are_kept_by_guess_and_by_count() -> None:
     limits = limiter(tpm=600, window_s=0.2)
     started = time.monotonic()
-    slots = [await limits.slot(request("x" * 40)) for _ in range(2)]
+    slots = [await limits.slot(request("x" * 40, params=Params(max_tokens=200))) for _ in range(2)]
     assert time.monotonic() - started < 0.1
     for slot in slots:
         slot.free()
         slot.answered(Completion(text="x", tokens_in=300, tokens_out=300), 0.01)
-    third = await limits.slot(request("x" * 40))
+    third = await limits.slot(request("x" * 40, params=Params(max_tokens=200)))
     assert time.monotonic() - started >= 0.2
     third.free()
 
@@ -159,3 +159,17 @@ async def test_a_server_that_was_idle_is_not_asked_all_at_once() -> None:
     await asyncio.gather(*(one(number) for number in range(64)))
     assert 0.02 <= max(sent) - min(sent) < 1.0
     assert sum(at == min(sent) for at in sent) <= 2 * AT_ONCE
+
+
+async def test_what_an_answer_may_take_is_set_aside_before_it_is_sent() -> None:
+    now = [0.0]
+    limits = Limiter(concurrency=64, tpm=10_000, clock=lambda: now[0], stop=StopFlag())
+    started = [
+        asyncio.create_task(limits.slot(request(str(n), model="openai/x", params=Params(max_tokens=3000))))
+        for n in range(20)
+    ]
+    await asyncio.sleep(0.2)
+    assert sum(task.done() for task in started) == 3
+    for task in started:
+        task.cancel()
+    await asyncio.gather(*started, return_exceptions=True)
