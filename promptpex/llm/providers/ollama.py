@@ -32,6 +32,8 @@ from promptpex.llm.routes import is_ollama_cloud
 from promptpex.records import Completion, Message, Request
 
 FIRST_CONTEXT = 4096
+MOST_CONTEXT = 131_072
+"""Tokens of context that a model is given at most which does not say what it was trained for."""
 REPLY_ROOM = 1024
 """Tokens kept free for an answer whose length the request does not limit."""
 _CHARS_PER_TOKEN = 3.0
@@ -65,7 +67,7 @@ class OllamaClient:
         while True:
             context = self._context(request, model, facts)
             reply = await self._post(request, model, context)
-            if not self._grown(request, model, facts, context, reply.payload):
+            if reply is not None and not self._grown(request, model, context, reply.payload):
                 break
         answer = _completion(reply, request.model)
         _check_whole(answer, request, context, least)
@@ -75,37 +77,39 @@ class OllamaClient:
         """Closes the connections."""
         await self._http.close()
 
-    async def _post(self, request: Request, model: str, context: int) -> Reply:
+    async def _post(self, request: Request, model: str, context: int) -> Reply | None:
+        """The reply; None where the context proved too small and a larger one will be asked for."""
         body = _body(request, model, context)
         try:
             return await self._http.post("/api/chat", body, model=request.model, headers=self._headers())
         except UnknownModel as error:
             self._facts.pop(model, None)
             raise missing(model, self.base_url) from error
-        except ContextTooSmall as error:
-            if (
-                context >= (self._facts.get(model, ModelFacts()).context or context)
-                or "num_ctx" in request.params.extra
-            ):
+        except ContextTooSmall:
+            if not self._grow(request, model, context):
                 raise
-            self._contexts[model] = context * 2
-            return Reply({"error": str(error)}, 0.0)
+            return None
 
-    def _grown(self, request: Request, model: str, facts: ModelFacts, context: int, payload: Any) -> bool:
-        """Whether the context proved too tight and a larger one will be asked for."""
+    def _grow(self, request: Request, model: str, context: int) -> bool:
+        """Asks for twice the context from now on; False where there is no more, or the user chose its size.
+
+        Each size makes the server load the model anew, so there is an end also where the model names none.
+        """
+        most = self._facts.get(model, ModelFacts()).context or MOST_CONTEXT
+        if context >= most or "num_ctx" in request.params.extra:
+            return False
+        self._contexts[model] = max(self._contexts.get(model, 0), min(context * 2, most))
+        return True
+
+    def _grown(self, request: Request, model: str, context: int, payload: Any) -> bool:
+        """Whether the answer says that the context was tight, and a larger one will be asked for."""
         if not isinstance(payload, dict):
             raise _no_answer(request.model, f"a JSON {type(payload).__name__}")
-        if "num_ctx" in request.params.extra:
-            return False
         counted = count_or_none(payload.get("prompt_eval_count")) or 0
         made = count_or_none(payload.get("eval_count")) or 0
         limit = request.params.max_tokens
         ran_out = payload.get("done_reason") == "length" and limit is not None and made < limit
-        tight = counted >= context - 1 or ran_out
-        if not (tight or "error" in payload) or context >= (facts.context or context * 2):
-            return False
-        self._contexts[model] = max(self._contexts.get(model, 0), context * 2)
-        return True
+        return (counted >= context - 1 or ran_out) and self._grow(request, model, context)
 
     def _context(self, request: Request, model: str, facts: ModelFacts) -> int:
         """Tokens of context to ask for: room for prompt and answer, and never less than before.

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.errors import ConfigError, ContextTooSmall, MalformedReply, Unavailable, UnknownModel
+from promptpex.errors import ConfigError, ContextTooSmall, MalformedReply, ModelError, Unavailable, UnknownModel
 from promptpex.events import Event, Notice
 from promptpex.llm.providers import ProviderOptions
-from promptpex.llm.providers.ollama import FIRST_CONTEXT, OllamaClient, least_tokens, likely_tokens
+from promptpex.llm.providers.ollama import FIRST_CONTEXT, MOST_CONTEXT, OllamaClient, least_tokens, likely_tokens
 from promptpex.llm.providers.ollama_admin import host_url, list_models, pull, show
 from promptpex.records import Completion, Message, Request
 from tests.llm.providers.questions import asked, closed_port
@@ -262,3 +262,34 @@ async def test_the_bounds_hold_for_a_real_tokenizer(llama: LlamaServer, text: st
     messages = (Message(role="user", content=text),)
     assert least_tokens(messages) <= tokens
     assert tokens <= 4 * likely_tokens(messages)
+
+
+def _silent() -> Step:
+    """A model that does not say how much context it was trained for."""
+    return Step(b'{"model_info": {}}')
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Step(b'{"error": "something broke"}'),
+        Step(b'{"error": "the prompt exceeds the context length"}', status=400),
+        _chat(10**9),
+    ],
+    ids=["error in a success", "too small", "cut"],
+)
+async def test_a_context_is_not_asked_for_without_end(scripted: ScriptedServer, step: Step) -> None:
+    scripted.steps = [_silent()]
+    scripted.otherwise = step
+    with pytest.raises(ModelError):
+        await _complete(scripted.url, asked("ollama/m", "hi"))
+    contexts = [seen.body["options"]["num_ctx"] for seen in scripted.requests[1:]]
+    assert len(contexts) <= 6
+    assert max(contexts) <= MOST_CONTEXT
+
+
+async def test_a_model_that_names_no_context_is_still_given_more(scripted: ScriptedServer) -> None:
+    scripted.steps = [_silent(), _chat(4096), _chat(5000)]
+    answer = await _complete(scripted.url, asked("ollama/m", "hi"))
+    assert answer.text == "OK"
+    assert [seen.body["options"]["num_ctx"] for seen in scripted.requests[1:]] == [4096, 8192]
