@@ -9,12 +9,14 @@ Where litellm would fall back to OpenAI's key or address for another provider, t
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import logging
 import os
+import sys
 import time
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from promptpex.errors import BadRequest, ModelError, NotAuthorised, Unavailable
@@ -64,6 +66,7 @@ class LitellmClient:
             "num_retries": 0,
             "max_retries": 0,
             "drop_params": True,
+            "cache": {"no-cache": True, "no-store": True},
         }
         self._check_params(litellm, request.model, body)
         self._used = True
@@ -162,28 +165,53 @@ def _like_openai(litellm: Any) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=1)
 def loaded() -> Any:
-    """litellm, imported once, quiet and offline. It takes seconds: call it on a thread.
+    """litellm, imported once, quiet and offline; a host program's own as it is. It takes seconds: call it on a thread.
 
     Raises:
         Unavailable: when it cannot be imported.
     """
-    os.environ.update(_OFFLINE)
+    if "litellm" in sys.modules:  # the host program's: its callbacks, cache and log levels are its own
+        import litellm
+
+        return litellm
     warnings.filterwarnings("ignore", category=UserWarning, module=r"pydantic\._internal")
     try:
-        import litellm
+        with _offline():
+            import litellm
+
+            with contextlib.suppress(ImportError):  # it looks for these headers late, and older ones not at all
+                from litellm.anthropic_beta_headers_manager import get_unsupported_headers
+
+                get_unsupported_headers("anthropic")
     except ImportError as error:
         raise Unavailable(f"litellm cannot be imported ({short(str(error))}); install promptpex anew.") from error
+    _quieten(litellm)
+    return litellm
+
+
+@contextlib.contextmanager
+def _offline() -> Iterator[None]:
+    """The environment in which litellm fetches nothing while it is imported; afterwards it is as it was."""
+    before = {name: os.environ.get(name) for name in _OFFLINE}
+    os.environ.update(_OFFLINE)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _quieten(litellm: Any) -> None:
+    """Switches off what is optional, in a litellm that nobody else has imported yet."""
     litellm.suppress_debug_info = True
     litellm.telemetry = False
     litellm.disable_hf_tokenizer_download = True
     litellm.turn_off_message_logging = True
-    litellm.num_retries = None
-    litellm.cache = None
-    for name in ("callbacks", "input_callback", "success_callback", "failure_callback", "service_callback"):
-        setattr(litellm, name, [])
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    return litellm
 
 
 def missing_keys(litellm: Any, model: str) -> list[str]:
