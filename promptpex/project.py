@@ -280,9 +280,10 @@ def _all(session: Session, files: Files) -> tuple[Prompt, Spec, Suite]:
 
 
 def _as_first_made(folder: Path, manifest: Manifest) -> Manifest:
-    """The manifest with the date and the author of the run's first execution, so that a repetition changes nothing."""
+    """The manifest with the date, the author and the notices of the run's first execution, so that a repetition, whose
+    answers come from the store, changes nothing."""
     try:
         first = runs.read_manifest(folder)
     except InputError:
         return manifest
-    return manifest.but(created=first.created, author=manifest.author or first.author)
+    return manifest.but(created=first.created, author=manifest.author or first.author, notices=first.notices)

@@ -21,6 +21,7 @@ from promptpex.llm.client import Client
 from promptpex.llm.meter import Meter
 from promptpex.llm.names import parse_model, parse_models
 from promptpex.llm.providers import ProviderOptions, Reachable, Router, key_for, reachable_models
+from promptpex.llm.providers.weights import weights_digest
 from promptpex.llm.routes import origin
 from promptpex.llm.servers import server_named
 from promptpex.llm.stack import Stack, StackOptions, build, rates_for
@@ -143,7 +144,8 @@ class Session:
         return Asker(self.structured, model, defaults)
 
     def _parsed(self, named: Sequence[str]) -> tuple[ModelName, ...]:
-        return parse_models(named, api_base=self.settings.api_base)
+        models = parse_models(named, api_base=self.settings.api_base)
+        return tuple(_with_weights(model, self.settings.embedded_model) for model in models)
 
     def _reachable(self, role: str) -> str:
         if role not in self.chosen:
@@ -157,6 +159,12 @@ class Session:
             self.chosen[role] = found[0].name
             self.emit(Notice(f"{what}: {found[0].name} (none was set; this one can be reached)"))
         return self.chosen[role]
+
+
+def _with_weights(model: ModelName, configured: str | None) -> ModelName:
+    """The model, told apart by its weights where its name does not do so."""
+    found = weights_digest(model.name, configured=configured) if model.name.startswith("embedded/") else None
+    return model.but(backend=found) if found else model
 
 
 def warn_if_small(role: str, name: str, emit: Listener) -> None:
@@ -255,7 +263,7 @@ async def open_session(
         client = build(
             provider if provider is not None else Router(options),
             store=store,
-            emit=emit,
+            emit=keep,
             rng=random.Random(settings.seed),
             clock=time.monotonic,
             options=stack_options(settings),

@@ -195,12 +195,16 @@ def _label_column() -> ProgressColumn:
 
 @contextmanager
 def json_log(path: Path | None) -> Iterator[Listener | None]:
-    """A listener that appends every event to a file, one JSON object a line; None without a path."""
+    """A listener that appends every event to a file, one JSON object a line; None without a path.
+
+    A new file is for its owner alone: it names models, servers and what they said.
+    """
     if path is None:
         yield None
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
         file = path.open("a", encoding="utf-8", newline="\n")
     except OSError as error:
         raise ConfigError(f"--log: cannot be written ({error.strerror}); name another file", path=path) from error

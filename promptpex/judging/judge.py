@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -173,9 +173,18 @@ class Judge:
         return say
 
     def fingerprint(self) -> str:
-        """Hash of the template, the judge's model and settings."""
-        mode = self.options.mode
-        return digest([fingerprint(f"judging/{mode}"), self.asker.label, self.options.sees_input], 16)
+        """Hash of all that shapes its verdicts: the template, who answers, its settings, the rules and how they are
+        put to it."""
+        mode, asker = self.options.mode, self.asker
+        rules = [rule.plain() for rule in self.options.rules_for_judge(self.spec)] if mode == "rules" else []
+        who = [
+            asker.label,
+            asker.model.api_base,
+            asker.model.backend,
+            asker.model.params.plain(),
+            asker.defaults.plain(),
+        ]
+        return digest([fingerprint(f"judging/{mode}"), who, asdict(self.options), self.spec.intent, rules], 16)
 
 
 def inputs_text(inputs: Mapping[str, Any]) -> str:

@@ -103,12 +103,17 @@ def planted() -> tuple[str, ...]:
 
 
 def _planted() -> tuple[str, ...]:
-    values = {value for name, value in os.environ.items() if _NAMES.search(name) and _looks_like_a_key(value)}
+    named = [(name, value) for name, value in os.environ.items() if _NAMES.search(name)]
+    values = {
+        value for name, value in named if _looks_like_a_key(value, shortest=6 if name.endswith("_API_KEY") else 8)
+    }
     return tuple(sorted(values, key=lambda value: (-len(value), value)))
 
 
-def _looks_like_a_key(value: str) -> bool:
+def _looks_like_a_key(value: str, *, shortest: int) -> bool:
     """Long enough, no path, no sentence; so that ``TOKEN_MODE=production`` does not blank a common word."""
-    if len(value) < 8 or "/" in value[:1] or any(char.isspace() for char in value):
+    if len(value) < shortest or "/" in value[:1] or any(char.isspace() for char in value):
         return False
+    if len(value) < 8:
+        return any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
     return len(value) >= 16 or any(char.isdigit() for char in value)

@@ -60,7 +60,9 @@ async def execute(session: Session, begun: Run, *, on_output: Callable[[Output],
         on_output=on_output,
     )
     manifest = reported(begun.manifest, outputs)
-    return await judge(session, begun.but(manifest=manifest, outputs=tuple(outputs)))
+    run = await judge(session, begun.but(manifest=manifest, outputs=tuple(outputs)))
+    heard = dict.fromkeys((*run.manifest.notices, *session.provider_notices))
+    return run.but(manifest=run.manifest.but(notices=tuple(heard)))
 
 
 async def judge(session: Session, run: Run) -> Run:
@@ -161,10 +163,11 @@ def _manifest(
 ) -> Manifest:
     labels = tuple(model.label for model in models)
     spec_digest, suite_digest = digest(spec.plain()), digest(suite.plain())
-    shaping = session.settings.shaping()
+    shaping = {**session.settings.shaping(), "instructions": notes(session.settings, prompt)}
+    asked = [[model.label, model.api_base, model.backend] for model in models]
     marks = [judge.fingerprint() for judge in judges]
     return Manifest(
-        run=digest([prompt.fingerprint, spec_digest, suite_digest, labels, marks, shaping], 10),
+        run=digest([prompt.fingerprint, spec_digest, suite_digest, asked, marks, shaping], 10),
         prompt=prompt.name,
         prompt_fingerprint=prompt.fingerprint,
         spec_digest=spec_digest,

@@ -57,9 +57,9 @@ def folder_for(results: Path, prompt_name: str, run: str) -> Path:
 
 
 def begin(folder: Path, run: Run) -> None:
-    """Makes the folder and writes what is known before anything is asked."""
+    """Makes the folder, which its owner alone may enter, and writes what is known before anything is asked."""
     with _writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_text(folder / INPUTS, _json(_Inputs(prompt=run.prompt, spec=run.spec, suite=run.suite).plain()))
         write_text(folder / MANIFEST, _json(run.manifest.plain()))
 

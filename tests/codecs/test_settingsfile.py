@@ -9,6 +9,7 @@ import pytest
 
 from promptpex.codecs.settingsfile import not_obeyed, user_file
 from promptpex.config import load
+from promptpex.errors import ConfigError
 
 
 def test_a_file_above_the_home_folder_is_not_obeyed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,6 +53,6 @@ def test_the_users_own_file_lies_below_the_projects(tmp_path: Path, monkeypatch:
     assert load({"trust_settings": True}, start=tmp_path, env={}).by_user("seed")
     alone = load({}, start=tmp_path, env={"PROMPTPEX_NO_CONFIG": "1"})
     assert (alone.settings.seed, alone.settings.repeats) == (0, 1)
-    with pytest.raises(Exception, match="no such setting"):
-        (tmp_path / "promptpex.toml").write_text("trust_settings = true\n", encoding="utf-8")
+    (tmp_path / "promptpex.toml").write_text("trust_settings = true\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="no such setting"):
         load({}, start=tmp_path, env={})

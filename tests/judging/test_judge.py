@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from promptpex.errors import TimedOut
@@ -89,6 +90,21 @@ async def test_the_fingerprint_tells_judges_and_modes_apart() -> None:
     one, _ = judge(reply)
     other, _ = judge(reply, Judging(mode="prompt"))
     assert one.fingerprint() != other.fingerprint()
+
+
+async def test_all_that_shapes_a_verdict_is_in_the_fingerprint() -> None:
+    ways = (
+        Judging(), Judging(instructions="Be harsh."), Judging(confidence=True), Judging(turns=2),
+        Judging(all_rules=True), Judging(sees_input=True),
+    )  # fmt: skip
+    judges = [judge({}, way)[0] for way in ways]
+    one = judges[0]
+    rules = [rule.but(rule=f"{rule.rule} Always.") for rule in one.spec.rules]
+    judges.append(replace(one, spec=one.spec.but(rules=tuple(rules))))
+    for fields in ({"api_base": "http://127.0.0.1:1"}, {"backend": "sha256:1"}):
+        judges.append(replace(one, asker=replace(one.asker, model=one.asker.model.but(**fields))))
+    assert len({each.fingerprint() for each in judges}) == len(judges)
+    assert judge({})[0].fingerprint() == one.fingerprint()
 
 
 async def test_a_later_turn_asks_anew_in_another_order_and_other_words() -> None:

@@ -53,3 +53,11 @@ def test_scrubbing_twice_changes_nothing_more(text: str) -> None:
 def test_a_planted_key_never_survives(before: str, after: str) -> None:
     key = "sk-planted0123456789planted"
     assert key not in scrub(f"{before} {key} {after}")
+
+
+def test_a_short_key_is_hidden_where_its_variable_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROMPTPEX_API_KEY", "k3y-77")
+    monkeypatch.setenv("TOKEN_MODE", "mode-7")
+    assert scrub("sent k3y-77 in mode-7") == f"sent {HIDDEN} in mode-7"
+    monkeypatch.setenv("PROMPTPEX_API_KEY", "secret")
+    assert scrub("no secret") == "no secret", "a common word is not blanked"

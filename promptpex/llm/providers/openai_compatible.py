@@ -105,8 +105,11 @@ class OpenAICompatible:
             return False
         if "logprobs" in named and "top_logprobs" in body:
             named.append("top_logprobs")
+        new = set(named) - refused
         refused.update(named)
-        names = ", ".join(sorted(set(named)))
+        if not new:  # another request was refused at the same time
+            return True
+        names = ", ".join(sorted(new))
         self._options.emit(Notice(f"{model} refuses {names}; it is asked without from now on.", "warning"))
         return True
 

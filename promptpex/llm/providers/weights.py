@@ -18,6 +18,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -75,6 +76,31 @@ def found_default(*, configured: str | None = None, cache: Path | None = None) -
         return _existing(path, DEFAULT_MODEL, f"correct {PATH_VARIABLE} or leave it out")
     cached = (cache or cache_folder()) / FILE_NAME
     return _installed() or (cached if cached.is_file() else None)
+
+
+def weights_digest(name: str, *, configured: str | None = None) -> str | None:
+    """The SHA-256 of the GGUF file that a path names, as ``sha256:...``: other weights are another model.
+
+    None for the default weights, whose hash is fixed, for ``hf:`` names, and where there is no such file: the request
+    will say so.
+    """
+    bare = name.removeprefix("embedded/")
+    if bare.startswith("hf:"):
+        return None
+    path = (configured or os.environ.get(PATH_VARIABLE)) if bare == DEFAULT_NAME else bare
+    file = Path(path).expanduser() if path else None
+    if file is None or not file.is_file():
+        return None
+    stat = file.stat()
+    found = _file_digest(file.resolve(), stat.st_size, stat.st_mtime_ns)
+    return None if found == SHA256 and bare == DEFAULT_NAME else f"sha256:{found}"
+
+
+@lru_cache(maxsize=64)
+def _file_digest(file: Path, size: int, changed: int) -> str:
+    """Remembered as long as size and time of the file stay."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def cache_folder() -> Path:

@@ -1,0 +1,45 @@
+"""What providers have to say reaches the terminal, the log and the manifest, through the whole command."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+from tests.e2e.faults import MODEL, command, place
+from tests.servers import ScriptedServer, Seen, Step, completion_body, error_body
+
+SAID = "refuses temperature; it is asked without from now on"
+
+
+def picky(seen: Seen) -> Step:
+    if "temperature" in seen.body:
+        return Step(status=400, body=error_body("temperature is not supported with this model"))
+    return Step(completion_body("NN"))
+
+
+async def test_a_refused_parameter_is_told_everywhere(tmp_path: Path, scripted: ScriptedServer) -> None:
+    here, log = place(tmp_path, cells=3), tmp_path / "run.jsonl"
+    scripted.otherwise = picky
+    model = f"{MODEL}?temperature=0.7&api_base={scripted.url}/v1"
+    asked = here.arguments("--models", model, "--judge", "none", "--log", str(log))
+    done = await command(asked)
+    assert done.code == 0, done.err
+    assert done.err.count(SAID) == 1
+    notices = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    assert sum(line["event"] == "Notice" and SAID in line["message"] for line in notices) == 1
+    assert [SAID in notice for notice in here.manifest()["notices"]] == [True]
+    sent = scripted.count
+    again = await command(asked)
+    assert again.code == 0, again.err
+    assert scripted.count == sent
+    assert [SAID in notice for notice in here.manifest()["notices"]] == [True], "the replies are the same ones"
+
+
+async def test_log_and_results_are_for_their_owner(tmp_path: Path) -> None:
+    here, log = place(tmp_path, cells=1), tmp_path / "run.jsonl"
+    done = await command(here.arguments("--models", "fake/NN", "--judge", "none", "--log", str(log)))
+    assert done.code == 0, done.err
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    (manifest,) = here.folder.glob("results/*/*/manifest.json")
+    assert stat.S_IMODE(manifest.parent.stat().st_mode) == 0o700
