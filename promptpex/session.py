@@ -145,7 +145,7 @@ class Session:
 
     def _parsed(self, named: Sequence[str]) -> tuple[ModelName, ...]:
         models = parse_models(named, api_base=self.settings.api_base)
-        return tuple(_with_weights(model, self.settings.embedded_model) for model in models)
+        return tuple(with_weights(model, self.settings.embedded_model) for model in models)
 
     def _reachable(self, role: str) -> str:
         if role not in self.chosen:
@@ -161,7 +161,7 @@ class Session:
         return self.chosen[role]
 
 
-def _with_weights(model: ModelName, configured: str | None) -> ModelName:
+def with_weights(model: ModelName, configured: str | None) -> ModelName:
     """The model, told apart by its weights where its name does not do so."""
     found = weights_digest(model.name, configured=configured) if model.name.startswith("embedded/") else None
     return model.but(backend=found) if found else model

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.session import _with_weights
+from promptpex.session import with_weights
 from tests.e2e.faults import Place, command, place
 from tests.servers import ScriptedServer, Step, completion_body
 
@@ -60,11 +60,11 @@ def test_other_weights_are_another_model(tmp_path: Path) -> None:
     from promptpex.llm.names import parse_model
 
     model = parse_model("embedded/smollm2-135m")
-    assert _with_weights(model, None) == model
+    assert with_weights(model, None) == model
     found = []
     for text in (b"GGUF one", b"GGUF two"):
         path = tmp_path / "other.gguf"
         path.write_bytes(text)
-        found.append(_with_weights(model, str(path)).backend)
+        found.append(with_weights(model, str(path)).backend)
     assert None not in found
     assert len(set(found)) == 2
