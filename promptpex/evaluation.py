@@ -80,7 +80,7 @@ def tabled(found: Sequence[tuple[str, Bench]], failures: Sequence[tuple[str, Mod
 
 def _write_tables(folder: Path, made: Tables) -> None:
     for name, table in made.items():
-        write_text(folder / f"{name}.csv", csv_text(table))
+        write_text(folder / f"{name}.csv", csv_text(table), links=False)
 
 
 async def _material(session: Session, prompt: Prompt, files: Files) -> tuple[Spec, Suite]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from promptpex import promptfile
 from promptpex.assertions import check_inputs
 from promptpex.cases import file as case_file
+from promptpex.codecs.ordinary import is_inside
 from promptpex.errors import CheckError, InputError, PromptFileError
 from promptpex.records import WHOLE_INPUT, Case, Problem, Prompt, Rule, Severity, Spec
 from promptpex.specs import file as spec_file
@@ -53,15 +54,23 @@ def _belonging(path: Path) -> _Set:
     return _Set(path, _there(path.with_name(stem + SPEC_END)), _there(path.with_name(stem + CASES_END)))
 
 
+def _far_prompts(file: Path | None, named: str) -> list[Problem]:
+    """The problem of a file that names a prompt outside its folder; such a prompt is not read."""
+    if file is None or not named or is_inside(file.parent / named, file.parent):
+        return []
+    said = f"the prompt {named!r} is outside the folder of this file, and is not read"
+    return [Problem(path=str(file), message=said, suggestion="name the prompt beside this file")]
+
+
 def _there(path: Path) -> Path | None:
     return path if path.exists() else None
 
 
 def _named_prompt(path: Path, stem: str) -> Path | None:
-    """The prompt that a spec or case file names, else one of its own name beside it."""
+    """The prompt that a spec or case file names in its own folder, else one of its own name beside it."""
     for reader in (spec_file.examine, case_file.examine):
         named = getattr(reader(path)[0], "prompt", "") if path.exists() else ""
-        if named and (path.parent / named).is_file():
+        if named and is_inside(path.parent / named, path.parent) and (path.parent / named).is_file():
             return path.parent / named
     return next((found for found in sorted(path.parent.glob(f"{stem}.*")) if _is_prompt(found)), None)
 
@@ -76,9 +85,11 @@ def _of_set(files: _Set) -> list[Problem]:
     spec: Spec | None = None
     if files.spec is not None:
         spec, found = spec_file.examine(files.spec)
+        found = found + _far_prompts(files.spec, spec.prompt if spec else "")
         problems += _sorted(found + (_spec_against(files.spec, spec, prompt) if spec and prompt else []))
     if files.cases is not None:
         suite, found = case_file.examine(files.cases, spec, prompt)
+        found = found + _far_prompts(files.cases, suite.prompt if suite else "")
         if suite is not None and spec is not None:
             found = found + _invalid_inputs(files.cases, spec, suite.cases)
         problems += _sorted(found)

@@ -55,7 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": GROUND | {"codecs", "llm"},
     "schemas": GROUND | {"codecs"},
     "runs": GROUND | {"codecs"},
-    "store": GROUND | {"events", "llm"},
+    "store": GROUND | {"codecs", "events", "llm"},
     "report": GROUND | {"codecs", "stats", "tables"},
     "specs": GROUND | {"assertions", "codecs", "engines", "events", "llm", "promptfile", "templates"},
     "cases": GROUND | {"assertions", "codecs", "engines", "events", "llm", "promptfile", "templates"},

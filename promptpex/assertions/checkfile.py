@@ -9,6 +9,7 @@ from typing import Any
 
 from promptpex.assertions import engine, jsvalues
 from promptpex.codecs import yamlfile
+from promptpex.codecs.ordinary import inside, read_bytes
 from promptpex.codecs.yamlfile import YamlDoc
 from promptpex.errors import CheckError
 
@@ -146,7 +147,9 @@ def _resolved(doc: YamlDoc, item: Any, keys: Keys, path: Path) -> Any:
         made["assert"] = [_resolved(doc, part, (*keys, "assert", n), path) for n, part in enumerate(made["assert"])]
     value = made.get("value")
     if isinstance(value, str) and value.startswith(_FILE):
-        made["value"] = _value_file(doc, path.parent / value.removeprefix(_FILE), keys)
+        name = value.removeprefix(_FILE)
+        file = inside(path.parent, name, error=CheckError, what="value's file", path=path, line=doc.line(*keys))
+        made["value"] = _value_file(doc, file, keys)
     return made
 
 
@@ -165,9 +168,9 @@ def _value_file(doc: YamlDoc, path: Path, keys: Keys) -> Any:
     if path.suffix.lower() != ".txt":
         raise doc.fail("a value is read from .json, .yaml and .txt files; write a script into the value itself", *keys)
     try:
-        return jsvalues.trim(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise doc.fail(f"the value's file {path.name} cannot be read", *keys) from error
+        return jsvalues.trim(read_bytes(path, error=CheckError, what="value's file").decode("utf-8"))
+    except ValueError as error:
+        raise doc.fail(f"the value's file {path.name} is not UTF-8 text", *keys) from error
 
 
 __all__ = ["CheckFile", "read"]

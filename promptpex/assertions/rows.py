@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,6 +13,7 @@ from typing import IO, Any
 
 from promptpex.assertions import jsvalues
 from promptpex.assertions.model import Unscorable
+from promptpex.codecs.ordinary import opened, read_bytes
 from promptpex.errors import CheckError
 
 _OWN = ("assert", "asserts", "assertions", "checks")
@@ -21,6 +23,8 @@ _KNOWN = frozenset(
 _NUMBERS = ("cost", "cost_usd", "latency_ms", "threshold")
 OUTPUTS, INPUTS = "outputs.jsonl", "inputs.json"
 MOST_CELL = 10_000_000
+INPUTS_LIMIT = 200_000_000
+"""Bytes that are read of a run's inputs at most."""
 
 
 @dataclass(slots=True)
@@ -63,7 +67,8 @@ def read(source: Path) -> Iterator[Row]:
 
 def _from_file(path: Path, inputs: Mapping[str, Any]) -> Iterator[Row]:
     try:
-        with path.open(encoding="utf-8-sig", errors="strict", newline="") as file:
+        opened_file = opened(path, error=CheckError, what="file of rows")
+        with io.TextIOWrapper(opened_file, encoding="utf-8-sig", errors="strict", newline="") as file:
             if path.suffix.lower() == ".csv":
                 yield from _csv_rows(file, path)
             else:
@@ -80,7 +85,9 @@ def _inputs_beside(path: Path) -> dict[str, Any]:
     if path.name != OUTPUTS or not beside.is_file():
         return {}
     try:
-        cases = json.loads(beside.read_text(encoding="utf-8"))["suite"].get("cases", [])
+        cases = json.loads(read_bytes(beside, error=CheckError, what="run's inputs", limit=INPUTS_LIMIT))["suite"].get(
+            "cases", []
+        )
         return {case["id"]: case["inputs"] for case in cases}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckError("the run's inputs cannot be read", path=beside) from error

@@ -14,6 +14,7 @@ from typing import Any
 
 from promptpex.cases.texts import folded, value_text
 from promptpex.codecs import csvsafe, jsonl
+from promptpex.codecs.ordinary import inside
 from promptpex.errors import ConfigError
 
 MOST = 5
@@ -73,11 +74,7 @@ def _all(value: Any, place: _Place) -> Iterable[str]:
 def _from_file(name: Any, place: _Place) -> list[str]:
     if not isinstance(name, str) or not name.strip():
         raise ConfigError(f"a file of samples must be named by a text, not {name!r}", path=place.path)
-    file = place.folder / name
-    if not file.resolve().is_relative_to(place.folder.resolve()):
-        raise ConfigError(
-            f"the samples in {name!r} are outside the prompt's folder; copy the file there", path=place.path
-        )
+    file = inside(place.folder, name, error=ConfigError, what="file of samples", path=place.path)
     kind = file.suffix.lower()
     if kind not in (".csv", ".jsonl", ".ndjson"):
         raise ConfigError(f"samples are read from .csv and .jsonl files, not from {name!r}", path=place.path)

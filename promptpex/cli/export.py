@@ -100,9 +100,12 @@ def _parts(source: Path, flags: dict[str, Any]) -> tuple[Prompt, Spec, Suite, li
         return run.prompt, run.spec, run.suite, list(run.manifest.models)
     from promptpex import promptfile
     from promptpex.cases.file import read_suite
+    from promptpex.codecs.ordinary import inside
+    from promptpex.errors import SuiteError
     from promptpex.project import files_of
     from promptpex.specs.file import read_spec
 
     suite = read_suite(source)
-    files = files_of(source.with_name(suite.prompt))
+    named = inside(source.parent, suite.prompt, error=SuiteError, what="prompt", path=source)
+    files = files_of(named)
     return promptfile.read(files.prompt), read_spec(files.spec), suite, []

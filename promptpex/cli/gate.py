@@ -51,7 +51,8 @@ def command(
     from promptpex import runs
     from promptpex.cli.showing import print_json
     from promptpex.cli.work import given, settings
-    from promptpex.errors import GateFailed
+    from promptpex.errors import GateFailed, RunError
+    from promptpex.records import RUNNING
     from promptpex.report import summarise
     from promptpex.report.gate import Limits, breaches
     from promptpex.report.summary import records
@@ -60,7 +61,10 @@ def command(
         raise click.UsageError("give a limit: --max-non-compliance or --min-scored")
     resolved = settings(flags)
     folder = runs.resolve(run, Path(resolved.settings.results_dir))
-    summary = summarise(runs.read_columns(folder), folder=folder, **given(resolved))
+    kept = runs.read_columns(folder)
+    if kept.manifest.partial == RUNNING:
+        raise RunError("this run has not ended; the same `promptpex run` goes on with it", path=folder)
+    summary = summarise(kept, folder=folder, **given(resolved))
     everyone, single = _parsed(limits)
     found = breaches(records(summary.models), Limits(everyone, single, min_scored, decide))
     if as_json:

@@ -39,7 +39,7 @@ MODULES = {"import": "import_"}
 INTERRUPTED = 130
 
 _FULL_OR_BROKEN = ("ENOSPC", "EDQUOT", "EFBIG", "EIO")
-_NOT_OURS_TO_WRITE = ("EROFS", "EACCES", "EPERM", "ENOENT", "ENOTDIR", "EISDIR", "ENAMETOOLONG")
+_NOT_OURS_TO_WRITE = ("EROFS", "EACCES", "EPERM", "ENOENT", "ENOTDIR", "EISDIR", "ENAMETOOLONG", "ELOOP")
 OF_THE_DISK = frozenset(getattr(errno, name, None) for name in (*_FULL_OR_BROKEN, *_NOT_OURS_TO_WRITE)) - {None}
 """What the file system may answer that is no error of promptpex's."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.codecs.atomic import write_text
+from promptpex.codecs.ordinary import opened
 from promptpex.errors import InputError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -58,7 +59,7 @@ def read(
         InputError: (as ``error``) also for a file that is missing or cannot be read.
     """
     try:
-        with Path(path).open("rb") as file:
+        with opened(Path(path), error=error, what=what) as file:
             yield from _values(_without_ends(file), path, error, cut_tail)
     except OSError as failure:
         reason = failure.strerror or str(failure)

@@ -14,11 +14,10 @@ from importlib import resources
 from pathlib import Path
 
 from promptpex.codecs.atomic import write_text
+from promptpex.codecs.ordinary import is_inside, opened, project_of, read_bytes
+from promptpex.errors import InputError
 
 FOLDER = ".promptpex/schemas"
-ROOTS = (".git", "promptpex.toml", "pyproject.toml")
-"""What the top folder of a project is known by."""
-
 _LINE = re.compile(rf"#\s*yaml-language-server:\s*\$schema=(?P<place>(?:\.\./)*{re.escape(FOLDER)}/(?P<name>spec|cases)"
                    r"\.schema\.json)\s*\Z")  # fmt: skip
 
@@ -36,30 +35,26 @@ def schema_place(path: Path | str, name: str) -> str:
 def keep_schema(path: Path | str) -> Path | None:
     """Writes the copy that the first line of the file at ``path`` names, where it is missing or old; gives its path.
 
-    Other lines are the user's business. A folder that cannot be written is no error: only the editor misses it.
+    Other lines are the user's business. A folder that cannot be written is no error: only the editor misses it. A link
+    in the copy's place is replaced, and a folder that a link leads out of the project is left alone.
     """
     try:
-        with Path(path).open(encoding="utf-8", errors="replace") as file:
-            found = _LINE.match(file.readline(1000).lstrip("\ufeff").strip())
-    except OSError:
+        with opened(Path(path), error=InputError, what="file") as file:
+            found = _LINE.match(file.readline(1000).decode("utf-8", "replace").lstrip("\ufeff").strip())
+    except (InputError, OSError):
         return None
     if found is None:
         return None
     folder = Path(path).resolve().parent
     copy = Path(os.path.normpath(folder / found["place"]))
     text = _shipped(found["name"]).read_text(encoding="utf-8")
-    if copy.parent.parent.parent != project_of(folder) or _says(copy, text):
+    project = project_of(folder)
+    if copy.parent.parent.parent != project or not is_inside(copy.parent, project) or _says(copy, text):
         return None
     with contextlib.suppress(OSError):
-        write_text(copy, text)
+        write_text(copy, text, links=False)
         return copy
     return None
-
-
-def project_of(folder: Path) -> Path:
-    """The nearest folder from here upward that looks like the top of a project, or the folder itself."""
-    tops = (place for place in (folder, *folder.parents) if any((place / name).exists() for name in ROOTS))
-    return next(tops, folder)
 
 
 def _shipped(name: str) -> Path:
@@ -68,6 +63,6 @@ def _shipped(name: str) -> Path:
 
 def _says(path: Path, text: str) -> bool:
     try:
-        return path.read_text(encoding="utf-8") == text
-    except (OSError, UnicodeDecodeError):
+        return read_bytes(path, error=InputError, what="schema", links=False) == text.encode()
+    except InputError:
         return False

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import stat
 from pathlib import Path
 
+from promptpex.codecs.ordinary import MEGABYTE, read_bytes
 from promptpex.errors import InputError
 
-MEGABYTE = 1_000_000
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
@@ -23,9 +22,10 @@ def read_text(path: Path | str, *, error: type[InputError], what: str, limit: in
         limit: bytes; a longer file is refused without being read.
 
     Raises:
-        InputError: (as ``error``) missing, a folder, not readable, too long, empty, or not text.
+        InputError: (as ``error``) missing, a folder, a link out of its project, not readable, too long, empty, or not
+            text.
     """
-    return decode(_read_bytes(Path(path), error, what, limit), path=path, error=error, what=what)
+    return decode(read_bytes(Path(path), error=error, what=what, limit=limit), path=path, error=error, what=what)
 
 
 def decode(data: bytes, *, path: Path | str | None, error: type[InputError], what: str) -> str:
@@ -45,28 +45,3 @@ def decode(data: bytes, *, path: Path | str | None, error: type[InputError], wha
     if not text.strip():
         raise error(f"the {what} is empty", path=path)
     return text
-
-
-def _read_bytes(path: Path, error: type[InputError], what: str, limit: int) -> bytes:
-    try:
-        status = path.stat()
-        if stat.S_ISDIR(status.st_mode):
-            raise error(f"this is a folder; name the {what} in it", path=path)
-        if not stat.S_ISREG(status.st_mode):
-            raise error(f"this is no ordinary file; give a {what}", path=path)
-        if status.st_size > limit:
-            raise error(_too_long(what, status.st_size, limit), path=path)
-        with path.open("rb") as file:
-            data = file.read(limit + 1)
-    except FileNotFoundError:
-        raise error(f"there is no such {what}", path=path) from None
-    except (OSError, ValueError) as failure:
-        reason = getattr(failure, "strerror", None) or str(failure)
-        raise error(f"the {what} cannot be read: {reason}", path=path) from None
-    if len(data) > limit:
-        raise error(_too_long(what, len(data), limit), path=path)
-    return data
-
-
-def _too_long(what: str, size: int, limit: int) -> str:
-    return f"the {what} has {size / MEGABYTE:.1f} MB; the limit is {limit / MEGABYTE:g} MB"

@@ -18,7 +18,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from promptpex import errors
-from promptpex.errors import ConfigError, ModelError, NotRecorded
+from promptpex.codecs.atomic import write_text
+from promptpex.codecs.ordinary import created, opened
+from promptpex.errors import ConfigError, ModelError, NotRecorded, StoreError
 from promptpex.ids import digest
 from promptpex.llm.client import Client
 from promptpex.llm.readable import readable, readable_answer
@@ -41,7 +43,8 @@ class RecordingClient:
         path: the recording; continued if it exists.
 
     Raises:
-        ConfigError: the file cannot be written, or is no recording.
+        ConfigError: the file cannot be written, is a link, or is no recording.
+        StoreError: from ``complete``: the disk takes no more; the answer is in the store all the same.
     """
 
     def __init__(self, inner: Client, path: Path | str) -> None:
@@ -51,7 +54,7 @@ class RecordingClient:
         self._written: dict[str, tuple[int, bool]] = {}
         try:
             self._take_over()
-            self._file = self._path.open("a", encoding="utf-8", newline="\n")
+            self._file = os.fdopen(created(self._path, append=True), "a", encoding="utf-8", newline="\n")
         except OSError as error:
             raise ConfigError(f"The recording cannot be written: {error.strerror}.", path=path) from error
 
@@ -91,18 +94,25 @@ class RecordingClient:
             self._file.write(json.dumps(line, ensure_ascii=not _encodable(asked)) + "\n")
             self._file.flush()
         except OSError as error:
-            raise ConfigError(f"The recording cannot be written: {error.strerror}.", path=self._path) from error
+            raise StoreError(
+                f"{self._path}: the recording cannot be written ({error.strerror}); see to it and run the same command "
+                "again: what was answered is kept in the store"
+            ) from error
 
     def _take_over(self) -> None:
         """Continues what the file holds; its lines come first in the order."""
         if not self._path.exists():
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(self._path, os.O_CREAT | os.O_WRONLY, 0o600))
+            os.close(created(self._path, append=True, mode=0o600))
             return
         kept = 0
+        if self._path.is_symlink():
+            raise ConfigError("The recording is a link, which is not followed; name the file itself.", path=self._path)
         for number, line, end in _lines(self._path):
             self._written[line["id"]] = (number, "completion" in line)
             self._asked, kept = number + 1, end
+        if kept == 0 and self._path.stat().st_size:
+            raise ConfigError("The first line is cut, so the file is no recording; name another.", path=self._path)
         os.truncate(self._path, kept)
 
     def _put_in_order(self) -> None:
@@ -112,13 +122,7 @@ class RecordingClient:
             for text in file:
                 lines[json.loads(text)["id"]] = text
         order = sorted(lines, key=lambda request_id: self._written[request_id][0])
-        new = self._path.with_name(f"{self._path.name}.{os.getpid()}.new")
-        try:
-            new.write_text("".join(lines[request_id] for request_id in order), encoding="utf-8", newline="\n")
-            os.chmod(new, self._path.stat().st_mode & 0o777)
-            os.replace(new, self._path)
-        finally:
-            new.unlink(missing_ok=True)
+        write_text(self._path, "".join(lines[request_id] for request_id in order), links=False)
 
 
 class ReplayClient:
@@ -200,7 +204,7 @@ def _final_kinds() -> dict[str, type[ModelError]]:
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:
     """Each whole line's number from 0, its data, and the byte where it ends; half a line at the end is left out."""
     end = 0
-    with path.open("rb") as file:
+    with opened(path, error=ConfigError, what="recording") as file:
         for number, raw in enumerate(file):
             if not raw.endswith(b"\n"):
                 return

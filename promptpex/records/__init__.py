@@ -10,7 +10,7 @@ from promptpex.records.columns import AnyRun, Coded, Column, Columns, RunColumns
 from promptpex.records.output import NOT_ASKED, Grade, Output, Status, Verdict
 from promptpex.records.problem import Problem, Severity
 from promptpex.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
-from promptpex.records.run import Manifest, Run
+from promptpex.records.run import RUNNING, Manifest, Run
 from promptpex.records.spec import (
     PROMPT_RULE,
     WHOLE_INPUT,
@@ -26,6 +26,7 @@ __all__ = [
     "INPUT_VARIABLE",
     "NOT_ASKED",
     "PROMPT_RULE",
+    "RUNNING",
     "WHOLE_INPUT",
     "AnyRun",
     "Case",

@@ -12,6 +12,9 @@ from promptpex.records.output import Output, Verdict
 from promptpex.records.prompt import Prompt
 from promptpex.records.spec import Spec
 
+RUNNING = "running"
+"""Why a run is partial until it has ended; one that was killed stays so."""
+
 
 class Manifest(Record):
     """What a run was made from. Equal manifests (``created`` aside) mean equal questions.
@@ -28,7 +31,8 @@ class Manifest(Record):
         versions: of promptpex, Python and the libraries that shape results.
         templates: fingerprint of each stage template.
         created: ISO 8601, UTC.
-        partial: why the run is not complete, where it is not (``interrupted``, ``deadline``, ``budget``).
+        partial: why the run is not complete, where it is not (``running`` until it has ended, ``interrupted``,
+            ``deadline``, ``budget``).
         notices: warnings of the providers, such as a parameter that a model refused and was asked without.
         looks: of a run that stops when it is decided, the ids of the cases that each planned look adds.
     """

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.csvsafe import guard
+from promptpex.codecs.ordinary import refuse_led_out
 from promptpex.errors import RunError
 from promptpex.report import html
 from promptpex.report.summary import Summary
@@ -23,13 +24,16 @@ def write(summary: Summary, folder: Path) -> list[Path]:
 
     Where code and judges were both asked, ``agreement.csv`` and ``disagreements.csv`` are written as well.
 
+    Links in the place of these files are replaced.
+
     Raises:
-        RunError: the folder cannot be written.
+        RunError: the folder cannot be written, or a link leads it elsewhere.
     """
     frames = {"report.csv": summary.models, "results.csv": summary.outputs, "verdicts.csv": summary.verdicts}
+    refuse_led_out(folder, folder.parent.parent, RunError)
     try:
         for name, frame in frames.items():
-            write_text(folder / name, csv_text(frame))
+            write_text(folder / name, csv_text(frame), links=False)
         page = html.write(summary, folder)
         return [*(folder / name for name in frames), page, *_where_there_is_any(summary, folder)]
     except OSError as error:
@@ -41,7 +45,7 @@ def _where_there_is_any(summary: Summary, folder: Path) -> list[Path]:
     written = []
     for name, frame in {"agreement.csv": summary.agreements, "disagreements.csv": summary.disagreements}.items():
         if len(frame):
-            write_text(folder / name, csv_text(frame))
+            write_text(folder / name, csv_text(frame), links=False)
             written.append(folder / name)
         else:
             (folder / name).unlink(missing_ok=True)

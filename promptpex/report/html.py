@@ -52,7 +52,7 @@ def html(summary: Summary) -> str:
 def write(summary: Summary, folder: Path) -> Path:
     """Writes the page as ``report.html`` into a run's folder, and returns its path."""
     path = folder / "report.html"
-    write_text(path, html(summary))
+    write_text(path, html(summary), links=False)
     return path
 
 

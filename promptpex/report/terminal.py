@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from promptpex.records import RUNNING
 from promptpex.report import answer
 from promptpex.report.answer import FEW
 from promptpex.report.sections import DAGGER, Section, cut, footnotes, rule_section, sections
@@ -126,6 +127,7 @@ def notes(summary: Summary) -> list[str]:
         )
     if summary.run.manifest.partial:
         why = clean(summary.run.manifest.partial)
+        why = "it was ended before its report" if why == RUNNING else why
         lines.append(f"This run is not complete ({why}): the same command goes on with it.")
     return lines
 

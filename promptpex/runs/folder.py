@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,8 +16,10 @@ from typing import IO, TypeVar
 from pydantic import ValidationError
 
 from promptpex.codecs.atomic import write_text
+from promptpex.codecs.ordinary import created, is_inside, opened, read_bytes, refuse_led_out
 from promptpex.errors import RunError
 from promptpex.records import (
+    RUNNING,
     Columns,
     Manifest,
     Output,
@@ -34,6 +37,9 @@ MANIFEST = "manifest.json"
 INPUTS = "inputs.json"
 OUTPUTS = "outputs.jsonl"
 VERDICTS = "verdicts.jsonl"
+
+LONGEST = 1_000_000_000
+"""Bytes of a manifest, or of the inputs, that are read."""
 
 DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
 """Names that Windows keeps for devices, also with an extension (Microsoft, "Naming Files, Paths, and Namespaces")."""
@@ -57,19 +63,42 @@ def folder_for(results: Path, prompt_name: str, run: str) -> Path:
 
 
 def begin(folder: Path, run: Run) -> None:
-    """Makes the folder, which its owner alone may enter, and writes what is known before anything is asked."""
+    """Makes the folder, which its owner alone may enter, and writes what is known before anything is asked; the run is partial from here on.
+
+    The verdicts of an earlier execution go: until ``finish`` the folder holds outputs alone. The manifest is written
+    first, so that a process that is killed here leaves a folder that says so.
+
+    Raises:
+        RunError: the folder cannot be written, or a link leads it elsewhere.
+    """
+    refuse_led_out(folder, folder.parent.parent, RunError)
     with _writing(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_text(folder / INPUTS, _json(_Inputs(prompt=run.prompt, spec=run.spec, suite=run.suite).plain()))
-        write_text(folder / MANIFEST, _json(run.manifest.plain()))
+        _put(folder / MANIFEST, _json(run.manifest.but(partial=RUNNING).plain()))
+        (folder / VERDICTS).unlink(missing_ok=True)
+        _put(folder / INPUTS, _inputs(run))
 
 
 def finish(folder: Path, run: Run) -> None:
-    """Writes the whole run, each file at once, so that a reader never sees half of one."""
+    """Writes the whole run, each file at once, so that a reader never sees half of one; the manifest comes last.
+
+    Raises:
+        RunError: as ``begin``.
+    """
     begin(folder, run)
     with _writing(folder):
-        write_text(folder / OUTPUTS, "".join(line(output) for output in run.outputs))
-        write_text(folder / VERDICTS, "".join(line(verdict) for verdict in run.verdicts))
+        _put(folder / OUTPUTS, "".join(line(output) for output in run.outputs))
+        _put(folder / VERDICTS, "".join(line(verdict) for verdict in run.verdicts))
+        _put(folder / MANIFEST, _json(run.manifest.plain()))
+
+
+def _inputs(run: Run) -> str:
+    return _json(_Inputs(prompt=run.prompt, spec=run.spec, suite=run.suite).plain())
+
+
+def _put(path: Path, text: str) -> None:
+    """A link in the place of a run's file is replaced: a folder from elsewhere may lead anywhere."""
+    write_text(path, text, links=False)
 
 
 def line(record: Record) -> str:
@@ -90,7 +119,9 @@ class Appender:
 
     def __enter__(self) -> Appender:
         with _writing(self._path.parent):
-            self._file = self._path.open("w", encoding="utf-8", newline="\n")
+            if self._path.is_symlink():
+                self._path.unlink()
+            self._file = os.fdopen(created(self._path), "w", encoding="utf-8", newline="\n")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
@@ -115,13 +146,15 @@ def read(folder: Path, *, verdicts: bool = True) -> Run:
     """
     manifest = read_manifest(folder)
     inputs = _record(folder / INPUTS, _Inputs)
+    outputs = tuple(_lines(folder / OUTPUTS, Output))
+    there = {output.key for output in outputs}
     return Run(
         manifest=manifest,
         prompt=inputs.prompt,
         spec=inputs.spec,
         suite=inputs.suite,
-        outputs=tuple(_lines(folder / OUTPUTS, Output)),
-        verdicts=tuple(_lines(folder / VERDICTS, Verdict)) if verdicts else (),
+        outputs=outputs,
+        verdicts=tuple(_verdicts(folder, there)) if verdicts else (),
     )
 
 
@@ -134,14 +167,21 @@ def read_columns(folder: Path) -> RunColumns:
     """
     manifest = read_manifest(folder)
     inputs = _record(folder / INPUTS, _Inputs)
+    outputs = Columns.of(_lines(folder / OUTPUTS, Output), Output)
+    there = set(zip(outputs["case"], outputs["model"], outputs["repeat"], strict=True))
     return RunColumns(
         manifest=manifest,
         prompt=inputs.prompt,
         spec=inputs.spec,
         suite=inputs.suite,
-        outputs=Columns.of(_lines(folder / OUTPUTS, Output), Output),
-        verdicts=Columns.of(_lines(folder / VERDICTS, Verdict), Verdict),
+        outputs=outputs,
+        verdicts=Columns.of(_verdicts(folder, there), Verdict),
     )
+
+
+def _verdicts(folder: Path, there: set[tuple[str, str, int]]) -> Iterator[Verdict]:
+    """The verdicts on outputs that are in the folder: what judges said of another execution's is no finding."""
+    return (verdict for verdict in _lines(folder / VERDICTS, Verdict) if verdict.key in there)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -161,7 +201,7 @@ def latest(results: Path) -> Path:
     Raises:
         RunError: there is none.
     """
-    newest = _newest(results.glob(f"*/*/{MANIFEST}"))
+    newest = _newest(folder / MANIFEST for folder in runs_in(results))
     if newest is None:
         raise RunError("no run here yet; make one with `promptpex run PROMPT --models ...`", path=results)
     return newest
@@ -169,7 +209,8 @@ def latest(results: Path) -> Path:
 
 def latest_of(results: Path, prompt_name: str) -> Path | None:
     """The run of this prompt that was written last; None where there is none."""
-    return _newest(folder_for(results, prompt_name, "*").parent.glob(f"*/{MANIFEST}"))
+    of_prompt = folder_for(results, prompt_name, "*").parent
+    return _newest(path for path in of_prompt.glob(f"*/{MANIFEST}") if is_inside(path, results))
 
 
 def _newest(manifests: Iterable[Path]) -> Path | None:
@@ -184,7 +225,7 @@ def resolve(named: Path | None, results: Path) -> Path:
         return latest(results)
     if (named / MANIFEST).is_file():
         return named
-    if (results / named / MANIFEST).is_file():
+    if (results / named / MANIFEST).is_file() and is_inside(results / named, results):
         return results / named
     matches = [folder for folder in runs_in(results) if str(named) in (folder.name, folder.parent.name)]
     if len(matches) == 1:
@@ -207,19 +248,18 @@ def _writing(folder: Path) -> Iterator[None]:
 
 def _record(path: Path, kind: type[R]) -> R:
     try:
-        return kind.model_validate(json.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise RunError(
-            f"cannot be read ({error.strerror}); run `promptpex run` again to restore it", path=path
-        ) from error
+        data = read_bytes(path, error=RunError, what="file of the run", limit=LONGEST, links=False)
+        return kind.model_validate(json.loads(data.decode("utf-8")))
+    except RunError as error:
+        raise RunError(f"{error.message}; run `promptpex run` again to restore it", path=path) from error
     except (ValueError, RecursionError) as error:
         raise RunError(f"is damaged ({_why(error)}); run `promptpex run` again to restore it", path=path) from error
 
 
 def _lines(path: Path, kind: type[R]) -> Iterator[R]:
-    if not path.is_file():
+    if not os.path.lexists(path):
         return
-    with path.open("rb") as file:
+    with opened(path, error=RunError, what="file of the run", links=False) as file:
         for number, text in enumerate(file, 1):
             if not text.endswith(b"\n"):
                 return
@@ -254,5 +294,5 @@ def _encodable(text: str) -> str:
 
 
 def runs_in(results: Path) -> Iterable[Path]:
-    """All run folders under a results folder, by prompt and id."""
-    return sorted(path.parent for path in results.glob(f"*/*/{MANIFEST}"))
+    """All run folders under a results folder, by prompt and id; what a link leads elsewhere is left out."""
+    return sorted(path.parent for path in results.glob(f"*/*/{MANIFEST}") if is_inside(path, results))

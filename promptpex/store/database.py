@@ -9,12 +9,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+from promptpex.codecs.atomic import write_bytes
+from promptpex.codecs.ordinary import created
 from promptpex.errors import StoreDamaged, StoreError, StoreFull, StoreLocked, StoreReadOnly
 
 APPLICATION_ID = 0x70707831
 """Marks the file as ours (SQLite's ``application_id``)."""
 
 SCHEMA_VERSION = 1
+
+OWN_FOLDER = ".promptpex"
+IGNORED = b"*\n!.gitignore\n!schemas/\n!schemas/**\n"
+"""What git leaves out of our folder: all but the schemas, which the files of people name."""
+IGNORED_ONCE = b"*\n"
+"""What earlier versions wrote there."""
 
 Synchronous = Literal["full", "normal"]
 
@@ -62,8 +70,19 @@ def open_database(path: Path, *, synchronous: Synchronous, busy_timeout_s: float
 def _make_file(path: Path) -> None:
     if not path.parent.is_dir():
         path.parent.mkdir(parents=True, exist_ok=True)
-        (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    _ignore(path.parent)
+    for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        if file.is_symlink():
+            raise StoreReadOnly(f"{file}: the store is a link, which is not followed; name the file itself.")
+    os.close(created(path, append=True, mode=0o600))
+
+
+def _ignore(folder: Path) -> None:
+    """Keeps our own folder out of git, but for the schemas; what a person wrote there stays."""
+    file = folder / ".gitignore"
+    if folder.name != OWN_FOLDER or file.is_symlink() or (file.exists() and file.read_bytes() != IGNORED_ONCE):
+        return
+    write_bytes(file, IGNORED, links=False)
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, synchronous: Synchronous) -> None:

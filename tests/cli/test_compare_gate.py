@@ -162,3 +162,15 @@ def test_report_takes_another_tolerance_model_and_level(results: Path, capsys: p
     code, _, err = called(capsys, "report", "one", "--against", "z")
     assert code == 2
     assert "no model 'z'" in err
+
+
+def test_a_run_that_was_killed_is_said_to_be_and_passes_no_gate(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = kept(results, "new", a=lambda n: True)
+    runs.begin(folder, runs.read(folder))
+    code, _, err = called(capsys, "gate", "new", "--max-non-compliance", "100%")
+    assert code == 2
+    assert "has not ended" in err
+    code, out, _ = called(capsys, "report", "new")
+    assert "ended before its report" in " ".join(out.split())

@@ -8,7 +8,8 @@ import pytest
 
 from promptpex import schemas
 from promptpex.cases.file import write_suite
-from promptpex.codecs.schemaplace import keep_schema, project_of, schema_place
+from promptpex.codecs.ordinary import project_of
+from promptpex.codecs.schemaplace import keep_schema, schema_place
 from promptpex.records import Case, Rule, Spec, Suite
 from promptpex.specs.file import write_spec
 

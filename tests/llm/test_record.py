@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from promptpex.errors import ConfigError, Filtered, NotRecorded, RateLimited, Stopped
+from promptpex.errors import ConfigError, Filtered, NotRecorded, RateLimited, Stopped, StoreError
 from promptpex.llm.fake import Answer, FakeClient
 from promptpex.llm.record import RecordingClient, ReplayClient
 from promptpex.records import Completion, Params, Request, TokenLogprob
@@ -180,7 +180,20 @@ def test_a_file_that_is_no_recording_is_named_with_its_line(tmp_path: Path, text
 
 
 def test_a_missing_recording_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="no such recording"):
         ReplayClient(tmp_path / "none.jsonl")
-    with pytest.raises(ConfigError, match="cannot be written"):
+    with pytest.raises(ConfigError, match="this is a folder"):
         RecordingClient(FakeClient([]), tmp_path)
+
+
+async def test_a_recording_on_a_full_disk_ends_the_run_and_is_no_fault_of_the_input(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    client = RecordingClient(FakeClient(["x" * 5000, "y" * 5000]), tmp_path / "rec.jsonl")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4000, before[1]))
+    try:
+        with pytest.raises(StoreError, match=r"rec\.jsonl: the recording cannot be written"):
+            await client.complete(request("one"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    await client.close()

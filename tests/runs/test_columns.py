@@ -76,6 +76,7 @@ def test_the_tables_are_those_of_the_records(
     tmp_path_factory: pytest.TempPathFactory, said: list[Verdict], told: list[Output]
 ) -> None:
     folder = tmp_path_factory.mktemp("run")
+    told = [*told, *(Output(case=one.case, model=one.model, repeat=one.repeat) for one in said)]
     runs.finish(folder, run(told, said))
     records, columns = runs.read(folder), runs.read_columns(folder)
     # Two surrogates side by side come back as the one character that they stand for, so the lines are what counts.
@@ -160,7 +161,7 @@ def test_no_run_is_the_same_error_as_with_records(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("read", [runs.read, runs.read_columns])
 def test_the_collector_rests_while_many_lines_are_read(tmp_path: Path, read: Callable[[Path], Any]) -> None:
-    runs.finish(tmp_path, run([], [verdict(reason=f"number {n}") for n in range(20_000)]))
+    runs.finish(tmp_path, run([output()], [verdict(reason=f"number {n}") for n in range(20_000)]))
     seen: list[str] = []
 
     def collected(phase: str, info: dict[str, int]) -> None:
@@ -206,9 +207,12 @@ def test_a_line_is_read_or_refused_as_python_reads_json(
     text = whole.replace("{", f'{{"{field}": "x", ', 1) if again else whole
     (folder / "verdicts.jsonl").write_text(f"{text}\n", encoding="utf-8")
     try:
-        wanted = Columns.of([Verdict.model_validate(json.loads(text))], Verdict)
+        read = Verdict.model_validate(json.loads(text))
+        wanted = Columns.of([read], Verdict)
     except ValueError:
         with pytest.raises(RunError):
             runs.read_columns(folder)
     else:
+        of = Output(case=read.case, model=read.model, repeat=read.repeat)
+        (folder / "outputs.jsonl").write_text(line(of), encoding="utf-8")
         assert repr(runs.read_columns(folder).verdicts) == repr(wanted)

@@ -122,7 +122,7 @@ def test_no_run_and_missing_inputs_say_what_to_do(tmp_path: Path) -> None:
         runs.read(tmp_path)
     runs.finish(tmp_path, colours())
     (tmp_path / "inputs.json").unlink()
-    with pytest.raises(RunError, match="cannot be read"):
+    with pytest.raises(RunError, match="no such file of the run; run `promptpex run` again"):
         runs.read(tmp_path)
 
 
@@ -197,3 +197,24 @@ def test_a_line_is_json_without_escapes_that_people_cannot_read() -> None:
     told = line(output(text="Tiếng Việt"))
     assert "Tiếng Việt" in told
     assert json.loads(told) == {"case": "c1", "model": "m", "text": "Tiếng Việt"}
+
+
+def test_a_run_that_has_not_ended_says_so_and_keeps_no_verdict_of_another_execution(tmp_path: Path) -> None:
+    runs.finish(tmp_path, colours())
+    assert runs.read_manifest(tmp_path).partial is None
+    runs.begin(tmp_path, colours())
+    kept = runs.read(tmp_path)
+    assert kept.manifest.partial == "running"
+    assert kept.verdicts == ()
+
+
+def test_verdicts_without_their_output_are_left_out(tmp_path: Path) -> None:
+    """A folder of an earlier version that was killed: outputs of one execution, verdicts of another."""
+    made = colours()
+    runs.finish(tmp_path, made)
+    first = (tmp_path / "outputs.jsonl").read_bytes().splitlines(keepends=True)[0]
+    (tmp_path / "outputs.jsonl").write_bytes(first)
+    wanted = tuple(verdict for verdict in made.verdicts if verdict.key == made.outputs[0].key)
+    assert 0 < len(wanted) < len(made.verdicts)
+    assert runs.read(tmp_path).verdicts == wanted
+    assert len(runs.read_columns(tmp_path).verdicts) == len(wanted)

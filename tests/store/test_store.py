@@ -76,7 +76,29 @@ async def test_the_folder_is_kept_out_of_git_and_the_file_is_private(tmp_path: P
         await put(store, request())
         for each in path.parent.glob("store.db*"):
             assert stat.S_IMODE(each.stat().st_mode) == 0o600
-    assert (path.parent / ".gitignore").read_text() == "*\n"
+    assert (path.parent / ".gitignore").read_text().splitlines()[0] == "*"
+
+
+def test_git_takes_the_schemas_and_not_the_store(tmp_path: Path) -> None:
+    """Also in a folder that an earlier version made; a file of a person's is left as it is."""
+    folder = tmp_path / ".promptpex"
+    (folder / "schemas").mkdir(parents=True)
+    (folder / "schemas" / "spec.schema.json").write_text("{}")
+    (folder / ".gitignore").write_text("*\n")
+    ReplyStore(folder / "store.db").close()
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    told = subprocess.run(
+        ["git", "-C", str(tmp_path), "status", "--porcelain", "-uall"], check=True, capture_output=True, text=True
+    ).stdout
+    assert sorted(told.split()[1::2]) == [".promptpex/.gitignore", ".promptpex/schemas/spec.schema.json"]
+    (folder / ".gitignore").write_text("mine\n")
+    ReplyStore(folder / "store.db").close()
+    assert (folder / ".gitignore").read_text() == "mine\n"
+
+
+def test_a_store_elsewhere_hides_nothing_of_its_folder(tmp_path: Path) -> None:
+    ReplyStore(tmp_path / "fresh" / "store.db").close()
+    assert not (tmp_path / "fresh" / ".gitignore").exists()
 
 
 async def test_keys_are_not_written(tmp_path: Path) -> None:
