@@ -13,12 +13,13 @@ import difflib
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError, field_validator
 
+from promptpex.codecs.anchors import anchor, anchored
 from promptpex.codecs.settingsfile import PROJECT, find_file, not_obeyed, user_file
 from promptpex.codecs.textfile import read_text
 from promptpex.errors import ConfigError
@@ -37,6 +38,9 @@ LABELS = ("models", "author", "judge", "expected", "against")
 """Settings that name models, with their parameters."""
 
 __all__ = ["EFFORT", "Price", "Resolved", "ScenarioSetting", "Settings", "find_file", "load", "with_effort"]
+
+DEAREST = 1_000_000
+"""US dollars per million tokens that no price is above."""
 
 Effort = Literal["min", "low", "medium", "high"]
 
@@ -97,7 +101,9 @@ class Settings(Record):
         call_timeout_s, run_deadline_s: seconds for a call with its retries, and for the run.
         max_attempts: times a request is tried.
         max_cost, max_requests, max_tokens_total: the run's budget, authors and judges included.
-        results_dir, store, record: the folder of the runs, the response store, a file to record all replies in.
+        results_dir, store, record: the folder of the runs, the response store, a file to record all replies in. As a
+            settings file has them they are relative to it and inside its folder; by default the first two are beside
+            it, or at the top of the prompt's project.
         prices: US dollars per million tokens, per model, over the known ones.
         judge_mode: ``rules``: rule by rule; ``prompt``: the prompt as a whole.
         judge_sees_input, judge_all: show the judge the inputs; judge also what code decides.
@@ -282,7 +288,9 @@ def load(flags: Mapping[str, Any], *, start: Path, env: Mapping[str, str]) -> Re
         values.update(layer.values)
         origins.update(dict.fromkeys(layer.values, layer.where))
     _preset(values, origins)
-    path = files[-1].path if files else None
+    project = files[-1] if files else _Layer("file", {})
+    values.update(_paths(project, layers[len(files) :], values, start, named=bool(named)))
+    path = project.path
     return Resolved(
         settings=Settings.model_validate(values),
         origins=origins,
@@ -290,6 +298,25 @@ def load(flags: Mapping[str, Any], *, start: Path, env: Mapping[str, str]) -> Re
         file=str(path) if path is not None else None,
         trusted=trusted,
     )
+
+
+def _paths(
+    file: _Layer, over: Sequence[_Layer], values: Mapping[str, Any], start: Path, *, named: bool
+) -> dict[str, str]:
+    """The paths that nobody set, and those of the project's settings file, where no flag and no variable is over them."""
+    cwd = Path.cwd()
+    set_here = dict(file.values)
+    for layer in over:
+        set_here = {name: value for name, value in set_here.items() if name not in layer.values}
+    unset = {name: str(Settings.model_fields[name].default) for name in ("results_dir", "store") if name not in values}
+    folder = file.path.resolve().parent if file.path is not None else None
+    home = folder if folder is not None and not named else anchor(start, cwd)
+
+    def refuse(name: str, message: str) -> ConfigError:
+        return _fail(file if name in set_here else _Layer("default", {}), name, message)
+
+    found = anchored({}, unset, top=home, cwd=cwd, refuse=refuse)
+    return found if folder is None else {**found, **anchored(set_here, {}, top=folder, cwd=cwd, refuse=refuse)}
 
 
 def with_effort(resolved: Resolved, effort: Any, *, path: Path | str | None = None) -> Resolved:
@@ -451,6 +478,8 @@ def _validated(values: dict[str, Any], layer: _Layer) -> None:
 def _fail(layer: _Layer, name: str, message: str) -> ConfigError:
     if layer.path is not None:
         return ConfigError(f"{name}: {message}", path=layer.path, line=_line_of(name, layer.text))
+    if layer.where == "default":
+        return ConfigError(f"{name}: {message}")
     if layer.where == "environment":
         return ConfigError(f"{PREFIX}{name.upper()}: {message}")
     return ConfigError(f"--{name.replace('_', '-')}: {message}")
@@ -475,6 +504,6 @@ def _price(name: str, said: Any) -> Any:
         said = (said["input"], said["output"])
     if not isinstance(said, list | tuple) or len(said) != 2:
         raise ValueError(f"the price of {name} needs 'input' and 'output', US dollars per million tokens")
-    if any(not isinstance(part, int | float) or isinstance(part, bool) or part < 0 for part in said):
-        raise ValueError(f"the price of {name} must be two numbers that are not negative")
+    if any(not isinstance(part, int | float) or isinstance(part, bool) or not 0 <= part <= DEAREST for part in said):
+        raise ValueError(f"the price of {name} must be two numbers from 0 to {DEAREST:,}")
     return Price(float(said[0]), float(said[1]))

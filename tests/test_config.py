@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,9 @@ def _file(tmp_path: Path, text: str, name: str = "promptpex.toml") -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _alone(tmp_path: Path) -> None:
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
 
 
 def test_nothing_set_gives_the_defaults(tmp_path: Path) -> None:
@@ -151,3 +153,110 @@ def test_an_empty_file_sets_nothing(tmp_path: Path) -> None:
 def test_what_shapes_a_run_is_part_of_the_settings() -> None:
     assert set(Settings().shaping()) < set(Settings().plain())
     assert Settings(seed=1).shaping() != Settings().shaping()
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a prompt two folders down, called from its top."""
+    (tmp_path / "home").mkdir()
+    top = tmp_path / "project"
+    (top / ".git").mkdir(parents=True)
+    (top / "shop" / "mails").mkdir(parents=True)
+    monkeypatch.chdir(top)
+    return top
+
+
+def places(start: Path) -> set[tuple[Path, Path]]:
+    """Where store and results are, from everywhere one may call from."""
+    found = set()
+    before = Path.cwd()
+    for cwd in (start, *start.parents[:4], Path("/")):
+        os.chdir(cwd)
+        settings = load({}, start=start, env={}).settings
+        found.add((Path(settings.store).resolve(), Path(settings.results_dir).resolve()))
+    os.chdir(before)
+    return found
+
+
+def test_store_and_results_are_the_project_s_wherever_one_calls_from(project: Path) -> None:
+    wanted = {(project / ".promptpex" / "store.db", project / "results")}
+    assert places(project / "shop" / "mails") == wanted
+    assert places(project / "shop") == wanted
+
+
+def test_store_and_results_stand_beside_the_settings_file(project: Path) -> None:
+    (project / "shop" / "promptpex.toml").write_text('results_dir = "out"\n', encoding="utf-8")
+    wanted = {(project / "shop" / ".promptpex" / "store.db", project / "shop" / "out")}
+    assert places(project / "shop" / "mails") == wanted
+
+
+def test_without_a_project_our_own_folder_marks_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").rmdir()
+    prompts = tmp_path / "a" / "prompts"
+    prompts.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a")
+    assert load({}, start=prompts, env={}).settings.store == ".promptpex/store.db"
+    (tmp_path / ".promptpex").mkdir()
+    tmp_path.chmod(0o1777)
+    assert load({}, start=prompts, env={}).settings.store == ".promptpex/store.db"
+    (tmp_path / "a" / ".promptpex").mkdir()
+    assert places(prompts) == {(tmp_path / "a" / ".promptpex" / "store.db", tmp_path / "a" / "results")}
+
+
+def test_flags_and_variables_are_taken_from_the_working_folder(project: Path) -> None:
+    (project / "promptpex.toml").write_text('results_dir = "out"\nstore = "in.db"\n', encoding="utf-8")
+    flags, env = {"results_dir": "../elsewhere"}, {"PROMPTPEX_STORE": "/far/store.db"}
+    settings = load(flags, start=project / "shop", env=env).settings
+    assert (settings.results_dir, settings.store) == ("../elsewhere", "/far/store.db")
+
+
+OUT = [
+    'record = "../home/.bash_profile"',
+    'results_dir = "/somewhere"',
+    'store = "../store.db"',
+    'embedded_model = "../m.gguf"',
+    'record = ".git/hooks/pre-commit"',
+    'record = "shop/../.GIT/config"',
+    'record = "a\\u0000b"',
+    'models = ["replay//dev/zero"]',
+    'models = "gpt-4o-mini, replay/../home/rec.jsonl#a?seed=1"',
+    'judge = ["embedded/../m.gguf"]',
+    'author = "embedded/~/m.gguf"',
+]
+
+
+@pytest.mark.parametrize("line", OUT)
+@pytest.mark.parametrize("name", ["promptpex.toml", "pyproject.toml"])
+def test_a_settings_file_leads_nowhere_out_of_its_project(project: Path, line: str, name: str) -> None:
+    text = line if name == "promptpex.toml" else f"[tool.promptpex]\n{line}"
+    (project / name).write_text(text + "\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"leads out of the project|is outside the project") as caught:
+        load({}, start=project, env={})
+    assert caught.value.line == text.count("\n") + 1
+    assert "PROMPTPEX_" in str(caught.value) or "flag" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["results", ".promptpex", "out"])
+def test_a_link_of_the_checkout_leads_nowhere_out_of_its_project(project: Path, name: str) -> None:
+    (project / name).symlink_to(project.parent / "home", target_is_directory=True)
+    if name == "out":
+        (project / "promptpex.toml").write_text('results_dir = "out"\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match="leads out of the project"):
+        load({}, start=project, env={})
+    given = {"results_dir": str(project / name), "store": str(project / "s.db")}
+    assert load(given, start=project, env={}).settings.results_dir == str(project / name)
+
+
+def test_paths_inside_the_project_are_as_the_file_has_them(project: Path) -> None:
+    text = 'record = "rec/all.jsonl"\nmodels = ["replay/rec/all.jsonl", "embedded/smollm2-135m", "embedded/w/m.gguf"]\n'
+    (project / "promptpex.toml").write_text(text, encoding="utf-8")
+    settings = load({}, start=project / "shop", env={}).settings
+    assert settings.record == "rec/all.jsonl"
+    assert len(settings.models) == 3
+
+
+def test_a_price_beyond_all_measure_is_named(tmp_path: Path) -> None:
+    for price in ("1" + "0" * 400, "1e300", "inf", "nan", "-1"):
+        (tmp_path / "promptpex.toml").write_text(f"[prices]\nm = [{price}, 1]\n", encoding="utf-8")
+        with pytest.raises(ConfigError, match="two numbers from 0"):
+            load({}, start=tmp_path, env={})

@@ -1,0 +1,135 @@
+"""Where paths in settings lead: relative to the settings file or the project, not to the working folder.
+
+So the same prompt has one store and one folder of results, wherever a command is called from. A settings file can come
+with a stranger's checkout: what it names stays inside its project. Flags and variables of the environment are the
+user's own; they are taken as they stand.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from promptpex.codecs.ordinary import ROOTS, is_inside
+
+OWN_FOLDER = ".promptpex"
+PATHS = ("results_dir", "store", "record", "embedded_model")
+"""Settings that are paths."""
+MODELS = ("models", "judge", "author", "expected")
+"""Settings that name models, of which ``replay/FILE`` and ``embedded/FILE`` are files."""
+
+Refuse = Callable[[str, str], Exception]
+"""Makes the error of a setting, given its name and what is wrong with it."""
+
+
+def anchored(
+    values: Mapping[str, Any], defaults: Mapping[str, str], *, top: Path, cwd: Path, refuse: Refuse
+) -> dict[str, str]:
+    """The paths at their places, as seen from the working folder.
+
+    Args:
+        values: what a settings file says.
+        defaults: paths that nobody set; they too may be links of the checkout.
+        top: the folder that paths are relative to, and must not lead out of.
+        refuse: makes the error.
+
+    Raises:
+        Exception: what ``refuse`` makes, for a path that leads out of ``top``, or into what git keeps there.
+    """
+    for name in MODELS:
+        for label in _labels(values.get(name)):
+            file = _file_of(label)
+            if file is not None and not (is_inside(cwd / file, top) and not file.startswith("~")):
+                raise refuse(name, f"the file of {label!r} is outside the project; name it by a flag")
+    found = {}
+    for name, said in {**defaults, **{name: values[name] for name in PATHS if name in values}}.items():
+        if not isinstance(said, str | Path):
+            continue
+        if "\0" in str(said) or not is_inside(top / said, top) or ".git" in _parts(top / said, top):
+            raise refuse(name, f"{said} leads out of the project {top}; if you want that, {_instead(name)}")
+        found[name] = _seen_from(cwd, top.resolve() / said, top)
+    return found
+
+
+def anchor(start: Path, cwd: Path) -> Path:
+    """The folder of a prompt's project, where no settings file says it.
+
+    The nearest one from ``start`` upward, and below the home folder, that git keeps, that is known by its pyproject, or
+    that has the user's own ``.promptpex``; else the working folder, if ``start`` is in it, else ``start``.
+    """
+    folder = start.resolve()
+    places = [place for place in _below_home(folder) if not _anybodys(place)]
+    for known in (_has(".git"), _has(*ROOTS), _is_own):
+        found = next(filter(known, places), None)
+        if found is not None:
+            return found
+    return cwd.resolve() if folder.is_relative_to(cwd.resolve()) else folder
+
+
+def _below_home(folder: Path) -> Iterator[Path]:
+    """The folder and those above it, up to the home folder, which is nobody's project."""
+    try:
+        home: Path | None = Path.home().resolve()
+    except (OSError, RuntimeError):
+        home = None
+    return takewhile(lambda place: place != home, (folder, *folder.parents))
+
+
+def _anybodys(place: Path) -> bool:
+    """Whether all users of the machine may write here, as in /tmp: what lies there marks nobody's project."""
+    try:
+        return os.name == "posix" and bool(place.stat().st_mode & stat.S_IWOTH)
+    except OSError:
+        return True
+
+
+def _has(*names: str) -> Callable[[Path], bool]:
+    return lambda place: any((place / name).exists() for name in names)
+
+
+def _is_own(place: Path) -> bool:
+    """Whether the user has our folder here; another user's, as in a folder that all may write to, is none."""
+    try:
+        owner = (place / OWN_FOLDER).lstat().st_uid
+    except OSError:
+        return False
+    return owner == getattr(os, "getuid", lambda: owner)()
+
+
+def _labels(said: Any) -> Iterable[str]:
+    parts = [said] if isinstance(said, str) else said if isinstance(said, list | tuple) else []
+    return [label.strip() for part in parts if isinstance(part, str) for label in part.split(",")]
+
+
+def _file_of(label: str) -> str | None:
+    """The file that a model's name is, if it is one."""
+    provider, _, rest = label.partition("?")[0].partition("/")
+    if provider == "replay":
+        return rest.partition("#")[0]
+    is_file = provider == "embedded" and not rest.startswith("hf:")
+    return rest if is_file and (rest.endswith(".gguf") or "/" in rest or "\\" in rest) else None
+
+
+def _parts(path: Path, top: Path) -> list[str]:
+    return [part.lower() for part in path.resolve().relative_to(top.resolve()).parts]
+
+
+def _instead(name: str) -> str:
+    flag = {"results_dir": "--results DIR", "store": "--store FILE", "record": "--record FILE"}.get(name)
+    variable = f"PROMPTPEX_{name.upper()}"
+    return f"give it by {flag} or {variable}" if flag else f"give it by {variable}"
+
+
+def _seen_from(cwd: Path, path: Path, top: Path) -> str:
+    """The path as it is shown: relative to the working folder where that is in the project or above it."""
+    whole, here = Path(os.path.abspath(path)), cwd.resolve()
+    if whole.is_relative_to(here) or here.is_relative_to(top.resolve()):
+        return os.path.relpath(whole, here)
+    return str(whole)
+
+
+__all__ = ["anchor", "anchored"]
