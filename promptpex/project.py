@@ -15,7 +15,7 @@ from promptpex.errors import InputError, RunError, SuiteError
 from promptpex.estimate import Line, can_show, estimate, extraction_lines, generation_lines, in_words
 from promptpex.events import Notice
 from promptpex.pipeline import Generated, Update
-from promptpex.promptfile import read_with_warnings
+from promptpex.promptfile import beside, read_with_warnings
 from promptpex.records import Manifest, Output, Prompt, Run, Spec, Suite
 from promptpex.session import Session
 from promptpex.specs.comparing import Comparison, compare
@@ -47,11 +47,10 @@ class Extracted:
 
 def files_of(prompt: Path, *, spec: Path | None = None, suite: Path | None = None) -> Files:
     """The prompt's file with its spec and its cases: ``prompt.md``, ``prompt.spec.yaml``, ``prompt.cases.yaml``."""
-    stem = prompt.name.split(".")[0] or prompt.name
     return Files(
         prompt=prompt,
-        spec=spec or prompt.with_name(f"{stem}.spec.yaml"),
-        suite=suite or prompt.with_name(f"{stem}.cases.yaml"),
+        spec=spec or beside(prompt, "spec"),
+        suite=suite or beside(prompt, "cases"),
     )
 
 
@@ -151,7 +150,8 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
         author = session.author().label
         await _extract(session, prompt, files)
     spec = read_spec(files.spec)
-    notice_change(session, prompt, spec, files)
+    if author is None:
+        notice_change(session, prompt, spec, files)
     if not files.suite.exists():
         author = session.author().label
         await _generate(session, files, prompt, spec, Suite(prompt=files.prompt.name))
@@ -228,8 +228,17 @@ def say_effort(session: Session, lines: list[Line]) -> None:
 
 
 def notice_change(session: Session, prompt: Prompt, spec: Spec, files: Files) -> None:
-    """Says what a changed prompt does to its spec: rules that lost their words, sentences that no rule rests on."""
+    """Says what a changed prompt does to its spec: rules that lost their words, sentences that no rule rests on.
+
+    A spec that people wrote may name no fingerprint, and may be another prompt's: the words it quotes are looked for
+    all the same.
+    """
+    if Path(spec.prompt).name != files.prompt.name:
+        told = f"{files.spec.name} is the spec of {spec.prompt}, and is used for {files.prompt.name}"
+        session.emit(Notice(told, "warning"))
     if not changed(prompt, spec):
+        for said in ungrounded(prompt, [rule for rule in spec.rules if not rule.gone]):
+            session.emit(Notice(said, "warning"))
         return
     told = f"{files.prompt.name} has changed since {files.spec.name} was written"
     for said in (told, *notices(prompt, spec)):

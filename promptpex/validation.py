@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,8 +51,7 @@ def _belonging(path: Path) -> _Set:
     if name.endswith(_CASE_SUFFIXES):
         stem = path.name[: name.rindex(".cases.")] if ".cases." in name else path.stem
         return _Set(_named_prompt(path, stem), _there(path.with_name(stem + SPEC_END)), path)
-    stem = path.name.split(".")[0] or path.name
-    return _Set(path, _there(path.with_name(stem + SPEC_END)), _there(path.with_name(stem + CASES_END)))
+    return _Set(path, _there(promptfile.beside(path, "spec")), _there(promptfile.beside(path, "cases")))
 
 
 def _far_prompts(file: Path | None, named: str) -> list[Problem]:
@@ -72,7 +72,8 @@ def _named_prompt(path: Path, stem: str) -> Path | None:
         named = getattr(reader(path)[0], "prompt", "") if path.exists() else ""
         if named and is_inside(path.parent / named, path.parent) and (path.parent / named).is_file():
             return path.parent / named
-    return next((found for found in sorted(path.parent.glob(f"{stem}.*")) if _is_prompt(found)), None)
+    beside = [found for found in sorted(path.parent.glob(f"{glob.escape(stem)}.*")) if _is_prompt(found)]
+    return next((found for found in beside if promptfile.stem(found) == stem), beside[0] if len(beside) == 1 else None)
 
 
 def _is_prompt(path: Path) -> bool:
@@ -122,6 +123,9 @@ def _spec_against(path: Path, spec: Spec, prompt: Prompt) -> list[Problem]:
         place = str(prompt.path) if severity == "info" and line is None else str(path)
         found.append(Problem(path=place, line=line, message=message, suggestion=suggestion, severity=severity))
 
+    if prompt.path and Path(spec.prompt).name != Path(prompt.path).name:
+        told = f"this is the spec of {spec.prompt!r}, and is used for {Path(prompt.path).name!r}"
+        add(told, None, "warning", "correct 'prompt', or give the prompt a spec of its own")
     if spec.prompt_fingerprint and spec.prompt_fingerprint != prompt.fingerprint:
         said = f"the prompt has changed since this spec was written (it is {prompt.fingerprint} now)"
         add(said, None, "warning", "look at its rules, or run extract --update")

@@ -117,8 +117,9 @@ def _baseline(files: Files, count: int, as_json: bool, flags: dict[str, Any]) ->
     from promptpex.cli.showing import print_json
     from promptpex.cli.work import work
     from promptpex.project import make_baseline
+    from promptpex.promptfile import stem
 
-    path = files.suite.with_name(f"{files.prompt.name.split('.')[0]}.baseline.yaml")
+    path = files.suite.with_name(f"{stem(files.prompt)}.baseline.yaml")
     suite = work(flags, lambda session: make_baseline(session, files, path, count), start=files.prompt.parent)
     if as_json:
         print_json({"cases": len(suite.cases), "file": str(path)})

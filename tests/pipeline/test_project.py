@@ -188,3 +188,30 @@ async def test_generating_again_asks_only_for_what_is_stale(tmp_path: Path) -> N
         made = await generate(session, files_of(tmp_path / "prompt.md"))
     assert made.plan.missing == 0
     assert fake.requests == []
+
+
+async def test_drift_is_told_without_a_fingerprint(tmp_path: Path) -> None:
+    """People who write a spec by hand write no fingerprint; a rule whose words are gone is told all the same."""
+    _, heard = files(tmp_path), list[Event]()
+    (tmp_path / "prompt.spec.yaml").write_text(
+        "prompt: prompt.md\nrules:\n  - {id: r1, rule: One word., source: in a hundred verses of iambic pentameter}\n"
+        "  - {id: r2, rule: A colour., source: Name the colour}\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "prompt.cases.yaml").write_text(
+        "prompt: prompt.md\ncases:\n  - {id: c1, rule: r1, inputs: {thing: case}}\n", encoding="utf-8"
+    )
+    await execute(tmp_path, client(), heard)
+    told = [event.message for event in heard if isinstance(event, Notice) and event.level == "warning"]
+    assert any("rule r1 rests on words that are not in the prompt" in text for text in told)
+    assert not any("r2" in text for text in told)
+
+
+async def test_the_spec_of_another_prompt_is_told(tmp_path: Path) -> None:
+    heard: list[Event] = []
+    (tmp_path / "prompt.spec.yaml").write_text(
+        "prompt: mail.v1.md\nrules:\n  - {id: r1, rule: One word., source: in one word}\n", encoding="utf-8"
+    )
+    await execute(tmp_path, client(), heard)
+    told = [event.message for event in heard if isinstance(event, Notice)]
+    assert "prompt.spec.yaml is the spec of mail.v1.md, and is used for prompt.md" in told

@@ -1,0 +1,37 @@
+"""The spec and the cases beside a prompt, by its name: of ``mail.v2.md`` the file ``mail.v2.spec.yaml``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Literal
+
+from promptpex.codecs.ordinary import read_bytes
+from promptpex.errors import InputError
+from promptpex.promptfile.formats import stem
+
+Kind = Literal["spec", "cases"]
+
+_PROMPT = re.compile(rb"""(?m)^prompt:[ \t]*(?P<quote>["']?)(?P<name>[^"'#\r\n]*?)(?P=quote)[ \t]*(?:#.*)?\r?$""")
+_LIMIT = 20_000_000
+
+
+def beside(prompt: Path, kind: Kind) -> Path:
+    """Where the prompt's spec or cases are, or are to be written.
+
+    Earlier versions cut the name at its first dot, so that ``mail.v1.md`` and ``mail.v2.md`` shared ``mail.spec.yaml``.
+    Such a file is still found where it alone is there and names this prompt.
+    """
+    own = prompt.with_name(f"{stem(prompt) or prompt.name}.{kind}.yaml")
+    short = prompt.with_name(f"{prompt.name.split('.')[0] or prompt.name}.{kind}.yaml")
+    if own != short and not own.exists() and _names(short, prompt.name):
+        return short
+    return own
+
+
+def _names(file: Path, prompt: str) -> bool:
+    try:
+        found = _PROMPT.search(read_bytes(file, error=InputError, what="file", limit=_LIMIT))
+    except InputError:
+        return False
+    return found is not None and found["name"].decode("utf-8", "replace").strip() == prompt
