@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from promptpex import pipeline
 from promptpex.config import load
+from promptpex.errors import ConfigError
 from promptpex.llm.client import Client
 from promptpex.records import Prompt, Run, Spec, Suite
 from promptpex.session import Session, open_session
@@ -68,6 +69,8 @@ def run(
     async def job(session: Session) -> Run:
         return await pipeline.execute(session, pipeline.begin(session, prompt, spec, suite))
 
+    if not list(models):
+        raise ConfigError("models names no model; give at least one")
     return _in_session(job, {"models": list(models), "judge": _listed(judge), **settings}, client)
 
 

@@ -186,9 +186,18 @@ class Settings(Record):
     allow_self_judging: bool = False
     pull: bool = False
 
+    @field_validator("author", "expected", "against")
+    @classmethod
+    def _named(cls, value: str | None) -> str | None:
+        if value is not None and not value.strip():
+            raise ValueError("it names no model")
+        return value
+
     @field_validator("models", "judge", mode="before")
     @classmethod
     def _from_one_text(cls, value: Any) -> Any:
+        if isinstance(value, str) and not value.replace(",", "").strip():
+            raise ValueError("it names no model")
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
     @field_validator("record", "embedded_model", "results_dir", "store", mode="before")
@@ -234,13 +243,18 @@ class Settings(Record):
 
 class Resolved(Record):
     """The settings; for each, its origin: ``default``, ``preset low``, ``user file ...``, ``file ...``, ``environment``
-    or ``flag``. ``trusted``: whether the user trusts the project's file as the own flags."""
+    or ``flag``.
+
+    ``trusted``: whether the user trusts the project's file as the own flags. ``unattended``: that nobody watches, since
+    the environment has ``CI`` set, as build servers do.
+    """
 
     settings: Settings
     origins: dict[str, str]
     warnings: tuple[str, ...] = ()
     file: str | None = None
     trusted: bool = False
+    unattended: bool = False
 
     def by_user(self, name: str) -> bool:
         """Whether the user said this setting: by flag, environment or the user's own file, or by trusting the
@@ -297,6 +311,7 @@ def load(flags: Mapping[str, Any], *, start: Path, env: Mapping[str, str]) -> Re
         warnings=tuple(warnings),
         file=str(path) if path is not None else None,
         trusted=trusted,
+        unattended=env.get("CI", "").strip().lower() not in ("", "0", "false", "no"),
     )
 
 

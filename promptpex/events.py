@@ -80,7 +80,7 @@ class Retrying(Event):
 
 @dataclass(frozen=True, slots=True)
 class Notice(Event):
-    """Something people should read: ``level`` is ``info`` or ``warning``."""
+    """Something people should read: ``level`` is ``info``, ``warning``, or ``always``: shown with ``--quiet`` too."""
 
     message: str
     level: str = "info"

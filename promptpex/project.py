@@ -11,7 +11,7 @@ from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.plan import Plan
 from promptpex.codecs.schemaplace import keep_schema
 from promptpex.config import EFFORT, with_effort
-from promptpex.errors import InputError, RunError, SuiteError
+from promptpex.errors import InputError, RunError, SpecError, SuiteError
 from promptpex.estimate import Line, can_show, estimate, extraction_lines, generation_lines, in_words
 from promptpex.events import Notice
 from promptpex.pipeline import Generated, Update
@@ -52,6 +52,18 @@ def files_of(prompt: Path, *, spec: Path | None = None, suite: Path | None = Non
         spec=spec or beside(prompt, "spec"),
         suite=suite or beside(prompt, "cases"),
     )
+
+
+def refuse_missing(spec: Path | None, suite: Path | None) -> None:
+    """Refuses files that were named and are not there: nobody who misspells one means to pay for a new one.
+
+    Raises:
+        SpecError, SuiteError: with the file.
+    """
+    if spec is not None and not spec.exists():
+        raise SpecError("there is no such spec file; leave --spec out to have one written", path=spec)
+    if suite is not None and not suite.exists():
+        raise SuiteError("there is no such case file; leave --cases out to have one written", path=suite)
 
 
 def read_prompt(session: Session, path: Path) -> Prompt:

@@ -150,6 +150,8 @@ class Session:
     def _reachable(self, role: str) -> str:
         if role not in self.chosen:
             what, flag = ("model under test", "models") if role == "test" else (role, role)
+            if self.resolved.unattended and role != "test":
+                raise ConfigError(f"no {what} is named, and none is chosen where CI is set; name one with --{flag}")
             found = [one for one in reached(provider_options(self.resolved)) if role in one.roles]
             if not found:
                 raise ConfigError(
@@ -157,7 +159,7 @@ class Session:
                     "or install the embedded one (promptpex[embedded])"
                 )
             self.chosen[role] = found[0].name
-            self.emit(Notice(f"{what}: {found[0].name} (none was set; this one can be reached)"))
+            self.emit(Notice(f"{what}: {found[0].name} (none was set; this one can be reached)", "always"))
         return self.chosen[role]
 
 

@@ -16,6 +16,7 @@ from promptpex.llm.providers.weights import found_default
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer, llama_server
 
 os.environ["PROMPTPEX_EMBEDDED_THREADS"] = "1"
+os.environ.pop("CI", None)  # a command that chooses its judge itself refuses there
 settings.register_profile("promptpex", deadline=None)  # a busy machine is no failure
 settings.load_profile("promptpex")
 

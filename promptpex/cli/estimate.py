@@ -35,8 +35,9 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     """
     from promptpex.cli.showing import print_json
     from promptpex.cli.work import work
-    from promptpex.project import estimate_files, files_of
+    from promptpex.project import estimate_files, files_of, refuse_missing
 
+    refuse_missing(spec, cases)
     files = files_of(prompt, spec=spec, suite=cases)
 
     async def job(session: Any) -> tuple[list[Line], str]:

@@ -113,13 +113,20 @@ class Tallies:
         return tally
 
 
-def notices(verbose: bool) -> Listener:
-    """Says notices, and retries and failures when ``verbose``, one line each; repeats are said once."""
+def notices(verbose: bool, *, quiet: bool = False) -> Listener:
+    """Says notices, and retries and failures when ``verbose``, one line each; repeats are said once.
+
+    When ``quiet``, only what costs money unasked: notices whose level is ``always``.
+    """
     said: set[str] = set()
 
     def hear(event: Event) -> None:
+        if isinstance(event, Notice) and quiet and event.level != "always":
+            return
         if isinstance(event, Notice):
             line = f"{'warning: ' if event.level == 'warning' else ''}{event.message}"
+        elif quiet:
+            return
         elif verbose and isinstance(event, Retrying):
             line = f"retry {event.attempt} of {event.model} in {event.wait_s:.1f} s ({event.reason})"
         elif verbose and isinstance(event, Failed):

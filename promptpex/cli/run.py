@@ -49,8 +49,9 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     """
     from promptpex.cli.showing import exit_code, show_run
     from promptpex.cli.work import work
-    from promptpex.project import files_of, run
+    from promptpex.project import files_of, refuse_missing, run
 
+    refuse_missing(spec, cases)
     files = files_of(prompt, spec=spec, suite=cases)
     finished, folder, totals, stopped = work(flags, _job(run, files), start=prompt.parent)
     summary = show_run(finished, folder, as_json=as_json, totals=totals)

@@ -17,7 +17,7 @@ import click
 
 from promptpex.cli import progress
 from promptpex.cli.plain import visible
-from promptpex.errors import Interrupted, Stopped
+from promptpex.errors import ConfigError, Interrupted, Stopped
 from promptpex.events import Listener, fan_out
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ def settings(flags: Mapping[str, Any], *, start: Path | None = None) -> Resolved
     for name in LISTS:
         if isinstance(given.get(name), str):
             given[name] = [part.strip() for part in given[name].split(",") if part.strip()]
+            if not given[name]:
+                raise ConfigError(f"--{name} names no model; write --{name} NAME, or leave it out")
     resolved = load(given, start=start or Path.cwd(), env=os.environ)
     for warning in resolved.warnings:
         click.echo(visible(f"warning: {warning}"), err=True)
@@ -131,8 +133,8 @@ def listeners(*, quiet: bool, verbose: bool, log: Path | None) -> Iterator[Liste
     """Who hears the events of a command: the screen unless ``quiet``, and the log."""
     with contextlib.ExitStack() as stack:
         heard: list[Listener] = []
+        heard.append(progress.notices(verbose, quiet=quiet))
         if not quiet:
-            heard.append(progress.notices(verbose))
             live = sys.stderr.isatty()
             heard.append(stack.enter_context(progress.bars()) if live else progress.plain_lines())
         logger = stack.enter_context(progress.json_log(log))

@@ -7,9 +7,10 @@
         AheadClient    so many on their way, so that the first are sent soon
           CachedClient   paid for once
             SchemaFallback   reply schemas in words where a model takes none
-              RetryingClient   queue, deadlines, attempts
-                BudgetedClient   reserves what is about to be sent
-                  the provider
+              FirstClient      each model once before many times
+                RetryingClient   queue, deadlines, attempts
+                  BudgetedClient   reserves what is about to be sent
+                    the provider
 
 The id of a request is taken above the fallback, so what is learned about a model changes no id. The budget is below
 the queue, so that what merely waits reserves nothing, and stored answers are free.
@@ -29,6 +30,7 @@ from promptpex.llm.budget import Budget, BudgetedClient, Rates
 from promptpex.llm.cache import CachedClient, Store
 from promptpex.llm.client import Client
 from promptpex.llm.fallback import SchemaFallback
+from promptpex.llm.first import FirstClient
 from promptpex.llm.limits import Limiter
 from promptpex.llm.meter import Meter, MeteredClient
 from promptpex.llm.providers.prices import rates_of
@@ -155,7 +157,7 @@ def build(
         sleep=sleep,
         emit=emit,
     )
-    client = SchemaFallback(client, emit)
+    client = SchemaFallback(FirstClient(client, emit), emit)
     if store is not None:
         client = AheadClient(CachedClient(client, store, stop=stop, sleep=sleep), options.concurrency)
     client = MeteredClient(client, meter, emit)

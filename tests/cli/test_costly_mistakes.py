@@ -1,0 +1,85 @@
+"""Slips of the hand that would cost money are errors, before anything is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptpex import api
+from promptpex.cli.main import run_cli
+from promptpex.config import load
+from promptpex.errors import ConfigError
+from promptpex.llm.fake import FakeClient
+from promptpex.session import open_session
+from tests.samples import prompt, spec, suite
+
+
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "prompt.md"
+    path.write_text("Name the colour of {{thing}} in one word.\n", encoding="utf-8")
+    (tmp_path / "prompt.spec.yaml").write_text(
+        "prompt: prompt.md\nrules:\n  - {id: r1, rule: One word., source: in one word}\n", encoding="utf-8"
+    )
+    (tmp_path / "prompt.cases.yaml").write_text(
+        "prompt: prompt.md\ncases:\n  - {id: c1, rule: r1, inputs: {thing: fox}}\n", encoding="utf-8"
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--models", ""], "--models names no model"),
+        (["--models", " , "], "--models names no model"),
+        (["--models", "fake/x", "--judge", ""], "--judge names no model"),
+        (["--models", "fake/x", "--author", " "], "--author: it names no model"),
+        (["--models", "fake/x", "--spec", "promt.spec.yaml"], "promt.spec.yaml: there is no such spec file"),
+        (["--models", "fake/x", "--cases", "prompt.case.yaml"], "prompt.case.yaml: there is no such case file"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["run", "estimate"])
+def test_it_is_an_error(
+    there: Path, capsys: pytest.CaptureFixture[str], verb: str, arguments: list[str], told: str
+) -> None:
+    assert run_cli([verb, str(there), *arguments]) == 2
+    assert told in capsys.readouterr().err
+    assert not Path("results").exists()
+
+
+def test_an_empty_list_is_an_error_in_files_and_programs(there: Path) -> None:
+    Path("promptpex.toml").write_text('models = ""\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match="it names no model"):
+        load({}, start=there.parent, env={})
+    with pytest.raises(ConfigError, match="models names no model"):
+        api.run(prompt(), spec(), suite(), models=[])
+
+
+@pytest.mark.parametrize(("ci", "refused"), [("true", True), ("1", True), ("false", False), ("", False)])
+@pytest.mark.parametrize("role", ["author", "judges"])
+async def test_nobody_is_chosen_where_nobody_watches(there: Path, role: str, ci: str, refused: bool) -> None:
+    resolved = load({"store": str(there.parent / "s.db")}, start=there.parent, env={"CI": ci})
+    assert resolved.unattended is refused
+    async with open_session(resolved, provider=FakeClient(["x"])) as session:
+        try:
+            getattr(session, role)()
+            said = ""
+        except ConfigError as error:  # without a key and the embedded model there is nobody to choose
+            said = error.message
+    assert ("CI is set" in said) is refused
+
+
+def test_a_chosen_judge_is_said_even_when_quiet(
+    there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenAI's key makes its models reachable; the address is this machine's, where nobody listens."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-key")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    run_cli(["run", str(there), "--models", "fake/RED", "-q", "--max-requests", "0"])
+    err = capsys.readouterr().err
+    assert "judge: " in err
+    assert "none was set" in err
+    assert run_cli(["run", str(there), "--models", "fake/RED", "-q", "--judge", "none"]) in (0, 3)
+    assert "none was set" not in capsys.readouterr().err
