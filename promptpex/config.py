@@ -104,6 +104,7 @@ class Settings(Record):
         results_dir, store, record: the folder of the runs, the response store, a file to record all replies in. As a
             settings file has them they are relative to it and inside its folder; by default the first two are beside
             it, or at the top of the prompt's project.
+        fresh: ask everything anew; the answers take the place of those in the store.
         prices: US dollars per million tokens, per model, over the known ones.
         judge_mode: ``rules``: rule by rule; ``prompt``: the prompt as a whole.
         judge_sees_input, judge_all: show the judge the inputs; judge also what code decides.
@@ -151,6 +152,7 @@ class Settings(Record):
     results_dir: str = "results"
     store: str = ".promptpex/store.db"
     record: str | None = None
+    fresh: bool = False
     prices: dict[str, Price] = Field(default_factory=dict)
     judge_mode: Literal["rules", "prompt"] = "rules"
     judge_sees_input: bool = False

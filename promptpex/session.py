@@ -235,6 +235,7 @@ def stack_options(settings: Settings) -> StackOptions:
         max_cost=settings.max_cost,
         max_requests=settings.max_requests,
         max_tokens=settings.max_tokens_total,
+        fresh=settings.fresh,
         record=settings.record,
         prices=settings.prices,
     )

@@ -158,7 +158,7 @@ def test_what_shapes_a_run_is_part_of_the_settings() -> None:
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a prompt two folders down, called from its top."""
-    (tmp_path / "home").mkdir()
+    (tmp_path / "private").mkdir()
     top = tmp_path / "project"
     (top / ".git").mkdir(parents=True)
     (top / "shop" / "mails").mkdir(parents=True)
@@ -211,7 +211,7 @@ def test_flags_and_variables_are_taken_from_the_working_folder(project: Path) ->
 
 
 OUT = [
-    'record = "../home/.bash_profile"',
+    'record = "../private/.bash_profile"',
     'results_dir = "/somewhere"',
     'store = "../store.db"',
     'embedded_model = "../m.gguf"',
@@ -219,7 +219,7 @@ OUT = [
     'record = "shop/../.GIT/config"',
     'record = "a\\u0000b"',
     'models = ["replay//dev/zero"]',
-    'models = "gpt-4o-mini, replay/../home/rec.jsonl#a?seed=1"',
+    'models = "gpt-4o-mini, replay/../private/rec.jsonl#a?seed=1"',
     'judge = ["embedded/../m.gguf"]',
     'author = "embedded/~/m.gguf"',
 ]
@@ -238,7 +238,7 @@ def test_a_settings_file_leads_nowhere_out_of_its_project(project: Path, line: s
 
 @pytest.mark.parametrize("name", ["results", ".promptpex", "out"])
 def test_a_link_of_the_checkout_leads_nowhere_out_of_its_project(project: Path, name: str) -> None:
-    (project / name).symlink_to(project.parent / "home", target_is_directory=True)
+    (project / name).symlink_to(project.parent / "private", target_is_directory=True)
     if name == "out":
         (project / "promptpex.toml").write_text('results_dir = "out"\n', encoding="utf-8")
     with pytest.raises(ConfigError, match="leads out of the project"):

@@ -33,28 +33,28 @@ SECRET = "SECRET-OF-THE-USER"
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """The stranger's project; beside it, in ``home``, lies a file of the user's."""
-    (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "key.txt").write_text(SECRET + "\n", encoding="utf-8")
+    """The stranger's project; beside it, in ``private``, lies a file of the user's."""
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "key.txt").write_text(SECRET + "\n", encoding="utf-8")
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)
     return project
 
 
 def users(checkout: Path) -> Path:
-    return checkout.parent / "home" / "key.txt"
+    return checkout.parent / "private" / "key.txt"
 
 
 def untouched(checkout: Path) -> bool:
-    home = checkout.parent / "home"
-    return users(checkout).read_text(encoding="utf-8") == SECRET + "\n" and os.listdir(home) == ["key.txt"]
+    private = checkout.parent / "private"
+    return users(checkout).read_text(encoding="utf-8") == SECRET + "\n" and os.listdir(private) == ["key.txt"]
 
 
 def ways(checkout: Path) -> list[str]:
     """Names that lead to the user's file: up and down again, from the root, by a link, by a link to a folder."""
     (checkout / "link.txt").symlink_to(users(checkout))
     (checkout / "far").symlink_to(users(checkout).parent, target_is_directory=True)
-    return ["../home/key.txt", str(users(checkout)), "link.txt", "far/key.txt"]
+    return ["../private/key.txt", str(users(checkout)), "link.txt", "far/key.txt"]
 
 
 def test_a_value_file_is_read_in_its_folder_alone(checkout: Path) -> None:
@@ -110,7 +110,7 @@ def test_validate_and_export_read_no_prompt_outside_the_folder(
 def test_samples_are_read_in_the_folder_alone(checkout: Path) -> None:
     users(checkout).with_suffix(".jsonl").write_text(json.dumps(SECRET), encoding="utf-8")
     (checkout / "s.jsonl").symlink_to(users(checkout).with_suffix(".jsonl"))
-    for name in ("../home/key.jsonl", "s.jsonl"):
+    for name in ("../private/key.jsonl", "s.jsonl"):
         with pytest.raises(ConfigError, match="outside the folder"):
             read_samples(name, variables=("a",), path=checkout / "prompt.md")
     (checkout / "s.jsonl").unlink()

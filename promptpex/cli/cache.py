@@ -46,20 +46,35 @@ def stats(as_json: bool, **flags: Any) -> int:
 
 
 @command.command("prune")
-@click.option("--older-than", required=True, metavar="AGE", help="Such as 30d, 12h, 90m.")
+@click.option("--older-than", metavar="AGE", help="Older than this, such as 30d, 12h, 90m.")
+@click.option("--stage", help="Of this stage, such as judge or output; `cache stats` names them.")
+@click.option("--model", help="By this model.")
+@click.option("--failed", is_flag=True, help="Empty, cut off, withheld, or not in the form that was asked for.")
+@click.option("--dry-run", is_flag=True, help="Only count them.")
 @options.config
 @options.manners
-def prune(older_than: str, as_json: bool, **flags: Any) -> int:
-    """Delete the replies that are older than an age; they would be paid for again."""
+def prune(
+    older_than: str | None,
+    stage: str | None,
+    model: str | None,
+    failed: bool,
+    dry_run: bool,
+    as_json: bool,
+    **flags: Any,
+) -> int:
+    """Delete the replies that all given options say; they would be paid for again."""
     from promptpex.cli.showing import print_json
 
-    age = seconds_of(older_than)
+    age = seconds_of(older_than) if older_than is not None else None
+    if age is None and stage is None and model is None and not failed:
+        raise click.UsageError("say which replies: --older-than, --stage, --model or --failed")
+    name = model.partition("?")[0] if model is not None else None
     with _store(flags) as store:
-        gone = store.prune(age)
+        gone = store.prune(age, stage=stage, model=name, failed=failed, dry_run=dry_run)
     if as_json:
-        print_json({"pruned": gone})
+        print_json({"would_prune" if dry_run else "pruned": gone})
     else:
-        click.echo(f"{_replies(gone)} pruned")
+        click.echo(f"{_replies(gone)} {'would be pruned' if dry_run else 'pruned'}")
     return 0
 
 

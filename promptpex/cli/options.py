@@ -114,6 +114,7 @@ asking = together(
     click.option("--max-requests", type=click.IntRange(0), help="Requests the run may send."),
     click.option("--max-total-tokens", "max_tokens_total", type=click.IntRange(0), help="Tokens the run may use."),
     click.option("--record", help="Write every request and reply to this JSONL file, for replay/FILE."),
+    click.option("--fresh", is_flag=True, default=None, help="Ask anew also what the store has an answer to."),
     click.option("--pull", is_flag=True, default=None, help="Pull Ollama models that are missing."),
 )
 

@@ -28,6 +28,8 @@ class Store(Protocol):
 
     async def put(self, request_id: str, request: Request, completion: Completion) -> Completion: ...
 
+    async def replace(self, request_id: str, request: Request, completion: Completion) -> None: ...
+
     async def claim(self, request_id: str) -> bool: ...
 
     async def release(self, request_id: str) -> None: ...
@@ -41,9 +43,12 @@ class CachedClient:
 
     Answers from a recording (``replay/...``) pass by the store: they are free, and the file may change.
 
+    A ``fresh`` request is asked once more in this session, and its answer takes the place of the stored one.
+
     Args:
         inner: who is asked.
         store: where answers are kept.
+        fresh: whether every request is taken for a fresh one.
         stop: refuses what is not asked yet, also what another process is asking.
         sleep: waits that many seconds.
     """
@@ -53,11 +58,14 @@ class CachedClient:
         inner: Client,
         store: Store,
         *,
+        fresh: bool = False,
         stop: StopFlag | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._inner = inner
         self._store = store
+        self._fresh = fresh
+        self._renewed: set[str] = set()
         self._stop = stop or StopFlag()
         self._sleep = sleep
         self._flights: dict[str, asyncio.Future[Completion | None]] = {}
@@ -72,7 +80,7 @@ class CachedClient:
             return await self._inner.complete(request)
         request_id = request.id
         while True:
-            stored = self._store.get(request_id)
+            stored = None if self._to_renew(request_id, request) else self._store.get(request_id)
             if stored is not None:
                 return _cached(stored)
             flight = self._flights.get(request_id)
@@ -105,16 +113,25 @@ class CachedClient:
 
     async def _ask(self, request_id: str, request: Request) -> Completion:
         self._stop.check(request.model)
+        if self._to_renew(request_id, request):
+            completion = await self._inner.complete(request)
+            await self._store.replace(request_id, request, completion)
+            self._renewed.add(request_id)
+            return completion
         stored = await self._claimed_or_stored(request_id, request.model)
         if stored is not None:
             return stored
         try:
             completion = await self._inner.complete(request)
+            self._renewed.add(request_id)
         except BaseException:
             with contextlib.suppress(StoreError):
                 await self._store.release(request_id)
             raise
         return await self._store.put(request_id, request, completion)
+
+    def _to_renew(self, request_id: str, request: Request) -> bool:
+        return (self._fresh or request.fresh) and request_id not in self._renewed
 
     async def _claimed_or_stored(self, request_id: str, model: str) -> Completion | None:
         """None once the question is ours to ask; the answer if another process gave it meanwhile."""

@@ -83,7 +83,7 @@ class RecordingClient:
         request_id = request.id
         answered = "completion" in outcome
         known = self._written.get(request_id)
-        if known is not None and known[1] >= answered:
+        if known is not None and known[1] >= answered and not (request.fresh and answered):
             return
         self._written[request_id] = (number if known is None else known[0], answered)
         if self._file.closed:

@@ -52,6 +52,7 @@ class StackOptions:
         run_deadline_s: seconds for the whole run; None = no limit.
         max_attempts: tries of one request.
         max_cost, max_requests, max_tokens: the run's budget; None = no limit.
+        fresh: whether nothing is taken from the store.
         record: file that the run is recorded in.
         prices: the user's own: model name to US dollars per million tokens in and out.
     """
@@ -65,6 +66,7 @@ class StackOptions:
     max_cost: float | None = None
     max_requests: int | None = None
     max_tokens: int | None = None
+    fresh: bool = False
     record: Path | str | None = None
     prices: Mapping[str, Rates] = field(default_factory=dict)
 
@@ -159,7 +161,9 @@ def build(
     )
     client = SchemaFallback(FirstClient(client, emit), emit)
     if store is not None:
-        client = AheadClient(CachedClient(client, store, stop=stop, sleep=sleep), options.concurrency)
+        client = AheadClient(
+            CachedClient(client, store, fresh=options.fresh, stop=stop, sleep=sleep), options.concurrency
+        )
     client = MeteredClient(client, meter, emit)
     if options.record is not None:
         client = RecordingClient(client, options.record)

@@ -69,8 +69,44 @@ class Structured:
 
 
 async def ask(client: Client, request: Request, reply_type: type[T]) -> Reply[T]:
-    """As ``Structured.ask``, with the client at hand."""
+    """As ``Structured.ask``, with the client at hand.
+
+    Replies that are of no use and come from the store alone are asked for anew: the model may have been repaired, and
+    would otherwise be held to its failure for ever.
+    """
     first = request.model_copy(update={"reply_schema": reply_schema(reply_type)})
+    heard = _Heard(client)
+    try:
+        return await _asked(heard, first, reply_type)
+    except ModelError as error:
+        if not (heard.all_stored and (_about_the_reply(error) or isinstance(error, MalformedReply))):
+            raise
+    return await _asked(_Heard(client, fresh=True), first, reply_type)
+
+
+class _Heard:
+    """The client, with whether all that it gave came from the store; ``fresh`` wants nothing from there."""
+
+    def __init__(self, client: Client, *, fresh: bool = False) -> None:
+        self._client = client
+        self._fresh = fresh
+        self._asked = self._stored = 0
+
+    @property
+    def all_stored(self) -> bool:
+        return 0 < self._asked == self._stored
+
+    async def complete(self, request: Request) -> Completion:
+        self._asked += 1
+        completion = await self._client.complete(request.but(fresh=True) if self._fresh else request)
+        self._stored += completion.cached
+        return completion
+
+    async def close(self) -> None:
+        """The client belongs to whoever opened it."""
+
+
+async def _asked(client: Client, first: Request, reply_type: type[T]) -> Reply[T]:
     completion = await client.complete(first)
     try:
         return _read(completion, first, reply_type, turns=1)

@@ -59,6 +59,7 @@ class Request(Record):
         api_base: the server asked, where the user named one.
         backend: as in ``ModelName``.
         stage: for meters and logs; not part of the id.
+        fresh: whether an answer from the store is not wanted; neither part of the id nor written down.
     """
 
     model: str
@@ -70,6 +71,7 @@ class Request(Record):
     api_base: str | None = None
     backend: str | None = None
     stage: str = "output"
+    fresh: bool = Field(default=False, exclude=True)
 
     @cached_property
     def id(self) -> str:

@@ -18,8 +18,9 @@ from promptpex.ids import canonical
 from promptpex.llm.readable import readable
 from promptpex.records import Completion, Request
 from promptpex.store.database import Synchronous, named_errors, open_database, store_error
-from promptpex.store.jobs import Claim, Put, Release
+from promptpex.store.jobs import Claim, Put, Release, Row
 from promptpex.store.owners import Owner
+from promptpex.store.uses import of_no_use
 from promptpex.store.writer import GroupWriter
 
 ASKED_AT_ONCE = 500
@@ -113,12 +114,18 @@ class ReplyStore:
         The first answer to a question stays: where another process was faster, it is that process's answer. A write
         that fails is tried once more by ``close``.
         """
-        asked, scrubbed = readable(request)
-        answer = completion.model_dump_json(exclude_defaults=True)
-        row = (request_id, request.model, request.stage, self._clock(), int(scrubbed), _text_of(asked), answer)
-        if await self._writer.run(Put(row), keep=True):
+        if await self._writer.run(Put(self._row(request_id, request, completion)), keep=True):
             return completion
         return self.get(request_id) or completion
+
+    async def replace(self, request_id: str, request: Request, completion: Completion) -> None:
+        """Stores an answer in the place of an earlier one; returns once it is durable."""
+        row = self._row(request_id, request, completion)
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.execute("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+        await self._writer.run(job, keep=True)
 
     async def claim(self, request_id: str) -> bool:
         """Whether this process is to ask the question; False when it is answered or another living process asks it."""
@@ -144,18 +151,45 @@ class ReplyStore:
                 newest=newest,
             )
 
-    def prune(self, older_than_s: float) -> int:
-        """Deletes the replies stored more than ``older_than_s`` seconds ago; how many.
+    def prune(
+        self,
+        older_than_s: float | None = None,
+        *,
+        stage: str | None = None,
+        model: str | None = None,
+        failed: bool = False,
+        dry_run: bool = False,
+    ) -> int:
+        """Deletes the replies that all of these say; how many.
 
         The space goes back to the disk unless another process is at work in the store.
+
+        Args:
+            older_than_s: stored more than so many seconds ago.
+            stage, model: of this stage, by this model (its name without parameters).
+            failed: of no use: empty, cut off, withheld, or not in the form that was asked for.
+            dry_run: only count them.
         """
         with named_errors(self.path):
-            query = "DELETE FROM replies WHERE created_at < ?"
-            gone = self._connection.execute(query, (self._clock() - older_than_s,)).rowcount
+            gone = self._chosen(older_than_s, stage, model, failed)
+            if dry_run or not gone:
+                return len(gone)
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.executemany("DELETE FROM replies WHERE id = ?", [(one,) for one in gone])
+            self._connection.execute("COMMIT")
             with contextlib.suppress(sqlite3.OperationalError):
                 self._connection.execute("VACUUM")
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            return gone
+            return len(gone)
+
+    def _chosen(self, older_than_s: float | None, stage: str | None, model: str | None, failed: bool) -> list[str]:
+        before = None if older_than_s is None else self._clock() - older_than_s
+        conditions = {"created_at < ?": before, "stage = ?": stage, "model = ?": model}
+        given = {text: value for text, value in conditions.items() if value is not None}
+        where = " AND ".join(given) or "1"
+        query = f"SELECT id, request, completion FROM replies WHERE {where}"
+        rows = self._connection.execute(query, list(given.values()))
+        return [one for one, request, completion in rows if not failed or of_no_use(request, completion)]
 
     def verify(self) -> list[Problem]:
         """What is wrong with the file and its entries; nothing when all is well."""
@@ -197,6 +231,11 @@ class ReplyStore:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _row(self, request_id: str, request: Request, completion: Completion) -> Row:
+        asked, scrubbed = readable(request)
+        answer = completion.model_dump_json(exclude_defaults=True)
+        return (request_id, request.model, request.stage, self._clock(), int(scrubbed), _text_of(asked), answer)
 
     def _rows(self) -> Iterator[tuple[str, float, int, str, str]]:
         query = "SELECT id, created_at, scrubbed, request, completion FROM replies ORDER BY created_at, id"

@@ -69,3 +69,51 @@ async def test_a_broken_entry_is_found_and_the_exit_code_says_so(tmp_path: Path)
     assert done.code == 2
     assert request("old").id in done.out
     assert done.out.endswith("1 problem\n")
+
+
+FORM = {"type": "object", "properties": {"verdict": {"type": "string"}}, "required": ["verdict"]}
+REPLIES = [
+    ("judge", "a", Completion(text='{"verdict": "pass"}')),
+    ("judge", "a", Completion(text="I will not say")),
+    ("judge", "b", Completion(text='{"opinion": "pass"}')),
+    ("output", "a", Completion(text="any words")),
+    ("output", "a", Completion(text="")),
+    ("output", "b", Completion(text="cut", finish_reason="length")),
+]
+
+
+async def of_all_kinds(path: Path) -> Path:
+    with ReplyStore(path) as store:
+        for number, (stage, model, completion) in enumerate(REPLIES):
+            schema = FORM if stage == "judge" else None
+            asked = request(str(number)).but(stage=stage, model=model, reply_schema=schema)
+            await store.put(asked.id, asked, completion)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("options", "gone"),
+    [
+        (["--failed"], 4),
+        (["--failed", "--stage", "judge"], 2),
+        (["--failed", "--stage", "judge", "--model", "a?temperature=0"], 1),
+        (["--model", "b"], 2),
+        (["--stage", "output", "--older-than", "0s"], 3),
+        (["--stage", "none such"], 0),
+    ],
+)
+async def test_replies_are_pruned_by_stage_model_and_use(tmp_path: Path, options: list[str], gone: int) -> None:
+    store = str(await of_all_kinds(tmp_path / "store.db"))
+    dry = await command(["cache", "prune", *options, "--dry-run", "--json", "--store", store])
+    assert json.loads(dry.out) == {"would_prune": gone}
+    done = await command(["cache", "prune", *options, "--json", "--store", store])
+    assert json.loads(done.out) == {"pruned": gone}
+    left = await command(["cache", "stats", "--json", "--store", store])
+    assert json.loads(left.out)["replies"] == len(REPLIES) - gone
+
+
+async def test_prune_wants_to_know_which(tmp_path: Path) -> None:
+    store = str(await of_all_kinds(tmp_path / "store.db"))
+    done = await command(["cache", "prune", "--store", store])
+    assert done.code == 2
+    assert "say which replies" in done.err

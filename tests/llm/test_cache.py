@@ -22,6 +22,9 @@ class BrokenStore:
     async def put(self, request_id: str, request: Request, completion: Completion) -> Completion:
         raise StoreError("no space left; free some")
 
+    async def replace(self, request_id: str, request: Request, completion: Completion) -> None:
+        raise StoreError("no space left; free some")
+
     async def claim(self, request_id: str) -> bool:
         return True
 
@@ -138,3 +141,29 @@ async def test_replays_pass_by_the_store(tmp_path: Path) -> None:
     assert [answer.text for answer in answers] == ["one", "two"]
     await client.close()
     assert inner.closed
+
+
+async def test_a_fresh_request_is_asked_once_more_and_replaces_the_answer(tmp_path: Path) -> None:
+    inner = FakeClient(["old", "new"])
+    with ReplyStore(tmp_path / "store.db") as store:
+        await CachedClient(inner, store).complete(request())
+        client = CachedClient(inner, store)
+        fresh = request().but(fresh=True)
+        assert fresh.id == request().id
+        first, again = await client.complete(fresh), await client.complete(fresh)
+        assert (first.text, first.cached) == ("new", False)
+        assert (again.text, again.cached) == ("new", True)
+        assert (await CachedClient(inner, store).complete(request())).text == "new"
+        assert store.verify() == []
+        assert not any("fresh" in str(entry.request.plain()) for entry in store.entries())
+
+
+async def test_a_fresh_client_takes_nothing_from_before(tmp_path: Path) -> None:
+    inner = FakeClient(["a1", "b1", "a2", "b2"])
+    with ReplyStore(tmp_path / "store.db") as store:
+        for fresh in (False, True):
+            client = CachedClient(inner, store, fresh=fresh)
+            for text in ("a", "b", "a"):
+                await client.complete(request(text))
+        assert len(inner.requests) == 4
+        assert (await CachedClient(inner, store).complete(request("b"))).text == "b2"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -9,9 +10,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from promptpex.errors import EmptyReply, Filtered, MalformedReply, RateLimited, TruncatedReply
+from promptpex.llm.cache import CachedClient
 from promptpex.llm.fake import Answer, FakeClient
 from promptpex.llm.structured import Reply, Structured, ask
 from promptpex.records import Completion
+from promptpex.store import ReplyStore
 from tests.llm.questions import request
 
 
@@ -109,3 +112,45 @@ async def test_any_text_gives_a_verdict_that_stands_in_it_or_an_error(text: str)
     except (MalformedReply, EmptyReply):
         return
     assert reply.value.verdict in text
+
+
+async def test_a_useless_reply_from_the_store_is_asked_for_anew(tmp_path: Path) -> None:
+    """A judge that was broken and is repaired is not held to its failure; while it stays broken it is asked again."""
+    inner = FakeClient(["no", "no", "still no", "still no", GOOD, "never asked"])
+    with ReplyStore(tmp_path / "store.db") as store:
+        for _ in range(2):
+            with pytest.raises(MalformedReply):
+                await ask(CachedClient(inner, store), request(), Verdict)
+        assert (await ask(CachedClient(inner, store), request(), Verdict)).value.verdict == "pass"
+        assert (await ask(CachedClient(inner, store), request(), Verdict)).completion.cached
+    assert len(inner.requests) == 5
+
+
+async def test_a_reply_that_took_a_repair_is_not_asked_for_anew(tmp_path: Path) -> None:
+    inner = FakeClient(["no", GOOD, "never asked"])
+    with ReplyStore(tmp_path / "store.db") as store:
+        for _ in range(3):
+            assert (await ask(CachedClient(inner, store), request(), Verdict)).turns == 2
+    assert len(inner.requests) == 2
+
+
+async def test_within_one_session_a_useless_reply_is_not_asked_for_again(tmp_path: Path) -> None:
+    inner = FakeClient(["no", "no", "never asked"])
+    with ReplyStore(tmp_path / "store.db") as store:
+        client = CachedClient(inner, store)
+        for _ in range(3):
+            with pytest.raises(MalformedReply):
+                await ask(client, request(), Verdict)
+    assert len(inner.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [Completion(text=""), Completion(text='{"verdict', finish_reason="length"), Completion(text="x", refusal="no")],
+)
+async def test_an_empty_cut_or_filtered_reply_from_the_store_is_asked_for_anew(tmp_path: Path, bad: Completion) -> None:
+    inner = FakeClient([bad, GOOD])
+    with ReplyStore(tmp_path / "store.db") as store:
+        with pytest.raises((EmptyReply, TruncatedReply, Filtered)):
+            await ask(CachedClient(inner, store), request(), Verdict)
+        assert (await ask(CachedClient(inner, store), request(), Verdict)).value.verdict == "pass"
