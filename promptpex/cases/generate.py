@@ -72,6 +72,29 @@ async def generate(
     return Suite(prompt=suite_for, cases=_ordered(spec, [*plan.keep, *made]))
 
 
+def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec) -> tuple[Suite, int]:
+    """The suite with those retired cases back in it that nothing has come for, and how many these are.
+
+    An author who fails must not make a suite smaller: a stale case goes when its aim has as many cases as it should.
+    One whose id has been given to a new case gets another.
+    """
+    taken = {case.id for case in suite.cases}
+    back: list[Case] = []
+    for aim, missing in plan.make:
+        new = [case for case in suite.cases if case.made_from == aim.made_from and case.expanded_from is None]
+        room = missing - sum(case.invalid is None and case not in plan.keep for case in new)
+        stale = [case for case in plan.retire if case.invalid is None and _aimed_like(case, aim)]
+        for case in stale[: max(0, room)]:
+            back.append(case if case.id not in taken else case.but(id=_free_id(aim.stem, taken)))
+            taken.add(back[-1].id)
+    return suite.but(cases=_ordered(spec, [*suite.cases, *back])), len(back)
+
+
+def _aimed_like(case: Case, aim: Aim) -> bool:
+    scenario = aim.scenario.name if aim.scenario else None
+    return (case.rule, case.inverse, case.scenario) == (aim.rule.id, aim.inverse, scenario)
+
+
 def request_text(
     prompt: Prompt,
     spec: Spec,

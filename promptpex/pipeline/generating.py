@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from promptpex.cases.baseline import baseline
@@ -11,6 +11,7 @@ from promptpex.cases.duplicates import duplicates, independent
 from promptpex.cases.expand import expand
 from promptpex.cases.expected import expected_outputs, lacking, with_expected
 from promptpex.cases.generate import generate as generate_cases
+from promptpex.cases.generate import keep_unreplaced
 from promptpex.cases.lint import lint_all
 from promptpex.cases.plan import Generation, Plan, plan
 from promptpex.cases.samples import read_samples
@@ -78,12 +79,17 @@ async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -
     }
     settled = await settle(author, prompt, spec, made, options=options, rounds=settings.rounds, **look)
     note = said.get("expand", "")
-    grown = await expand(author, prompt, spec, settled.suite, times=settings.expansion, instructions=note, emit=emit)
-    variants = {case.id for case in grown.cases if case not in settled.suite.cases}
+    stayed, stale = keep_unreplaced(todo, settled.suite, spec)
+    if stale:
+        emit(Notice(f"{stale} stale cases stay, since nothing came in their place; run generate again", "warning"))
+    grown = await expand(author, prompt, spec, stayed, times=settings.expansion, instructions=note, emit=emit)
+    variants = {case.id for case in grown.cases if case not in stayed.cases}
     if variants:
         grown, _ = await put_aside(grown, prompt, spec, only=variants, **look)
     if settings.expected:
         grown = await _with_expected(session, prompt, spec, grown, settings.expected)
+    there = {(case.id, case.made_from) for case in grown.cases}
+    todo = replace(todo, retire=tuple(case for case in todo.retire if (case.id, case.made_from) not in there))
     return Generated(grown, todo, quality(prompt, spec, grown, options.language))
 
 

@@ -3,12 +3,13 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from promptpex.cases.generate import generate, input_spec_text, read_value
+from promptpex.cases.generate import generate, input_spec_text, keep_unreplaced, read_value
 from promptpex.cases.plan import Generation, Plan, Scenario, plan
 from promptpex.events import Event, Notice
 from promptpex.records import Case, Request, Spec, Suite, VariableSpec
 from tests.samples import asked, asker, prompt, spec
 
+NEW = {"thing": "new", "place": "here"}
 OPTIONS = Generation(per_rule=2, per_inverse=1)
 
 
@@ -128,3 +129,34 @@ def test_typed_values_are_read_and_described() -> None:
     text = input_spec_text(prompt(), spec().but(inputs={"thing": number}))
     assert "At least 1" in text
     assert "type number" in text
+
+
+async def test_a_case_is_retired_only_when_its_successor_is_there() -> None:
+    suite = await full_suite()
+    edited = spec().but(rules=(spec().rules[0].but(rule="One short word."), spec().rules[1]))
+    again = todo(suite, edited)
+
+    def failing(request: Request) -> Any:
+        return "no" if "Write 1 valid" in asked(request) else {"cases": [{"reasoning": "", "inputs": NEW}]}
+
+    voice, _ = asker(failing)
+    made = await generate(voice, prompt(), edited, again, suite_for="prompt.md", options=OPTIONS)
+    kept, stale = keep_unreplaced(again, made, edited)
+    assert stale == 2
+    of_r1 = [(case.id, case.inputs["thing"]) for case in kept.cases if case.rule == "r1"]
+    assert len({case_id for case_id, _ in of_r1}) == 3
+    assert of_r1[0] == ("r1-1", "new")
+    assert ("r1-inverse-1", "thing 3") in of_r1
+    voice, _ = asker(numbered())
+    done = await generate(voice, prompt(), edited, todo(kept, edited), suite_for="prompt.md", options=OPTIONS)
+    whole, stale = keep_unreplaced(todo(kept, edited), done, edited)
+    assert stale == 0
+    assert todo(whole, edited) == Plan(whole.cases, (), (), ())
+
+
+async def test_a_case_of_a_rule_that_is_gone_has_no_successor() -> None:
+    suite = await full_suite()
+    without = spec().but(rules=spec().rules[1:])
+    again = todo(suite, without)
+    kept, stale = keep_unreplaced(again, Suite(prompt="prompt.md", cases=again.keep), without)
+    assert (stale, {case.rule for case in kept.cases}) == (0, {"r2"})
