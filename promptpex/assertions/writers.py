@@ -13,13 +13,12 @@ from xml.sax.saxutils import escape, quoteattr
 
 from promptpex.assertions.model import CheckReport, CheckResult
 from promptpex.assertions.rows import Row
+from promptpex.codecs.controls import escaped, visible
 
 Judged = Iterable[tuple[Row, CheckReport]]
 Writer = Callable[[Judged], Iterator[str]]
 
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -37,7 +36,8 @@ def json_lines(judged: Judged) -> Iterator[str]:
 
 def _json(value: Any) -> str:
     """JSON on one line whatever a reader takes for a line end, lone surrogates and controls escaped."""
-    return _ESCAPED.sub(lambda match: f"\\u{ord(match.group()):04x}", json.dumps(value, ensure_ascii=False))
+    text = escaped(json.dumps(value, ensure_ascii=False))
+    return _SURROGATES.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def table(judged: Judged) -> Iterator[str]:
@@ -61,7 +61,7 @@ def _room() -> int:
 
 
 def _cell(value: Any, width: int) -> str:
-    text = _CONTROLS.sub("\ufffd", " ".join(str(value).split()))
+    text = visible(" ".join(str(value).split()))
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
@@ -81,7 +81,7 @@ def csv_rows(judged: Judged) -> Iterator[str]:
 
 
 def _clean(lines: list[list[str]]) -> list[list[str]]:
-    return [[_SURROGATES.sub("\ufffd", cell) for cell in line] for line in lines]
+    return [[visible(cell) for cell in line] for line in lines]
 
 
 def _assertion(place: str, result: CheckResult) -> list[str]:
@@ -138,7 +138,7 @@ def _attribute(text: str) -> str:
 
 
 def _xml(text: str) -> str:
-    return _NOT_XML.sub("\ufffd", text)
+    return visible(_NOT_XML.sub("\ufffd", text))
 
 
 FORMATS: dict[str, Writer] = {"table": table, "csv": csv_rows, "json": json_lines, "junit": junit}

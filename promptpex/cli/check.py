@@ -55,10 +55,11 @@ def command(
 
 def _checks(path: Path, quiet: bool) -> CheckFile:
     from promptpex.assertions import checkfile
+    from promptpex.cli.plain import visible
 
     found = checkfile.read(path)
     for warning in found.compiled.warnings if not quiet else ():
-        click.echo(f"promptpex: {warning}", err=True)
+        click.echo(visible(f"promptpex: {warning}"), err=True)
     return found
 
 

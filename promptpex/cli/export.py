@@ -33,13 +33,14 @@ def command(
     promptfoo    prompt, cases and checks as a promptfooconfig.yaml; a suite takes prompt and spec from beside it
     junit        a run's verdicts as JUnit XML, for CI
     """
+    from promptpex.cli.plain import data, visible
     from promptpex.cli.showing import print_json
 
     text, notes = _text(shape, source, models, rubrics, flags)
     for note in notes if not flags.get("quiet") else ():
-        click.echo(f"note: {note}", err=True)
+        click.echo(visible(f"note: {note}"), err=True)
     if out is None:
-        click.echo(text, nl=False)
+        click.echo(data(text), nl=False)
         return 0
     from promptpex.codecs.atomic import write_text
     from promptpex.errors import InputError

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import unicodedata
+import sys
+
+from promptpex.codecs.controls import visible
 
 
-def visible(text: str) -> str:
-    """The text with control characters, but for newlines and tabs, shown as U+FFFD."""
-    return "".join("\ufffd" if _controls(letter) else letter for letter in text)
+def data(text: str) -> str:
+    """Data for stdout: as it is for a file or another program, harmless on a terminal."""
+    return visible(text.replace("\r\n", "\n")) if sys.stdout.isatty() else text
 
 
-def _controls(letter: str) -> bool:
-    return letter not in "\n\t" and unicodedata.category(letter) in ("Cc", "Cs")
+__all__ = ["data", "visible"]

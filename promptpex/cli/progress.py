@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from promptpex.cli.plain import visible
+from promptpex.codecs.controls import escaped
 from promptpex.errors import ConfigError
 from promptpex.events import Answered, Event, Failed, Listener, Notice, Retrying, StageEnded, StageStarted, StepDone
 from promptpex.records import NOT_ASKED
@@ -221,7 +222,7 @@ def json_log(path: Path | None) -> Iterator[Listener | None]:
 
 def _writer(file: TextIO) -> Listener:
     def hear(event: Event) -> None:
-        file.write(json.dumps({"at": round(time.time(), 3), **event.plain()}, ensure_ascii=False) + "\n")
+        file.write(escaped(json.dumps({"at": round(time.time(), 3), **event.plain()}, ensure_ascii=False)) + "\n")
         file.flush()
 
     return hear

@@ -37,7 +37,7 @@ def show_run(
     summary = summarise(run, folder=folder, **(view or {}))
     write(summary, folder)
     if as_json:
-        click.echo(json.dumps({**plain(summary), "requests": dict(totals or {})}, ensure_ascii=False))
+        print_json({**plain(summary), "requests": dict(totals or {})})
     else:
         _on_terminal(summary, totals)
     return summary
@@ -72,7 +72,9 @@ def exit_code(
 
 def print_json(value: Any) -> None:
     """One JSON document on stdout."""
-    click.echo(json.dumps(value, ensure_ascii=False))
+    from promptpex.codecs.controls import escaped
+
+    click.echo(escaped(json.dumps(value, ensure_ascii=False)))
 
 
 def _on_terminal(summary: Any, totals: Mapping[str, Any] | None) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ from promptpex.codecs.textfile import read_text
 from promptpex.errors import InputError
 
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
+_BLANK = re.compile("[\\s\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\x00-\x1f\x7f-\x9f]*")
+"""What stands in front of a formula unseen, or is taken away by a spreadsheet."""
 MAX_BYTES = 100_000_000
 MAX_CELL = 10_000_000
 
@@ -31,12 +34,20 @@ class Row:
 
 def guard(cell: str) -> str:
     """The cell as it may stand in a file."""
-    return f"'{cell}" if cell.startswith(DANGEROUS) else cell
+    return f"'{cell}" if _runs(cell) else cell
 
 
 def unguard(cell: str) -> str:
     """The cell as it was before ``guard``."""
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(DANGEROUS) else cell
+    return cell[1:] if cell.startswith("'") and _runs(cell[1:]) else cell
+
+
+def _runs(cell: str) -> bool:
+    """Whether a spreadsheet may take the cell for a formula, or for one of ours behind its guard."""
+    if cell[:1].isalnum():
+        return False
+    bare = cell[_BLANK.match(cell).end() :]  # type: ignore[union-attr]
+    return cell.startswith(DANGEROUS) or (bare is not cell and bare.startswith(DANGEROUS))
 
 
 def dumps(rows: Iterable[Sequence[str]]) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.codecs.atomic import write_text
+from promptpex.codecs.controls import escaped
 from promptpex.codecs.ordinary import opened
 from promptpex.errors import InputError
 
@@ -26,12 +27,13 @@ class Line:
 
 
 def dumps(value: Any) -> str:
-    """The value on one line, non-ASCII kept where UTF-8 can hold it; NaN and infinities are refused.
+    """The value on one line, non-ASCII kept where UTF-8 can hold it and no terminal obeys it; NaN and infinities are
+    refused.
 
     Raises:
         ValueError: for NaN and infinities.
     """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    text = escaped(json.dumps(value, ensure_ascii=False, allow_nan=False))
     return json.dumps(value, allow_nan=False) if _SURROGATE.search(text) else text
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
+from promptpex.codecs.controls import visible
 from promptpex.records import Output, Run, Verdict
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -77,4 +78,4 @@ def _attribute(value: str) -> str:
 
 
 def _xml(value: str) -> str:
-    return _NOT_XML.sub("\ufffd", value)
+    return visible(_NOT_XML.sub("\ufffd", value))

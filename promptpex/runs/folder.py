@@ -16,6 +16,7 @@ from typing import IO, TypeVar
 from pydantic import ValidationError
 
 from promptpex.codecs.atomic import write_text
+from promptpex.codecs.controls import escaped
 from promptpex.codecs.ordinary import created, is_inside, opened, read_bytes, refuse_led_out
 from promptpex.errors import RunError
 from promptpex.records import (
@@ -103,7 +104,7 @@ def _put(path: Path, text: str) -> None:
 
 def line(record: Record) -> str:
     """A record as one line of JSON, with its newline."""
-    return _encodable(json.dumps(record.plain(), ensure_ascii=False)) + "\n"
+    return _encodable(escaped(json.dumps(record.plain(), ensure_ascii=False))) + "\n"
 
 
 class Appender:
@@ -285,7 +286,7 @@ def _why(error: Exception) -> str:
 
 
 def _json(value: object) -> str:
-    return _encodable(json.dumps(value, ensure_ascii=False, indent=1, sort_keys=False)) + "\n"
+    return _encodable(escaped(json.dumps(value, ensure_ascii=False, indent=1, sort_keys=False))) + "\n"
 
 
 def _encodable(text: str) -> str:
