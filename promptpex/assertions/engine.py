@@ -190,9 +190,10 @@ def _matches(found: Step, facts: Facts) -> Iterable[v8.Match]:
     if facts.output is None or found.problem is not None:
         return
     try:
-        yield (_plan(found, facts), "", facts.text)
-    except Unscorable:
+        match = (_plan(found, facts), "", facts.text)
+    except Exception:  # ``judge`` meets it again, and says so of this one output
         return
+    yield match
 
 
 def _plan(found: Step, facts: Facts) -> Any:
@@ -214,6 +215,13 @@ def _result(found: Step, facts: Facts) -> CheckResult:
         return _unscored(found.assertion, error, facts)
     except (RecursionError, MemoryError):
         return _unscored(found.assertion, Unscorable("memory", "the output nests too deep to be judged"), facts)
+    except Exception as error:  # outputs are hostile: what breaks one check may not end the run of all
+        return _unscored(found.assertion, _broken(error), facts)
+
+
+def _broken(error: Exception) -> Unscorable:
+    detail = " ".join(str(error).split())[:120]
+    return Unscorable("script-error", f"the check broke on this output: {type(error).__name__}: {detail}")
 
 
 def _judged(found: Step, facts: Facts) -> Judged:
@@ -278,7 +286,7 @@ def metric_name(assertion: Assertion, facts: Facts | None) -> str | None:
         return assertion.metric or None
     try:
         return templates.render(assertion.metric, facts.vars) or None
-    except Unscorable:
+    except Exception:  # a metric's name is no reason to lose a verdict
         return assertion.metric
 
 

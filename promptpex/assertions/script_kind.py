@@ -153,7 +153,10 @@ def transformed(expression: str, facts: Facts) -> Any:
     body = function_body(expression)
     answer = v8.run_script(body, facts.output, context_of(_NO_ASSERTION, facts), mode="transform")
     if answer["kind"] == "value":
-        return jsvalues.strict_json(answer["json"])
+        try:
+            return jsvalues.strict_json(answer["json"])
+        except jsvalues.NotJson as error:
+            raise Unscorable("script-error", "the transform gave a value that nests too deep to be read") from error
     if answer["kind"] == "other":
         raise Unscorable("script-error", f"the transform gave {answer['message']}")
     raise _failure(answer)

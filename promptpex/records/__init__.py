@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptpex.records._base import Record
+from promptpex.records._base import MOST, Record, in_range
 from promptpex.records.call import Completion, ModelName, Params, Request, TokenLogprob
 from promptpex.records.case import Case, Suite
 from promptpex.records.collector import collector_paused
@@ -24,6 +24,7 @@ from promptpex.records.spec import (
 
 __all__ = [
     "INPUT_VARIABLE",
+    "MOST",
     "NOT_ASKED",
     "PROMPT_RULE",
     "RUNNING",
@@ -59,4 +60,5 @@ __all__ = [
     "VariableSpec",
     "Verdict",
     "collector_paused",
+    "in_range",
 ]

@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+MOST = 2**53
+"""The largest number that a record keeps: up to here a double holds every whole number (IEEE 754)."""
+
+
+def in_range(value: float | None) -> bool:
+    """Whether it is a number from 0 to ``MOST``."""
+    return value is not None and 0 <= value <= MOST
+
+
+def _measured(value: float | None) -> float | None:
+    return value if in_range(value) else None
+
+
+Count = Annotated[int | None, AfterValidator(_measured)]
+"""A number of things as somebody else counted it. One that cannot be true, below 0 or above ``MOST``, is unknown."""
+Amount = Annotated[float | None, AfterValidator(_measured)]
+"""A cost or a time as somebody else measured it, with the same range; NaN and infinities are unknown as well."""
+Ordinal = Annotated[int, Field(ge=0, le=MOST)]
+"""A number that a record is told from others by; one out of range is refused."""
 
 
 class Record(BaseModel):

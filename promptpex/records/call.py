@@ -8,7 +8,7 @@ from typing import Any, Self
 from pydantic import Field, field_validator
 
 from promptpex.ids import digest
-from promptpex.records._base import Record
+from promptpex.records._base import Amount, Count, Ordinal, Record
 from promptpex.records.prompt import Message
 
 
@@ -67,7 +67,7 @@ class Request(Record):
     params: Params = Params()
     reply_schema: dict[str, Any] | None = None
     template: str | None = None
-    repeat: int = 0
+    repeat: Ordinal = 0
     api_base: str | None = None
     backend: str | None = None
     stage: str = "output"
@@ -110,7 +110,7 @@ class Completion(Record):
         finish_reason: ``stop``, ``length``, ``content_filter`` or the provider's own word; None if it gave none.
         refusal: the text of the API's own refusal field, where it has one.
         reasoning: thinking that came apart from the answer.
-        tokens_in, tokens_out: as the provider counted; None if it did not say.
+        tokens_in, tokens_out: as the provider counted; None if it did not say, or said what cannot be.
         cost_usd: US dollars; None = unknown, never 0 for unknown.
         latency_ms: from sending to the last byte, queueing here not included.
         model_reported: the model id that the provider returned.
@@ -122,10 +122,10 @@ class Completion(Record):
     finish_reason: str | None = None
     refusal: str | None = None
     reasoning: str | None = None
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    cost_usd: float | None = None
-    latency_ms: float | None = None
+    tokens_in: Count = None
+    tokens_out: Count = None
+    cost_usd: Amount = None
+    latency_ms: Amount = None
     model_reported: str | None = None
     logprobs: tuple[TokenLogprob, ...] | None = None
     cached: bool = Field(default=False, exclude=True)

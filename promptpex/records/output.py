@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from promptpex.records._base import Record
+from promptpex.records._base import Amount, Count, Ordinal, Record
 from promptpex.records.call import TokenLogprob
 
 Status = Literal["pass", "fail", "unscored"]
@@ -31,16 +31,16 @@ class Output(Record):
 
     case: str
     model: str
-    repeat: int = 0
+    repeat: Ordinal = 0
     text: str | None = None
     error: str | None = None
     message: str | None = None
     request: str | None = None
     finish_reason: str | None = None
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    cost_usd: float | None = None
-    latency_ms: float | None = None
+    tokens_in: Count = None
+    tokens_out: Count = None
+    cost_usd: Amount = None
+    latency_ms: Amount = None
     model_reported: str | None = None
     logprobs: tuple[TokenLogprob, ...] | None = None
 
@@ -69,7 +69,7 @@ class Verdict(Record):
 
     case: str
     model: str
-    repeat: int = 0
+    repeat: Ordinal = 0
     rule: str
     status: Status
     reason: str = ""
@@ -78,7 +78,7 @@ class Verdict(Record):
     fingerprint: str = ""
     confidence: float | None = None
     counts: bool = True
-    turn: int = 0
+    turn: Ordinal = 0
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -91,7 +91,7 @@ class Grade(Record):
 
     case: str
     model: str
-    repeat: int = 0
+    repeat: Ordinal = 0
     rule: str | None = None
     good: bool
     author: str

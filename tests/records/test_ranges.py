@@ -1,0 +1,62 @@
+"""Numbers that cannot be true come from servers and foreign stores; no record keeps them."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from promptpex.llm.providers.chat_format import completion_of
+from promptpex.records import MOST, Completion, Output, Request, Verdict
+from promptpex.runs import folder
+
+TOO_MUCH = [MOST + 1, 2**63, 2**64, 10**30, -1]
+
+
+@pytest.mark.parametrize("count", TOO_MUCH)
+def test_a_count_out_of_range_is_unknown(count: int) -> None:
+    usage = {"prompt_tokens": count, "completion_tokens": 7}
+    completion = completion_of({"choices": [{"message": {"content": "x"}}], "usage": usage}, model="m")
+    assert (completion.tokens_in, completion.tokens_out) == (None, 7)
+    stored = Completion.model_validate_json(json.dumps({"text": "x", "tokens_in": 3, "tokens_out": count}))
+    assert (stored.tokens_in, stored.tokens_out) == (3, None)
+    assert Output(case="c", model="m", tokens_in=count).tokens_in is None
+
+
+@pytest.mark.parametrize("amount", ["1e999", "1e308", "-1e9", "NaN", "Infinity"])
+def test_an_amount_out_of_range_is_unknown(amount: str) -> None:
+    text = f'{{"text": "x", "cost_usd": {amount}, "latency_ms": {amount}}}'
+    for found in (Completion.model_validate_json(text), Completion.model_validate(json.loads(text))):
+        assert found.cost_usd is None
+        assert found.latency_ms is None
+    assert Completion(text="x", cost_usd=0.25, latency_ms=0.0).cost_usd == 0.25
+
+
+@pytest.mark.parametrize("number", TOO_MUCH)
+def test_a_repeat_out_of_range_is_refused(number: int) -> None:
+    with pytest.raises(ValidationError):
+        Output(case="c", model="m", repeat=number)
+    with pytest.raises(ValidationError):
+        Request(model="m", messages=(), repeat=number)
+    with pytest.raises(ValidationError):
+        Verdict(case="c", model="m", rule="r", status="pass", source="none", turn=number)
+
+
+def test_the_largest_numbers_are_kept() -> None:
+    kept = Output(case="c", model="m", repeat=MOST, tokens_in=MOST, tokens_out=0, cost_usd=0.0)
+    assert (kept.repeat, kept.tokens_in, kept.tokens_out, kept.cost_usd) == (MOST, MOST, 0, 0.0)
+
+
+def test_a_folder_with_such_numbers_makes_tables(tmp_path: Path) -> None:
+    from promptpex.tables import frames
+
+    line: dict[str, Any] = {"case": "c", "model": "m", "text": "x", "tokens_in": 10**30, "tokens_out": 2}
+    (tmp_path / folder.OUTPUTS).write_text(json.dumps(line | {"latency_ms": math.inf}) + "\n", encoding="utf-8")
+    read = list(folder._lines(tmp_path / folder.OUTPUTS, Output))
+    frame = frames.typed([output.model_dump() for output in read], {"tokens_in": "Int64", "tokens_out": "Int64"})
+    assert frame["tokens_in"].isna().all()
+    assert frame["tokens_out"].sum() == 2
