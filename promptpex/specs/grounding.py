@@ -6,12 +6,13 @@ Pure text work on the words that rules quote; whether a rule is true to the prom
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from promptpex.records import Prompt, Record, Rule, Spec, Suite
 from promptpex.specs import quoting
+from promptpex.specs.effort import Effort
 from promptpex.specs.sentences import folded, sentences
 
 CHANGED = 70.0
@@ -68,8 +69,8 @@ class _Pair:
 
 def footing(rules: Iterable[Rule], text: str) -> list[Footing]:
     """For each rule that quotes words of the prompt: whether they still stand in ``text``."""
-    inside, parts = quoting.bare(text), sentences(text)
-    return [_footing(rule, rule.source, inside, parts) for rule in rules if rule.source and rule.source.strip()]
+    inside, parts, effort = quoting.bare(text), sentences(text), Effort()
+    return [_footing(rule, rule.source, inside, parts, effort) for rule in rules if rule.source and rule.source.strip()]
 
 
 def uncovered(rules: Sequence[Rule], prompt: Prompt) -> tuple[str, ...]:
@@ -78,9 +79,10 @@ def uncovered(rules: Sequence[Rule], prompt: Prompt) -> tuple[str, ...]:
     Instructions are the system messages; where there are none, the user messages. Turns of an example conversation
     are no promises; neither are rows of tables and lines that only announce what follows (``Rules:``).
     """
-    sources = [rule.source for rule in rules if rule.source]
+    pieces = [piece for rule in rules if rule.source for piece in _pieces(rule.source)]
+    effort = Effort()
     promises = (part for part in sentences(instructions(prompt)) if part[0] != "|" and part[-1] not in ":：")
-    return tuple(part for part in promises if not any(rests_on(one, part) for one in sources))
+    return tuple(part for part in promises if not _any_overlap(pieces, folded(part), effort))
 
 
 def instructions(prompt: Prompt) -> str:
@@ -94,10 +96,20 @@ def words_of(prompt: Prompt) -> str:
     return "\n\n".join(turn.content for turn in prompt.messages)
 
 
-def rests_on(source: str, sentence: str) -> bool:
-    """Whether words that a rule quotes are taken from this sentence, one holding the other or nearly so."""
-    whole = folded(sentence)
-    return any(_overlap(folded(part), whole) for part in quoting.parts_of(source))
+def rests_on(source: str, sentence: str, effort: Effort | None = None) -> bool:
+    """Whether words that a rule quotes are taken from this sentence, one holding the other or nearly so.
+
+    Where ``effort`` has not enough left, only words that are there letter by letter are found.
+    """
+    return _any_overlap(_pieces(source), folded(sentence), effort or Effort())
+
+
+def _pieces(source: str) -> list[str]:
+    return [folded(part) for part in quoting.parts_of(source)]
+
+
+def _any_overlap(pieces: Sequence[str], whole: str, effort: Effort) -> bool:
+    return any(_overlap(piece, whole, effort) for piece in pieces)
 
 
 def mark_gone(spec: Spec, text: str) -> Spec:
@@ -123,42 +135,60 @@ def diff(
     before, after = sentences(old), sentences(new)
     removed, added = _only(before, after), _only(after, before)
     pairs = _pairs([before[n] for n in removed], [after[n] for n in added])
+    touch = _Touched(spec, suite, new_spec)
     changes: list[tuple[float, Change]] = []
     for pair in pairs:
         place = added[pair.new]
-        changes.append((place, _change("changed", before[removed[pair.old]], after[place], spec, suite, new_spec)))
+        changes.append((place, touch.change("changed", before[removed[pair.old]], after[place])))
     paired_old, paired_new = {pair.old for pair in pairs}, {pair.new for pair in pairs}
     for number, place in enumerate(removed):
         if number not in paired_old:
             scaled = place * len(after) / max(1, len(before)) - 0.5
-            changes.append((scaled, _change("removed", before[place], None, spec, suite, new_spec)))
+            changes.append((scaled, touch.change("removed", before[place], None)))
     for number, place in enumerate(added):
         if number not in paired_new:
-            changes.append((place, _change("added", None, after[place], spec, suite, new_spec)))
+            changes.append((place, touch.change("added", None, after[place])))
     return [change for _, change in sorted(changes, key=lambda item: item[0])]
 
 
-def _footing(rule: Rule, words: str, inside: str, parts: Sequence[str]) -> Footing:
-    from rapidfuzz import fuzz, process, utils
-
+def _footing(rule: Rule, words: str, inside: str, parts: Sequence[str], effort: Effort) -> Footing:
     wanted = quoting.pieces(words)
-    if not wanted or quoting.in_bare(wanted, inside):
+    if not wanted or quoting.in_bare(wanted, inside, effort):
         return Footing(rule=rule.id, standing="kept", source=words)
-    best = process.extractOne(words, parts, scorer=fuzz.ratio, processor=utils.default_process) if parts else None
-    nearest, likeness = (best[0], float(best[1])) if best else (None, 0.0)
-    near = min((fuzz.partial_ratio(piece, inside) for piece in wanted if len(piece) <= len(inside)), default=0.0)
+    nearest, likeness = _nearest(words, parts, effort)
+    near = min((_place(piece, inside, effort) for piece in wanted if len(piece) <= len(inside)), default=0.0)
     like = max(likeness, near if near >= OVERLAP else 0.0) >= CHANGED
     return Footing(
         rule=rule.id, standing="changed" if like else "gone", source=words, nearest=nearest, likeness=round(likeness, 1)
     )
 
 
-def _overlap(piece: str, whole: str) -> bool:
+def _nearest(words: str, parts: Sequence[str], effort: Effort) -> tuple[str | None, float]:
+    """The sentence that is likest, and how like it is; none where there is none, or not effort enough."""
+    from rapidfuzz import fuzz, process, utils
+
+    if not parts or not effort.allows(sum(map(len, parts)) * (len(words) + _PREPARED) / 3 + len(parts) * _CALL):
+        return None, 0.0
+    best = process.extractOne(words, parts, scorer=fuzz.ratio, processor=utils.default_process)
+    return (best[0], float(best[1])) if best else (None, 0.0)
+
+
+_PREPARED, _CALL = 60, 2_000
+"""What it takes to prepare a character and to call for a sentence, in the measure of ``effort``."""
+
+
+def _place(piece: str, inside: str, effort: Effort) -> float:
+    from rapidfuzz import fuzz
+
+    return fuzz.partial_ratio(piece, inside) if effort.partial(len(piece), len(inside)) else 0.0
+
+
+def _overlap(piece: str, whole: str, effort: Effort) -> bool:
     from rapidfuzz import fuzz
 
     if piece in whole or whole in piece:
         return True
-    if min(len(piece), len(whole)) < 8:
+    if min(len(piece), len(whole)) < 8 or not effort.partial(len(piece), len(whole)):
         return False
     return fuzz.partial_ratio(piece, whole) >= OVERLAP
 
@@ -177,38 +207,61 @@ def _only(mine: Sequence[str], others: Sequence[str]) -> list[int]:
 
 
 def _pairs(removed: Sequence[str], added: Sequence[str]) -> list[_Pair]:
-    """The likeliest pairs of an old and a new sentence, each used once."""
-    from rapidfuzz import fuzz
+    """The likeliest pairs of an old and a new sentence, each used once.
 
-    likely = (
-        _Pair(fuzz.ratio(folded(gone), folded(come)), old, new)
-        for old, gone in enumerate(removed)
-        for new, come in enumerate(added)
-    )
+    Of very many sentences, each is held against those that stand about where it stood.
+    """
+    old, new = [folded(one) for one in removed], [folded(one) for one in added]
+    likely = sorted(_likely(old, new), key=lambda pair: (-pair.likeness, pair.old, pair.new))
     found: list[_Pair] = []
-    for pair in sorted(likely, key=lambda pair: (-pair.likeness, pair.old, pair.new)):
-        if pair.likeness < PAIRED:
-            break
-        if all(pair.old != other.old and pair.new != other.new for other in found):
+    used_old, used_new = set[int](), set[int]()
+    for pair in likely:
+        if pair.old not in used_old and pair.new not in used_new:
             found.append(pair)
+            used_old.add(pair.old)
+            used_new.add(pair.new)
     return found
 
 
-def _change(
-    kind: Literal["added", "removed", "changed"],
-    old: str | None,
-    new: str | None,
-    spec: Spec | None,
-    suite: Suite | None,
-    new_spec: Spec | None,
-) -> Change:
-    touched = _resting(spec, old) + _resting(new_spec, new)
-    rules = tuple(dict.fromkeys(touched))
-    cases = tuple(case.id for case in suite.cases if case.rule in rules) if suite is not None else ()
-    return Change(kind=kind, old=old, new=new, rules=rules, cases=cases)
+MOST_PAIRS = 1_000_000
+"""Pairs of sentences that are compared at most."""
 
 
-def _resting(spec: Spec | None, sentence: str | None) -> list[str]:
-    if spec is None or sentence is None:
-        return []
-    return [rule.id for rule in spec.rules if rule.source and rests_on(rule.source, sentence)]
+def _likely(old: Sequence[str], new: Sequence[str]) -> Iterator[_Pair]:
+    from rapidfuzz import fuzz
+
+    effort = Effort()
+    reach = len(new) if len(old) * len(new) <= MOST_PAIRS else max(1, MOST_PAIRS // len(old) // 2)
+    for place, gone in enumerate(old):
+        middle = place * len(new) // len(old)
+        for other in range(max(0, middle - reach), min(len(new), middle + reach + 1)):
+            if effort.ratio(len(gone), len(new[other])):
+                likeness = fuzz.ratio(gone, new[other], score_cutoff=PAIRED)
+                if likeness >= PAIRED:
+                    yield _Pair(likeness, place, other)
+
+
+class _Touched:
+    """The rules and cases that a change touches; the rules' words are prepared once."""
+
+    def __init__(self, spec: Spec | None, suite: Suite | None, new_spec: Spec | None) -> None:
+        self._old, self._new = _quoting(spec), _quoting(new_spec)
+        self._cases = suite.cases if suite is not None else ()
+        self._effort = Effort()
+
+    def change(self, kind: Literal["added", "removed", "changed"], old: str | None, new: str | None) -> Change:
+        touched = self._resting(self._old, old) + self._resting(self._new, new)
+        rules = tuple(dict.fromkeys(touched))
+        cases = tuple(case.id for case in self._cases if case.rule in rules) if rules else ()
+        return Change(kind=kind, old=old, new=new, rules=rules, cases=cases)
+
+    def _resting(self, rules: Sequence[tuple[str, list[str]]], sentence: str | None) -> list[str]:
+        if sentence is None:
+            return []
+        whole = folded(sentence)
+        return [name for name, pieces in rules if _any_overlap(pieces, whole, self._effort)]
+
+
+def _quoting(spec: Spec | None) -> list[tuple[str, list[str]]]:
+    """Each rule that quotes words, and these in their pieces."""
+    return [(rule.id, _pieces(rule.source)) for rule in spec.rules if rule.source] if spec is not None else []

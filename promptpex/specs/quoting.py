@@ -11,12 +11,14 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Literal
 
+from promptpex.specs.effort import Effort
+
 How = Literal["exact", "near"]
 
 NEAR = 80.0
 """Likeness (0..100) of a piece with some place of the text from which its words are compared one by one."""
 
-_GAP = re.compile(r"\s*(?:\.{3,}|…|\[\.{3}\]|\[…\])\s*")
+_GAP = re.compile(r"\.{3,}|…|\[\.{3}\]|\[…\]")
 _MARKS = re.compile(r"[\"'“”„‘’‚«»「」『』*_`]")
 
 
@@ -25,13 +27,17 @@ def quoted(source: str, text: str) -> How | None:
     return in_bare(pieces(source), bare(text))
 
 
-def in_bare(parts: Sequence[str], inside: str) -> How | None:
-    """As ``quoted``, for pieces and a text that were prepared by ``pieces`` and ``bare``."""
+def in_bare(parts: Sequence[str], inside: str, effort: Effort | None = None) -> How | None:
+    """As ``quoted``, for pieces and a text that were prepared by ``pieces`` and ``bare``.
+
+    Where ``effort`` has not enough left, a piece with a letter wrong is not found.
+    """
+    left = effort or Effort()
     if not parts:
         return None
     if all(part in inside for part in parts):
         return "exact"
-    return "near" if all(part in inside or _nearly(part, inside) for part in parts) else None
+    return "near" if all(part in inside or _nearly(part, inside, left) for part in parts) else None
 
 
 def pieces(source: str) -> list[str]:
@@ -41,7 +47,7 @@ def pieces(source: str) -> list[str]:
 
 def parts_of(source: str) -> list[str]:
     """The pieces of a quotation as they stand in it."""
-    return [part for part in _GAP.split(source) if part.strip()]
+    return [part.strip() for part in _GAP.split(source) if part.strip()]
 
 
 def bare(text: str) -> str:
@@ -50,10 +56,10 @@ def bare(text: str) -> str:
     return " ".join(plain.split()).casefold().strip(" .,;:。、")
 
 
-def _nearly(piece: str, inside: str) -> bool:
+def _nearly(piece: str, inside: str, effort: Effort) -> bool:
     from rapidfuzz import fuzz
 
-    if len(piece) > len(inside):
+    if len(piece) > len(inside) or not effort.partial(len(piece), len(inside)):
         return False
     place = fuzz.partial_ratio_alignment(piece, inside, score_cutoff=NEAR)
     if place is None:

@@ -16,12 +16,17 @@ _OWN_LINE = re.compile(
 )
 _MARKER = re.compile(r"\s*(?:[-*+•–—●○▪◦‣]\s+|\d{1,3}[.)、]\s+|#{1,6}\s+|>\s*)")
 _CLOSING = "\"'”’»）)]】』」*_`"
-_END = re.compile(rf"(?:[.!?…]+[{re.escape(_CLOSING)}]*(?=\s)|[。！？｡؟۔।॥።។၊။]+[{re.escape(_CLOSING)}]*)")
+_END = re.compile(rf"(?:(?<![.!?…])[.!?…]++[{re.escape(_CLOSING)}]*+(?=\s)|[。！？｡؟۔।॥።។၊။]++[{re.escape(_CLOSING)}]*+)")
 _SHORT = re.compile(
     r"(?:^|[\s(])(?:[A-Za-zÀ-ỹ]|e\.g|i\.e|etc|vs|cf|approx|no|fig|dr|mr|mrs|ms|st|prof|vd|tp|ths?|gs|z\.b|d\.h|bzw)\.\Z",
     re.IGNORECASE,
 )
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_LONGEST_SHORT = 16
+"""Characters before a full stop in which an abbreviation and what stands before it have room."""
+_NUMBER = re.compile(r"[ .]*(\d+)[ .]*")
+_AFTER = re.compile(rf"[ \t{re.escape(_CLOSING)}]*+")
+_TAG = re.compile(r"(?=(\{[{%#]))")
+_TAG_END = {"{{": "}}", "{%": "%}", "{#": "#}"}
 
 
 def sentences(text: str) -> tuple[str, ...]:
@@ -30,7 +35,7 @@ def sentences(text: str) -> tuple[str, ...]:
     What holds no letter and no digit outside of template tags (rules, bare variables) is no sentence.
     """
     found = (" ".join(part.split()) for block in _blocks(text) for part in _split(block))
-    return tuple(part for part in found if any(char.isalnum() for char in _TEMPLATE.sub("", part)))
+    return tuple(part for part in found if any(map(str.isalnum, _outside_tags(part))))
 
 
 def folded(text: str) -> str:
@@ -58,28 +63,49 @@ def _blocks(text: str) -> Iterator[str]:
         if mark is not None:
             fence = mark.group(1)
         elif line.strip():
-            waiting.append(_MARKER.sub("", line, count=1))
+            mark = _MARKER.match(line)
+            waiting.append(line[mark.end() :] if mark else line)
             if line.lstrip().startswith(("#", "|")):
                 yield waiting.pop()
     if waiting:
         yield " ".join(waiting)
 
 
+def _outside_tags(text: str) -> str:
+    """The text without its template tags; a tag that is not closed is text. Each end is looked for once."""
+    kept: list[str] = []
+    at, endless = 0, set[str]()
+    for match in _TAG.finditer(text):
+        end = _TAG_END[match.group(1)]
+        if match.start() < at or end in endless:
+            continue
+        close = text.find(end, match.start() + 2)
+        if close < 0:
+            endless.add(end)
+            continue
+        kept.append(text[at : match.start()])
+        at = close + 2
+    return "".join((*kept, text[at:]))
+
+
 def _split(block: str) -> Iterator[str]:
     start = 0
+    number = _NUMBER.match(block)
     for match in _END.finditer(block):
-        piece = block[start : match.end()]
-        if match.group().startswith(".") and not _ends_here(block, match):
+        if match.group().startswith(".") and not _ends_here(block, match, number):
             continue
-        yield piece
+        yield block[start : match.end()]
         start = match.end()
     yield block[start:]
 
 
-def _ends_here(block: str, match: re.Match[str]) -> bool:
-    """Whether a full stop ends a sentence: not behind an abbreviation, not before a small letter."""
-    before = block[: match.start() + 1]
-    if _SHORT.search(before) or before.strip(" .").isdigit():
+def _ends_here(block: str, match: re.Match[str], number: re.Match[str] | None) -> bool:
+    """Whether a full stop ends a sentence: not behind an abbreviation or a number at the start, not before a small
+    letter. Looks at a few characters around it, whatever the length of the block."""
+    stop = match.start() + 1
+    numbered = number is not None and number.start(1) < stop <= number.end()
+    if numbered or _SHORT.search(block, max(0, stop - _LONGEST_SHORT), stop):
         return False
-    rest = block[match.end() :].lstrip(" \t" + _CLOSING)
-    return not rest or not rest[0].islower()
+    after = _AFTER.match(block, match.end())
+    rest = after.end() if after is not None else match.end()
+    return not block[rest : rest + 1].islower()

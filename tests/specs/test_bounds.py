@@ -1,0 +1,100 @@
+"""Prompts, specs and quotations of any shape: what took minutes, or days, ends at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptpex.records import Message, Prompt, Rule, Spec
+from promptpex.specs import grounding, quoting
+from promptpex.specs.comparing import compare
+from promptpex.specs.effort import Effort
+from promptpex.specs.sentences import sentences
+
+pytestmark = pytest.mark.timeout(60)
+"""Each of these took from a minute to days."""
+
+LONG = [
+    ". " * 500_000,
+    "e.g. " * 200_000,
+    "." * 1_000_000 + "x",
+    "{{" * 500_000,
+    "{%{#{{" * 160_000,
+    "1." * 500_000,
+    '."' * 500_000,
+    "\n.\n" * 300_000,
+    " " * 1_000_000,
+]
+
+
+@pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
+def test_a_megabyte_of_any_marks_is_split(text: str) -> None:
+    assert sentences("Say {{word}}. " + text)[0].startswith("Say {{word}}.")
+
+
+def test_a_tag_that_is_not_closed_is_text() -> None:
+    assert sentences("{{ a }}") == sentences("{% if b %} {# c #}") == ()
+    assert sentences("{{ a") == ("{{ a",)
+    assert sentences("{{ {% a %}") == ()
+    assert sentences("{{ a }} b {# c") == ("{{ a }} b {# c",)
+
+
+def test_numbers_and_abbreviations_end_no_sentence() -> None:
+    text = "Go home. See fig. 3 now. Or e.g. this. And 5. It ends"
+    assert sentences(text) == ("Go home.", "See fig. 3 now.", "Or e.g. this.", "And 5.", "It ends")
+
+
+def rule(number: int, source: str) -> Rule:
+    return Rule(id=f"r{number}", rule=f"rule {number}", source=source)
+
+
+def words(count: int, seed: int = 7) -> str:
+    import random
+
+    chance = random.Random(seed)
+    return " ".join("".join(chance.choices("abcdefghij", k=6)) for _ in range(count))
+
+
+def prompt(text: str) -> Prompt:
+    return Prompt(name="p", messages=(Message(role="user", content=text),), variables=("x",), fingerprint="")
+
+
+def test_many_long_quotations_in_a_prompt_without_full_stops() -> None:
+    text = words(130_000)
+    rules = [rule(n, words(260, seed=1000 + n)) for n in range(300)]
+    assert {one.standing for one in grounding.footing(rules, text)} == {"gone"}
+    assert len(grounding.uncovered(rules, prompt(text))) == 1
+
+
+def test_many_sentences_and_rules() -> None:
+    text = " ".join(f"Write the word number {n}." for n in range(35_000))
+    rules = [rule(n, f"Write the word number {n}.") for n in range(24)]
+    bare = grounding.uncovered(rules, prompt(text))
+    assert "Write the word number 3." not in bare
+    assert len(bare) < 35_000
+
+
+def test_prompts_of_one_word_are_compared() -> None:
+    changes = grounding.diff("a" * 900_000, "b" + "a" * 899_999)
+    assert [change.kind for change in changes] in (["changed"], ["removed", "added"], ["added", "removed"])
+
+
+def test_prompts_of_many_sentences_are_compared() -> None:
+    old = " ".join(f"The item {words(3, seed=n)} stays." for n in range(20_000))
+    new = " ".join(f"The item {words(3, seed=n)} leaves." for n in range(20_000))
+    found = compare(prompt(old), prompt(new), spec=Spec(prompt="p", rules=(rule(1, "The item"),)))
+    assert len(found.sentences) == 20_000
+    assert {change.kind for change in found.sentences} == {"changed"}
+
+
+def test_blanks_in_a_quotation() -> None:
+    assert quoting.parts_of("a" + " " * 300_000 + "b") == ["a" + " " * 300_000 + "b"]
+    assert quoting.parts_of("one ... two [...] three … four") == ["one", "two", "three", "four"]
+
+
+def test_effort_is_reckoned_before_it_is_made() -> None:
+    effort = Effort(20_000)
+    assert not effort.partial(1_000, 1_000_000)
+    assert effort.partial(8, 100)
+    assert effort.ratio(10, 10)
+    assert effort.left < 20_000 - 2 * 5_000
+    assert not Effort(0).ratio(1, 1)
