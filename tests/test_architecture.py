@@ -21,7 +21,7 @@ ENTRY = "promptpex"
 """What ``import promptpex`` means inside the package: a climb to the public names."""
 
 LEVELS: dict[int, tuple[str, ...]] = {
-    0: ("errors", "ids", "stats"),
+    0: ("errors", "ids", "stats", "templatework"),
     1: ("records", "engines", "solver", "events"),
     2: ("tables", "llm", "templates", "codecs"),
     3: (
@@ -50,8 +50,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "templates": GROUND,
     "tables": GROUND | {"stats"},
     "llm": GROUND | {"codecs", "engines", "events", "templates"},
-    "assertions": GROUND | {"codecs"},
-    "promptfile": GROUND | {"codecs"},
+    "templatework": set(),
+    "assertions": GROUND | {"codecs", "templatework"},
+    "promptfile": GROUND | {"codecs", "templatework"},
     "config": GROUND | {"codecs", "llm"},
     "schemas": GROUND | {"codecs"},
     "runs": GROUND | {"codecs"},

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import cache, wraps
 from typing import Any
 
 import jinja2
 from jinja2 import nodes
-from jinja2.compiler import CodeGenerator, Frame
+from jinja2.compiler import Frame
 from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from promptpex.assertions import jsvalues
 from promptpex.assertions.jsvalues import MISSING
+from promptpex.templatework import TIMES, Weighing, adding, spend, weighed, weighing
 
 
 class TruthyList(list[Any]):
@@ -45,35 +45,8 @@ def wrapped(value: Any) -> Any:
 
 
 WORK = 50_000_000
-"""Characters that a rendering may make in all; a turn of a loop counts as ``TURN``."""
+"""Characters that a rendering may work on in all; a turn of a loop counts as ``TURN``."""
 TURN = 250
-_left: ContextVar[list[int] | None] = ContextVar("left", default=None)
-
-
-class TooMuch(Exception):
-    """A template that makes more text, or takes more turns, than a check's value can need."""
-
-    def __init__(self) -> None:
-        super().__init__(f"it makes more than {WORK:,} characters, or more than {WORK // TURN:,} turns of its loops")
-
-
-@contextmanager
-def bounded() -> Iterator[None]:
-    """One rendering's share of work."""
-    before = _left.set([WORK])
-    try:
-        yield
-    finally:
-        _left.reset(before)
-
-
-def spend(work: float) -> None:
-    """Raises ``TooMuch`` where the rendering has no such work left."""
-    left = _left.get()
-    if left is not None:
-        left[0] -= int(min(work, WORK + 1))
-        if left[0] < 0:
-            raise TooMuch
 
 
 class Nothing(jinja2.ChainableUndefined):
@@ -97,8 +70,8 @@ class _Lines(Extension):
             yield token
 
 
-class _Generator(CodeGenerator):
-    """Writes ``~`` as a joining of JavaScript texts."""
+class _Generator(Weighing):
+    """Writes ``~`` as a joining of JavaScript texts, and weighs what is compared and cut."""
 
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
         self.write("environment.joined((")
@@ -126,9 +99,14 @@ class _Environment(ImmutableSandboxedEnvironment):
         """Called at each turn of a loop and each call of a macro."""
         spend(work)
 
+    def weighed(self, value: Any) -> Any:
+        """Called with what is compared and cut."""
+        return weighed(value)
+
     intercepted_binops = frozenset(("+", "-", "*", "/", "//", "%", "**"))
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        weighed(left, right)
         found = arithmetic(operator, _plain(left), _plain(right))
         spend(len(found) if isinstance(found, str) else 1)
         return found
@@ -159,13 +137,11 @@ def member(obj: Any, key: Any) -> Any:
     if isinstance(obj, jinja2.runtime.LoopContext):
         return getattr(obj, key, MISSING) if key in _LOOP else MISSING
     if isinstance(obj, Mapping):
-        return obj.get(jsvalues.text(key), MISSING)
+        return obj.get(_text(key), MISSING)
     if not isinstance(obj, str | list):
         return MISSING
     if key == "length":
-        return len(jsvalues.units(obj)) if isinstance(obj, str) else len(obj)
-    if isinstance(key, slice):
-        return TruthyList(obj[key]) if isinstance(obj, list) else obj[key]
+        return _length(obj)
     if isinstance(key, int) and not isinstance(key, bool) and 0 <= key < len(obj):
         return obj[key]
     return MISSING
@@ -180,7 +156,12 @@ def _plain(value: Any) -> Any:
 
 def _written(value: Any) -> str:
     value = _plain(value)
-    return "" if value is None or value is MISSING else jsvalues.text(value)
+    return "" if value is None or value is MISSING else _text(value)
+
+
+def _text(value: Any) -> str:
+    """The value as JavaScript's text. A list is counted first: it may hold itself doubled, again and again."""
+    return jsvalues.text(weighed(value) if isinstance(value, list) else value)
 
 
 def _finished(value: Any) -> str:
@@ -241,29 +222,20 @@ def _text_of(value: Any) -> str:
 
 
 def _int(value: Any, default: Any = 0, base: int = 10) -> Any:
-    digits = _leading(jsvalues.trim(_written(value)), "+-0123456789")
+    found = _SIGNED.match(jsvalues.trim(_written(value)))
     try:
-        return int(digits, base)
+        return int(found.group().rstrip("+-"), base) if found else default
     except ValueError:
         return default
 
 
+_SIGNED = re.compile(r"[+\-0-9]+")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
 def _float(value: Any, default: Any = 0) -> Any:
-    found = _leading(jsvalues.trim(_written(value)), "+-.0123456789eE")
-    while found:
-        try:
-            return float(found)
-        except ValueError:
-            found = found[:-1]
-    return default
-
-
-def _leading(value: str, allowed: str) -> str:
-    end = next((index for index, mark in enumerate(value) if mark not in allowed), len(value))
-    held = value[:end]
-    while "." not in allowed and len(held) > 1 and held[-1] in "+-":
-        held = held[:-1]
-    return held
+    found = _DECIMAL.match(jsvalues.trim(_written(value)))
+    return float(found.group()) if found else default
 
 
 def _round(value: Any, precision: Any = 0, method: str = "round") -> Any:
@@ -292,7 +264,7 @@ def _join(value: Any, delimiter: Any = "", attribute: Any = None) -> str:
 def _length(value: Any) -> int:
     value = _plain(value)
     if isinstance(value, str):
-        return len(jsvalues.units(value))
+        return len(weighed(value)) + sum(character > "\uffff" for character in value)
     return len(value) if isinstance(value, list | Mapping) else 0
 
 
@@ -379,17 +351,24 @@ _SHARED = (
 )
 
 
-def _sized(made: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter whose numbers, such as a width, are work to be spent before it begins."""
+def _sized(name: str, made: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter whose operands, and numbers such as a width, are work to be spent before it begins."""
 
     @wraps(made)
     def filtered(*given: Any, **named: Any) -> Any:
         numbers = [abs(value) for value in (*given[1:], *named.values()) if isinstance(value, int | float)]
         lines = max((value.count("\n") + 1 for value in given if isinstance(value, str)), default=1)
         spend(sum(numbers) * lines)
-        return made(*given, **named)
+        result = made(*given, **named)
+        return TruthyList(_turned(result)) if isinstance(result, Iterator) else result
 
-    return filtered
+    return weighing(filtered, TIMES.get(name, 1))
+
+
+def _turned(items: Iterator[Any]) -> Iterator[Any]:
+    for item in items:
+        spend(TURN)
+        yield item
 
 
 @cache
@@ -398,7 +377,10 @@ def environment() -> _Environment:
     made = _Environment(
         undefined=Nothing, finalize=_finished, keep_trailing_newline=True, extensions=[_Lines], cache_size=0
     )
-    shared = {name: _sized(made.filters[name]) for name in _SHARED}
-    made.filters = {**shared, **FILTERS}
+    shared = {name: _sized(name, made.filters[name]) for name in _SHARED}
+    shared["sum"] = adding(shared["sum"])
+    ours = {name: weighing(written, TIMES.get(name, 1)) for name, written in FILTERS.items()}
+    made.filters = {**shared, **ours}
+    made.tests = {name: weighing(test) for name, test in made.tests.items()}
     made.globals = {"range": jinja2.sandbox.safe_range}
     return made

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.assertions import jsvalues
 from promptpex.assertions.model import Unscorable
+from promptpex.assertions.patience import Patience
 from promptpex.assertions.wording import shown
 
 if TYPE_CHECKING:
@@ -109,25 +110,39 @@ def _without_reserved(match: re.Match[str]) -> str:
 
 def _rendered(source: str, variables: Mapping[str, Any]) -> str:
     from promptpex.assertions import nunjucks
+    from promptpex.templatework import TooMuchWork, share
 
+    if _PATIENCE.lost(source):
+        raise _bad(source, "it was not tried; it went over its limits too often before")
     template = _compiled(source)
+    overran = True
     try:
-        with nunjucks.bounded():
-            return template.render({name: nunjucks.wrapped(value) for name, value in variables.items()})
-    except Unscorable:
-        raise
-    except (RecursionError, MemoryError) as error:
-        raise _bad(source, "it nests too deep or grows too large") from error
+        with share(nunjucks.WORK):
+            text = template.render({name: nunjucks.wrapped(value) for name, value in variables.items()})
+        overran = False
+        return text
+    except (TooMuchWork, MemoryError) as error:
+        raise _bad(source, str(error) or "it grows too large") from error
+    except RecursionError as error:
+        overran = False
+        raise _bad(source, "it nests too deep") from error
     except Exception as error:  # a template can raise whatever Python can
+        overran = False
         raise _bad(source, str(error)) from error
+    finally:
+        _PATIENCE.tell(source, overran)
+
+
+_PATIENCE = Patience()
 
 
 @lru_cache(maxsize=4096)
 def _compiled(source: str) -> jinja2.Template:
     from promptpex.assertions import nunjucks
+    from promptpex.templatework import share
 
     try:
-        with nunjucks.bounded():  # what does not depend on variables is worked out now
+        with share(nunjucks.WORK):  # what does not depend on variables is worked out now
             return nunjucks.environment().from_string(source)
     except (RecursionError, MemoryError) as error:
         raise _bad(source, "it nests too deep") from error

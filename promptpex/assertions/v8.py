@@ -14,13 +14,13 @@ import os
 import subprocess
 import sys
 import threading
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from promptpex.assertions.model import Unscorable
+from promptpex.assertions.patience import Patience
 from promptpex.assertions.wording import shown
 
 MATCH_SECONDS = 1.0
@@ -28,8 +28,6 @@ SCRIPT_SECONDS = 2.0
 SCRIPT_BYTES = 128_000_000
 _GRACE_SECONDS = 1.5
 _START_SECONDS = 10.0
-OVERRUNS, TRIES_PER_OVERRUN = 3, 50
-"""A pattern or a script may go over its limits so often, and once more for so many tries, before it is given up."""
 _BATCH = 512
 _MOST_TEXT = 4_000_000
 
@@ -142,26 +140,6 @@ def _environment() -> dict[str, str]:
 ENGINE = Engine()
 """The process's own; V8 starts with the first match or script."""
 atexit.register(ENGINE.close)
-
-
-class Patience:
-    """Which patterns or scripts went over their limits too often to be tried again, so that no run hangs.
-
-    Some bad outputs among many do not lose the verdicts on the others. Safe to share between threads.
-    """
-
-    def __init__(self) -> None:
-        self._tries: Counter[Any] = Counter()
-        self._overruns: Counter[Any] = Counter()
-
-    def lost(self, name: Any) -> bool:
-        """Whether it is not to be tried any more."""
-        return self._overruns[name] >= OVERRUNS + self._tries[name] // TRIES_PER_OVERRUN
-
-    def tell(self, name: Any, overran: bool) -> None:
-        """Count a try."""
-        self._tries[name] += 1
-        self._overruns[name] += overran
 
 
 class Regexes:

@@ -160,11 +160,19 @@ def _from_yaml(text: str, path: Path | str) -> Parsed:
     return parsed
 
 
+def _line_of(failure: json.JSONDecodeError) -> int:
+    """The line at which JSON breaks. From Python 3.13 on a trailing comma is told at the comma, not at what follows."""
+    at, text = failure.pos, failure.doc
+    if text[at : at + 1] == ",":
+        at = len(text) - len(text[at + 1 :].lstrip())
+    return text.count("\n", 0, at) + 1
+
+
 def _from_json(text: str, path: Path | str) -> Parsed:
     try:
         data = json.loads(text)
     except json.JSONDecodeError as failure:
-        raise PromptFileError(f"the JSON is broken: {failure.msg}", path=path, line=failure.lineno) from None
+        raise PromptFileError(f"the JSON is broken: {failure.msg}", path=path, line=_line_of(failure)) from None
     except (RecursionError, ValueError):
         raise PromptFileError("the JSON is nested too deeply or holds too long a number", path=path) from None
     parsed = Parsed([])

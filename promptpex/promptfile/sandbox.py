@@ -16,6 +16,8 @@ from jinja2 import StrictUndefined, TemplateSyntaxError, Undefined, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from promptpex.templatework import TIMES, TooMuchWork, Weighing, adding, share, spend, weighed, weighing
+
 MAX_OUTPUT = 5_000_000
 """Characters of one rendered message."""
 MAX_STEPS = 200_000
@@ -25,6 +27,8 @@ MAX_VALUE = 5_000_000
 """Characters of one value that a template makes, an item counting as ``ITEM_WEIGHT`` of them."""
 ITEM_WEIGHT = 20
 MAX_NUMBER_BITS = 4096
+MAX_WORK = 100_000_000
+"""Characters that filters, methods, comparisons and slices of one rendering may be given together."""
 
 # fmt: off
 _FILTERS = (
@@ -136,11 +140,20 @@ def _guard(name: str, made: Callable[..., Any]) -> Callable[..., Any]:
         if most > MAX_VALUE * 10:
             raise TemplateTooLarge(f"the filter {name!r} would make too much text here")
         before = args[: len(args) - len(given)]
+        weighed(value, times=TIMES.get(name, 1))
+        if name == "wordwrap":
+            _spend_on_words(value)
         result = made(*before, value, *given[1:], **kwargs)
         return bounded(_listed(result))
 
     guarded.__dict__.update(getattr(made, "__dict__", {}))
     return guarded
+
+
+def _spend_on_words(value: Any) -> None:
+    """A word longer than a line is copied once for each line that it fills."""
+    longest = max(map(len, value.split()), default=0) if isinstance(value, str) else 0
+    spend(longest * longest // 1000)
 
 
 def _listed(value: Any) -> Any:
@@ -163,6 +176,7 @@ def _finalize(value: Any) -> Any:
 class PromptEnvironment(ImmutableSandboxedEnvironment):
     """Jinja for prompts: immutable sandbox, undefined variables are errors, costs bounded."""
 
+    code_generator_class = Weighing
     intercepted_binops = frozenset({"+", "*", "**", "%"})
 
     def __init__(self) -> None:
@@ -172,8 +186,14 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         self.globals = {"range": _range}
         kept = {name: self.filters[name] for name in _FILTERS if name in self.filters}
         self.filters = {name: _guard(name, made) for name, made in kept.items()}
+        self.filters["sum"] = adding(self.filters["sum"])
+        self.tests = {name: weighing(test) for name, test in self.tests.items()}
         self.filters["_counted"] = _counted
         self.filters["_bounded"] = bounded
+
+    def weighed(self, value: Any) -> Any:
+        """Called with what is compared and cut."""
+        return weighed(value)
 
     def wrap_str_format(self, value: Any) -> None:
         """No ``str.format``: its widths make texts of any length; it is refused like other methods."""
@@ -186,6 +206,7 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
 
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         _step()
+        weighed(getattr(obj, "__self__", None), *args)
         return bounded(super().call(context, obj, *args, **kwargs))
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
@@ -261,11 +282,14 @@ def run_template(template: Any, values: Mapping[str, Any]) -> str:
     try:
         parts: list[str] = []
         size = 0
-        for part in template.generate(dict(values)):
-            size += len(part)
-            if size > MAX_OUTPUT:
-                raise TemplateTooLarge(f"the rendered prompt is longer than {MAX_OUTPUT} characters")
-            parts.append(part)
+        with share(MAX_WORK):
+            for part in template.generate(dict(values)):
+                size += len(part)
+                if size > MAX_OUTPUT:
+                    raise TemplateTooLarge(f"the rendered prompt is longer than {MAX_OUTPUT} characters")
+                parts.append(part)
         return "".join(parts)
+    except TooMuchWork as over:
+        raise TemplateTooLarge(f"the template cannot be rendered on these inputs: {over}") from None
     finally:
         _meter.reset(token)

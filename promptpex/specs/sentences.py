@@ -16,7 +16,9 @@ _OWN_LINE = re.compile(
 )
 _MARKER = re.compile(r"\s*(?:[-*+•–—●○▪◦‣]\s+|\d{1,3}[.)、]\s+|#{1,6}\s+|>\s*)")
 _CLOSING = "\"'”’»）)]】』」*_`"
-_END = re.compile(rf"(?:(?<![.!?…])[.!?…]++[{re.escape(_CLOSING)}]*+(?=\s)|[。！？｡؟۔।॥።។၊။]++[{re.escape(_CLOSING)}]*+)")
+_END = re.compile(
+    rf"(?:(?<![.!?…])[.!?…]++[{re.escape(_CLOSING)}]*+(?=\s)|[。！？｡؟۔।॥።។၊။]++[{re.escape(_CLOSING)}]*+)"
+)
 _SHORT = re.compile(
     r"(?:^|[\s(])(?:[A-Za-zÀ-ỹ]|e\.g|i\.e|etc|vs|cf|approx|no|fig|dr|mr|mrs|ms|st|prof|vd|tp|ths?|gs|z\.b|d\.h|bzw)\.\Z",
     re.IGNORECASE,

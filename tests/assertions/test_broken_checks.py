@@ -10,7 +10,7 @@ from promptpex.assertions import KIND_NAMES, check
 from promptpex.assertions.rules import check_rules
 from promptpex.records import Check, Output, Rule
 
-DEEP = "[" * 1200 + "]" * 1200
+DEEP = "[" * 20_000 + "]" * 20_000
 PARSED = {"kind": "contains", "value": "a", "transform": "JSON.parse(output)"}
 
 

@@ -187,7 +187,7 @@ def test_a_v8_that_is_killed_from_outside_costs_no_verdict() -> None:
 
 def test_some_bad_outputs_do_not_lose_the_others() -> None:
     """Three overruns give a script up, but for one that mostly judges."""
-    from promptpex.assertions.v8 import OVERRUNS, TRIES_PER_OVERRUN, Patience
+    from promptpex.assertions.patience import OVERRUNS, TRIES_PER_OVERRUN, Patience
 
     patience = Patience()
     for _ in range(OVERRUNS):
