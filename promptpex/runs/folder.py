@@ -64,7 +64,9 @@ def folder_for(results: Path, prompt_name: str, run: str) -> Path:
 
 
 def begin(folder: Path, run: Run) -> None:
-    """Makes the folder, which its owner alone may enter, and writes what is known before anything is asked; the run is partial from here on.
+    """Makes the folder, which its owner alone may enter, and writes what is known before anything is asked.
+
+    The run is partial from here on.
 
     The verdicts of an earlier execution go: until ``finish`` the folder holds outputs alone. The manifest is written
     first, so that a process that is killed here leaves a folder that says so.
