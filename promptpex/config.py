@@ -320,7 +320,7 @@ def load(flags: Mapping[str, Any], *, start: Path, env: Mapping[str, str]) -> Re
 def _paths(
     file: _Layer, over: Sequence[_Layer], values: Mapping[str, Any], start: Path, *, named: bool
 ) -> dict[str, str]:
-    """The paths that nobody set, and those of the project's settings file where no flag and no variable is over them."""
+    """The paths that nobody set, and those of the project's file where no flag and no variable is over them."""
     cwd = Path.cwd()
     set_here = dict(file.values)
     for layer in over:

@@ -171,8 +171,8 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
     notice_orphans(session, spec, suite)
     if not suite.usable():
         raise SuiteError("holds no usable case; add some or run `promptpex generate`", path=files.suite)
-    weights = session.settings.weights
-    check_weights(weights, [case.rule for case in suite.usable()], [case.inverse for case in suite.usable()])
+    usable = suite.usable()
+    check_weights(session.settings.weights, [case.rule for case in usable], [case.inverse for case in usable])
     session.emit(Notice(can_show(session, suite)))
     return await _executed(session, pipeline.begin(session, prompt, spec, suite, author=author))
 

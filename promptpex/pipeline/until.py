@@ -27,9 +27,11 @@ async def execute(session: Session, begun: Run, *, on_output: Callable[[Output],
     """The whole suite on every model, or with ``until_decided`` as much of it as decides, judged.
 
     Raises:
-        ConfigError: what is asked of the models has no answer, as ``refuse_unanswerable`` says.
+        InputError: what is asked of the models has no answer, as ``refuse_unanswerable`` says, or weights fit no case.
     """
     refuse_unanswerable(session)
+    cases = begun.suite.usable()
+    tables.check_weights(session.settings.weights, [case.rule for case in cases], [case.inverse for case in cases])
     if not session.settings.until_decided:
         return await running.execute(session, begun, on_output=on_output)
     return await _in_looks(session, begun, on_output)

@@ -13,8 +13,14 @@ FEW = 20
 FAILING_JUDGE = 0.05
 """A judge that failed on a greater share of what it was asked is the first thing to be said."""
 
-SMALL = 0.0995
-"""Below it a share is shown with a digit after the point."""
+SMALL, ALMOST_ALL = 0.0995, 0.995
+"""Below the one and above the other a share is shown with a digit after the point."""
+
+FINEST = 6
+"""Digits after the point at most."""
+
+EVEN = 0.001
+"""A mean over cases that differs by more from the share of outputs is said to be one."""
 
 Row = Mapping[str, Any]
 
@@ -47,7 +53,7 @@ def answer(rows: Sequence[Row], standing: Standings, judges: Sequence[Row] = ())
 def _failing(judges: Sequence[Row]) -> list[str]:
     """The judges that failed on more than a few of what they were asked."""
     return [
-        f"The judge {row['judge']} gave no usable verdict on {row['failed']} of {row['asked']} outputs "
+        f"The judge {row['judge']} gave no usable verdict on {row['failed']} of {row['asked']} requests "
         f'({row["reasons"]}): shares marked "at least" are what checks alone prove.'
         for row in judges
         if row["asked"] and row["failed"] / row["asked"] > FAILING_JUDGE
@@ -149,7 +155,7 @@ def _choice(rows: Sequence[Row], standing: Standings) -> list[str]:
         price = f"${cheapest[0]['cost_per_output']:.3g} an output, the mean of {cheapest[0]['answered']}"
         parts.append(f"the cheapest seen is {listed(row['model'] for row in cheapest)} ({price})")
     if fastest and len(fastest) < len(pool):
-        wait = f"{fastest[0]['latency_p50_ms'] / 1000:.2f} s, the median of {fastest[0]['answered']}"
+        wait = f"{fastest[0]['latency_p50_ms'] / 1000:.2f} s, the median of {fastest[0]['timed']}"
         parts.append(f"the fastest seen is {listed(row['model'] for row in fastest)} ({wait})")
     if not parts:
         return []
@@ -184,9 +190,13 @@ def _caveats(rows: Sequence[Row]) -> list[str]:
 def _not_asked(rows: Sequence[Row]) -> list[str]:
     """What a budget, a deadline or a stop left out: whole models, or a part of the cases."""
     told = []
-    never = [row["model"] for row in rows if row["outputs"] <= row["not_asked"]]
+    left = [row for row in rows if row["outputs"] <= row["not_asked"]]
+    never = [row["model"] for row in left if not row["answered"]]
     if never:
         told.append(f"Not asked: {listed(never)}.")
+    unjudged = [row["model"] for row in left if row["answered"]]
+    if unjudged:
+        told.append(f"The run ended before a judge was asked about {listed(unjudged)}.")
     part = [row for row in rows if 0 < row["not_asked"] < row["outputs"]]
     if part:
         named = listed(f"{row['not_asked']} of {row['outputs']} outputs of {row['model']}" for row in part)
@@ -211,7 +221,10 @@ def _named(rows: Iterable[Row]) -> str:
 def _figures(row: Row) -> str:
     if row["at_least"]:
         return f"at least {row['non_compliant']} of {row['usable']} usable outputs ({_short(row)})"
-    return f"{row['non_compliant']} of {row['scored']} scored outputs ({_short(row)})"
+    counts = f"{row['non_compliant']} of {row['scored']} scored outputs"
+    if abs(row["non_compliant"] / row["scored"] - row["non_compliance"]) > EVEN:
+        return f"{counts}, by the mean over the cases {_short(row)}"
+    return f"{counts} ({_short(row)})"
 
 
 def _short(row: Row) -> str:
@@ -230,10 +243,14 @@ def ends(low: float, high: float) -> str:
 
 
 def _rounded_share(share: float) -> str:
-    if share >= SMALL:
+    """In percent; never 0 or 100 for what is only near it."""
+    edge = min(share, 1.0 - share)
+    if edge <= 0.0:
         return f"{100 * share:.0f}"
-    rounded = f"{100 * share:.1f}".removesuffix(".0")
-    return "<0.1" if rounded == "0" and share > 0.0 else rounded
+    digits = 0 if SMALL <= share <= ALMOST_ALL else 1
+    while round(100 * edge, digits) == 0.0 and digits < FINEST:
+        digits += 1
+    return f"{100 * share:.{digits}f}".removesuffix(".0")
 
 
 def _points(tolerance: float) -> str:

@@ -58,6 +58,8 @@ def compare_runs(
     """
     models, cases = _models(before, after), _cases(before, after)
     rows = tables.outputs(before), tables.outputs(after)
+    same = [case for case in after.suite.cases if case.id in set(cases)]
+    tables.check_weights(weights or {}, [case.rule for case in same], [case.inverse for case in same])
     found = tables.comparison(
         *rows, models=models, cases=cases, confidence=confidence, tolerance=tolerance, weights=weights
     )
@@ -105,7 +107,10 @@ def _cases(before: AnyRun, after: AnyRun) -> list[str]:
 def _sentence(row: dict[str, Any]) -> str:
     if not row["cases"]:
         return f"{row['model']}: no case was scored in both runs."
-    shares = f"{percent(row['non_compliance_before'])} before, {percent(row['non_compliance_after'])} after"
+    bound = "at least " if row["at_least"] else ""
+    shares = (
+        f"{bound}{percent(row['non_compliance_before'])} before, {bound}{percent(row['non_compliance_after'])} after"
+    )
     counts = f"{row['broke']} of {row['cases']} cases got worse, {row['mended']} better"
     words = {
         "worse": "is shown to be worse",

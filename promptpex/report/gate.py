@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from promptpex.errors import InputError
-from promptpex.report.answer import percent
+from promptpex.report.answer import FINEST, percent
 
 Decide = Literal["point", "low", "high"]
 
@@ -72,9 +72,20 @@ def _of_model(row: Mapping[str, Any], limits: Limits) -> Iterator[str]:
         yield f"{missing} of {outputs} outputs are unscored; had they failed, {_above(limits.decide, worst, limit)}"
 
 
-def _above(decide: Decide, figure: float, limit: float) -> str:
+def _above(decide: Decide, value: float, bound: float) -> str:
+    figure, limit = apart(value, bound)
     if decide == "point":
-        return f"non-compliance is {percent(figure)}, above {percent(limit)}"
+        return f"non-compliance is {figure}, above {limit}"
     if decide == "low":
-        return f"non-compliance is shown to be above {percent(limit)}: {percent(figure)} at least"
-    return f"non-compliance is not shown to be at most {percent(limit)}: it may be {percent(figure)}"
+        return f"non-compliance is shown to be above {limit}: {figure} at least"
+    return f"non-compliance is not shown to be at most {limit}: it may be {figure}"
+
+
+def apart(value: float, bound: float) -> tuple[str, str]:
+    """Two shares as percentages, with as many digits as it takes to see which is the greater."""
+    shown = percent(value), percent(bound)
+    digits = 1
+    while shown[0] == shown[1] and value != bound and digits < FINEST:
+        shown = f"{100 * value:.{digits}f} %", f"{100 * bound:.{digits}f} %"
+        digits += 1
+    return shown

@@ -150,11 +150,10 @@ def _place_notes(summary: Summary) -> Iterator[str]:
 
 def _saved_note(summary: Summary) -> Iterator[str]:
     saved = summary.saved
-    if saved is None:
+    if saved is None or not saved.spared:
         return
-    spared = max(0, saved.planned - saved.asked)
     judging = f", and {saved.judging} to judges" if saved.judging else ""
-    yield f"Stopped when decided: {spared} of {saved.planned} requests to models under test were saved{judging}."
+    yield f"Stopped when decided: {saved.spared} of {saved.planned} requests to models under test were saved{judging}."
 
 
 def _kinds(summary: Summary) -> Section:

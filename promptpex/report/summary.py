@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
-from promptpex.records import PROMPT_RULE, AnyRun, Spec, collector_paused
+from promptpex.records import NOT_ASKED, PROMPT_RULE, AnyRun, Spec, collector_paused
 from promptpex.report.answer import answer
 from promptpex.stats import DEFAULT_TOLERANCE
 from promptpex.tables import Discrimination, Question, Standings
@@ -70,11 +70,13 @@ class Saved:
 
     Attributes:
         planned, asked: requests to models under test that the whole suite takes, and that were made.
+        spared: those that were not needed; what a budget or a stop cut is not among them.
         judging: requests to judges that the unasked outputs would have taken.
     """
 
     planned: int
     asked: int
+    spared: int
     judging: int
 
 
@@ -151,18 +153,19 @@ def summarise(
         disagreements=tables.disagreements(cube, rows, partly=partly),
         discrimination=tables.discrimination(rows, cube, [rule.id for rule in run.spec.rules if not rule.gone]),
         standing=standing,
-        saved=_saved(run) if question.looks else None,
+        saved=_saved(run, rows) if question.looks else None,
         confidence=level,
         judges=judged,
         answer=answer(records(by_model), standing, records(judged)),
     )
 
 
-def _saved(run: AnyRun) -> Saved:
+def _saved(run: AnyRun, rows: pd.DataFrame) -> Saved:
     made = run.manifest.settings
     planned = len(run.suite.usable()) * made.get("repeats", 1) * len(run.manifest.models)
-    spared = max(0, planned - len(run.outputs))
-    return Saved(planned, len(run.outputs), spared * len(run.manifest.judges) * made.get("judge_repeat", 1))
+    spared = max(0, planned - len(rows))
+    asked = int((~rows["error"].isin(NOT_ASKED)).sum())
+    return Saved(planned, asked, spared, spared * len(run.manifest.judges) * made.get("judge_repeat", 1))
 
 
 def plain(summary: Summary) -> dict[str, Any]:
@@ -218,7 +221,8 @@ def _without_judge(cube: pd.DataFrame, spec: Spec, *, half: bool) -> tuple[str, 
 
 
 def _examples(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, by_rule: pd.DataFrame, most: int) -> list[Example]:
-    totals = by_rule.groupby("rule", sort=False)[["broken", "scored"]].sum()
+    of = by_rule["usable"].where(by_rule["at_least"].fillna(False), by_rule["scored"])
+    totals = by_rule.assign(scored=of).groupby("rule", sort=False)[["broken", "scored"]].sum()
     worst = totals[totals["broken"] > 0].sort_values("broken", ascending=False, kind="stable").head(most)
     texts = {rule.id: rule.rule for rule in run.spec.rules} | {PROMPT_RULE: "The output complies with the prompt."}
     broken = cube[cube["counts"] & cube["status"].eq("fail") & cube["rule"].isin(list(worst.index))]

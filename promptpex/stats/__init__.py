@@ -16,7 +16,7 @@ from promptpex.stats.intervals import Interval, clopper_pearson, wilson
 from promptpex.stats.korn_graubard import korn_graubard
 from promptpex.stats.looks import level_at, looks_at
 from promptpex.stats.more_cases import MoreCases, more_cases
-from promptpex.stats.pairs import difference_interval, more_failures_p, pair, statements, tie_p
+from promptpex.stats.pairs import Reading, difference_interval, more_failures_p, pair, statements, tie_p
 from promptpex.stats.ppi import PpiMean, ppi_mean
 from promptpex.stats.repeats import flickers, pass_at_k, pass_hat_k, stability
 from promptpex.stats.resolution import Resolution, smallest_shown
@@ -44,6 +44,7 @@ __all__ = [
     "MoreCases",
     "PpiMean",
     "RULE_CORRELATION",
+    "Reading",
     "Race",
     "Resolution",
     "Suitability",

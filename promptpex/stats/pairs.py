@@ -7,8 +7,8 @@ holds however they would have come out.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 from promptpex.stats.grid import Completion, Grid
 from promptpex.stats.intervals import Interval
@@ -37,12 +37,15 @@ class Pair:
         whole: the same times the weight of the case, as whole numbers of one unit.
         rules: the number of each case's rule.
         weights: of the cases.
+        surer: whether repeats may make the mean difference surer than one answer a case would. Not where outputs are
+            open: another completion might have repeats that agree less.
     """
 
     shift: Floats
     whole: Ints
     rules: Ints
     weights: Ints
+    surer: bool = True
 
     @property
     def n(self) -> int:
@@ -86,12 +89,19 @@ class Statements:
     close: Pair
 
 
-def statements(grid: Grid, first: int, second: int, *, seen: bool = False) -> Statements:
-    """The statements on two models by their numbers; with ``seen`` what is open is left out of both."""
-    if seen or not (grid.missing(first) or grid.missing(second)):
+Reading = Literal["against", "seen", "for"]
+"""How to read what is open: as speaks most against a statement, not at all, or as speaks most for it."""
+
+
+def statements(grid: Grid, first: int, second: int, *, reading: Reading = "against") -> Statements:
+    """The statements on two models by their numbers; a claim is made of those that are read ``against``."""
+    if reading == "seen" or not (grid.missing(first) or grid.missing(second)):
         told = pair(grid, first, second)
         return Statements(told, told)
-    return Statements(pair(grid, first, second, ("best", "worst")), pair(grid, first, second, ("worst", "best")))
+    if reading == "for":
+        return Statements(pair(grid, first, second, ("worst", "best")), pair(grid, first, second, ("best", "worst")))
+    worse, close = pair(grid, first, second, ("best", "worst")), pair(grid, first, second, ("worst", "best"))
+    return Statements(worse, replace(close, surer=False))
 
 
 def more_failures_p(told: Pair, *, sampled_rules: bool = False) -> float:
@@ -123,16 +133,24 @@ def tie_p(told: Pair, tolerance: float, *, sampled_rules: bool = False) -> float
 
 
 def difference_interval(told: Pair, confidence: float = 0.95) -> Interval:
-    """The mean difference, first minus second, with Tango's interval at the pairs asked once that are worth as much."""
+    """The mean difference, first minus second, with Tango's interval at the pairs asked once that are worth as much.
+
+    Where the exact test of the same pairs tells the two apart and the interval does not, since few cases differ, what
+    the repeats are worth is not drawn towards nothing: the interval beside a claim does not deny it.
+    """
     if told.n == 0:
         return Interval(None, -1.0, 1.0, confidence, 0, "tango")
-    kept, broke, size = once_asked(told)
-    found, d = tango_interval(broke, kept, size, confidence), told.difference
+    d = told.difference
     assert d is not None
+    for prior in (_PRIOR_CASES, 0.0):
+        kept, broke, size = once_asked(told, prior=prior)
+        found = tango_interval(broke, kept, size, confidence)
+        if not found.contains(0.0) or sign_flip_p(told.whole) > 1.0 - confidence:
+            break
     return Interval(d, min(found.low, d), max(found.high, d), confidence, told.n, "tango")
 
 
-def once_asked(told: Pair, *, sampled_rules: bool = False) -> tuple[float, float, float]:
+def once_asked(told: Pair, *, sampled_rules: bool = False, prior: float = _PRIOR_CASES) -> tuple[float, float, float]:
     """What the differences are worth as pairs of outputs asked once: only the second fails, only the first, all pairs.
 
     Repeats make the differences of the cases smaller than 0 or 1, and so their mean surer than that of as many pairs
@@ -145,7 +163,7 @@ def once_asked(told: Pair, *, sampled_rules: bool = False) -> tuple[float, float
     size = total**2 / (weights**2).sum()
     apart = size * float((weights * np.abs(told.shift)).sum() / total)
     squares = size * float((weights**2 * told.shift**2).sum() / (weights**2).sum())
-    spread = (_PRIOR_CASES + squares) / (_PRIOR_CASES + apart)
+    spread = (prior + squares) / (prior + apart) if told.surer and prior + apart > 0.0 else 1.0
     if sampled_rules:
         by_rule = np.bincount(told.rules, weights)
         spread += RULE_CORRELATION * (float((by_rule**2).sum() / (weights**2).sum()) - 1.0)

@@ -10,6 +10,7 @@ from promptpex.errors import InputError
 from promptpex.stats.grid import Completion, Grid
 from promptpex.stats.holm import holm
 from promptpex.stats.looks import overall_p
+from promptpex.stats.pairs import Reading
 from promptpex.stats.shares import effective_cases, repeat_correlation, share
 from promptpex.stats.special import beta_cdf
 from promptpex.stats.suitability import Suitability, Tests, pair_tests, placed
@@ -48,23 +49,26 @@ def race(
     tolerance: float,
     alpha: float = 0.05,
     incomplete: Collection[str] = (),
-    seen: bool = False,
+    reading: Reading = "against",
 ) -> Race:
     """Places by the tests of `suitability` at each look, at the error rate that each spends over all planned looks.
 
     Args:
         looks: the outputs known at each look so far, in order, at least one; a model that was stopped has fewer.
         planned: looks that the whole suite allows.
-        tolerance, alpha, incomplete, seen: as for `suitability`.
+        tolerance, alpha, incomplete, reading: as for `suitability`.
 
     Raises:
         InputError: no look, or more than were planned.
     """
     if not 1 <= len(looks) <= planned:
         raise InputError(f"{len(looks)} looks of {planned} planned are impossible: look once at least.")
-    told = [pair_tests(grid, tolerance, seen=seen) for grid in looks]
+    told = [pair_tests(grid, tolerance, reading=reading) for grid in looks]
     fixed, sampled = (over_looks(tests, planned) for tests in zip(*told, strict=True))
-    return Race(placed(looks[-1], fixed, sampled, alpha=alpha, incomplete=() if seen else incomplete), fixed.close)
+    return Race(
+        placed(looks[-1], fixed, sampled, alpha=alpha, incomplete=incomplete if reading == "against" else ()),
+        fixed.close,
+    )
 
 
 def over_looks(tests: Iterable[Tests], planned: int) -> Tests:

@@ -32,7 +32,7 @@ from promptpex.errors import InputError
 from promptpex.stats.arguments import require_share
 from promptpex.stats.grid import Grid
 from promptpex.stats.holm import holm
-from promptpex.stats.pairs import more_failures_p, statements, tie_p
+from promptpex.stats.pairs import Reading, more_failures_p, statements, tie_p
 from promptpex.stats.shares import share
 
 DEFAULT_TOLERANCE = 0.05
@@ -109,7 +109,7 @@ def suitability(
     alpha: float = 0.05,
     against: str | None = None,
     incomplete: Collection[str] = (),
-    seen: bool = False,
+    reading: Reading = "against",
 ) -> Suitability:
     """Sort models into best, tied with the best, shown to be worse, and undecided; or beside a named one.
 
@@ -119,16 +119,18 @@ def suitability(
         alpha: the probability of any wrong statement, for each of the two kinds of statement.
         against: a reference fixed before the data are seen; there is one statement of each kind per other model.
         incomplete: models whose verdicts are incomplete: their share is a lower bound, so they are never best or tied.
-        seen: leave open outputs out instead of asking for statements that hold on every completion.
+        reading: of open outputs; what is not read ``against`` the statements is no claim.
 
     Raises:
         InputError: the reference is none of the models.
     """
-    tests = pair_tests(grid, tolerance, against=against, seen=seen)
-    return placed(grid, *tests, alpha=alpha, against=against, incomplete=() if seen else incomplete)
+    tests = pair_tests(grid, tolerance, against=against, reading=reading)
+    return placed(grid, *tests, alpha=alpha, against=against, incomplete=incomplete if reading == "against" else ())
 
 
-def pair_tests(grid: Grid, tolerance: float, *, against: str | None = None, seen: bool = False) -> tuple[Tests, Tests]:
+def pair_tests(
+    grid: Grid, tolerance: float, *, against: str | None = None, reading: Reading = "against"
+) -> tuple[Tests, Tests]:
     """The p-values of all statements on the models that have a scored output, or on each beside the reference.
 
     The first with the rules fixed, the second with the rules as a sample.
@@ -144,7 +146,7 @@ def pair_tests(grid: Grid, tolerance: float, *, against: str | None = None, seen
     for (i, first), (j, second) in permutations(live, 2):
         if against not in (None, first, second):
             continue
-        told = statements(grid, i, j, seen=seen)
+        told = statements(grid, i, j, reading=reading)
         for tests, rules in ((fixed, False), (sampled, True)):
             tests.worse[first, second] = more_failures_p(told.worse, sampled_rules=rules)
             if against in (None, second):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpex.stats import Grid, holm, more_failures_p, pair, share, statements, tie_p
+from promptpex.stats import Completion, Grid, Reading, holm, more_failures_p, pair, share, statements, tie_p
 from promptpex.tables.counts import Counted, Weights, counted
 from promptpex.tables.frames import typed
 from promptpex.tables.repeats import tallies
@@ -26,6 +26,7 @@ COMPARISON_COLUMNS: Mapping[str, str] = {
     "non_compliance_after": "Float64",
     "broke": "Int64",
     "mended": "Int64",
+    "at_least": "boolean",
     "difference": "Float64",
     "difference_low": "Float64",
     "difference_high": "Float64",
@@ -38,9 +39,10 @@ COMPARISON_COLUMNS: Mapping[str, str] = {
 }
 """Columns of ``comparison``. ``before`` and ``after`` are the outputs that break a rule in either run, of those scored,
 on the ``cases`` scored in both; the two shares are means over these cases of the case's mean over its repeats, and
-``difference`` is the second minus the first, with Tango's interval. ``broke`` and ``mended`` are the cases whose mean
-went up or down. ``p`` is that of exact sign flips of the differences of the cases, at the completion of the unscored
-outputs that speaks most against a change, and ``p_adjusted`` is corrected over the models by Holm. ``change`` is
+``difference`` is the second minus the first, with Tango's interval. Where usable answers have no verdict
+(``at_least``) counts and shares are of all usable answers, and the shares lower bounds. ``broke`` and ``mended`` are
+the cases whose mean went up or down. ``p`` is that of exact sign flips of the differences of the cases, at the
+completion of the unscored outputs that speaks most against a change, and ``p_adjusted`` is corrected over the models by Holm. ``change`` is
 ``worse`` or ``better`` where it is shown, else ``undecided``, with ``because`` where unscored outputs keep it so;
 ``holds_sampled``: whether it would also be shown if the rules were a sample; ``within_tolerance``: shown to be less
 than the tolerance worse, where there is one, corrected over the models by Holm."""
@@ -86,7 +88,7 @@ def comparison(
     changes = [_change(counts.asked) for counts in told]
     adjusted = holm([p for _, p, _ in changes])
     sampled = holm([p for _, _, p in changes])
-    seen = holm([_change(counts.asked, seen=True)[1] for counts in told])
+    seen = holm([_change(counts.asked, reading="seen")[1] for counts in told])
     close = holm([_tie_p(counts.asked, tolerance) for counts in told]) if tolerance is not None else []
     rows = []
     for number, ((old, new), counts, (change, p, _)) in enumerate(zip(models, told, changes, strict=True)):
@@ -150,11 +152,11 @@ def _both(
     return counted(pd.concat(parts, ignore_index=True), ("before", "after"), weights=weights)
 
 
-def _change(grid: Grid, *, seen: bool = False) -> tuple[str, float, float]:
+def _change(grid: Grid, *, reading: Reading = "against") -> tuple[str, float, float]:
     """The likelier change, its p-value with the rules fixed, and with the rules as a sample."""
 
     ways = (("worse", AFTER, BEFORE), ("better", BEFORE, AFTER))
-    told = [(name, statements(grid, one, two, seen=seen).worse) for name, one, two in ways]
+    told = [(name, statements(grid, one, two, reading=reading).worse) for name, one, two in ways]
     found = [(name, more_failures_p(shift), more_failures_p(shift, sampled_rules=True)) for name, shift in told]
     return min(found, key=lambda change: change[1:])
 
@@ -168,24 +170,29 @@ def _common(grid: Grid) -> int:
 
 
 def _figures(counts: Counted, confidence: float) -> dict[str, Any]:
-    """Counts, shares and difference on the cases that were scored in both runs."""
+    """Counts, shares and difference on the cases that were scored in both runs; where usable answers have no verdict,
+    on those that were answered in both, and of the failures that are known."""
     import numpy as np
 
-    asked = counts.asked
-    both = asked.only(np.flatnonzero((asked.sizes("seen") > 0).all(axis=0)))
-    told = pair(both, AFTER, BEFORE)
+    bound = bool(counts.incomplete)
+    grid = counts.usable if bound else counts.asked
+    how: Completion = "best" if bound else "seen"
+    both = grid.only(np.flatnonzero((grid.sizes(how) > 0).all(axis=0)))
+    told = pair(both, AFTER, BEFORE, (how, how))
     cells: dict[str, Any] = {
         "cases": told.n,
         "before": int(both.broken[BEFORE].sum()),
-        "before_scored": both.scored(BEFORE),
+        "before_scored": int(both.sizes(how)[BEFORE].sum()),
         "after": int(both.broken[AFTER].sum()),
-        "after_scored": both.scored(AFTER),
+        "after_scored": int(both.sizes(how)[AFTER].sum()),
         "broke": int((told.shift > 0).sum()),
         "mended": int((told.shift < 0).sum()),
+        "at_least": bound,
     }
     if not told.n:
         return cells
-    cells |= {"non_compliance_before": share(both, BEFORE), "non_compliance_after": share(both, AFTER)}
+    shares = share(both, BEFORE, how), share(both, AFTER, how)
+    cells |= {"non_compliance_before": shares[BEFORE], "non_compliance_after": shares[AFTER]}
     gap = apart(counts, AFTER, BEFORE, confidence)
     return cells | ({"difference": gap.estimate, "difference_low": gap.low, "difference_high": gap.high} if gap else {})
 

@@ -31,11 +31,13 @@ class Counted:
         asked: all that was asked for; open are the outputs without a usable answer and those that nothing could judge.
         usable: the usable answers alone; open are those that nothing could judge.
         not_asked: per model, outputs that a budget, a deadline or a stop left unasked or unjudged.
+        answered: per model, answers that could be judged, whether a judge was asked or not.
     """
 
     asked: Grid
     usable: Grid
     not_asked: Mapping[str, int]
+    answered: Mapping[str, int]
 
     @property
     def incomplete(self) -> tuple[str, ...]:
@@ -45,7 +47,7 @@ class Counted:
 
 
 def counted(rows: pd.DataFrame, order: Sequence[str] = (), *, weights: Weights | None = None) -> Counted:
-    """Counts the outputs of a table.
+    """Counts the outputs of a table; cases without a weight are left out.
 
     Args:
         rows: a table of outputs; of its columns ``model``, ``case`` and ``verdict`` have to be there.
@@ -74,10 +76,14 @@ def counted(rows: pd.DataFrame, order: Sequence[str] = (), *, weights: Weights |
     weight = np.array(weighed(rule, _texts(about, "inverse"), weights), dtype=np.int64)
     numbers = count(broken), count(kept)
     left = np.bincount(row[~inside], minlength=len(models)).tolist()
+    counting = np.flatnonzero(weight)
     return Counted(
-        asked=Grid(tuple(models), *numbers, count(opened), aims, weight),
-        usable=Grid(tuple(models), *numbers, count(opened & usable), aims, weight),
+        asked=Grid(tuple(models), *numbers, count(opened), aims, weight).only(counting),
+        usable=Grid(tuple(models), *numbers, count(opened & usable), aims, weight).only(counting),
         not_asked=dict(zip(models, left, strict=True)),
+        answered=dict(
+            zip(models, np.bincount(row[missing(rows, "error")], minlength=len(models)).tolist(), strict=True)
+        ),
     )
 
 

@@ -111,24 +111,45 @@ ROW_COLUMNS = ("verdict", "unscored", "asked", "broken_rules", "reasons")
 def row_verdicts(cube: pd.DataFrame) -> pd.DataFrame:
     """Per output that has a verdict that counts: ``model, case, repeat`` and ``ROW_COLUMNS``.
 
-    Fail when a verdict that counts fails, else unscored when one could not judge, else pass.
+    Fail when a verdict that counts fails, else unscored when one could not judge, else pass; unscored also where a
+    judge was not asked that should have been: of such outputs only failures by code would be left.
     """
     keys = ["model", "case", "repeat"]
     counting = cube.loc[cube["counts"], [*keys, "rule", "status", "unscored", "reason"]]
     failing = counting["status"].eq("fail")
     open_ = counting["status"].eq("unscored")
-    cut = marked(counting["unscored"], NOT_ASKED.__contains__)
-    marks = counting[keys].assign(fails=failing.astype("int8"), opens=open_.astype("int8"), cuts=cut.astype("int8"))
+    marks = counting[keys].assign(fails=failing.astype("int8"), opens=open_.astype("int8"))
     rows = marks.groupby(keys, sort=False, as_index=False, observed=True).max()
-    rows["asked"] = rows["cuts"].eq(0)
     rows["verdict"] = "pass"
     rows.loc[rows["opens"].eq(1), "verdict"] = "unscored"
     rows.loc[rows["fails"].eq(1), "verdict"] = "fail"
     reasons = counting[open_].drop_duplicates(keys)[[*keys, "unscored"]]
     rows = rows.merge(reasons, on=keys, how="left").merge(_broken(counting[failing], keys), on=keys, how="left")
     rows.loc[rows["verdict"].ne("unscored"), "unscored"] = None
+    _leave_out(rows, cube[_not_asked(cube)], keys)
     shape = {name: OUTPUT_COLUMNS[name] for name in (*keys, *ROW_COLUMNS)}
     return rows[list(shape)].astype(shape)
+
+
+def _not_asked(cube: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Where a verdict that would have decided its rule, alone or among several judges, was not asked for any more."""
+    several = set(cube.loc[cube["counts"] & said_by(cube, "judges"), "rule"])
+    deciding = cube["counts"].to_numpy(bool) | cube["rule"].isin(several).to_numpy(bool)
+    found: npt.NDArray[np.bool_] = marked(cube["unscored"], NOT_ASKED.__contains__)
+    return found & deciding & cube["turn"].eq(0).to_numpy(bool)
+
+
+def _leave_out(rows: pd.DataFrame, cut: pd.DataFrame, keys: list[str]) -> None:
+    """Makes the outputs unscored of which a verdict was not asked for, by the reason of the first."""
+    rows["asked"] = True
+    if cut.empty:
+        return
+    reason = cut.drop_duplicates(keys).set_index(keys)["unscored"]
+    index = rows.set_index(keys).index
+    inside = index.isin(reason.index)
+    rows.loc[inside, "asked"] = False
+    rows.loc[inside, "verdict"] = "unscored"
+    rows.loc[inside, "unscored"] = reason.reindex(index[inside]).to_numpy()
 
 
 def rule_outcomes(cube: pd.DataFrame) -> pd.DataFrame:
@@ -150,7 +171,7 @@ def rule_outcomes(cube: pd.DataFrame) -> pd.DataFrame:
     (deciding,) = np.nonzero(weight == heaviest[group])
     _, first = np.unique(group[deciding], return_index=True)
     cut = np.zeros(len(heaviest), dtype=bool)
-    cut[group[marked(counting["unscored"], NOT_ASKED.__contains__)]] = True
+    cut[group[_not_asked(cube)[cube["counts"].to_numpy(bool)]]] = True
     found = counting.iloc[deciding[first]].reset_index(drop=True)
     found["asked"] = pd.array(~cut[group[deciding[first]]], dtype="boolean")
     found["error"] = found["unscored"].where(found["source"].eq("none"))

@@ -153,6 +153,7 @@ MEANINGS: Mapping[str, str] = {
     "share": "mean over cases of the share of scored outputs that break it, 0 to 1; with `at_least` of all usable ones",
     "source": "who said so: `check:...`, `judge:...`, `judges:...`, `none`",
     "status": "`pass`, `fail` or `unscored`",
+    "timed": "answers whose latency is known",
     "tokens_in": "tokens of the requests",
     "tokens_out": "tokens of the answers",
     "turn": "number of the time that the judge was asked, from 0",

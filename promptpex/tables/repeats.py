@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import flickers as find_flickers
 from promptpex.stats import pass_at_k, pass_hat_k, stability
+from promptpex.tables.counts import counted
 from promptpex.tables.frames import said_by, typed
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ STABILITY_COLUMNS: Mapping[str, str] = {
 }
 """Columns of ``repeats``: of the ``cases`` with two scored repeats or more, ``flickering`` both pass and fail;
 ``flip_rate`` is the chance that two repeats of a case disagree, ``pass_at_k`` that at least one of ``repeats`` passes,
-``pass_hat_k`` that all do. No place and no gate rests on these."""
+``pass_hat_k`` that all do. No place and no gate rests on these. Where usable answers have no verdict nothing is said:
+only failures may be left."""
 
 FLICKER_COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -71,7 +73,16 @@ def repeats(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
     asked = rows.groupby("model", sort=False, observed=True)["repeat"].max().add(1)
     found = tallies(rows)
     some = [(str(model), int(times)) for model, times in asked.items() if times > 1]
-    return typed((_stability_row(model, times, found[model], confidence) for model, times in some), STABILITY_COLUMNS)
+    lost = set(counted(rows).incomplete)
+    return typed(
+        (
+            {"model": model, "repeats": times}
+            if model in lost
+            else _stability_row(model, times, found[model], confidence)
+            for model, times in some
+        ),
+        STABILITY_COLUMNS,
+    )
 
 
 def flickers(rows: pd.DataFrame) -> pd.DataFrame:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 Place = Literal[
     "alone", "best", "tied", "worse", "undecided", "unscored", "reference", "better", "below limit", "above limit"
 ]
+FEW_OPEN = 0.05
+"""Of a model's outputs, up to so many without a verdict count as few."""
+
 Looks = Sequence[Collection[str]]
 """The ids of the cases that each look at the suite added, in order; all that were planned."""
 
@@ -165,8 +168,8 @@ def _paired(counts: Counted, question: Question) -> Standings:
         suitability, counts.asked, tolerance=question.tolerance, alpha=question.alpha, against=question.against
     )
     found = sort(incomplete=counts.incomplete)
-    seen = sort(seen=True) if _open(counts) else found
-    return Standings("paired", _told(counts, found, seen, question), question)
+    others = [sort(reading="seen"), sort(reading="for")] if _open(counts) else []
+    return Standings("paired", _told(counts, found, others, question), question)
 
 
 def _raced(counts: Counted, looks: Sequence[Counted], question: Question) -> Standings:
@@ -177,8 +180,8 @@ def _raced(counts: Counted, looks: Sequence[Counted], question: Question) -> Sta
     )
     shown = raced(incomplete=looks[-1].incomplete)
     found, settled = shown.places, frozenset(shown.settled(question.alpha))
-    seen = raced(seen=True).places if _open(counts) else found
-    told = _told(counts, found, seen, question)
+    others = [raced(reading="seen").places, raced(reading="for").places] if _open(counts) else []
+    told = _told(counts, found, others, question)
     return Standings("race", told, question, _looks_of(looks), settled)
 
 
@@ -220,18 +223,23 @@ def _waiting(counts: Counted) -> dict[str, Standing]:
     return {name: Standing("undecided" if grid.scored(row) else "unscored") for row, name in enumerate(grid.models)}
 
 
-def _told(counts: Counted, found: Suitability, seen: Suitability, question: Question) -> dict[str, Standing]:
-    return {name: _standing(counts, one, found, seen, question) for name, one in found.models.items()}
+def _told(
+    counts: Counted, found: Suitability, others: Sequence[Suitability], question: Question
+) -> dict[str, Standing]:
+    """The standings; ``others`` are the places if open outputs are left out, and if they came out for each claim."""
+    return {name: _standing(counts, one, found, others, question) for name, one in found.models.items()}
 
 
-def _standing(counts: Counted, one: ModelPlace, found: Suitability, seen: Suitability, question: Question) -> Standing:
+def _standing(
+    counts: Counted, one: ModelPlace, found: Suitability, others: Sequence[Suitability], question: Question
+) -> Standing:
     grid, anchor = counts.asked, found.anchor
     difference = None
     if anchor is not None and anchor != one.model:
         difference = apart(counts, grid.row(one.model), grid.row(anchor), question.confidence)
     because = more = None
     if one.place == "undecided":
-        because = _because(counts, one.model, seen)
+        because = _because(counts, one.model, others)
         more = None if because or anchor is None else _more(grid, one.model, found, question)
     return Standing(
         place=one.place,
@@ -255,13 +263,23 @@ def _more(grid: Grid, model: str, found: Suitability, question: Question) -> Mor
     )
 
 
-def _because(counts: Counted, model: str, seen: Suitability) -> str | None:
-    """What keeps a place undecided: models that were not asked, and open outputs without which it were decided."""
+def _because(counts: Counted, model: str, others: Sequence[Suitability]) -> str | None:
+    """What keeps a place undecided: models that were not asked, and open outputs without which it were decided.
+
+    Where it were decided only if they came out one way, they are the cause where they are more than a few; otherwise
+    there are too few cases.
+    """
     grid = counts.asked
     asked = {name: int(grid.asked[row].sum()) for row, name in enumerate(grid.models)}
-    reasons = [f"{name} was not asked" for name in grid.models if not asked[name]]
-    silent = [row for row, name in enumerate(grid.models) if asked[name] and not grid.scored(row)]
-    if seen.models[model].claim or silent or model in counts.incomplete:
+    reasons = [
+        f"the judge was not asked about {name}" if counts.answered[name] else f"{name} was not asked"
+        for name in grid.models
+        if not asked[name]
+    ]
+    open_ = {row: grid.missing(row) / asked[name] for row, name in enumerate(grid.models) if asked[name]}
+    decided = [other.models[model].claim for other in others]
+    many = any(share > FEW_OPEN for share in open_.values())
+    if (decided and (decided[0] or (many and decided[1]))) or 1.0 in open_.values() or model in counts.incomplete:
         told = _unscored(grid, grid.models)
         reasons += [told] if told else []
     return "; ".join(reasons) or None

@@ -57,6 +57,7 @@ MODEL_COLUMNS: Mapping[str, str] = {
     "more_cases_low": "Int64",
     "more_cases_high": "Int64",
     "answered": "Int64",
+    "timed": "Int64",
     "cost_per_output": "Float64",
     "cheapest": "boolean",
     "fastest": "boolean",
@@ -70,9 +71,9 @@ MODEL_COLUMNS: Mapping[str, str] = {
 a rule, from 0 to 1; where usable answers have no verdict (``at_least``) of all their usable answers, a lower bound, and
 the interval holds whatever the verdicts would have been. ``errors`` are the outputs without a usable answer and
 ``not_asked`` those that a budget, a deadline or a stop left unasked or unjudged, both part of ``unscored``; ``usable``
-are the answers that were there to be judged, ``answered`` all that a model gave; sums are missing where any part is
-unknown. ``best_case`` and ``worst_case`` are the non-compliance if every output that was asked
-for and could not be scored had passed, or failed; ``worst_low`` and ``worst_high`` the interval's ends in the second
+are the answers that were there to be judged, ``answered`` all that a model gave, ``timed`` those whose latency is
+known; sums are missing where any part is unknown. ``best_case`` and ``worst_case`` are the non-compliance if every
+output that was asked for and could not be scored had passed, or failed; ``worst_low`` and ``worst_high`` the interval's ends in the second
 case; ``sampled_low`` and ``sampled_high`` those if the rules were a sample. ``interval`` is how it was made, as in
 ``SHARE_COLUMNS``, or ``looks``: right however often the run was looked at. ``place`` to ``more_cases_high`` are as in
 ``Standing``; ``cheapest`` and ``fastest`` are said of the models that are shown to be good enough, else of all that are
@@ -81,6 +82,9 @@ not ruled out. ``repeats`` to ``pass_hat_k`` are as in ``STABILITY_COLUMNS``."""
 RULE_COLUMNS: Mapping[str, str] = {"rule": "string", "model": "string", **SHARE_COLUMNS}
 """Columns of ``rules``: how often each model breaks each rule. An output counts once for a rule, however many verdicts
 on it count."""
+
+SUREST = 1.0 - 1e-12
+"""The greatest level of an interval; the first of many looks would ask for one that no number can hold."""
 
 ANSWERED = ["output", "finish_reason", "tokens_in", "tokens_out", "cost_usd", "latency_ms"]
 """What only an output has that came from a model: any of it known means that the request was answered."""
@@ -153,7 +157,7 @@ class Figures:
     def confidence(self, name: str) -> float:
         """Of a model's interval: where the run may have stopped early, what the model's last look leaves of it."""
         question, look = self.found.question, self.found.looks_of.get(name)
-        return 1.0 - level_at(question.alpha, look, len(question.looks)) if look else question.confidence
+        return min(SUREST, 1.0 - level_at(question.alpha, look, len(question.looks))) if look else question.confidence
 
     def of_model(self, name: str) -> dict[str, Any]:
         """The cells of a model."""
@@ -189,7 +193,7 @@ class Figures:
 
 def _group_cells(group: pd.DataFrame | None) -> dict[str, Any]:
     if group is None:
-        return dict.fromkeys(["cases", "outputs", "unscored", "errors", "answered"], 0)
+        return dict.fromkeys(["cases", "outputs", "unscored", "errors", "answered", "timed"], 0)
     answered = group[group[ANSWERED].notna().any(axis=1)]
     open_ = group["verdict"].eq("unscored") | ~asked(group)
     reasons = Counter(group.loc[open_, "unscored"].fillna("judge not asked"))
@@ -206,6 +210,7 @@ def _group_cells(group: pd.DataFrame | None) -> dict[str, Any]:
         "latency_p95_ms": quantile(group["latency_ms"], 0.95),
         "unscored_reasons": ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or None,
         "answered": len(answered),
+        "timed": int(group["latency_ms"].notna().sum()),
         "cost_per_output": None if cost is None else float(cost) / len(answered),
     }
 
