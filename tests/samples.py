@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from promptpex.ids import text_digest
@@ -80,3 +81,12 @@ def colour_author(request: Request) -> Any:
         "inverse": {"inverse": "The output has several words."},
     }
     return replies.get(request.stage)
+
+
+COUNTED = ("manifest.json", "report.html")
+"""Files that say how many answers came from the store: in a repetition all."""
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files of a run's folder but for that."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in COUNTED}

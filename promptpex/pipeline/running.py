@@ -14,8 +14,10 @@ from promptpex.engines import run_all
 from promptpex.events import Notice, StageEnded, StageStarted, StepDone
 from promptpex.ids import digest
 from promptpex.judging.decide import left_open, unjudged, unusable, weigh
+from promptpex.judging.judge import STAGE as JUDGE
 from promptpex.judging.judge import Judge, Judging, judgeable
 from promptpex.judging.kin import kin_warnings
+from promptpex.outputs import STAGE as OUTPUT
 from promptpex.outputs import cells, collect
 from promptpex.pipeline.asking import cell_order, judging_order
 from promptpex.pipeline.notes import notes
@@ -85,7 +87,7 @@ async def judge(session: Session, run: Run) -> Run:
     manifest = _judged_by(session, run.manifest).but(
         judges=tuple(one.asker.label for one in judges), partial=_partial(outputs, verdicts)
     )
-    return run.but(manifest=manifest, verdicts=tuple(_in_order(outputs, names, verdicts)))
+    return run.but(manifest=counted(session, manifest), verdicts=tuple(_in_order(outputs, names, verdicts)))
 
 
 def _judged_by(session: Session, manifest: Manifest) -> Manifest:
@@ -180,6 +182,12 @@ def _manifest(
         templates={name: templates.fingerprint(name) for name in templates.names()},
         created=session.now().isoformat(timespec="seconds"),
     )
+
+
+def counted(session: Session, manifest: Manifest) -> Manifest:
+    """The manifest with the number of answers that providers and the store have given to models and judges."""
+    totals = [each for (stage, _), each in session.meter.totals.items() if stage in (OUTPUT, JUDGE)]
+    return manifest.but(asked=sum(each.requests for each in totals), stored=sum(each.cached for each in totals))
 
 
 def reported(manifest: Manifest, outputs: Sequence[Output]) -> Manifest:

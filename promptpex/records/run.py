@@ -34,6 +34,8 @@ class Manifest(Record):
         partial: why the run is not complete, where it is not (``running`` until it has ended, ``interrupted``,
             ``deadline``, ``budget``).
         notices: warnings of the providers, such as a parameter that a model refused and was asked without.
+        asked, stored: answers of models under test and of judges that this execution was given, by providers and by
+            the store. What the store holds may come from anybody who could write it.
         looks: of a run that stops when it is decided, the ids of the cases that each planned look adds.
     """
 
@@ -53,6 +55,8 @@ class Manifest(Record):
     created: str = ""
     partial: str | None = None
     notices: tuple[str, ...] = ()
+    asked: int = 0
+    stored: int = 0
     looks: tuple[tuple[str, ...], ...] = ()
 
 

@@ -78,7 +78,13 @@ def footnotes(summary: Summary) -> tuple[str, ...]:
     """How the figures of the models came about: what a reader has to know to trust them as far as they go."""
     small = summary.models["scored"].between(1, FEW - 1).any()
     marked = [f"* fewer than {FEW} scored outputs: read the share as a hint."] if small else []
-    return (*marked, *_interval_notes(summary), *_place_notes(summary), *_saved_note(summary))
+    return (*marked, *_interval_notes(summary), *_place_notes(summary), *_saved_note(summary), *_store_note(summary))
+
+
+def _store_note(summary: Summary) -> Iterator[str]:
+    stored, asked = summary.run.manifest.stored, summary.run.manifest.asked
+    if stored:
+        yield f"{stored:,} of {stored + asked:,} answers came from the store; --fresh asks anew."
 
 
 def _interval_notes(summary: Summary) -> Iterator[str]:

@@ -176,6 +176,7 @@ def plain(summary: Summary) -> dict[str, Any]:
         "prompt": manifest.prompt,
         "folder": str(summary.folder) if summary.folder else None,
         "partial": manifest.partial,
+        "answers": {"asked": manifest.asked, "stored": manifest.stored},
         "author": manifest.author,
         "judges": list(manifest.judges),
         "models": records(summary.models),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.command import benchmark, promptpex, promptpex_beside
+from tests.samples import contents
 from tests.servers import LlamaServer, OllamaServer
 
 EMBEDDED = "embedded/smollm2-135m"
@@ -24,7 +25,7 @@ def table(folder: Path) -> dict[str, dict[str, str]]:
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
     (run,) = folder.glob("results/*/*")
-    return {path.name: path.read_bytes() for path in run.iterdir()}
+    return contents(run)
 
 
 @pytest.mark.slow

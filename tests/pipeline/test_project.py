@@ -17,8 +17,9 @@ from promptpex.project import Files, files_of, generate, judge, run
 from promptpex.records import Request, Run
 from promptpex.report import summarise
 from promptpex.report.files import write
+from promptpex.report.sections import footnotes
 from promptpex.session import open_session
-from tests.samples import asked, colour_author
+from tests.samples import asked, colour_author, contents
 
 PROMPT = "Name the colour of {{thing}} in one word.\n"
 
@@ -92,13 +93,13 @@ async def test_the_main_job_makes_what_is_missing_and_judges_every_output(tmp_pa
 
 async def test_the_same_command_again_asks_nothing_and_changes_no_byte(tmp_path: Path) -> None:
     first, folder = await execute(tmp_path, client(), models=["fake/a"])
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = contents(folder)
     again = client()
     second, same_folder = await execute(tmp_path, again, models=["fake/a"])
     assert again.requests == []
     assert same_folder == folder
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-    assert second == first
+    assert contents(folder) == before
+    assert second == first.but(manifest=first.manifest.but(asked=0, stored=6))
 
 
 async def test_only_what_failed_is_asked_again(tmp_path: Path) -> None:
@@ -215,3 +216,20 @@ async def test_the_spec_of_another_prompt_is_told(tmp_path: Path) -> None:
     await execute(tmp_path, client(), heard)
     told = [event.message for event in heard if isinstance(event, Notice)]
     assert "prompt.spec.yaml is the spec of mail.v1.md, and is used for prompt.md" in told
+
+
+async def test_answers_of_the_store_are_counted_and_fresh_asks_anew(tmp_path: Path) -> None:
+    """A store in a checkout can hold anything: who reads the report learns where the answers come from."""
+    first, _ = await execute(tmp_path, client(), models=["fake/a"])
+    count = len(first.outputs) + sum(verdict.source.startswith("judge") for verdict in first.verdicts)
+    paid = first.manifest.asked
+    assert first.manifest.stored == count - paid < 2  # the same answer is judged once
+    again, folder = await execute(tmp_path, fake := client(), models=["fake/a"])
+    assert fake.requests == []
+    assert (again.manifest.asked, again.manifest.stored) == (0, count)
+    assert runs.read_manifest(folder).stored == count
+    assert f"{count} of {count} answers came from the store" in " ".join(footnotes(summarise(again)))
+    assert f"{count} of {count} answers came from the store" in (folder / "report.html").read_text(encoding="utf-8")
+    fresh, _ = await execute(tmp_path, fake := client(), models=["fake/a"], fresh=True)
+    assert len(fake.requests) == paid == fresh.manifest.asked
+    assert fresh.manifest.run == first.manifest.run

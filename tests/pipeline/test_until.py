@@ -18,7 +18,7 @@ from promptpex.report.files import write
 from promptpex.report.sections import footnotes
 from promptpex.runs import read
 from promptpex.session import open_session
-from tests.samples import asked
+from tests.samples import asked, contents
 
 
 def test_looks_hold_every_case_once_in_an_order_that_the_seed_decides() -> None:
@@ -84,11 +84,12 @@ async def test_a_run_stops_when_it_is_decided_and_says_what_it_saved(tmp_path: P
 async def test_the_same_command_again_asks_nothing_and_changes_no_byte(tmp_path: Path) -> None:
     prompt = prepared(tmp_path)
     first, folder = await execute(tmp_path, prompt, FakeClient(answer))
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = contents(folder)
     again = FakeClient(answer)
     second, same = await execute(tmp_path, prompt, again)
-    assert (again.requests, same, second) == ([], folder, first)
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert (again.requests, same, second.outputs, second.verdicts) == ([], folder, first.outputs, first.verdicts)
+    assert second.manifest.stored == first.manifest.asked + first.manifest.stored
+    assert contents(folder) == before
 
 
 async def test_going_on_without_it_asks_the_rest_in_a_run_of_its_own(tmp_path: Path) -> None:
