@@ -344,12 +344,21 @@ def with_effort(resolved: Resolved, effort: Any, *, path: Path | str | None = No
     """
     if effort is None or resolved.settings.effort is not None:
         return resolved
-    if effort not in EFFORT:
-        raise ConfigError(f"the effort {effort!r} is none of {', '.join(EFFORT)}", path=path)
+    check_effort(effort, path=path)
     open_names = [name for name in EFFORT[effort] if resolved.origins[name] == "default"]
     chosen = {name: EFFORT[effort][name] for name in open_names}
     origins = {**resolved.origins, **dict.fromkeys(open_names, f"preset {effort}"), "effort": "front matter"}
     return resolved.but(settings=resolved.settings.but(**chosen, effort=effort), origins=origins)
+
+
+def check_effort(effort: Any, *, path: Path | str | None = None) -> None:
+    """Refuses what is no effort.
+
+    Raises:
+        ConfigError: there is no such effort.
+    """
+    if effort is not None and (not isinstance(effort, str) or effort not in EFFORT):
+        raise ConfigError(f"the effort {effort!r} is none of {', '.join(EFFORT)}", path=path)
 
 
 def _preset(values: dict[str, Any], origins: dict[str, str]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from promptpex import pipeline, runs
 from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.plan import Plan
+from promptpex.cases.typed import unusable_schemas
 from promptpex.codecs.schemaplace import keep_schema
 from promptpex.config import EFFORT, with_effort
 from promptpex.errors import InputError, RunError, SpecError, SuiteError
@@ -162,6 +163,8 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
         author = session.author().label
         await _extract(session, prompt, files)
     spec = read_spec(files.spec)
+    for said in unusable_schemas(spec.inputs).values():
+        session.emit(Notice(f"{files.spec.name}: {said}", "warning"))
     if author is None:
         notice_change(session, prompt, spec, files)
     if not files.suite.exists():

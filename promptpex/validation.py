@@ -10,11 +10,16 @@ from pathlib import Path
 from promptpex import promptfile
 from promptpex.assertions import check_inputs
 from promptpex.cases import file as case_file
+from promptpex.cases.samples import read_samples
+from promptpex.cases.scenarios import read_scenarios
+from promptpex.cases.typed import unusable_schemas
 from promptpex.codecs.ordinary import is_inside
+from promptpex.config import check_effort, load
 from promptpex.errors import CheckError, InputError, PromptFileError
 from promptpex.records import WHOLE_INPUT, Case, Problem, Prompt, Rule, Severity, Spec
 from promptpex.specs import file as spec_file
 from promptpex.specs.grounding import footing, uncovered, words_of
+from promptpex.specs.instructions import check_instructions, checked_language
 
 SPEC_END, CASES_END = ".spec.yaml", ".cases.yaml"
 _CASE_SUFFIXES = (CASES_END, ".cases.yml", ".cases.csv", ".cases.jsonl", ".csv", ".jsonl")
@@ -83,10 +88,13 @@ def _is_prompt(path: Path) -> bool:
 
 def _of_set(files: _Set) -> list[Problem]:
     prompt, problems = _prompt(files.prompt)
+    problems += _settings((files.prompt or files.spec or files.cases or Path()).parent)
+    problems += _front_matter(prompt) if prompt is not None else []
     spec: Spec | None = None
     if files.spec is not None:
         spec, found = spec_file.examine(files.spec)
         found = found + _far_prompts(files.spec, spec.prompt if spec else "")
+        found = found + (_schemas(files.spec, spec) if spec else [])
         problems += _sorted(found + (_spec_against(files.spec, spec, prompt) if spec and prompt else []))
     if files.cases is not None:
         suite, found = case_file.examine(files.cases, spec, prompt)
@@ -157,6 +165,41 @@ def _against_words(rules: Sequence[Rule], prompt: Prompt, lines: dict[str, int],
             add(said, lines.get(rule.id), "info", "add them under 'source', or see `extract --verify`")
     for sentence in uncovered(rules, prompt):
         add(f"no rule rests on: {_shown(sentence)}", None, "info")
+
+
+def _front_matter(prompt: Prompt) -> list[Problem]:
+    """What of the front matter the stages could not use; they would say so one by one."""
+    meta, path, variables = prompt.meta, prompt.path, prompt.variables
+    readers: tuple[Callable[[], object], ...] = (
+        lambda: check_instructions(meta.get("instructions") or {}, path),
+        lambda: checked_language(meta.get("language"), path),
+        lambda: read_scenarios(meta.get("scenarios"), variables=variables, path=path),
+        lambda: read_samples(meta.get("samples"), variables=variables, path=path),
+        lambda: check_effort(meta.get("effort"), path=path),
+    )
+    return [problem for reader in readers if (problem := _problem_of(reader)) is not None]
+
+
+def _settings(start: Path) -> list[Problem]:
+    """What is wrong with the settings file that a run of this folder's prompts reads."""
+    problem = _problem_of(lambda: load({}, start=start, env={}))
+    return [] if problem is None else [problem]
+
+
+def _problem_of(reader: Callable[[], object]) -> Problem | None:
+    try:
+        reader()
+    except InputError as failure:
+        return _problem(failure)
+    return None
+
+
+def _schemas(path: Path, spec: Spec) -> list[Problem]:
+    """The schemas of variables that cannot be used: without a word they would let everything pass."""
+    return [
+        Problem(path=str(path), line=spec_file.input_line(path, name), message=said)
+        for name, said in unusable_schemas(spec.inputs).items()
+    ]
 
 
 def _invalid_inputs(path: Path, spec: Spec, cases: Sequence[Case]) -> list[Problem]:

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from promptpex.cases.typed import type_problems
+from promptpex.cli.main import run_cli
 from promptpex.promptfile import read
+from promptpex.records import VariableSpec
 from promptpex.validation import validate
 
 BENCHMARKS = sorted(Path(__file__).parents[1].glob("benchmarks/*/prompt.md"))
@@ -102,3 +105,60 @@ def test_variables_that_do_not_fit(tmp_path: Path) -> None:
     assert any("'wrod', which the prompt does not take" in message for message in messages)
     assert any("nothing of 'word'" in message for message in messages)
     assert any("names 'wort'" in message for message in messages)
+
+
+BAD_FRONT = """\
+---
+instructions: {caess: short}
+language: 12
+scenarios: [{constraints: [x]}]
+samples: ../elsewhere.csv
+effort: hgih
+---
+"""
+
+
+def test_all_that_a_run_reads_of_the_front_matter_is_validated(tmp_path: Path) -> None:
+    _folder(tmp_path, prompt=BAD_FRONT + PROMPT)
+    told = [problem.message for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    for part in ("no stage 'caess'", "the language 12", "scenario 1 needs", "'../elsewhere.csv' is outside", "'hgih'"):
+        assert any(part in message for message in told), (part, told)
+
+
+def test_the_settings_file_is_validated(tmp_path: Path) -> None:
+    _folder(tmp_path)
+    (tmp_path / "promptpex.toml").write_text("seed = 1\nmodls = 'a'\n", encoding="utf-8")
+    found = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    assert [(Path(problem.path).name, problem.line) for problem in found] == [("promptpex.toml", 2)]
+
+
+@pytest.mark.parametrize(
+    "schema", ["{$schema: 'https://json-schema.org/draft/2020-12/schema'}", "{typ: string}", "{type: strin}"]
+)
+def test_a_variable_s_schema_that_cannot_be_used_is_an_error(tmp_path: Path, schema: str) -> None:
+    spec = SPEC.replace("inputs: {word: one word}", f"inputs:\n  word:\n    type: json\n    schema: {schema}")
+    _folder(tmp_path, spec=spec)
+    found = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    assert [(Path(problem.path).name, "schema of 'word'" in problem.message) for problem in found] == [
+        ("prompt.spec.yaml", True)
+    ]
+    assert found[0].line in (4, 5, 6)
+
+
+def test_run_shows_every_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cases = (
+        "prompt: prompt.md\ncases:\n  - {id: c1, rule: r9, inputs: {word: fox}}\n  - {id: c2, rule: r1, inputs: {}}\n"
+    )
+    path = _folder(tmp_path, cases=cases)
+    store = ["--store", str(tmp_path / "s.db"), "--results", str(tmp_path / "results")]
+    assert run_cli(["run", str(path), "--models", "fake/x", "--judge", "none", *store]) == 2
+    err = capsys.readouterr().err
+    assert "2 problems are to be mended first" in err
+    assert "prompt.cases.yaml:3:" in err
+    assert "prompt.cases.yaml:4:" in err
+
+
+def test_a_number_of_any_length_is_an_integer() -> None:
+    variable = VariableSpec(type="integer")
+    assert type_problems("n", 10**400, variable) == []
+    assert type_problems("n", 1.5, variable) != []

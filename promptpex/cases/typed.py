@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from promptpex.records import VariableSpec
@@ -21,7 +22,7 @@ def _type(value: Any, variable: VariableSpec) -> list[str]:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     fits = {
         "number": number,
-        "integer": number and float(value).is_integer(),
+        "integer": number and (isinstance(value, int) or value.is_integer()),
         "boolean": isinstance(value, bool),
         "json": not isinstance(value, str) or variable.schema_ is not None or _is_json(value),
     }.get(variable.type, True)
@@ -83,6 +84,20 @@ def _schema(value: Any, variable: VariableSpec) -> list[str]:
     except Unscorable:
         return []
     return [f"is not as it should be: {said}"] if said else []
+
+
+def unusable_schemas(inputs: Mapping[str, VariableSpec]) -> dict[str, str]:
+    """For each variable whose schema cannot be used, what is wrong with it; without a word it would hold nothing."""
+    from promptpex.assertions.model import Unscorable
+    from promptpex.assertions.schemas import compiled
+
+    found = {}
+    for name, variable in inputs.items():
+        try:
+            compiled(variable.schema_ or {})
+        except Unscorable as failure:
+            found[name] = f"the schema of {name!r} cannot be used, and nothing is held against it: {failure.message}"
+    return found
 
 
 def _shown(value: Any) -> str:

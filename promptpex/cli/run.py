@@ -47,13 +47,15 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
       promptpex run prompt.md --models openai/my-model --api-base http://127.0.0.1:8080/v1
       promptpex run prompt.md --models embedded/smollm2-135m
     """
+    from promptpex.cli.problems import all_told
     from promptpex.cli.showing import exit_code, show_run
     from promptpex.cli.work import work
     from promptpex.project import files_of, refuse_missing, run
 
     refuse_missing(spec, cases)
     files = files_of(prompt, spec=spec, suite=cases)
-    finished, folder, totals, stopped = work(flags, _job(run, files), start=prompt.parent)
+    with all_told(prompt, spec, cases):
+        finished, folder, totals, stopped = work(flags, _job(run, files), start=prompt.parent)
     summary = show_run(finished, folder, as_json=as_json, totals=totals)
     made = finished.manifest.settings
     return exit_code(summary, stopped=stopped, fail_over=made["fail_over"], allow_missing=made["allow_missing_models"])

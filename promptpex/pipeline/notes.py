@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections.abc import Mapping
-from typing import Any
-
 from promptpex.config import Settings
-from promptpex.errors import ConfigError
 from promptpex.records import Prompt
-
-STAGES = (
-    "intent", "inputs", "rules", "inverse", "checks", "groundedness", "cases", "validity", "expand", "expected",
-    "baseline", "judging",
-)  # fmt: skip
-"""The stages that take instructions."""
-
-_TAG = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*")
+from promptpex.specs.instructions import STAGES, check_instructions, checked_language
 
 
 def notes(settings: Settings, prompt: Prompt) -> dict[str, str]:
@@ -27,8 +14,8 @@ def notes(settings: Settings, prompt: Prompt) -> dict[str, str]:
         ConfigError: no mapping from stages to texts, or a stage that there is not.
     """
     own = prompt.meta.get("instructions") or {}
-    _check(own, prompt.path)
-    _check(settings.instructions, None)
+    check_instructions(own, prompt.path)
+    check_instructions(settings.instructions, None)
     return {**own, **settings.instructions}
 
 
@@ -39,21 +26,7 @@ def language(settings: Settings, prompt: Prompt) -> str | None:
         ConfigError: no such tag.
     """
     said = settings.language or prompt.meta.get("language")
-    if said is None:
-        return None
-    if not isinstance(said, str) or not _TAG.fullmatch(said.strip()):
-        path = None if settings.language else prompt.path
-        raise ConfigError(f"the language {said!r} is no tag such as en, vi or pt-BR", path=path)
-    return said.strip()
+    return checked_language(said, None if settings.language else prompt.path)
 
 
-def _check(said: Any, path: str | None) -> None:
-    if not isinstance(said, Mapping):
-        raise ConfigError(f"'instructions' must name stages, each with its text ({', '.join(STAGES)})", path=path)
-    for stage, text in said.items():
-        if stage not in STAGES:
-            near = difflib.get_close_matches(str(stage), STAGES, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"they are {', '.join(STAGES)}"
-            raise ConfigError(f"instructions: there is no stage {stage!r}; {hint}", path=path)
-        if not isinstance(text, str):
-            raise ConfigError(f"instructions: those of {stage!r} must be a text", path=path)
+__all__ = ["STAGES", "language", "notes"]

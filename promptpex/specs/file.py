@@ -67,6 +67,14 @@ def lines(path: Path | str) -> dict[str, int]:
     return {str(name): doc.line("rules", position) for position, name in enumerate(ids)}
 
 
+def input_line(path: Path | str, name: str) -> int | None:
+    """The line on which the input spec of a variable begins; None for a file that cannot be read."""
+    try:
+        return yamlfile.read(path, error=SpecError, what=WHAT).line("inputs", name)
+    except SpecError:
+        return None
+
+
 def write_spec(path: Path | str, spec: Spec, *, by_hand: bool = False, schema: str | None = None) -> Spec:
     """Write the spec, or bring the file up to it with the least edits; gives what the file now says.
 
