@@ -7,9 +7,10 @@ import sys
 
 def main() -> None:
     """Runs the command line and leaves with its exit code."""
-    from promptpex.cli.main import run_cli
+    from promptpex.cli import main as command_line
 
-    sys.exit(run_cli(sys.argv[1:]))
+    command_line.WHOLE_PROCESS = True
+    sys.exit(command_line.run_cli(sys.argv[1:]))
 
 
 if __name__ == "__main__":

@@ -43,6 +43,9 @@ _NOT_OURS_TO_WRITE = ("EROFS", "EACCES", "EPERM", "ENOENT", "ENOTDIR", "EISDIR",
 OF_THE_DISK = frozenset(getattr(errno, name, None) for name in (*_FULL_OR_BROKEN, *_NOT_OURS_TO_WRITE)) - {None}
 """What the file system may answer that is no error of promptpex's."""
 
+WHOLE_PROCESS = False
+"""Whether the process ends with the command: after a stop it then hears no further signal, and leaves with its code."""
+
 AGAIN = "see to it and run the same command again: what was answered is kept in the store"
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from promptpex.cli import progress
+from promptpex.cli import main, progress
 from promptpex.cli.plain import visible
 from promptpex.errors import ConfigError, Interrupted, Stopped
 from promptpex.events import Listener, fan_out
@@ -83,12 +83,13 @@ async def _session(resolved: Resolved, job: Callable[[Session], Awaitable[T]], e
 
 
 class Interrupts:
-    """What the signals of one command do: the first stops sending, the second is a KeyboardInterrupt."""
+    """What the signals of one command do: the first stops sending, the second is a KeyboardInterrupt, others are ignored."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: Callable[[], None] = lambda: None
-        self._pressed = False
+        self.pressed = False
+        self._ending = False
 
     def attach(self, stop: Callable[[], None]) -> None:
         """From now on the first signal calls ``stop`` in the running loop; until now it ends the command."""
@@ -96,9 +97,12 @@ class Interrupts:
 
     def hear(self, number: int, frame: FrameType | None) -> None:
         """The signal handler; it works between two bytecodes, also while the loop is kept busy."""
-        if self._pressed or self._loop is None:
+        if self._ending:
+            return
+        if self.pressed or self._loop is None:
+            self.pressed = self._ending = True
             raise KeyboardInterrupt
-        self._pressed = True
+        self.pressed = True
         with contextlib.suppress(RuntimeError):  # the loop may have ended just now
             self._loop.call_soon_threadsafe(self._stop_and_say)
 
@@ -119,8 +123,9 @@ def interrupts() -> Iterator[Interrupts]:
     try:
         yield stops
     finally:
+        over = stops.pressed and main.WHOLE_PROCESS
         for number, handler in before.items():
-            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+            signal.signal(number, signal.SIG_IGN if over else handler if handler is not None else signal.SIG_DFL)
 
 
 def kept_and_resumed() -> str:

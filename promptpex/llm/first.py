@@ -9,6 +9,9 @@ from promptpex.events import Listener, Notice, nobody
 from promptpex.llm.client import Client
 from promptpex.records import Completion, Request
 
+ALONE_S = 2.0
+"""Seconds for which the others wait: a wrong key is refused at once, and a slow server shall not be made slower."""
+
 Who = tuple[str, str | None]
 
 
@@ -16,12 +19,13 @@ class FirstClient:
     """Sends the first request to each model and server alone; the others wait for what comes of it.
 
     If it ends in an error of the model or the key, not of the question (``ModelError.model_wide``), the others end so
-    too, without being sent. Whatever else it ends in, all go.
+    too, without being sent. Whatever else it ends in, or when ``alone_s`` seconds are over, all go.
     What the store answers does not pass here.
     """
 
-    def __init__(self, inner: Client, emit: Listener = nobody) -> None:
+    def __init__(self, inner: Client, emit: Listener = nobody, *, alone_s: float = ALONE_S) -> None:
         self._inner = inner
+        self._alone_s = alone_s
         self._emit = emit
         self._known: set[Who] = set()
         self._dead: dict[Who, ModelError] = {}
@@ -34,7 +38,7 @@ class FirstClient:
             NotAuthorised, UnknownModel, RetiredModel: also where an earlier request said so.
         """
         who = (request.model, request.api_base)
-        while who not in self._known:
+        while who not in self._known or who in self._dead:
             if who in self._dead:
                 raise _again(self._dead[who], request.model)
             if who not in self._asking:
@@ -48,8 +52,10 @@ class FirstClient:
 
     async def _first(self, who: Who, request: Request) -> Completion:
         """Asks alone. When this task is cancelled, the next that waits is the first."""
-        asking: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        asking: asyncio.Future[None] = loop.create_future()
         self._asking[who] = asking
+        waited = loop.call_later(self._alone_s, self._open, who, asking)
         try:
             completion = await self._inner.complete(request)
         except ModelError as error:
@@ -64,8 +70,14 @@ class FirstClient:
             self._known.add(who)
             return completion
         finally:
+            waited.cancel()
             del self._asking[who]
-            asking.set_result(None)
+            if not asking.done():
+                asking.set_result(None)
+
+    def _open(self, who: Who, asking: asyncio.Future[None]) -> None:
+        self._known.add(who)
+        asking.set_result(None)
 
 
 def _again(error: ModelError, model: str) -> ModelError:

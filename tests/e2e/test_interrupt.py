@@ -205,3 +205,21 @@ async def test_in_a_terminal_with_live_bars(tmp_path: Path, scripted: ScriptedSe
     assert shown.endswith(("\n", "\x1b[?25h"))
     assert "\x1b[?25h" in shown, "the cursor was not shown again"
     assert "To go on: promptpex run " in shown
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.05, 0.3])
+async def test_many_in_a_row_end_it_with_its_own_code(tmp_path: Path, scripted: ScriptedServer, pause: float) -> None:
+    """A build server that is impatient sends several; none may end the process while it closes the store."""
+    here = place(tmp_path)
+    script = scripted.otherwise = hanging_after(5)
+    process = await started(asked(here, scripted), here)
+    await sent(script, 9)
+    for _ in range(12):
+        if process.returncode is not None:
+            break
+        process.send_signal(signal.SIGTERM)
+        await asyncio.sleep(pause)
+    done = await ended(process)
+    assert done.code == 130, done.err
+    assert "Traceback" not in done.err
+    assert len(here.stored()) == 5

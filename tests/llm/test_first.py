@@ -85,3 +85,29 @@ async def test_when_the_first_is_cancelled_the_next_is_the_first() -> None:
     await asyncio.sleep(0)
     first.cancel()
     assert (await second).text == "fine"
+
+
+async def test_a_slow_server_is_not_made_slower() -> None:
+    """The others wait a moment, not for as long as a server hangs; what comes at last is still heard."""
+    back = asyncio.Event()
+
+    class Hangs(Slow):
+        async def complete(self, request: Request) -> Completion:
+            self.sent += 1
+            if self.sent == 1:
+                await back.wait()
+                raise NotAuthorised("no", model=request.model)
+            return Completion(text="fine")
+
+    inner = Hangs()
+    client = FirstClient(inner, alone_s=0.01)
+    first = asyncio.create_task(client.complete(request("first")))
+    await asyncio.sleep(0)
+    outcomes = await many(client)
+    assert all(isinstance(outcome, Completion) for outcome in outcomes)
+    back.set()
+    with pytest.raises(NotAuthorised):
+        await first
+    with pytest.raises(NotAuthorised):
+        await client.complete(request("later"))
+    assert inner.sent == 67
