@@ -83,7 +83,7 @@ async def _session(resolved: Resolved, job: Callable[[Session], Awaitable[T]], e
 
 
 class Interrupts:
-    """What the signals of one command do: the first stops sending, the second is a KeyboardInterrupt, others are ignored."""
+    """What the signals of one command do: the first stops sending, the second is a KeyboardInterrupt, that is all."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
