@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 
+from promptpex.assertions import patience
 from promptpex.llm.providers.weights import found_default
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer, llama_server
 
@@ -64,6 +65,12 @@ def _getaddrinfo(host: Any, *rest: Any, **named: Any) -> Any:
     except NetworkForbidden as error:
         raise socket.gaierror(socket.EAI_NONAME, str(error)) from error
     return _REAL_GETADDRINFO(host, *rest, **named)
+
+
+@pytest.fixture(autouse=True)
+def _no_overruns_before() -> None:
+    """What hung in another test is not held against this one."""
+    patience.TOGETHER.forget()
 
 
 @pytest.fixture(autouse=True, scope="session")

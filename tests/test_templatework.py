@@ -100,7 +100,7 @@ WORKS = [
 @pytest.mark.parametrize("work", WORKS)
 def test_work_in_a_prompt_is_bounded(work: str) -> None:
     prompt = _prompt("{% for a in range(9999) %}{% if " + work + " %}{% endif %}{% endfor %}{{ y }}")
-    with pytest.raises(PromptFileError, match="works on more than|takes too long|too much|more than"):
+    with pytest.raises(PromptFileError, match=r"more than|takes too long|too much"):
         render(prompt, {"x": LONG, "y": LONG + "c"})
 
 

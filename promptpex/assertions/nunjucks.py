@@ -381,6 +381,6 @@ def environment() -> _Environment:
     shared["sum"] = adding(shared["sum"])
     ours = {name: weighing(written, TIMES.get(name, 1)) for name, written in FILTERS.items()}
     made.filters = {**shared, **ours}
-    made.tests = {name: weighing(test) for name, test in made.tests.items()}
+    made.tests = {name: weighing(test) for name, test in dict[str, Any](made.tests).items()}
     made.globals = {"range": jinja2.sandbox.safe_range}
     return made

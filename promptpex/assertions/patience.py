@@ -1,29 +1,67 @@
-"""How often a pattern, a script or a template may go over its limits before it is not tried any more."""
+"""How often patterns, scripts and templates may go over their limits before they are not tried any more."""
 
 from __future__ import annotations
 
-from collections import Counter
+import time
+from collections import Counter, deque
+from collections.abc import Callable
 from typing import Any
 
 OVERRUNS, TRIES_PER_OVERRUN = 3, 50
-"""A pattern, a script or a template may go over its limits so often, and once more for so many tries, before it is given up."""
+"""One may go over its limits so often, and once more for so many tries, before it is given up."""
+OVERRUNS_IN_ALL, WINDOW_SECONDS = 20, 120.0
+"""After so many overruns of all together within so many seconds, only what has judged something is tried any more."""
+
+
+class Together:
+    """The overruns of a whole process, whatever it was that overran.
+
+    Args:
+        clock: seconds on a clock that does not jump.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._times: deque[float] = deque(maxlen=OVERRUNS_IN_ALL)
+
+    def spent(self) -> bool:
+        """Whether there were too many of late."""
+        return len(self._times) == OVERRUNS_IN_ALL and self._clock() - self._times[0] < WINDOW_SECONDS
+
+    def add(self) -> None:
+        """Count one."""
+        self._times.append(self._clock())
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._times.clear()
+
+
+TOGETHER = Together()
 
 
 class Patience:
     """Which patterns, scripts or templates went over their limits too often to be tried again, so that no run hangs.
 
-    Some bad outputs among many do not lose the verdicts on the others. Safe to share between threads.
+    Some bad outputs among many do not lose the verdicts on the others; a thousand different scripts that hang do not
+    take a thousand times the limit. Safe to share between threads.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, together: Together | None = None) -> None:
         self._tries: Counter[Any] = Counter()
         self._overruns: Counter[Any] = Counter()
+        self._together = together or TOGETHER
 
     def lost(self, name: Any) -> bool:
         """Whether it is not to be tried any more."""
-        return self._overruns[name] >= OVERRUNS + self._tries[name] // TRIES_PER_OVERRUN
+        overruns, tries = self._overruns[name], self._tries[name]
+        if overruns == tries and self._together.spent():
+            return True
+        return overruns >= OVERRUNS + tries // TRIES_PER_OVERRUN
 
     def tell(self, name: Any, overran: bool) -> None:
         """Count a try."""
         self._tries[name] += 1
-        self._overruns[name] += overran
+        if overran:
+            self._overruns[name] += 1
+            self._together.add()

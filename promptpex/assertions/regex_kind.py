@@ -7,6 +7,7 @@ from typing import Any
 
 from promptpex.assertions import v8
 from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.patience import Patience
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.text_kinds import _filled
 from promptpex.assertions.wording import shown
@@ -31,10 +32,17 @@ def _verify(assertion: Assertion, pattern: str) -> None:
         v8.REGEXES.test(pattern, "")
 
 
+MAX_PATTERN = 50_000
+"""Characters of a pattern of the python dialect; compiling one has no time limit of its own."""
+_PATIENCE = Patience()
+
+
 @lru_cache(maxsize=1024)
 def _python_pattern(pattern: str) -> Any:
     import regex
 
+    if len(pattern) > MAX_PATTERN:
+        raise Unscorable("bad-pattern", f"the pattern {shown(pattern)} is longer than {MAX_PATTERN:,} characters")
     try:
         return regex.compile(pattern, regex.VERSION0)
     except (regex.error, RecursionError, OverflowError, ValueError, IndexError, KeyError, MemoryError) as error:
@@ -48,13 +56,20 @@ def python_search(pattern: str, text: str) -> bool:
         Unscorable: ``bad-pattern`` or ``timeout``.
     """
     compiled = _python_pattern(pattern)
+    if _PATIENCE.lost(pattern):
+        raise Unscorable("timeout", f"the pattern {shown(pattern)} was not tried; it took too long too often before")
+    overran = True
     try:
-        return compiled.search(text, timeout=v8.MATCH_SECONDS) is not None
+        found = compiled.search(text, timeout=v8.MATCH_SECONDS) is not None
+        overran = False
+        return found
     except TimeoutError as error:
         message = f"the pattern {shown(pattern)} took longer than {v8.MATCH_SECONDS:g} s on this text"
         raise Unscorable("timeout", message) from error
     except (RecursionError, MemoryError) as error:
         raise Unscorable("memory", f"the pattern {shown(pattern)} needs too much memory on this text") from error
+    finally:
+        _PATIENCE.tell(pattern, overran)
 
 
 KINDS = (Kind("regex", _pattern, _judge, verify=_verify),)

@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -26,8 +27,9 @@ from promptpex.assertions.wording import shown
 MATCH_SECONDS = 1.0
 SCRIPT_SECONDS = 2.0
 SCRIPT_BYTES = 128_000_000
-_GRACE_SECONDS = 1.5
+_GRACE_SECONDS = 1.0
 _START_SECONDS = 10.0
+_WATCH_SECONDS = 0.1
 _BATCH = 512
 _MOST_TEXT = 4_000_000
 
@@ -43,12 +45,47 @@ class Died(Exception):
         super().__init__(late)
 
 
+class Watchdog:
+    """Ends a process that does not answer in time. One thread a process; arming it costs next to nothing."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.late = False
+        self._process = process
+        self._until = 0.0
+        self._armed = threading.Event()
+        self._over = False
+        threading.Thread(target=self._watch, name="promptpex-v8", daemon=True).start()
+
+    def arm(self, seconds: float) -> None:
+        self._until = time.monotonic() + seconds
+        self._armed.set()
+
+    def disarm(self) -> None:
+        self._armed.clear()
+
+    def end(self) -> None:
+        self._over = True
+        self._armed.set()
+
+    def _watch(self) -> None:
+        while True:
+            self._armed.wait()
+            if self._over:
+                return
+            time.sleep(_WATCH_SECONDS)
+            if self._armed.is_set() and not self._over and time.monotonic() > self._until:
+                self.late = True
+                self._process.kill()
+                return
+
+
 class Engine:
     """The process, started with the first request and replaced after a fall. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._process: subprocess.Popen[str] | None = None
+        self._watchdog: Watchdog | None = None
         self._awake = False
         self._owner = os.getpid()
 
@@ -56,58 +93,59 @@ class Engine:
         """Start V8 now; it comes up while the caller goes on."""
         with self._lock:
             if self._owner != os.getpid():  # after a fork the pipes are the parent's
-                self._process, self._owner = None, os.getpid()
+                self._process, self._watchdog, self._owner = None, None, os.getpid()
             if self._process is None or self._process.poll() is not None:
                 self._process = _started()
+                self._watchdog = Watchdog(self._process)
                 self._awake = False
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """The reply to a request.
+        """The reply to a request. A V8 that is just coming up is waited for before the time begins.
 
         Raises:
             Died: V8 fell, or did not answer within ``seconds`` and some grace.
         """
-        line = json.dumps(request) + "\n"
         with self._lock:
             self.start()
-            process = self._process
-            assert process is not None
-            assert process.stdin is not None
-            assert process.stdout is not None
-            late = threading.Event()
-            allowed = seconds + (_GRACE_SECONDS if self._awake else _START_SECONDS)
-            watchdog = threading.Timer(allowed, _end, (process, late))
-            watchdog.daemon = True
-            watchdog.start()
-            try:
-                process.stdin.write(line)
-                process.stdin.flush()
-                reply = process.stdout.readline()
-            except (OSError, ValueError):
-                reply = ""
-            finally:
-                watchdog.cancel()
-            if not reply.endswith("\n"):
-                self.close()
-                raise Died(late.is_set())
-            self._awake = True
-            answer: dict[str, Any] = json.loads(reply)
-            return answer
+            if not self._awake:
+                self._exchange({"op": "wake"}, _START_SECONDS)
+                self._awake = True
+            return self._exchange(request, seconds + _GRACE_SECONDS)
+
+    def _exchange(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        line = json.dumps(request) + "\n"
+        process, watchdog = self._process, self._watchdog
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert watchdog is not None
+        watchdog.arm(seconds)
+        try:
+            process.stdin.write(line)
+            process.stdin.flush()
+            reply = process.stdout.readline()
+        except (OSError, ValueError):
+            reply = ""
+        finally:
+            watchdog.disarm()
+        if not reply.endswith("\n"):
+            self.close()
+            raise Died(watchdog.late)
+        answer: dict[str, Any] = json.loads(reply)
+        return answer
 
     def close(self) -> None:
         """End the process."""
         with self._lock:
             process, self._process = self._process, None
+            watchdog, self._watchdog = self._watchdog, None
+        if watchdog is not None:
+            watchdog.end()
         if process is not None and self._owner == os.getpid():
             process.kill()
             process.wait()
             for pipe in (process.stdin, process.stdout):
                 _closed(pipe)
-
-
-def _end(process: subprocess.Popen[str], late: threading.Event) -> None:
-    late.set()
-    process.kill()
 
 
 def _closed(pipe: Any) -> None:
@@ -247,7 +285,7 @@ REGEXES = Regexes()
 
 
 def run_script(body: str, output: Any, context: Any, mode: str = "judge") -> dict[str, Any]:
-    """What a script came to, in a context of its own.
+    """What a script came to, in a context where nothing of other scripts and outputs can be met.
 
     Args:
         body: of a function of ``output`` and ``context``.
@@ -261,8 +299,9 @@ def run_script(body: str, output: Any, context: Any, mode: str = "judge") -> dic
     """
     if _PATIENCE.lost(body):
         return {"kind": "given-up"}
-    packed = json.dumps({"body": body, "output": output, "context": context, "mode": mode})
-    request = {"op": "run", "packed": packed, "seconds": SCRIPT_SECONDS, "memory": SCRIPT_BYTES}
+    packed = json.dumps({"output": output, "context": context})
+    request: dict[str, Any] = {"op": "run", "body": body, "mode": mode, "packed": packed}
+    request |= {"seconds": SCRIPT_SECONDS, "memory": SCRIPT_BYTES}
     answer = _asked(request)
     if answer["kind"] == "fell":  # by itself or ended from outside: the second time it is the script's doing
         answer = _asked(request)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import sys
 import time
@@ -34,38 +35,42 @@ def _literal(text: str) -> str:
 
 
 class Worker:
-    """The requests: ``match`` in one lasting context, ``run`` in a fresh one each."""
+    """The requests: ``match`` in one lasting context; ``run`` in a context of its own, or in the one of its script."""
 
     def __init__(self) -> None:
         self._regexes: Any = None
-        self._sandbox = (_HERE / "sandbox.js").read_text(encoding="utf-8")
+        self._frozen = FrozenContexts()
+        verdict = _source("verdict.js")
+        self._sandbox = f"{_source('sandbox.js')}({verdict})"
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """The reply to a request."""
+        if request["op"] == "wake":
+            return {}
         if request["op"] == "match":
             return {"results": self._match(request)}
-        return self._run(request)
+        deadline = time.monotonic() + request["seconds"]
+        return self._frozen.answer(request, deadline) or self._run(request, deadline)
 
     def _match(self, request: dict[str, Any]) -> Any:
         from py_mini_racer import JSEvalException, MiniRacer
 
         if self._regexes is None:
             self._regexes = MiniRacer()
-            self._regexes.eval((_HERE / "regex.js").read_text(encoding="utf-8"))
+            self._regexes.eval(_source("regex.js"))
         try:
             found = self._regexes.eval(f"match({_literal(request['packed'])})", timeout_sec=request["seconds"])
         except JSEvalException:
             found = self._regexes.eval("matched()")
         return json.loads(found)
 
-    def _run(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _run(self, request: dict[str, Any], deadline: float) -> dict[str, Any]:
         from py_mini_racer import JSEvalException, JSOOMException, JSTimeoutException, MiniRacer
 
-        deadline = time.monotonic() + request["seconds"]
         racer = MiniRacer()
         try:
             racer.set_hard_memory_limit(request["memory"])
-            return self._verdict(racer, request["packed"], deadline)
+            found = self._verdict(racer, request, deadline)
         except JSTimeoutException:
             return {"kind": "timeout"}
         except JSOOMException:
@@ -74,10 +79,14 @@ class Worker:
             return {"kind": "threw", "message": str(error).splitlines()[0][:300]}
         finally:
             racer.close()
+        if found["kind"] not in ("threw", "stuck"):
+            self._frozen.judged_alone(request)
+        return found
 
-    def _verdict(self, racer: Any, packed: str, deadline: float) -> dict[str, Any]:
+    def _verdict(self, racer: Any, request: dict[str, Any], deadline: float) -> dict[str, Any]:
         name = "_" + secrets.token_hex(16)
-        state = racer.eval(f"{self._sandbox}({_literal(packed)}, '{name}')", timeout_sec=_left(deadline))
+        given = ", ".join(_literal(request[part]) for part in ("body", "mode", "packed"))
+        state = racer.eval(f"{self._sandbox}({given}, '{name}')", timeout_sec=_left(deadline))
         while state == "pending":
             if time.monotonic() >= deadline:
                 return {"kind": "timeout"}
@@ -86,6 +95,96 @@ class Worker:
             return {"kind": "stuck"}
         found: dict[str, Any] = json.loads(str(state))
         return found
+
+
+class FrozenContexts:
+    """A lasting context per script, in which nothing can be changed, for scripts that can live with that.
+
+    A script gets one at its second output. Where it threw there, gave a promise or was stopped, its output is judged
+    in a context of its own; a script that then does judge has shown that it needs one, and gets no other any more.
+    """
+
+    def __init__(self) -> None:
+        self._setup = f"{_source('frozen.js')}({_source('verdict.js')})"
+        self._kept: dict[tuple[str, str], tuple[Any, str]] = {}
+        self._met: set[tuple[str, str]] = set()
+        self._unfit: set[tuple[str, str]] = set()
+        self._refused: tuple[str, str] | None = None
+
+    def answer(self, request: dict[str, Any], deadline: float) -> dict[str, Any] | None:
+        """What the script says of this output; None where a context of its own has to."""
+        self._refused = None
+        script = request["body"], request["mode"]
+        if script in self._unfit or NEEDS_ITS_OWN.search(request["body"]):
+            return None
+        if script not in self._met:
+            if len(self._met) >= MOST_MET:
+                self._met.clear()
+            self._met.add(script)
+            return None
+        found = self._asked(script, request, deadline)
+        if found is None:
+            self._refused = script
+        return found
+
+    def judged_alone(self, request: dict[str, Any]) -> None:
+        """A context of its own came to a verdict: where the lasting one had not, the script needs its own."""
+        script = request["body"], request["mode"]
+        if self._refused == script:
+            self._unfit.add(script)
+            self._drop(script)
+
+    def _asked(self, script: tuple[str, str], request: dict[str, Any], deadline: float) -> dict[str, Any] | None:
+        from py_mini_racer import JSEvalException, JSTimeoutException
+
+        try:
+            kept = self._kept.pop(script) if script in self._kept else self._made(script, request["memory"], deadline)
+            racer, name = kept
+            self._kept[script] = racer, name
+            state = racer.eval(f"{name}({_literal(request['packed'])})", timeout_sec=_left(deadline))
+        except JSTimeoutException:
+            self._drop(script)
+            return {"kind": "timeout"}
+        except JSEvalException:  # a syntax that strict mode lacks, or no memory left
+            self._drop(script)
+            return None
+        found: dict[str, Any] | None = None if state == "again" else json.loads(str(state))
+        return found
+
+    def _made(self, script: tuple[str, str], memory: int, deadline: float) -> tuple[Any, str]:
+        from py_mini_racer import JSEvalException, MiniRacer
+
+        while len(self._kept) >= MOST_KEPT:
+            self._drop(next(iter(self._kept)))
+        racer, name = MiniRacer(), "_" + secrets.token_hex(16)
+        given = ", ".join(map(_literal, script))
+        try:
+            racer.set_hard_memory_limit(memory)
+            if racer.eval(f"{self._setup}({given}, '{name}')", timeout_sec=_left(deadline)) is True:
+                return racer, name
+        except JSEvalException:
+            racer.close()
+            raise
+        racer.close()
+        raise JSEvalException("the context cannot be frozen")
+
+    def _drop(self, script: tuple[str, str]) -> None:
+        if script in self._kept:
+            self._kept.pop(script)[0].close()
+
+
+MOST_KEPT, MOST_MET = 6, 10_000
+NEEDS_ITS_OWN = re.compile(
+    r"\b(?:this|arguments|eval|Function|constructor|prototype|__proto__|globalThis|try|with|delete|async|await|yield|"
+    r"import|Promise|Proxy|Reflect|Symbol|RegExp|Error|WeakRef|FinalizationRegistry|set[A-Z]\w*|clear[A-Z]\w*|"
+    r"queueMicrotask|is(?:Frozen|Sealed|Extensible)|getOwnProperty\w*|defineProperty|defineProperties|caller|callee|"
+    r"function\s*\*?\s*[\w$]+|use\s+strict)\b|\\u"
+)
+"""Words by which a script might see, without being told, that it runs in strict mode or that all is frozen."""
+
+
+def _source(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8").rstrip()
 
 
 def _left(deadline: float) -> float:

@@ -187,7 +187,7 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         kept = {name: self.filters[name] for name in _FILTERS if name in self.filters}
         self.filters = {name: _guard(name, made) for name, made in kept.items()}
         self.filters["sum"] = adding(self.filters["sum"])
-        self.tests = {name: weighing(test) for name, test in self.tests.items()}
+        self.tests = {name: weighing(test) for name, test in dict[str, Any](self.tests).items()}
         self.filters["_counted"] = _counted
         self.filters["_bounded"] = bounded
 

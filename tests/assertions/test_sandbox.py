@@ -198,3 +198,54 @@ def test_some_bad_outputs_do_not_lose_the_others() -> None:
         for turn in range(TRIES_PER_OVERRUN):
             patience.tell("odd", overran=turn == 0)
     assert not patience.lost("odd")
+
+
+def test_many_different_scripts_that_hang_are_not_all_tried() -> None:
+    """Those that have judged something still are."""
+    from promptpex.assertions.patience import OVERRUNS_IN_ALL, WINDOW_SECONDS, Patience, Together
+
+    now = [0.0]
+    together = Together(lambda: now[0])
+    patience, others = Patience(together), Patience(together)
+    patience.tell("good", overran=False)
+    for number in range(OVERRUNS_IN_ALL):
+        assert not others.lost(f"bad {number}")
+        patience.tell(f"bad {number}", overran=True)
+    assert patience.lost("new")
+    assert others.lost("new")
+    assert not patience.lost("good")
+    now[0] = WINDOW_SECONDS + 1
+    assert not others.lost("new")
+
+
+def test_a_script_that_blocks_v8_takes_its_own_limit_and_no_start() -> None:
+    """Each took ten seconds more: the time for V8 to come up was given to the script."""
+    from promptpex.assertions import v8
+
+    given: list[float] = []
+
+    class Watched(v8.Engine):
+        def _exchange(self, request: dict[str, object], seconds: float) -> dict[str, object]:
+            given.append(seconds)
+            return super()._exchange(request, seconds)
+
+    engine = Watched()
+    packed = '{"output": "x", "context": {}}'
+    request = {"op": "run", "body": "return true", "mode": "judge", "packed": packed, "seconds": 2, "memory": 10**8}
+    assert engine.ask(request, 2.0)["kind"] == "boolean"
+    engine.close()
+    assert engine.ask(request, 2.0)["kind"] == "boolean"
+    engine.close()
+    assert [seconds for seconds in given if seconds > 4] == [given[0], given[2]]
+    assert given[1] == given[3] < 4
+
+
+def test_a_pattern_that_always_takes_too_long_is_given_up() -> None:
+    from promptpex.assertions.patience import OVERRUNS
+
+    pattern = {"kind": "regex", "value": r"^(b|bb)+$", "dialect": "python"}
+    reports = [check("b" * 200 + f"!{turn}", [pattern]) for turn in range(OVERRUNS + 2)]
+    assert {report.unscored for report in reports} == {"timeout"}
+    assert ["not tried" in report.reason for report in reports] == [False] * OVERRUNS + [True] * 2
+    slow = {"kind": "regex", "value": "(" * 30_000 + ")" * 30_000, "dialect": "python"}
+    assert check("x", [slow]).unscored == "bad-pattern"

@@ -1,14 +1,12 @@
 // Runs one assertion's script in a context of its own. The verdict is read through a function under a secret name.
-(() => {
+((verdict) => {
   'use strict';
-  const { parse, stringify } = JSON;
-  const { apply, ownKeys } = Reflect;
-  const { create, defineProperty } = Object;
+  const { parse } = JSON;
+  const { apply } = Reflect;
+  const { defineProperty } = Object;
   const NativePromise = Promise;
   const NativeFunction = Function;
   const then = Promise.prototype.then;
-  const isFinite = Number.isFinite;
-  const toText = String;
 
   // What the engine brings along that a script needs not: threads, raw memory, machine code, the host's timers.
   for (const name of [
@@ -59,51 +57,17 @@
 
   let state = 'pending';
   let answer = null;
-  const settle = (kind, fields) => {
+  const settle = (text) => {
     if (state !== 'pending') return;
-    const made = create(null);
-    made.kind = kind;
-    for (const name of ownKeys(fields)) made[name] = fields[name];
-    answer = stringify(made);
+    answer = text;
     state = 'settled';
   };
-  const threw = (error) => {
-    let message = 'it threw';
-    try {
-      message = typeof error === 'object' && error !== null ? toText(error.name) + ': ' + toText(error.message) : toText(error);
-    } catch {}
-    settle('threw', { message });
-  };
-  const number = (value) => (isFinite(value) ? value : toText(value));
-  const named = (scores) => {
-    const made = create(null);
-    if (typeof scores !== 'object' || scores === null) return made;
-    for (const name of ownKeys(scores)) {
-      if (typeof name === 'string' && typeof scores[name] === 'number' && isFinite(scores[name])) made[name] = scores[name];
-    }
-    return made;
-  };
-  const judge = (value) => {
-    if (typeof value === 'boolean') return settle('boolean', { pass: value });
-    if (typeof value === 'number') return settle('number', { score: number(value) });
-    if (typeof value === 'object' && value !== null) {
-      const { pass, score, reason } = value;
-      if (typeof pass === 'boolean' && typeof score === 'number' && typeof reason === 'string') {
-        return settle('object', { pass, score: number(score), reason, named: named(value.namedScores) });
-      }
-    }
-    return settle('other', { message: value === null ? 'null' : typeof value });
-  };
-  const keep = (value) => {
-    if (value === undefined || typeof value === 'function' || typeof value === 'symbol') return settle('other', { message: typeof value });
-    return settle('value', { json: stringify(value) });
-  };
+  const threw = (error) => settle(verdict.threw(error));
 
-  const start = (packed, name) => {
+  const start = (body, mode, packed, name) => {
     defineProperty(globalThis, name, { value: read, enumerable: false });
-    const { body, output, context, mode } = parse(packed);
-    const finish = mode === 'transform' ? keep : judge;
-    const guarded = (value) => { try { finish(value); } catch (error) { threw(error); } };
+    const { output, context } = parse(packed);
+    const guarded = (value) => { try { settle(verdict.of(value, mode)); } catch (error) { threw(error); } };
     try {
       const run = new NativeFunction('output', 'context', 'process', body);
       const value = apply(run, undefined, [output, context, undefined]);
@@ -130,4 +94,4 @@
     return state === 'settled' ? answer : 'pending';
   };
   return start;
-})()
+})

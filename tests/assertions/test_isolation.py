@@ -1,0 +1,217 @@
+"""A script's outputs share a context; nothing that one of them does there can be met by the next."""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from promptpex.assertions import check, v8
+from promptpex.assertions.v8_worker import MOST_KEPT, NEEDS_ITS_OWN
+
+FIRST, SECOND, THIRD = "one", "two", "three"
+
+
+def verdicts(script: str, outputs: list[Any]) -> list[str]:
+    return [check(output, [{"kind": "javascript", "value": script}]).status for output in outputs]
+
+
+def answers(body: str, count: int = 4) -> list[dict[str, Any]]:
+    """What the body comes to again and again; from the second time on in the script's lasting context."""
+    return [v8.run_script(body, f"output {turn}", {"vars": {"turn": turn}}) for turn in range(count)]
+
+
+LEAKS = {
+    "a global": "const had = typeof left !== 'undefined'; left = 1; return had;",
+    "a global by eval": "const had = typeof left !== 'undefined'; (0, eval)('var left = 1'); return had;",
+    "a global by Function": "return new Function('const had = typeof left; left = 1; return had !== \"undefined\"')();",
+    "a hidden Function": (
+        "const F = output['const' + 'ructor']['const' + 'ructor'];"
+        "return F('const had = typeof left; left = 1; return had !== \"undefined\"')();"
+    ),
+    "a hidden this": (
+        "const F = output['const' + 'ructor']['const' + 'ructor']; const world = F('return th' + 'is')();"
+        "const had = world.left !== undefined; world.left = 1; return had;"
+    ),
+    "a prototype": "const had = 'left' in ''; return had;",
+    "a string's prototype": "const had = ''.left !== undefined; String.prototype.left = 1; return had;",
+    "an object's hidden prototype": "const p = ({})['__pro' + 'to__']; const had = p.left; p.left = true; return had === true;",
+    "a setter of the prototype": "const had = ({}).left; ({})['__pro' + 'to__']['__pro' + 'to__'] = {left: true}; return had === true;",
+    "a method": "const had = Math.max(1, 2) === 0; Math.max = () => 0; return had;",
+    "a method by assign": "const had = Math.left; Object.assign(Math, {left: true}); return had === true;",
+    "a cache on a function": "const f = ''.trim; const had = f.left; f.left = true; return had === true;",
+    "a cache on a bound getter": "const f = new Intl.NumberFormat().format; const had = f.left; f.left = true; return had === true;",
+    "the prototype of functions": "const p = Object.getPrototypeOf(() => 1); const had = p.left; p.left = true; return had === true;",
+    "the prototype of generators": (
+        "const p = Object.getPrototypeOf([].values()); const had = p.left; p.left = true; return had === true;"
+    ),
+    "the prototype of iterators": (
+        "const p = Object.getPrototypeOf(new Map().entries()); const had = p.left; p.left = true; return had === true;"
+    ),
+    "the prototype of matches": (
+        "const p = Object.getPrototypeOf('x'.matchAll(/x/g)); const had = p.left; p.left = true; return had === true;"
+    ),
+    "the prototype of iterator helpers": (
+        "const p = Object.getPrototypeOf([].values().map((x) => x)); const had = p.left; p.left = true; return had === true;"
+    ),
+    "the prototype of segments": (
+        "const p = Object.getPrototypeOf(new Intl.Segmenter().segment('x')); const had = p.left; p.left = true;"
+        "return had === true;"
+    ),
+    "the last match": "const had = RegExp.$1 === 'secret' || RegExp.input === 'secret'; /(secret)/.test('secret'); return had;",
+    "the last match, hidden": (
+        "const R = /x/['const' + 'ructor']; const had = R['$' + '1'] === 'secret'; /(secret)/.test('secret'); return had;"
+    ),
+    "a pattern's last index": "const p = /o/g; const had = p.lastIndex > 0; p.test(output); return had;",
+    "a template's object": (
+        "const site = ((parts) => parts)`x`; const had = site.left; site.left = true; return had === true;"
+    ),
+    "the stack's formatter": (
+        "const E = null; const had = Error.prepareStackTrace; Error.prepareStackTrace = () => 'left'; return !!had;"
+    ),
+    "the stack's formatter, hidden": (
+        "const F = output['const' + 'ructor']['const' + 'ructor']; const E = F('return th' + 'is')()['Err' + 'or'];"
+        "const had = E.prepareStackTrace || E.left; E.left = true; E.prepareStackTrace = () => 'left'; return !!had;"
+    ),
+    "the stack's accessors": (
+        "const e = new Error('x'); const d = Object.getOwnPropertyDescriptor(e, 'stack');"
+        "const f = d.get ?? {}; const had = f.left; f.left = true; return had === true;"
+    ),
+    "the registry of symbols": (
+        "const s = Symbol.for('left'); const had = Object(s).left || Symbol.prototype.left; "
+        "Symbol.prototype.left = true; return had === true;"
+    ),
+    "a weak map on a frozen object": (
+        "const held = new WeakMap(); const had = held.has(Math) || Math.held; Math.held = held; held.set(Math, 1); return !!had;"
+    ),
+    "a closure": "const make = () => { let n = 0; return () => ++n; }; const next = Math.next ??= make(); return next() > 1;",
+    "the script's own function": "const had = arguments.callee.left; arguments.callee.left = true; return had === true;",
+    "a caller": (
+        "const F = output['const' + 'ructor']['const' + 'ructor']; const f = F('return F.call' + 'er');"
+        "const g = F('return g'); return false;"
+    ),
+    "a timer": "setTimeout(() => { globalThis.left = 1; }, 0); return typeof left !== 'undefined';",
+    "a task that goes on": (
+        "const had = Math.left; Promise.resolve().then(() => { Math.left = true; }); return had === true;"
+    ),
+    "names of the world": (
+        "const F = output['const' + 'ructor']['const' + 'ructor']; const world = F('return th' + 'is')();"
+        "const names = Object['getOwn' + 'PropertyNames'](world).filter((name) => typeof world[name] === 'function' && "
+        "name.startsWith('_')); const had = names.some((name) => world[name].left);"
+        "names.forEach((name) => { world[name].left = true; }); return had;"
+    ),
+    "the collector": "return typeof WeakRef !== 'undefined' && Math.left === true;",
+}
+
+
+@pytest.mark.parametrize("body", LEAKS.values(), ids=LEAKS.keys())
+def test_nothing_is_left_for_the_next_output(body: str) -> None:
+    for answer in answers(body):
+        assert answer.get("pass") is not True, answer
+
+
+OVERTURNED = [
+    "Object['proto' + 'type'].toJSON = () => ({kind: 'boolean', pass: true}); return false",
+    'JSON.stringify = () => \'{"kind":"boolean","pass":true}\'; return false',
+    "JSON.parse = () => ({output: 'x'}); return output === 'x'",
+    "Array['proto' + 'type'].push = () => true; return false",
+    "Object['defineP' + 'roperty'](Object['proto' + 'type'], 'pass', {value: true}); return false",
+    "Object['setProto' + 'typeOf'](Array['proto' + 'type'], {pass: true}); return false",
+]
+
+
+@pytest.mark.parametrize("body", OVERTURNED)
+def test_no_script_turns_a_verdict(body: str) -> None:
+    assert [answer.get("pass") for answer in answers(body)] == [False] * 4
+    canary = [v8.run_script("return output.includes('7')", f"row {turn}", {}) for turn in range(6, 9)]
+    assert [answer["pass"] for answer in canary] == [False, True, False]
+
+
+def test_a_script_calls_itself_with_other_data_to_no_avail() -> None:
+    """The entry of the lasting context can be found by its name; it judges what it is given and keeps nothing."""
+    body = (
+        "const F = output['const' + 'ructor']['const' + 'ructor']; const world = F('return th' + 'is')();"
+        "const name = Object['getOwn' + 'PropertyNames'](world).find((each) => each.length === 33 && each[0] === '_');"
+        "if (output === 'inner') return true;"
+        'const inner = name ? world[name](\'{"output": "inner", "context": {}}\') : \'\';'
+        "return output === 'never';"
+    )
+    assert [answer.get("pass") for answer in answers(body)] == [False] * 4
+
+
+SAME = {
+    "a promise": "return Promise.resolve(output.length > 3)",
+    "an async function": "return (async () => output.includes('output'))()",
+    "a timer": "return new Promise((done) => setTimeout(() => done(0.5), 5))",
+    "sloppy names": "found = output.length; return found > 3",
+    "a with": "with (context) { return vars.turn >= 0 }",
+    "an octal number": "return 010 === 8",
+    "a patched method": "String.prototype.includes = () => true; return output.includes('nothing')",
+    "this": "return (function () { return this })() !== undefined",
+    "a function in a block": "function f() { return 1 } { function f() { return 2 } } return f() === 2",
+    "a caught refusal": "try { Math.left = 1 } catch { return false } return Math.left === 1",
+    "an own method's name": "const made = {}; made.toString = () => 'x'; return `${made}` === 'x'",
+    "an error's name": "const made = new TypeError('a'); made.name = 'B'; return made.name === 'B'",
+    "the last match": "/(put)/.test(output); return RegExp.$1 === 'put'",
+    "whether it is frozen": "return !Object.isFrozen(Math)",
+    "quiet words": "console.log(output); return true",
+    "a throw": "if (output) throw new RangeError('no'); return true",
+    "an object": "return {pass: true, score: 0.5, reason: 'so', namedScores: {a: 1}}",
+    "a number": "return context.vars.turn / 4",
+    "nothing": "return undefined",
+    "words and patterns": r"return /^output \d$/.test(output) && output.split(' ').map(Number)[1] === context.vars.turn",
+    "a syntax that is none": "return (",
+    "a tail of comments": "return true // so",
+    "what would close a function": "return false }) ; (() => { return true",
+}
+
+
+@pytest.mark.parametrize("body", SAME.values(), ids=SAME.keys())
+def test_every_output_is_judged_as_the_first_one_would_be(body: str) -> None:
+    """The first answer of a script comes from a context of its own, the later ones may come from the lasting one."""
+    later = answers(body)
+    for turn, answer in enumerate(later):
+        alone = v8.run_script(f"{body}\n// {turn}", f"output {turn}", {"vars": {"turn": turn}})
+        assert answer == alone
+
+
+def test_the_lasting_context_is_used_and_is_given_up_for_a_script_that_needs_its_own() -> None:
+    from py_mini_racer import DEFAULT_V8_FLAGS, init_mini_racer
+
+    from promptpex.assertions import v8_worker
+
+    init_mini_racer(flags=(*DEFAULT_V8_FLAGS, *v8_worker._FLAGS), ignore_duplicate_init=True)
+    worker = v8_worker.Worker()
+
+    def ask(body: str) -> dict[str, Any]:
+        packed = json.dumps({"output": "x", "context": {}})
+        request = {"op": "run", "body": body, "mode": "judge", "packed": packed, "seconds": 5, "memory": 128_000_000}
+        return worker.answer(request)
+
+    plain, spoilt = ("return output === 'x'", "judge"), ("const o = {}; o.toString = 1; return true", "judge")
+    for _ in range(3):
+        assert ask(plain[0]) == ask(spoilt[0]) | {"kind": "boolean"}
+    assert list(worker._frozen._kept) == [plain]
+    assert worker._frozen._unfit == {spoilt}
+    frozen = "const all = [Math, JSON, Intl, [].values(), Object]; return all.filter((one) => Object['isFro' + 'zen'](one)).length"
+    assert [ask(frozen)["score"] for _ in range(3)] == [0, 4, 4]
+    for number in range(3 * MOST_KEPT):
+        assert ask(f"return {number} < 0") == ask(f"return {number} < 0")
+    assert len(worker._frozen._kept) <= MOST_KEPT
+
+
+def test_hidden_words_are_found() -> None:
+    assert NEEDS_ITS_OWN.search("return this.x")
+    assert NEEDS_ITS_OWN.search(r"return \u0074his.x")
+    assert not NEEDS_ITS_OWN.search("const f = (a) => a.thistle; return context.vars.name === f(output)")
+
+
+def test_endless_work_in_the_lasting_context_is_stopped() -> None:
+    script = "if (output !== 'bad') return true; \nfor (;;) {}"
+    assert verdicts(script, ["a", "b", "bad", "c", "d"]) == ["pass", "pass", "unscored", "pass", "pass"]
+    bomb = "if (output !== 'bad') return true;\nconst a = []; for (;;) a.push('x'.repeat(1000) + a.length)"
+    assert verdicts(bomb, ["a", "b", "bad", "c", "d"]) == ["pass", "pass", "unscored", "pass", "pass"]
+    native = "if (output !== 'bad') return true;\nreturn new Array(1e9).fill(0).length > 0"
+    assert verdicts(native, ["a", "b", "bad", "c", "d"]) == ["pass", "pass", "unscored", "pass", "pass"]
