@@ -12,11 +12,12 @@ from functools import lru_cache
 from pydantic import BaseModel, create_model
 
 from promptpex.cases.generate import read_value
-from promptpex.cases.shapes import at_most, inputs_type
+from promptpex.cases.shapes import inputs_type
 from promptpex.cases.texts import inputs_text
 from promptpex.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
 from promptpex.ids import digest
 from promptpex.llm.asker import Asker
+from promptpex.llm.schemas import list_up_to
 from promptpex.records import Case, Prompt, Spec, Suite
 from promptpex.templates import Rendered, fingerprint, render
 
@@ -69,7 +70,7 @@ def request_text(prompt: Prompt, count: int, instructions: str = "") -> Rendered
 @lru_cache(maxsize=64)
 def reply_type(variables: tuple[str, ...], count: int) -> type[BaseModel]:
     """The shape of a reply: a list of at most ``count`` inputs, each with a text for each variable."""
-    return create_model("Baseline", inputs=(at_most(inputs_type(variables), count), ...))
+    return create_model("Baseline", inputs=(list_up_to(inputs_type(variables), count, least=1), ...))
 
 
 def _roomy(author: Asker, count: int) -> Asker:

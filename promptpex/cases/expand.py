@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, create_model
 
 from promptpex.cases.generate import input_spec_text
 from promptpex.cases.shapes import inputs_type
@@ -20,6 +20,7 @@ from promptpex.events import Listener, Notice, nobody
 from promptpex.ids import digest
 from promptpex.llm.asker import Asker
 from promptpex.llm.batch import ask_each
+from promptpex.llm.schemas import REASON
 from promptpex.records import Case, Prompt, Rule, Spec, Suite
 from promptpex.templates import Rendered, fingerprint, render
 
@@ -136,7 +137,7 @@ def request_text(prompt: Prompt, spec: Spec, case: Case, rule: Rule, instruction
 def reply_type(variables: tuple[str, ...]) -> type[BaseModel]:
     """The shape of a reply: one case, with its reasoning and a text for each growing variable."""
     return create_model(
-        "LongerCase", reasoning=(str, Field(max_length=600)), inputs=(inputs_type(variables, LONGEST_VALUE), ...)
+        "LongerCase", reasoning=(Annotated[str, REASON], ...), inputs=(inputs_type(variables, LONGEST_VALUE), ...)
     )
 
 

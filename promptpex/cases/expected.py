@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 
@@ -15,6 +16,7 @@ from promptpex.errors import ModelError
 from promptpex.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
 from promptpex.llm.asker import Asker
 from promptpex.llm.batch import ask_each
+from promptpex.llm.schemas import REASON
 from promptpex.records import Case, Output, Prompt, Spec, Suite
 from promptpex.templates import Rendered, render
 
@@ -29,7 +31,7 @@ Answer = Callable[[Case], Awaitable[Output]]
 class ScoreReply(BaseModel):
     """A judge's score for an answer: the reason first."""
 
-    reason: str = Field(max_length=800)
+    reason: Annotated[str, REASON]
     score: float = Field(ge=0, le=1)
 
 

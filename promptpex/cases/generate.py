@@ -11,17 +11,18 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, create_model
 
 from promptpex.cases.context import context_variable, noted, share_out
 from promptpex.cases.plan import TEMPLATE, Aim, Generation, Plan
-from promptpex.cases.shapes import at_most, inputs_type
+from promptpex.cases.shapes import inputs_type
 from promptpex.cases.texts import value_text
 from promptpex.events import Listener, Notice, nobody
 from promptpex.llm.asker import Asker
 from promptpex.llm.batch import ask_each
+from promptpex.llm.schemas import REASON, list_up_to
 from promptpex.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec, Suite, VariableSpec
 from promptpex.templates import Rendered, render
 
@@ -163,8 +164,8 @@ def free_variables(prompt: Prompt, aim: Aim) -> tuple[str, ...]:
 def reply_type(variables: tuple[str, ...], count: int) -> type[BaseModel]:
     """The shape of a reply: a list of at most ``count`` cases, each with its reasoning and a text for each variable."""
     inputs = inputs_type(variables)
-    case = create_model("NewCase", reasoning=(str, Field(max_length=600)), inputs=(inputs, ...))
-    return create_model("NewCases", cases=(at_most(case, count), ...))
+    case = create_model("NewCase", reasoning=(Annotated[str, REASON], ...), inputs=(inputs, ...))
+    return create_model("NewCases", cases=(list_up_to(case, count, least=1), ...))
 
 
 def read_value(text: str, variable: VariableSpec | None) -> Any:

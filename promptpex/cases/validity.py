@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, create_model
 
 from promptpex.cases.generate import generate
 from promptpex.cases.lint import errors, lint
@@ -22,6 +22,7 @@ from promptpex.cases.typed import type_problems
 from promptpex.events import Listener, Notice, nobody
 from promptpex.llm.asker import Asker
 from promptpex.llm.batch import ask_each
+from promptpex.llm.schemas import REASON
 from promptpex.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Rule, Spec, Suite
 from promptpex.templates import Rendered, render
 
@@ -32,7 +33,7 @@ STAGE = "validity"
 class ConstraintVerdict(BaseModel):
     """A model's word on one sentence of the input spec: the reason first."""
 
-    reason: str = Field(max_length=800)
+    reason: Annotated[str, REASON]
     verdict: Literal["keeps", "breaks", "unclear"]
 
 

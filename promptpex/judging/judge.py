@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -19,7 +19,7 @@ from promptpex.errors import ModelError
 from promptpex.ids import digest
 from promptpex.judging.confidence import confidences
 from promptpex.llm.asker import Asker
-from promptpex.llm.schemas import reply_schema
+from promptpex.llm.schemas import REASON, reply_schema
 from promptpex.records import PROMPT_RULE, Output, Prompt, Request, Rule, Spec, Verdict
 from promptpex.templates import Rendered, fingerprint, render
 
@@ -31,14 +31,14 @@ STAGE = "judge"
 class RuleVerdict(BaseModel):
     """A judge's word on one rule: the reason first, so that the verdict follows from it."""
 
-    reason: str = Field(max_length=800)
+    reason: Annotated[str, REASON]
     verdict: Literal["pass", "fail"]
 
 
 class PromptVerdict(BaseModel):
     """A judge's word on compliance with the whole prompt."""
 
-    reason: str = Field(max_length=800)
+    reason: Annotated[str, REASON]
     verdict: Literal["OK", "ERR"]
 
 

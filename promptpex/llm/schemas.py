@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator, Field
 
 DROPPED = frozenset({"title", "default", "examples", "minLength", "maxLength", "uniqueItems", "discriminator", "$defs"})
 """Keywords that strict takers refuse or that say nothing to a model."""
@@ -34,6 +34,28 @@ def _cached(reply_type: type[BaseModel]) -> dict[str, Any]:
     written = _written_out(schema, schema.get("$defs", {}), ())
     assert isinstance(written, dict)
     return written
+
+
+def shortened(most: int) -> BeforeValidator:
+    """Cuts a text of a reply after ``most`` characters: length alone never costs a whole reply."""
+    return BeforeValidator(
+        lambda value: value[: most - 1] + "…" if isinstance(value, str) and len(value) > most else value
+    )
+
+
+def first(most: int) -> BeforeValidator:
+    """Leaves out what a reply's list holds beyond ``most`` items."""
+    return BeforeValidator(lambda value: value[:most] if isinstance(value, list) else value)
+
+
+def list_up_to(item: Any, most: int, *, least: int = 0) -> Any:
+    """A list of a reply. A model that is held to the schema stops after ``most`` items; what another gives beyond is
+    left out."""
+    return Annotated[list[item], first(most), Field(min_length=least, max_length=most)]
+
+
+REASON = shortened(2000)
+"""Why a verdict is what it is, or how a case came about."""
 
 
 def described(schema: dict[str, Any]) -> str:

@@ -16,11 +16,12 @@ from pydantic import BaseModel, Field, create_model
 from promptpex.events import Listener, StageEnded, StageStarted, StepDone, nobody
 from promptpex.llm.asker import Asker
 from promptpex.llm.batch import ask_each
+from promptpex.llm.schemas import first, list_up_to, shortened
 from promptpex.records import WHOLE_INPUT, Prompt, Rule, Spec, VariableSpec
 from promptpex.specs.declared import declared
 from promptpex.templates import render
 
-Sentence = Annotated[str, Field(min_length=1, max_length=600)]
+Sentence = Annotated[str, shortened(4000), Field(min_length=1)]
 
 
 class IntentReply(BaseModel):
@@ -32,20 +33,20 @@ class IntentReply(BaseModel):
 class InputsReply(BaseModel):
     """Constraints on one variable, or on all together."""
 
-    constraints: list[Annotated[str, Field(max_length=600)]] = Field(max_length=6)
+    constraints: Annotated[list[Annotated[str, shortened(2000)]], first(6), Field(max_length=6)]
 
 
 class RuleReply(BaseModel):
     """One rule and the words it rests on."""
 
     rule: Sentence
-    source: Annotated[str, Field(max_length=600)]
+    source: Annotated[str, shortened(50_000)]
 
 
 @lru_cache(maxsize=32)
 def rules_reply(limit: int, least: int = 1) -> type[BaseModel]:
     """The shape of a reply with ``least`` to ``limit`` rules."""
-    return create_model("RulesReply", rules=(list[RuleReply], Field(min_length=least, max_length=limit)))
+    return create_model("RulesReply", rules=(list_up_to(RuleReply, limit, least=least), ...))
 
 
 class InverseReply(BaseModel):

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from promptpex.events import Listener, nobody
 from promptpex.llm.asker import Asker
 from promptpex.llm.batch import ask_each
+from promptpex.llm.schemas import REASON
 from promptpex.records import Prompt, Rule
 from promptpex.specs import quoting
 from promptpex.templates import render
@@ -30,7 +31,7 @@ HOW: dict[quoting.How, str] = {"exact": "quote", "near": "near-quote"}
 class GroundedReply(BaseModel):
     """A judge's word on one rule: the reason first."""
 
-    reason: str = Field(max_length=800)
+    reason: Annotated[str, REASON]
     verdict: Literal["yes", "no", "unclear"]
 
 

@@ -18,6 +18,7 @@ from promptpex.errors import CheckError
 from promptpex.events import Listener, nobody
 from promptpex.llm.asker import Asker
 from promptpex.llm.batch import ask_each
+from promptpex.llm.schemas import first, shortened
 from promptpex.records import Check, Output, Rule, Verdict
 from promptpex.templates import render
 
@@ -35,14 +36,14 @@ Kind = Literal[
 ]  # fmt: skip
 """What may be proposed; a reply's schema holds the model to it."""
 
-Sample = Annotated[str, Field(max_length=2000)]
+Samples = Annotated[list[Annotated[str, shortened(50_000)]], first(4), Field(max_length=4)]
 
 
 class CheckReply(BaseModel):
     """One proposed check."""
 
     kind: Kind
-    value: Annotated[str, Field(max_length=4000)]
+    value: Annotated[str, shortened(50_000)]
     minimum: int | None
     maximum: int | None
     unit: Literal["words", "sentences", "lines", "characters"]
@@ -51,9 +52,9 @@ class CheckReply(BaseModel):
 class ChecksReply(BaseModel):
     """The checks for one rule, with outputs to try them on."""
 
-    keeps: list[Sample] = Field(max_length=4)
-    breaks: list[Sample] = Field(max_length=4)
-    checks: list[CheckReply] = Field(max_length=4)
+    keeps: Samples
+    breaks: Samples
+    checks: Annotated[list[CheckReply], first(4), Field(max_length=4)]
     decides: Literal["wholly", "partly", "none"]
 
 

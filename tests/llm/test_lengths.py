@@ -1,0 +1,61 @@
+"""Replies that are longer than wanted: cut or accepted, never thrown away with all else that they hold."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from promptpex.cases import baseline, expand, generate
+from promptpex.cases.validity import ConstraintVerdict
+from promptpex.judging.judge import PromptVerdict, RuleVerdict
+from promptpex.llm.fake import FakeClient
+from promptpex.llm.schemas import reply_schema
+from promptpex.llm.structured import ask
+from promptpex.records import Message, Request
+from promptpex.specs.extract import InputsReply, IntentReply, rules_reply
+from promptpex.specs.groundedness import GroundedReply
+from promptpex.specs.propose_checks import ChecksReply
+
+LONG = "word " * 600
+CHECK = {"kind": "contains", "value": LONG, "minimum": None, "maximum": None, "unit": "words"}
+REPLIES: list[tuple[type[BaseModel], dict[str, Any]]] = [
+    (RuleVerdict, {"reason": LONG, "verdict": "fail"}),
+    (PromptVerdict, {"reason": LONG, "verdict": "ERR"}),
+    (ConstraintVerdict, {"reason": LONG, "verdict": "keeps"}),
+    (GroundedReply, {"reason": LONG, "verdict": "yes"}),
+    (IntentReply, {"intent": LONG}),
+    (InputsReply, {"constraints": [LONG] * 9}),
+    (rules_reply(2), {"rules": [{"rule": LONG, "source": LONG}] * 3}),
+    (ChecksReply, {"keeps": [LONG] * 5, "breaks": [LONG * 9], "checks": [CHECK] * 5, "decides": "wholly"}),
+    (generate.reply_type(("x",), 2), {"cases": [{"reasoning": LONG, "inputs": {"x": LONG * 3}}] * 3}),
+    (expand.reply_type(("x",)), {"reasoning": LONG, "inputs": {"x": LONG * 8}}),
+    (baseline.reply_type(("x",), 2), {"inputs": [{"x": LONG * 3}] * 3}),
+]
+
+
+@pytest.mark.parametrize(("kind", "reply"), REPLIES, ids=range(len(REPLIES)))
+async def test_a_long_reply_is_read_at_the_first_turn(kind: type[BaseModel], reply: dict[str, Any]) -> None:
+    client = FakeClient([json.dumps(reply)])
+    found = await ask(client, Request(model="m", messages=(Message(role="user", content="x"),)), kind)
+    assert found.turns == 1
+
+
+def test_what_decides_is_kept_whole_and_what_explains_is_cut() -> None:
+    (rule,) = rules_reply(1).model_validate({"rules": [{"rule": "a rule", "source": LONG}]}).rules  # type: ignore[attr-defined]
+    assert rule.source == LONG
+    verdict = RuleVerdict.model_validate({"reason": LONG, "verdict": "pass"})
+    assert len(verdict.reason) == 2000
+    assert verdict.reason.endswith("…")
+    made = generate.reply_type(("x",), 1).model_validate({"cases": [{"reasoning": "r", "inputs": {"x": LONG * 15}}]})
+    assert made.cases[0].inputs.v0 == LONG * 15  # type: ignore[attr-defined]
+
+
+def test_the_number_of_items_is_still_said_to_the_model() -> None:
+    assert reply_schema(rules_reply(7, 2))["properties"]["rules"]["maxItems"] == 7
+    assert reply_schema(rules_reply(7, 2))["properties"]["rules"]["minItems"] == 2
+    assert reply_schema(ChecksReply)["properties"]["keeps"]["maxItems"] == 4
+    with pytest.raises(ValueError, match="too_short"):
+        rules_reply(7, 2).model_validate({"rules": [{"rule": "a", "source": "b"}]})
