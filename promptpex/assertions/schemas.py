@@ -145,7 +145,7 @@ def _refuse_odd_enum(values: Any) -> None:
         return
     if not values:
         raise _bad("an enum without values allows nothing")
-    if any(jsvalues.same(value, other) for index, value in enumerate(values) for other in values[:index]):
+    if len(set(map(_hashable, values))) < len(values):
         raise _bad("an enum names a value twice")
 
 

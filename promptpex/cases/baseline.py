@@ -1,6 +1,6 @@
 """Baseline: the test inputs that an author writes when it is shown the prompt and nothing else, in one request.
 
-For comparison only (after PromptPex, arXiv 2503.05070v1, §4.1, the zero-shot generator): a suite of its own, whose
+For comparison only (after PromptPex, arXiv 2503.05070v1, §4.2, the zero-shot generator): a suite of its own, whose
 cases aim at no rule. What makes its cases poor, such as a preamble taken for a test, is part of what is compared.
 """
 

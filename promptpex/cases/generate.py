@@ -1,6 +1,6 @@
 """Generation: test cases for each rule and each inverse, made by the author model in small fresh requests.
 
-After PromptPex (arXiv 2503.05070v1, §3.4). Differing from it: a few cases a request, a value for each variable, and
+After PromptPex (arXiv 2503.05070v1, §3.3). Differing from it: a few cases a request, a value for each variable, and
 only what the plan says is missing.
 """
 

@@ -1,7 +1,7 @@
 """Judging by a model: what no check decides.
 
 Two modes. ``rules``: the rules that need a judge, one structured request per output, a reason and a verdict per rule.
-``prompt``: PromptPex's own (arXiv 2503.05070v1, §3.5), the whole prompt and the output, OK or ERR, without the input.
+``prompt``: PromptPex's own (arXiv 2503.05070v1, §3.4), the whole prompt and the output, OK or ERR, without the input.
 A judge that cannot be read gives ``unscored``, never a pass and never a fail.
 """
 

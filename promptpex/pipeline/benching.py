@@ -1,4 +1,4 @@
-"""PromptPex's own evaluation (arXiv 2503.05070v1, §5) of a prompt, its spec and its suite.
+"""PromptPex's own evaluation (arXiv 2503.05070v1, §4) of a prompt, its spec and its suite.
 
 Generated against baseline cases, rules against inverse rules, validity of the cases, groundedness of the rules, and
 spec agreement: intent and rules, sent as a prompt, against the prompt itself on the baseline's valid cases.

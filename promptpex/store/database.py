@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -85,11 +86,33 @@ def _ignore(folder: Path) -> None:
     write_bytes(file, IGNORED, links=False)
 
 
+MOST_BYTES = 256 * 1024 * 1024
+"""The longest value that is read from a store or made inside of SQLite."""
+
+OPENING_S = 20.0
+"""Seconds that opening may take in all, waiting for other processes not included."""
+
+_STEPS = 100_000
+
+
 def _prepare(connection: sqlite3.Connection, path: Path, synchronous: Synchronous) -> None:
+    """Makes the connection ready. The file may be a stranger's: nothing that it brings along is run."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    until = time.monotonic() + OPENING_S
+    connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS)
+    _make_ready(connection, path, synchronous)
+    connection.set_progress_handler(None, 0)
+
+
+def _make_ready(connection: sqlite3.Connection, path: Path, synchronous: Synchronous) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     _refuse_foreign(connection, path)
     if version > SCHEMA_VERSION:
         raise StoreError(f"{path}: the store was written by a newer promptpex; update promptpex or name another store.")
+    if version == SCHEMA_VERSION:
+        _refuse_altered(connection, path)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     if version < SCHEMA_VERSION:
@@ -103,12 +126,32 @@ def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
         raise StoreDamaged(f"{path}: this SQLite file is not a promptpex store; name another path for the store.")
 
 
+def _refuse_altered(connection: sqlite3.Connection, path: Path) -> None:
+    """A store holds our tables and nothing else: a view, a trigger, a generated column or a check could run."""
+    found: set[str] = set()
+    for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_master"):
+        own = str(name).startswith("sqlite_") and (kind == "table" or (kind == "index" and sql is None))
+        if not own:
+            found.add(_one_line(str(sql)))
+    wanted = {_one_line(each.replace("IF NOT EXISTS ", "")) for each in _TABLES.split(";") if each.strip()}
+    if found != wanted:
+        raise StoreDamaged(
+            f"{path}: this file says it is a promptpex store, and holds tables, views or triggers that promptpex did "
+            "not make. It was not used; move it away, or name another path for the store."
+        )
+
+
+def _one_line(sql: str) -> str:
+    return " ".join(sql.split())
+
+
 def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         _refuse_foreign(connection, path)
         for statement in _TABLES.split(";"):
             connection.execute(statement)
+        _refuse_altered(connection, path)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     except BaseException:

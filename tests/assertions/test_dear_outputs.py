@@ -1,0 +1,60 @@
+"""Outputs and schemas that a parser would spend minutes on, in one call that nothing can stop."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptpex.assertions import check
+from promptpex.assertions.html_cost import too_dear
+
+pytestmark = pytest.mark.timeout(60)
+
+FONTS = "".join(f"<font a{n}>" for n in range(3000))
+DEAR = {
+    "nested": "<div>" * 200_000,
+    "nested and closed": "<div>" * 100_000 + "</div>" * 100_000,
+    "closed by others": "<div></b>" * 100_000,
+    "closed out of scope": "<div><table></div></table>" * 50_000,
+    "lists": "<ul><li>" * 50_000,
+    "attributes": "<a " + " ".join(f"a{n}=1" for n in range(200_000)) + ">",
+    "attributes behind a quoted end": '<a x=">" ' + " ".join(f"a{n}=1" for n in range(200_000)) + ">",
+    "attributes without blanks": "<a " + "".join(f"a{n}='1'" for n in range(200_000)) + ">",
+    "attributes without end": "<a " + "/".join(f"a{n}" for n in range(200_000)),
+    "formats opened again": f"<p>{FONTS}</p>" + "<p>x</p>" * 50_000,
+    "options": "<select><option>" * 100_000,
+}
+
+
+@pytest.mark.parametrize("output", DEAR.values(), ids=DEAR.keys())
+def test_html_that_is_too_dear_is_unscored(output: str) -> None:
+    report = check(output, [{"kind": "is-html"}, {"kind": "contains", "value": "<"}])
+    assert [result.unscored for result in report.results] == ["timeout", None]
+
+
+ORDINARY = {
+    "a long page": "<main>" + '<section><h2 class="a b">T</h2><p>Some <b>words</b>.<br></section>' * 10_000 + "</main>",
+    "lists without ends": "<ul>" + "<li>one<li>two <i>x</i>" * 5_000 + "</ul>",
+    "a table without ends": "<table>" + "<tr><td>1<td>2" * 5_000 + "</table>",
+    "paragraphs without ends": "<div>" + "<p>words" * 20_000 + "</div>",
+    "a picture in the page": f'<img src="data:image/png;base64,{"ab/c=" * 100_000}">',
+}
+
+
+@pytest.mark.parametrize("output", ORDINARY.values(), ids=ORDINARY.keys())
+def test_ordinary_html_is_read(output: str) -> None:
+    assert too_dear(output) is None
+    assert check(output, [{"kind": "is-html"}]).status == "pass"
+
+
+@pytest.mark.parametrize("piece", ["<a", "<a ", "<a b='", '<a b="', "<a =", "</a", "<", "<a/", "=", "<a b=>", "<!--"])
+def test_reckoning_takes_time_in_proportion(piece: str) -> None:
+    too_dear(piece * 300_000)
+
+
+def test_an_enum_of_many_values_is_compiled() -> None:
+    many = {"kind": "is-json", "value": {"enum": [[n] for n in range(50_000)]}}
+    assert check("[49999]", [many]).status == "pass"
+    for pair in ([1, 1.0], ["a", "a"], [{"a": 1, "b": [2]}, {"b": [2], "a": 1}], [None, None]):
+        assert check("1", [{"kind": "is-json", "value": {"enum": [*pair, 7]}}]).unscored == "bad-schema"
+    for pair in ([1, True], [0, False], ["1", 1], [[], {}], ["", None]):
+        assert check("7", [{"kind": "is-json", "value": {"enum": [*pair, 7]}}]).status == "pass"
