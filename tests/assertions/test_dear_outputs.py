@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from promptpex.assertions import check
@@ -54,7 +56,9 @@ def test_reckoning_takes_time_in_proportion(piece: str) -> None:
 def test_an_enum_of_many_values_is_compiled() -> None:
     many = {"kind": "is-json", "value": {"enum": [[n] for n in range(50_000)]}}
     assert check("[49999]", [many]).status == "pass"
-    for pair in ([1, 1.0], ["a", "a"], [{"a": 1, "b": [2]}, {"b": [2], "a": 1}], [None, None]):
+    alike: list[list[Any]] = [[1, 1.0], ["a", "a"], [{"a": 1, "b": [2]}, {"b": [2], "a": 1}], [None, None]]
+    apart: list[list[Any]] = [[1, True], [0, False], ["1", 1], [[], {}], ["", None]]
+    for pair in alike:
         assert check("1", [{"kind": "is-json", "value": {"enum": [*pair, 7]}}]).unscored == "bad-schema"
-    for pair in ([1, True], [0, False], ["1", 1], [[], {}], ["", None]):
+    for pair in apart:
         assert check("7", [{"kind": "is-json", "value": {"enum": [*pair, 7]}}]).status == "pass"

@@ -1,0 +1,133 @@
+"""A judge that gives no usable verdicts makes no model good, and is named first where it failed on more than a few."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.faults import command
+from tests.numbers.server import Place, answering
+from tests.numbers.world import Fate, by, cases, first, ran, summed
+from tests.servers import ScriptedServer
+
+GOOD_WORDS = ("best", "tied", "good enough", "less than 5 percentage points", "better")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripted: ScriptedServer) -> Place:
+    place = Place(tmp_path, scripted, 50)
+    place.write()
+    monkeypatch.chdir(tmp_path)
+    return place
+
+
+def no_model_is_called_good(answer: str) -> None:
+    said = answer.replace("these data do not tell which model is best", "")
+    assert not [word for word in GOOD_WORDS if word in said], answer
+
+
+async def test_a_judge_that_answers_nonsense_on_everything(here: Place) -> None:
+    """The truth is a 0 %, b 20 %, c 60 %; what stays scored are failures alone."""
+    here.server.otherwise = answering({"b": 10, "c": 30}, lambda number: True)
+    done, told = await here.run("a,b,c")
+    assert done.code == 3
+    assert "the judge openai/judge failed on all of its 150 requests" in done.err
+    assert told["answer"].startswith(
+        "The judge openai/judge gave no usable verdict on 150 of 150 outputs (150 judge-malformed)"
+    )
+    no_model_is_called_good(told["answer"])
+    found = {row["model"]: row for row in told["models"]}
+    assert {row["place"] for row in found.values()} <= {"undecided", "unscored", "worse"}
+    assert found["openai/c"]["non_compliance"] == pytest.approx(0.6)
+    assert found["openai/b"]["non_compliance"] == pytest.approx(0.2)
+    assert all(row["at_least"] and row["ci_high"] == 1.0 for row in (found["openai/b"], found["openai/c"]))
+    assert not any(row["cheapest"] or row["fastest"] for row in found.values() if row["place"] == "worse")
+    gate = await command(["gate", "--max-non-compliance", "90%"])
+    assert gate.code == 1
+    assert "pass" not in gate.out
+
+
+async def test_the_first_line_of_the_printed_report_is_the_judge_s_failure(here: Place) -> None:
+    here.server.otherwise = answering({"b": 10}, lambda number: True)
+    await here.run("a,b")
+    report = await command(["report"])
+    assert report.code == 0
+    assert " ".join(report.out.split()).startswith(
+        "The judge openai/judge gave no usable verdict on 100 of 100 outputs"
+    )
+    assert "≥20 %" in report.out
+
+
+async def test_one_model_alone_is_not_called_good_either(here: Place) -> None:
+    here.server.otherwise = answering({"b": 10}, lambda number: True)
+    done, told = await here.run("b")
+    assert done.code == 3
+    assert told["answer"].startswith("The judge openai/judge gave no usable verdict on 50 of 50 outputs")
+    assert "at least 10 of 50 usable outputs (at least 20 %" in told["answer"]
+    no_model_is_called_good(told["answer"])
+
+
+@pytest.mark.parametrize(("failed", "leads"), [(3, True), (2, False)], ids=["6 %", "4 %"])
+async def test_a_judge_that_failed_on_a_few(here: Place, failed: int, leads: bool) -> None:
+    here.server.otherwise = answering({"b": 20}, lambda number: number >= 50 - failed)
+    done, told = await here.run("a,b")
+    assert (done.code, done.err) == (0, "")
+    start = (
+        f"The judge openai/judge gave no usable verdict on {2 * failed} of 100 outputs ({2 * failed} judge-malformed)"
+    )
+    assert told["answer"].startswith(start) is leads
+    assert told["answer"].count("gave no usable verdict") == int(leads)
+    no_model_is_called_good(told["answer"])
+    assert {row["model"]: row["place"] for row in told["models"]} == {"openai/a": "undecided", "openai/b": "worse"}
+
+
+async def test_exactly_one_in_twenty_is_a_few(tmp_path: Path) -> None:
+    def fates(nonsense: int) -> list[str]:
+        fate = by({"a": first(nonsense, fate="open")})
+        return (summed(ran(tmp_path / str(nonsense), ["a"], cases(40, 4), fate, aims=4))[0].answer or "").split(":")
+
+    for nonsense in (2, 3):
+        (tmp_path / str(nonsense)).mkdir()
+    assert "gave no usable verdict" not in fates(2)[0]
+    assert "gave no usable verdict on 3 of 40 outputs" in fates(3)[0]
+
+
+def test_of_two_judges_the_failing_one_is_named_and_the_other_judges(tmp_path: Path) -> None:
+    """Majority of those who could: what one judge says counts."""
+    import json
+
+    import promptpex
+    from promptpex.records import Completion, Request
+    from promptpex.report import summarise
+    from tests.numbers.world import TASTE, World, material
+
+    prompt, spec, suite = material(cases(40, 4), 4, judge=True)
+    world = World(suite, by({"a": first(0)}))
+
+    def voices(request: Request) -> str | Completion | Exception:
+        if request.model == "fake/judge-b":
+            return "no"
+        if request.model == "fake/judge-a":
+            return json.dumps({TASTE: {"reason": "", "verdict": "pass"}})
+        return world(request)
+
+    client, store = promptpex.FakeClient(voices), str(tmp_path / "s.db")
+    judges = ["fake/judge-a", "fake/judge-b"]
+    run = promptpex.run(prompt, spec, suite, models=["fake/a"], judge=judges, client=client, store=store)
+    summary = summarise(run)
+    assert summary.answer is not None
+    assert summary.answer.startswith("The judge fake/judge-b gave no usable verdict on 40 of 40 outputs")
+    assert "fake/judge-a gave" not in summary.answer
+    assert (summary.models["scored"].item(), summary.models["at_least"].item()) == (40, False)
+
+
+@pytest.mark.parametrize("fate", ["open", "cut"])
+def test_nothing_scored_of_anybody_says_so(tmp_path: Path, fate: Fate) -> None:
+    summary, rows = summed(
+        ran(tmp_path, ["a", "b"], cases(30, 4), by({"a": first(30, fate=fate), "b": first(30, fate=fate)}))
+    )
+    assert summary.answer is not None
+    assert "Nothing was scored, so nothing can be said of any model." in summary.answer
+    assert {row["place"] for row in rows.values()} == {"unscored"}
+    no_model_is_called_good(summary.answer)

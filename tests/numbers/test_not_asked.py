@@ -1,0 +1,141 @@
+"""What a budget, a deadline or a stop left unasked is no failure and no excuse: what was asked is a fair sample."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.numbers.server import Place, answering
+from tests.numbers.world import by, cases, first, ran, summed, table, told
+from tests.servers import ScriptedServer
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripted: ScriptedServer) -> Place:
+    place = Place(tmp_path, scripted, 40)
+    place.write()
+    monkeypatch.chdir(tmp_path)
+    return place
+
+
+def places(rows: Any) -> dict[str, str]:
+    return {row["model"].rpartition("/")[2]: row["place"] for row in rows}
+
+
+async def test_a_model_that_the_budget_never_reached_keeps_the_others_from_being_best(here: Place) -> None:
+    """This server loads one model at a time, so the budget is spent on two of the three."""
+    here.server.otherwise = answering({"b": 30, "c": 30})
+    done, told_of = await here.run("a,b,c", "--max-requests", "80", judge="none")
+    assert (done.code, done.err) == (0, "")
+    found = places(told_of["models"])
+    (left,) = (name for name, place in found.items() if place == "unscored")
+    assert sorted(found.values()) in (["undecided", "unscored", "worse"], ["undecided", "undecided", "unscored"])
+    assert f"Not asked: openai/{left}." in told_of["answer"]
+    assert f"Undecided because openai/{left} was not asked." in told_of["answer"]
+    assert "best" not in told_of["answer"].replace("which model is best", "")
+
+
+def test_nobody_is_best_beside_a_model_that_was_not_asked() -> None:
+    fates = by({"a": first(0), "b": first(150), "c": first(200, fate="unasked")})
+    summary, rows = summed(told(["a", "b", "c"], cases(200, 16), fates))
+    assert [row["place"] for row in rows.values()] == ["undecided", "worse", "unscored"]
+    assert summary.answer is not None
+    assert "Undecided because fake/c was not asked." in summary.answer
+    assert "Not asked: fake/c." in summary.answer
+
+
+async def test_a_dead_model_is_beaten_by_nobody(here: Place) -> None:
+    here.server.otherwise = answering({"b": 30})
+    for more, code in (((), 3), (("--allow-missing-models",), 0)):
+        done, told_of = await here.run("a,b,dead", *more, judge="none")
+        assert done.code == code
+        assert ("not one usable answer came from openai/dead" in done.err) is (code == 3)
+        assert places(told_of["models"]) == {"a": "undecided", "b": "worse", "dead": "unscored"}
+        assert "Nothing was scored of openai/dead." in told_of["answer"]
+        assert "40 of 40 outputs of openai/dead are unscored" in told_of["answer"]
+
+
+async def test_models_alike_are_not_tied_beside_one_that_was_not_asked(here: Place) -> None:
+    here.server.otherwise = answering({})
+    _, told_of = await here.run("a,b,c", "--max-requests", "80", "--tolerance", "30%", judge="none")
+    assert sorted(places(told_of["models"]).values()) == ["undecided", "undecided", "unscored"]
+    _, told_of = await here.run("a,b", "--tolerance", "30%", judge="none")
+    assert places(told_of["models"]) == {"a": "tied", "b": "tied"}
+
+
+def test_a_budget_in_the_middle_compares_on_cases_asked_of_both_and_says_so(tmp_path: Path) -> None:
+    fates = by({"a": first(0), "b": lambda case, repeat: "broken" if case % 2 else "kept"})
+    run = ran(tmp_path, ["a", "b"], cases(200, 4), fates, aims=4, judge=False, max_requests=121, concurrency=1)
+    summary, rows = summed(run)
+    assert (rows["a"]["scored"], rows["b"]["scored"]) == (61, 60)
+    assert (rows["a"]["not_asked"], rows["b"]["not_asked"]) == (139, 140)
+    assert {name: row["place"] for name, row in rows.items()} == {"a": "best", "b": "worse"}
+    assert rows["b"]["difference"] == pytest.approx(rows["b"]["non_compliance"])
+    assert summary.answer is not None
+    assert "The run ended before 139 of 200 outputs of fake/a and 140 of 200 outputs of fake/b" in summary.answer
+    assert re.search(r"models are compared on (the )?cases asked of both", summary.answer)
+    assert (rows["a"]["worst_case"], rows["a"]["at_least"]) == (0.0, False)
+
+
+def test_what_was_asked_of_one_model_alone_says_nothing_of_two() -> None:
+    """b was asked of the hard cases alone. On these a breaks as many."""
+    fates = by(
+        {"a": first(40), "b": lambda case, repeat: "broken" if case < 40 else "kept" if case < 60 else "unasked"}
+    )
+    _, rows = summed(told(["a", "b"], cases(400, 8), fates, aims=8))
+    assert (rows["a"]["non_compliance"], rows["b"]["non_compliance"]) == (pytest.approx(0.1), pytest.approx(2 / 3))
+    assert not {row["place"] for row in rows.values()} & {"best", "worse"}
+    assert {row["difference"] for row in rows.values() if row["versus"]} == {0.0}
+
+
+def test_a_failure_by_code_whose_judge_was_not_asked_is_no_scored_failure(tmp_path: Path) -> None:
+    """Half of the cases break a check. A budget ends the judging early: what is scored still breaks half."""
+    fates = by({"a": lambda case, repeat: "broken" if case // 4 % 2 else "kept"})
+    run = ran(tmp_path, ["a"], cases(80, 4), fates, aims=4, max_requests=100, concurrency=1)
+    _, rows = summed(run)
+    row = rows["a"]
+    assert (row["outputs"], row["scored"], row["not_asked"], row["usable"]) == (80, 20, 60, 20)
+    assert abs(row["non_compliant"] - 10) <= 6
+    assert row["non_compliance"] == row["best_case"] == row["worst_case"] == row["non_compliant"] / 20
+    assert row["at_least"] is False
+
+
+@pytest.mark.parametrize(("judge", "budget"), [(False, 25), (True, 75)], ids=["answering", "judging"])
+def test_shares_of_runs_cut_short_are_right_on_average(tmp_path: Path, judge: bool, budget: int) -> None:
+    """30 % of 50 cases break a check. The budget ends in the middle of the answers, or of the judging."""
+    shares = []
+    for seed in range(10):
+        broken = np.random.default_rng(seed).permutation(50) < 15
+        fates = table({("a", case, 0): "broken" if broken[case] else "kept" for case in range(50)})
+        settings: Any = {"max_requests": budget, "seed": seed, "concurrency": 1}
+        run = ran(folder(tmp_path, str(seed)), ["a"], cases(50, 3), fates, aims=3, judge=judge, **settings)
+        row = summed(run)[1]["a"]
+        assert (row["scored"], row["not_asked"]) == (25, 25)
+        shares.append(row["non_compliance"])
+    # Four standard errors of the mean of 10 shares of 25 of 50 cases.
+    assert np.mean(shares) == pytest.approx(0.3, abs=4 * 0.065 / 10**0.5)
+
+
+def test_a_run_cut_short_is_no_beginning_of_the_suite(tmp_path: Path) -> None:
+    """The first half of the suite breaks its rules, and the budget is for half of the cases."""
+    run = ran(tmp_path, ["a"], cases(80, 4), by({"a": first(40)}), aims=4, judge=False, max_requests=40)
+    row = summed(run)[1]["a"]
+    assert (row["scored"], row["not_asked"]) == (40, 40)
+    assert 10 <= row["non_compliant"] <= 30
+
+
+def folder(parent: Path, name: str) -> Path:
+    (parent / name).mkdir()
+    return parent / name
+
+
+def test_a_deadline_is_a_limit_like_a_budget() -> None:
+    fates = by({"a": first(30, fate="unasked"), "b": first(30, fate="unasked", else_="broken")})
+    summary, rows = summed(told(["a", "b"], cases(60, 4), fates, aims=4))
+    assert [row["place"] for row in rows.values()] == ["best", "worse"]
+    assert summary.answer is not None
+    assert re.search(r"The run ended before 30 of 60 outputs of fake/a and 30 of 60 outputs of fake/b", summary.answer)

@@ -1,0 +1,183 @@
+"""A run that stops when it is decided: the report decides as the run did, from the folder, cut short, gone on with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from promptpex import tables
+from promptpex.records import Run
+from promptpex.report import summarise
+from tests.e2e.command import Done
+from tests.e2e.faults import command
+from tests.numbers.server import Place, answering
+from tests.numbers.world import by, cases, first, ran, summed
+from tests.servers import ScriptedServer
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripted: ScriptedServer) -> Place:
+    place = Place(tmp_path, scripted, 100)
+    place.write()
+    monkeypatch.chdir(tmp_path)
+    return place
+
+
+def decided(run: Run) -> tables.Standings:
+    """What the tables say of a run by what its manifest says."""
+    made = run.manifest.settings
+    question = tables.Question(
+        tolerance=made["tolerance"], confidence=made["confidence"], looks=run.manifest.looks, limit=made["limit"]
+    )
+    return tables.standings(tables.outputs(run), run.manifest.models, question)
+
+
+def asked_of(run: Run, model: str) -> int:
+    return len({output.case for output in run.outputs if output.model == f"fake/{model}"})
+
+
+def test_models_stop_when_they_are_settled_and_the_report_says_why(tmp_path: Path) -> None:
+    fates = by({"a": first(0), "b": lambda case, repeat: "broken" if case % 2 else "kept", "c": first(0)})
+    run = ran(tmp_path, ["a", "b", "c"], cases(200, 4), fates, aims=4, judge=False, until_decided=True)
+    summary, rows = summed(run)
+    assert [row["place"] for row in rows.values()] == ["tied", "worse", "tied"]
+    assert asked_of(run, "b") < asked_of(run, "a") == asked_of(run, "c") < 200
+    found = decided(run)
+    assert found.settled == {"fake/a", "fake/b", "fake/c"}
+    assert {name: one.place for name, one in found.models.items()} == {
+        f"fake/{name}": row["place"] for name, row in rows.items()
+    }
+    assert {row["interval"] for row in rows.values()} == {"looks"}
+    assert summary.saved is not None
+    assert summary.saved.asked == len(run.outputs) == sum(asked_of(run, name) for name in "abc")
+
+
+def test_the_tables_decide_at_every_look_as_the_run_did(tmp_path: Path) -> None:
+    """Whoever is asked at a look was not settled by what was known at the looks before."""
+    fates = by({"a": first(0), "b": lambda case, repeat: "broken" if case % 3 == 0 else "kept", "c": first(20)})
+    run = ran(tmp_path, ["a", "b", "c"], cases(120, 4), fates, aims=4, judge=False, until_decided=True)
+    known: set[str] = set()
+    for look in run.manifest.looks:
+        settled = (
+            decided(run.but(outputs=tuple(one for one in run.outputs if one.case in known))).settled if known else set()
+        )
+        asked = {one.model for one in run.outputs if one.case in set(look)}
+        assert asked == set(run.manifest.models) - settled
+        known |= set(look)
+
+
+def test_a_limit_stops_each_model_on_its_own(tmp_path: Path) -> None:
+    fates = by({"a": first(0), "b": lambda case, repeat: "broken" if case % 2 else "kept"})
+    run = ran(tmp_path, ["a", "b"], cases(200, 4), fates, aims=4, judge=False, until_decided=True, limit=0.2)
+    summary, rows = summed(run)
+    assert [row["place"] for row in rows.values()] == ["below limit", "above limit"]
+    assert max(asked_of(run, "a"), asked_of(run, "b")) < 200
+    assert summary.answer is not None
+    assert "Shown to be below the limit of 20 %: fake/a" in summary.answer
+    assert rows["a"]["ci_high"] <= 0.2 < rows["b"]["ci_low"]
+
+
+def test_a_limit_is_not_passed_on_the_strength_of_what_is_missing(tmp_path: Path) -> None:
+    fates = by({"a": lambda case, repeat: "cut" if case % 3 == 0 else "kept"})
+    run = ran(tmp_path, ["a"], cases(100, 4), fates, aims=4, judge=False, until_decided=True, limit=0.2)
+    _, rows = summed(run)
+    assert (rows["a"]["place"], asked_of(run, "a")) == ("undecided", 100)
+    assert rows["a"]["because"] == "34 of 100 outputs of fake/a are unscored"
+
+
+def test_a_judge_that_talks_nonsense_lets_nobody_stop_as_good(tmp_path: Path) -> None:
+    fates = by({"a": first(100, fate="open"), "b": lambda case, repeat: "broken" if case % 2 else "open"})
+    run = ran(tmp_path, ["a", "b"], cases(100, 4), fates, aims=4, until_decided=True)
+    _, rows = summed(run)
+    assert asked_of(run, "a") == 100
+    assert not {row["place"] for row in rows.values()} & {"best", "tied"}
+
+
+def told(done: Done) -> dict[str, Any]:
+    found = json.loads(done.out)
+    assert isinstance(found, dict)
+    return {name: found[name] for name in ("answer", "models", "basis", "saved", "partial")}
+
+
+async def test_report_from_the_folder_equals_what_the_run_said(here: Place) -> None:
+    here.server.otherwise = answering({"b": 60})
+    done, _ = await here.run("a,b", "--until-decided", judge="none")
+    again = await command(["report", "--json"])
+    assert (done.code, again.code) == (0, 0)
+    assert told(again) == told(done)
+    assert told(done)["basis"] == "race"
+    first_page = next(here.folder.glob("results/*/*/report.html")).read_bytes()
+    await command(["report"])
+    assert next(here.folder.glob("results/*/*/report.html")).read_bytes() == first_page
+
+
+async def test_a_look_that_a_budget_cut_decides_nothing_and_is_gone_on_with(here: Place) -> None:
+    here.server.otherwise = answering({"b": 60})
+    cut, _ = await here.run("a,b", "--until-decided", "--max-requests", "33", judge="none")
+    assert cut.code == 0
+    assert told(cut)["partial"] == "budget"
+    report = await command(["report", "--json"])
+    assert told(report) == told(cut)
+    whole, _ = await here.run("a,b", "--until-decided", judge="none")
+    assert told(whole)["partial"] is None
+    assert here.server.count < 200
+    assert {row["model"]: row["place"] for row in told(whole)["models"]} == {"openai/a": "best", "openai/b": "worse"}
+
+
+def test_what_a_cut_look_holds_is_in_the_shares_and_in_no_place(tmp_path: Path) -> None:
+    """Budgets that end in each part of a look: the places are those of the looks before it."""
+    fates = by({"a": first(0), "b": lambda case, repeat: "broken" if case % 2 else "kept"})
+    for budget in range(20, 44, 4):
+        where = tmp_path / str(budget)
+        where.mkdir()
+        settings: Any = {"until_decided": True, "max_requests": budget, "concurrency": 1}
+        run = ran(where, ["a", "b"], cases(100, 4), fates, aims=4, judge=False, **settings)
+        answered = [one for one in run.outputs if one.error is None]
+        whole = [
+            look
+            for look in run.manifest.looks
+            if all((case, model, 0) in {one.key for one in answered} for case in look for model in run.manifest.models)
+        ]
+        assert len(answered) == budget
+        kept = {case for look in whole for case in look}
+        before = decided(run.but(outputs=tuple(one for one in answered if one.case in kept)))
+        summary = summarise(run)
+        assert {name: one.place for name, one in summary.standing.models.items()} == {
+            name: one.place for name, one in before.models.items()
+        }
+        assert summary.models["scored"].sum() == budget
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shares", [(0.3, 0.3), (0.3, 0.5, 0.3)], ids=["two alike", "one bad"])
+def test_over_all_looks_equal_models_are_seldom_called_worse(shares: tuple[float, ...]) -> None:
+    """The same looks as a run takes, on drawn outcomes: models stop when they are settled."""
+    rng, wrong, draws = np.random.default_rng(5), 0, 100
+    for _ in range(draws):
+        wrong += raced(rng.random((len(shares), 100)) < np.array(shares)[:, None], shares)
+    # 0.06 and two and a half standard errors of 100 draws.
+    assert wrong <= 0.12 * draws
+
+
+def raced(broken: Any, shares: tuple[float, ...]) -> bool:
+    """Whether a model was called worse than one that is not better, when all have stopped."""
+    import pandas as pd
+
+    from promptpex.stats import looks_at
+
+    ends, names = looks_at(100), [f"m{number}" for number in range(len(shares))]
+    looks = [[f"c{case}" for case in range(start, end)] for start, end in zip((0, *ends), ends, strict=False)]
+    asked, rows = list(range(len(shares))), pd.DataFrame()
+    for look in looks:
+        new = [(names[m], case, "fail" if broken[m, int(case[1:])] else "pass") for m in asked for case in look]
+        rows = pd.concat([rows, pd.DataFrame(new, columns=["model", "case", "verdict"]).astype("string")])
+        found = tables.standings(rows, names, tables.Question(looks=looks))
+        asked = [m for m in asked if names[m] not in found.settled]
+        if not asked:
+            break
+    rate = dict(zip(names, shares, strict=True))
+    return any(one.beaten_by and rate[one.beaten_by] >= rate[name] for name, one in found.models.items())

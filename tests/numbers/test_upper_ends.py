@@ -1,0 +1,145 @@
+"""A model with fewer failures never has a higher upper end on the same cases: none included, at any number of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex import runs
+from promptpex.cli.main import run_cli
+from promptpex.report.summary import records
+from promptpex.stats import wilson
+from tests.numbers.world import Fate, Fates, by, cases, first, ran, summed, table, told
+
+FAILURES = (0, 1, 2, 3, 4, 5, 8, 13)
+
+
+def counting(failures: Sequence[int]) -> tuple[list[str], Fates]:
+    """Models named by how many of the cases they break, spread over the rules."""
+    names = [f"m{count}" for count in failures]
+    return names, lambda model, case, repeat: "broken" if case < int(model[1:]) else "kept"
+
+
+def rising(ends: Sequence[float]) -> bool:
+    return all(low < high for low, high in pairwise(ends))
+
+
+@pytest.mark.parametrize("count", [304, 96])
+def test_upper_ends_rise_with_the_failures(tmp_path: Path, count: int) -> None:
+    names, fates = counting(range(5))
+    run = ran(tmp_path, names, cases(count, 16), fates, judge=False)
+    _, rows = summed(run)
+    assert [rows[name]["non_compliant"] for name in names] == [0, 1, 2, 3, 4]
+    assert rising([rows[name]["ci_high"] for name in names])
+    assert rising([rows[name]["sampled_high"] for name in names])
+    for row in rows.values():
+        assert row["ci_high"] - row["ci_low"] <= 1.3 * width(row["non_compliant"], count)
+
+
+def width(failed: int, count: int) -> float:
+    found = wilson(failed, count)
+    return found.high - found.low
+
+
+@pytest.mark.parametrize("judge", [False, True])
+def test_upper_ends_rise_with_repeats_on_the_same_cases(judge: bool) -> None:
+    """20 cases ten times; the failures lie in one case first, or each in another case."""
+    names = [f"m{count}" for count in FAILURES]
+    for per_case, per_repeat in ((10, 1), (1, 20)):
+        fates: dict[tuple[str, int, int], Fate] = {
+            (f"m{count}", case, repeat): "broken" if per_case * case + per_repeat * repeat < count else "kept"
+            for count in FAILURES
+            for case in range(20)
+            for repeat in range(10)
+        }
+        _, rows = summed(told(names, cases(20, 16), table(fates), judge=judge, repeats=10))
+        assert rising([rows[name]["ci_high"] for name in names])
+
+
+def test_repeats_that_are_alike_make_no_interval_narrower_whoever_is_beside() -> None:
+    """Each case of ``steady`` comes out the same five times, which tells as much as once; ``flaky`` throws coins."""
+    fates = by(
+        {"steady": first(12), "flaky": lambda case, repeat: "broken" if (case * 7 + repeat * 3) % 5 == 0 else "kept"}
+    )
+    _, once = summed(told(["steady"], cases(60, 4), fates, judge=False))
+    _, often = summed(told(["steady", "flaky"], cases(60, 4), fates, judge=False, repeats=5))
+    for column in ("ci_low", "ci_high"):
+        assert often["steady"][column] == pytest.approx(once["steady"][column])
+    alone = summed(told(["flaky"], cases(60, 4), fates, judge=False, repeats=5))[1]["flaky"]
+    assert alone["ci_high"] - alone["ci_low"] < 0.8 * (often["flaky"]["ci_high"] - often["flaky"]["ci_low"])
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_nothing_jumps_between_nine_and_ten_rules(repeats: int) -> None:
+    """The same failures, the cases spread over more rules: the interval of fixed rules does not change at all."""
+    ends = []
+    for aims in (2, 8, 9, 10, 11, 12, 45):
+        made = told(
+            ["a"], cases(180, aims), lambda m, case, r: "broken" if case < 40 else "kept", aims=aims, repeats=repeats
+        )
+        row = summed(made)[1]["a"]
+        ends.append((row["ci_low"], row["ci_high"], row["interval"]))
+    assert len(set(ends)) == 1
+
+
+def test_the_interval_for_a_sample_of_rules_narrows_smoothly_with_the_rules() -> None:
+    ends = []
+    for aims in (4, 6, 9, 10, 12, 18, 20, 36, 180):
+        made = told(["a"], cases(180, aims), lambda m, case, r: "broken" if case < 40 else "kept", aims=aims)
+        row = summed(made)[1]["a"]
+        assert row["sampled_low"] <= row["ci_low"] <= row["ci_high"] <= row["sampled_high"]
+        ends.append(row["sampled_high"])
+    assert all(later < earlier for earlier, later in pairwise(ends))
+    assert ends[3] > 0.97 * ends[2]
+
+
+def test_upper_ends_rise_by_kind_and_by_rule() -> None:
+    """Of 304 cases, rules and inverses in turn, each model breaks the first so many of each rule and each inverse."""
+    made = cases(304, 4, inverses=True)
+    aims = [(case.rule, case.inverse) for case in made]
+    place = {case.id: aims[:number].count(aims[number]) for number, case in enumerate(made)}
+    names = [f"m{count}" for count in FAILURES]
+    run = told(
+        names,
+        made,
+        lambda model, case, repeat: "broken" if place[made[case].id] < int(model[1:]) else "kept",
+        aims=4,
+        judge=False,
+    )
+    summary, _ = summed(run)
+    for group in ("rule", "inverse"):
+        assert rising([row["ci_high"] for row in records(summary.kinds) if row["kind"] == group])
+    for rule in ("r1", "r2", "r3", "r4"):
+        found = [row for row in records(summary.rules) if row["rule"] == rule]
+        assert [row["broken"] for row in found] == [2 * count for count in FAILURES]
+        assert rising([row["ci_high"] for row in found])
+
+
+def gated(folder: Path, failed: int, monkeypatch: pytest.MonkeyPatch, *asked: str) -> int:
+    """The exit code of ``gate`` on a run of one model that breaks so many of 304 cases."""
+    monkeypatch.chdir(folder)
+    run = told(["a"], cases(304, 16), lambda m, case, r: "broken" if case < failed else "kept", judge=False)
+    where = runs.folder_for(folder / "results", run.prompt.name, f"failed-{failed}")
+    runs.finish(where, run.but(manifest=run.manifest.but(run=where.name)))
+    return run_cli(["gate", str(where), *asked])
+
+
+def test_a_gate_passes_who_never_fails_before_who_fails_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = ("--max-non-compliance", "10%", "--decide", "high")
+    assert [gated(tmp_path, failed, monkeypatch, *limit) for failed in (0, 1, 20, 31)] == [0, 0, 0, 1]
+    tight = ("--max-non-compliance", "1.5%", "--decide", "high")
+    assert [gated(tmp_path, failed, monkeypatch, *tight) for failed in (0, 1, 2)] == [0, 1, 1]
+
+
+def test_cases_without_a_rule_have_the_same_intervals() -> None:
+    fates: Any = lambda m, case, r: "broken" if case < 7 else "kept"  # noqa: E731
+    ends = {
+        baseline: summed(told(["a"], cases(96, 16, baseline=baseline), fates, judge=False))[1]["a"]
+        for baseline in (False, True)
+    }
+    assert ends[True]["ci_high"] == ends[False]["ci_high"]
+    assert ends[True]["sampled_high"] == ends[True]["ci_high"] < ends[False]["sampled_high"]

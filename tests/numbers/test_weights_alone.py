@@ -1,0 +1,107 @@
+"""Weights: what is said counts what has a weight, and names that fit no case are refused before anything is paid."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import promptpex
+from promptpex import runs
+from promptpex.cli.main import run_cli
+from promptpex.errors import PromptpexError
+from tests.e2e.faults import command
+from tests.numbers.server import Place, answering
+from tests.numbers.world import Fate, World, by, cases, first, material, summed, told
+from tests.servers import ScriptedServer
+
+
+@pytest.mark.parametrize("fate", ["cut", "unasked"])
+def test_a_model_scored_only_on_cases_without_a_weight_says_nothing(fate: Fate) -> None:
+    made = cases(40, 4, inverses=True)
+    fates = by(
+        {
+            "a": lambda case, repeat: "kept" if made[case].inverse else fate,
+            "b": lambda case, repeat: "broken" if case % 5 == 0 else "kept",
+        }
+    )
+    summary, rows = summed(told(["a", "b"], made, fates, weights={"inverse": 0}))
+    assert rows["a"]["non_compliance"] is None
+    assert not {row["place"] for row in rows.values()} & {"best", "tied", "worse"}
+    assert "fake/a" not in {row["versus"] for row in rows.values()}
+    assert summary.answer is not None
+    assert "fake/a (0 %" not in summary.answer
+
+
+def counts_fit_the_share(answer: str) -> bool:
+    """Whether "x of y scored outputs (z %" can be true of the share that stands behind it."""
+    found = re.search(r"(\d+) of (\d+) scored outputs \(([\d.]+) %", answer)
+    return found is None or abs(int(found[1]) / int(found[2]) - float(found[3]) / 100) < 0.006
+
+
+def test_the_counts_in_the_sentence_fit_the_share_where_cases_are_weighed() -> None:
+    """All inverse cases are broken and none counts: the answer said 20 of 40 outputs, 0 %."""
+    made = cases(40, 4, inverses=True)
+    fates = by({"a": lambda case, repeat: "broken" if made[case].inverse else "kept"})
+    for weights in ({"inverse": 0}, {"rule": 3}):
+        summary, rows = summed(told(["a"], made, fates, weights=weights))
+        assert rows["a"]["non_compliance"] == pytest.approx(0.0 if "inverse" in weights else 0.25)
+        assert counts_fit_the_share(summary.answer or "")
+
+
+def test_the_counts_in_the_sentence_fit_the_share_where_repeats_were_lost() -> None:
+    """Of five cases one repeat is left, and broken; the other five kept all three: 5 of 20 outputs, half the cases."""
+    fates = by({"a": lambda case, repeat: "kept" if case >= 5 else "cut" if repeat else "broken"})
+    summary, rows = summed(told(["a"], cases(10, 2), fates, aims=2, repeats=3))
+    assert rows["a"]["non_compliance"] == pytest.approx(0.5)
+    assert counts_fit_the_share(summary.answer or "")
+
+
+def test_few_are_few_that_count() -> None:
+    """Four rule cases count, sixty inverse cases do not."""
+    made = (*cases(4, 4), *(case.but(id=f"i{case.id}", inverse=True) for case in cases(60, 4)))
+    summary, rows = summed(told(["a"], made, by({"a": first(0)}), weights={"inverse": 0}))
+    assert rows["a"]["ci_high"] > 0.5
+    assert summary.answer is not None
+    assert "read those shares as hints" in summary.answer
+
+
+def test_compare_refuses_weights_that_no_case_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("old", "new"):
+        run = told(["a"], cases(40, 4), by({"a": first(0)}), aims=4)
+        where = runs.folder_for(tmp_path / "results", run.prompt.name, name)
+        runs.finish(where, run.but(manifest=run.manifest.but(run=name)))
+    assert run_cli(["compare", "old", "new", "--weights", "rule=2"]) == 0
+    capsys.readouterr()
+    assert run_cli(["compare", "old", "new", "--weights", "nonsense=2"]) == 2
+    assert "nonsense" in capsys.readouterr().err
+
+
+async def test_run_refuses_weights_that_no_case_has_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripted: ScriptedServer
+) -> None:
+    here = Place(tmp_path, scripted, 10)
+    here.write()
+    monkeypatch.chdir(tmp_path)
+    scripted.otherwise = answering({})
+    for more in ((), ("--until-decided",)):
+        asked = ["run", "p.md", "--models", "openai/a,openai/b", "--judge", "none", "--weights", "nonsense=2", "-q"]
+        done = await command([*asked, *more, "--api-base", f"{scripted.url}/v1"])
+        assert done.code == 2
+        assert "nonsense" in done.err
+        assert scripted.count == 0
+
+
+def test_the_api_refuses_weights_that_no_case_has_before_anything_is_asked(tmp_path: Path) -> None:
+    made = cases(10, 2)
+    prompt, spec, suite = material(made, 2, judge=False)
+    client = promptpex.FakeClient(World(suite, by({"a": first(0)})))
+    settings: Any = {"store": str(tmp_path / "s.db"), "weights": {"nonsense": 2}}
+    with pytest.raises(PromptpexError, match="nonsense"):
+        promptpex.run(prompt, spec, suite, models=["fake/a"], judge="none", client=client, **settings)
+    assert client.requests == []

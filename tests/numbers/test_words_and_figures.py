@@ -1,0 +1,114 @@
+"""A number in a sentence is the number in the table beside it, and a sentence says what happened."""
+
+from __future__ import annotations
+
+import io
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from promptpex.report import Summary
+from promptpex.report.gate import Limits, breaches
+from promptpex.report.html import html
+from promptpex.report.sections import footnotes
+from promptpex.report.terminal import show
+from tests.numbers.world import by, cases, first, ran, summed, told
+
+
+def printed(summary: Summary) -> str:
+    console = Console(file=io.StringIO(), width=160)
+    show(summary, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize(("broken", "count"), [(10, 300), (19, 200), (1, 400), (1, 2000)])
+def test_the_share_in_the_sentence_is_printed_in_the_table(broken: int, count: int) -> None:
+    summary, _ = summed(told(["a"], cases(count, 4), by({"a": first(broken)}), judge=False))
+    said = re.search(r"\((<?[\d.]+ %), interval (<?[\d.]+–<?[\d.]+ %)\)", summary.answer or "")
+    assert said is not None
+    table = printed(summary).partition("outputs that break a rule")[2]
+    assert f"{said[1]} ({said[2]})" in table
+    assert f"{said[1]} ({said[2]})" in unescape(html(summary)).partition("<main>")[2]
+
+
+@pytest.mark.parametrize(("broken", "count", "never"), [(1, 400, "0 % ("), (1, 2000, "0–0 %"), (399, 400, "100 % (")])
+def test_who_fails_once_is_not_shown_as_one_that_never_does(broken: int, count: int, never: str) -> None:
+    """And who passes once not as one that never does."""
+    summary, _ = summed(told(["a"], cases(count, 4), by({"a": first(broken)}), judge=False))
+    assert not re.search(rf"(?<![\d.]){re.escape(never)}", printed(summary).partition("outputs that break a rule")[2])
+    assert not re.search(rf"(?<![\d.]){re.escape(never.rstrip('('))}[,)]", summary.answer or "")
+
+
+def test_a_judge_asked_twice_of_each_output_failed_on_as_many_outputs_as_there_are(tmp_path: Path) -> None:
+    run = ran(tmp_path, ["a"], cases(30, 3), by({"a": first(10, fate="open")}), aims=3, judge_repeat=2)
+    summary, _ = summed(run)
+    assert summary.answer is not None
+    said = re.match(r"The judge fake/judge gave no usable verdict on (\d+) of (\d+) (\w+)", summary.answer)
+    assert said is not None
+    assert (said[1], said[2], said[3]) in (("10", "30", "outputs"), ("20", "60", "requests"))
+
+
+def test_the_median_is_of_as_many_as_were_measured() -> None:
+    run = told(["a", "b"], cases(300, 4), by({"a": first(2), "b": first(2)}), judge=False)
+    waits = {"fake/a": 1200.0, "fake/b": 2500.0}
+    timed = [
+        one.but(cost_usd=0.001, latency_ms=None if number % 3 else waits[one.model])
+        for number, one in enumerate(run.outputs)
+    ]
+    summary, rows = summed(run.but(outputs=tuple(timed)))
+    assert rows["a"]["fastest"]
+    assert "(1.20 s, the median of 100)" in (summary.answer or "")
+
+
+def test_models_that_answered_are_not_said_to_be_unasked_where_the_judge_was(tmp_path: Path) -> None:
+    """The budget is spent on answers; the judge is not asked once."""
+    run = ran(tmp_path, ["a", "b"], cases(40, 4), by({"a": first(0), "b": first(0)}), aims=4, max_requests=80)
+    summary, rows = summed(run)
+    assert [row["answered"] for row in rows.values()] == [40, 40]
+    assert summary.answer is not None
+    assert "Not asked: fake/a" not in summary.answer
+    assert "judge" in summary.answer
+
+
+def test_a_model_whose_judge_was_not_asked_is_not_said_to_be_unasked() -> None:
+    fates = by({"a": first(0), "b": first(60, fate="unjudged")})
+    summary, rows = summed(told(["a", "b"], cases(60, 4), fates))
+    assert [row["place"] for row in rows.values()] == ["undecided", "unscored"]
+    assert "fake/b was not asked" not in (rows["a"]["because"] or "")
+    assert "Not asked: fake/b" not in (summary.answer or "")
+
+
+def test_what_was_saved_leaves_out_what_a_budget_cut(tmp_path: Path) -> None:
+    fates = by({"a": first(0), "b": first(0)})
+    settings: Any = {"until_decided": True, "max_requests": 30, "concurrency": 1}
+    summary, _ = summed(ran(tmp_path, ["a", "b"], cases(100, 4), fates, aims=4, judge=False, **settings))
+    assert summary.run.manifest.partial == "budget"
+    assert summary.saved is None or summary.saved.asked == 30
+    assert not any(note.startswith("Stopped when decided") for note in footnotes(summary))
+
+
+@pytest.mark.parametrize(("broken", "limit"), [(201, 0.1), (661, 0.33)])
+def test_a_gate_tells_apart_what_it_holds_against_each_other(broken: int, limit: float) -> None:
+    _, rows = summed(told(["a"], cases(2000, 4), by({"a": first(broken)}), judge=False))
+    ((said,),) = breaches(list(rows.values()), Limits(max_non_compliance=limit)).values()
+    found = re.fullmatch(r"non-compliance is ([\d.]+) %, above ([\d.]+) %", said)
+    assert found is not None
+    assert float(found[1]) > float(found[2])
+
+
+def test_one_output_is_unscored() -> None:
+    """One of a hundred keeps b from being called worse."""
+    fates = by({"a": lambda case, repeat: "cut" if case == 99 else "kept", "b": first(6)})
+    summary, rows = summed(told(["a", "b"], cases(100, 4), fates, judge=False))
+    assert rows["b"]["place"] == "undecided"
+    assert "1 of 100 outputs of fake/a is unscored" in (summary.answer or "")
+
+
+def test_one_share_is_not_many_at_once() -> None:
+    summary, _ = summed(told(["a"], cases(60, 1), by({"a": first(3)}), aims=1, judge=False))
+    assert "1 shares at once" not in printed(summary)
