@@ -53,11 +53,17 @@ def answer(rows: Sequence[Row], standing: Standings, judges: Sequence[Row] = ())
 def _failing(judges: Sequence[Row]) -> list[str]:
     """The judges that failed on more than a few of what they were asked."""
     return [
-        f"The judge {row['judge']} gave no usable verdict on {row['failed']} of {row['asked']} requests "
+        f"The judge {row['judge']} gave no usable verdict on {row['failed']} of {_asked(row)} "
         f'({row["reasons"]}): shares marked "at least" are what checks alone prove.'
         for row in judges
         if row["asked"] and row["failed"] / row["asked"] > FAILING_JUDGE
     ]
+
+
+def _asked(judge: Row) -> str:
+    """How often a judge was asked: once about each output, or in several requests."""
+    once = judge["asked"] == judge["outputs"]
+    return f"{judge['asked']} {'outputs' if once else 'requests'}"
 
 
 def _alone(row: Row) -> list[str]:
@@ -223,7 +229,7 @@ def _figures(row: Row) -> str:
         return f"at least {row['non_compliant']} of {row['usable']} usable outputs ({_short(row)})"
     counts = f"{row['non_compliant']} of {row['scored']} scored outputs"
     if abs(row["non_compliant"] / row["scored"] - row["non_compliance"]) > EVEN:
-        return f"{counts}, by the mean over the cases {_short(row)}"
+        return f"{counts}, counted by case ({_short(row)})"
     return f"{counts} ({_short(row)})"
 
 

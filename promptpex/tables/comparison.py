@@ -43,7 +43,8 @@ on the ``cases`` scored in both; the two shares are means over these cases of th
 (``at_least``) counts and shares are of all usable answers, and the shares lower bounds. ``broke`` and ``mended`` are
 the cases whose mean went up or down. ``p`` is that of exact sign flips of the differences of the cases, at the
 completion of the unscored outputs that speaks most against a change, and ``p_adjusted`` is corrected over the models
-by Holm. ``change`` is ``worse`` or ``better`` where it is shown, else ``undecided``, with ``because`` where unscored outputs keep it so;
+by Holm. ``change`` is ``worse`` or ``better`` where it is shown, else ``undecided``, with ``because`` where unscored
+outputs keep it so;
 ``holds_sampled``: whether it would also be shown if the rules were a sample; ``within_tolerance``: shown to be less
 than the tolerance worse, where there is one, corrected over the models by Holm."""
 

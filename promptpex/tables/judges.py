@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 JUDGE_COLUMNS: Mapping[str, str] = {
     "judge": "string",
     "asked": "Int64",
+    "outputs": "Int64",
     "failed": "Int64",
     "not_asked": "Int64",
     "failed_share": "Float64",
     "reasons": "string",
     "example": "string",
 }
-"""Columns of ``judges``. ``asked`` are requests, one for each output and turn; ``failed`` those of them to which no
+"""Columns of ``judges``. ``asked`` are requests, one for each output and turn, ``outputs`` what they were about;
+``failed`` those of them to which no
 usable verdict came; ``not_asked`` those that a budget, a deadline or a stop kept from being made or answered."""
 
 
@@ -49,6 +51,7 @@ def _row(source: str, requests: pd.DataFrame) -> dict[str, Any]:
     row: dict[str, Any] = {
         "judge": source.removeprefix("judge:"),
         "asked": asked,
+        "outputs": int((~requests.loc[~cut].duplicated(["model", "case", "repeat"])).sum()),
         "failed": len(failed),
         "not_asked": int(cut.sum()),
         "failed_share": len(failed) / asked if asked else None,

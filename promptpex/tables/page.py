@@ -126,7 +126,7 @@ MEANINGS: Mapping[str, str] = {
     "non_compliant": "scored outputs that break at least one rule",
     "not_asked": "outputs, of `judges` requests, that a budget, a deadline or a stop cut off",
     "output": "the answer",
-    "outputs": "number of outputs",
+    "outputs": "number of outputs; of `judges`: those that it was asked about",
     "p": "p-value of exact sign flips of the differences of the cases; of `models` corrected by Holm",
     "p_adjusted": "p corrected over the models by Holm",
     "pass_at_high": "upper end of its interval",

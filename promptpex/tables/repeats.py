@@ -30,7 +30,7 @@ STABILITY_COLUMNS: Mapping[str, str] = {
 }
 """Columns of ``repeats``: of the ``cases`` with two scored repeats or more, ``flickering`` both pass and fail;
 ``flip_rate`` is the chance that two repeats of a case disagree, ``pass_at_k`` that at least one of ``repeats`` passes,
-``pass_hat_k`` that all do. No place and no gate rests on these. Where usable answers have no verdict nothing is said:
+``pass_hat_k`` that all do. No place and no gate rests on these. Where usable answers have no verdict there is no rate:
 only failures may be left."""
 
 FLICKER_COLUMNS: Mapping[str, str] = {
@@ -76,10 +76,8 @@ def repeats(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
     lost = set(counted(rows).incomplete)
     return typed(
         (
-            {"model": model, "repeats": times}
-            if model in lost
-            else _stability_row(model, times, found[model], confidence)
-            for model, times in some
+            {name: value for name, value in row.items() if name in _COUNTED or row["model"] not in lost}
+            for row in (_stability_row(model, times, found[model], confidence) for model, times in some)
         ),
         STABILITY_COLUMNS,
     )
@@ -121,6 +119,10 @@ def twins(rows: pd.DataFrame, cube: pd.DataFrame, *, sees_input: bool = False) -
 
 
 _TWIN = ("case", "source", "rule", "output", "status")
+
+
+_COUNTED = ("model", "repeats", "cases", "flickering")
+"""What is said of repeats where verdicts are missing: what was seen, and no rate."""
 
 
 def _stability_row(model: str, times: int, cases: Mapping[str, tuple[int, int]], confidence: float) -> dict[str, Any]:

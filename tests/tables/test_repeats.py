@@ -27,8 +27,10 @@ def thrice() -> Run:
     judged: list[Verdict] = []
     for case, marks in told.items():
         for repeat, mark in enumerate(marks):
-            made.append(output(case, repeat=repeat))
-            judged.append(verdict(words[mark], case=case, repeat=repeat, unscored="cut" if mark == "u" else None))
+            lost = {"text": None, "error": "truncated"} if mark == "u" else {}
+            made.append(output(case, repeat=repeat, **lost))
+            why = {"unscored": "truncated", "source": "none"} if mark == "u" else {}
+            judged.append(verdict(words[mark], case=case, repeat=repeat, **why))
     return run(made, judged)
 
 
@@ -39,6 +41,7 @@ def test_flip_rate_and_pass_hat_k_are_as_counted_by_hand() -> None:
     assert (row["repeats"], row["cases"], row["flickering"]) == (3, 4, 2)
     assert row["flip_rate"] == pytest.approx((0 + 2 / 3 + 1 + 0) / 4)
     assert row["pass_hat_k"] == pytest.approx((1 + 0 + 0) / 3)
+    assert row["pass_at_k"] == pytest.approx((1 + 1 + 0) / 3)
     assert row["flip_low"] < row["flip_rate"] < row["flip_high"]
     of_model = models(outputs(thrice())).iloc[0]
     assert (of_model["repeats"], of_model["flickering"]) == (3, 2)

@@ -104,4 +104,4 @@ def test_an_output_on_which_check_and_judge_both_count_is_one_output_of_its_rule
     (row,) = rules(verdicts(made)).to_dict("records")
     assert [row[name] for name in ("broken", "scored", "unscored")] == [3, 4, 1]
     (example,) = summarise(made).examples
-    assert (example.broken, example.scored) == (3, 4)
+    assert (example.broken, example.scored) == (3, 5)
