@@ -9,11 +9,10 @@ providers read them from the environment under their own names.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -21,6 +20,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from promptpex.codecs.anchors import anchor, anchored
 from promptpex.codecs.settingsfile import PROJECT, find_file, not_obeyed, user_file
+from promptpex.codecs.settingstext import dollars, line_of, near_name, texts_in
 from promptpex.codecs.textfile import read_text
 from promptpex.errors import ConfigError
 from promptpex.llm.names import check_label
@@ -38,9 +38,6 @@ LABELS = ("models", "author", "judge", "expected", "against")
 """Settings that name models, with their parameters."""
 
 __all__ = ["EFFORT", "Price", "Resolved", "ScenarioSetting", "Settings", "find_file", "load", "with_effort"]
-
-DEAREST = 1_000_000
-"""US dollars per million tokens that no price is above."""
 
 Effort = Literal["min", "low", "medium", "high"]
 
@@ -230,7 +227,7 @@ class Settings(Record):
     def _prices(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
-        return {name: _price(name, said) for name, said in value.items()}
+        return {name: Price(*dollars(name, said)) for name, said in value.items()}
 
     def plain(self) -> dict[str, Any]:
         """All settings as JSON-ready data, those at their default too: a manifest leaves nothing to guess."""
@@ -430,7 +427,7 @@ def _env_layer(env: Mapping[str, str], warnings: list[str]) -> _Layer:
         elif _KEY_NAME.search(name):
             raise ConfigError(f"{variable}: {_NO_KEYS}")
         else:
-            warnings.append(f"{variable} is not a setting{_hint(name, Settings.model_fields, PREFIX)}")
+            warnings.append(f"{variable} is not a setting{near_name(name, Settings.model_fields, PREFIX)}")
     return _Layer("environment", values)
 
 
@@ -456,12 +453,12 @@ def _refuse_strangers(layer: _Layer) -> None:
             continue
         if _KEY_NAME.search(name):
             raise _fail(layer, name, _NO_KEYS)
-        raise _fail(layer, name, f"there is no such setting{_hint(name, Settings.model_fields)}")
+        raise _fail(layer, name, f"there is no such setting{near_name(name, Settings.model_fields)}")
 
 
 def _refuse_keys(layer: _Layer) -> None:
     for name, value in layer.values.items():
-        texts = list(_texts(value))
+        texts = list(texts_in(value))
         if any(holds_key(text) or _KEY_FIELD.search(text) for text in texts):
             raise _fail(layer, name, _NO_KEYS)
         for label in texts if name in LABELS else ():
@@ -475,17 +472,6 @@ def _check_labels(layer: _Layer, name: str, text: str) -> None:
             check_label(label)
         except ConfigError as error:
             raise _fail(layer, name, scrub(error.message)) from None
-
-
-def _texts(value: Any) -> Iterable[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from (*_texts(key), *_texts(item))
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts(item)
 
 
 def _validated(values: dict[str, Any], layer: _Layer) -> None:
@@ -503,33 +489,9 @@ def _validated(values: dict[str, Any], layer: _Layer) -> None:
 
 def _fail(layer: _Layer, name: str, message: str) -> ConfigError:
     if layer.path is not None:
-        return ConfigError(f"{name}: {message}", path=layer.path, line=_line_of(name, layer.text))
+        return ConfigError(f"{name}: {message}", path=layer.path, line=line_of(name, layer.text))
     if layer.where == "default":
         return ConfigError(f"{name}: {message}")
     if layer.where == "environment":
         return ConfigError(f"{PREFIX}{name.upper()}: {message}")
     return ConfigError(f"--{name.replace('_', '-')}: {message}")
-
-
-def _line_of(name: str, text: str) -> int | None:
-    word = re.escape(name).replace("_", "[_-]")
-    found = re.search(rf"""(?m)^[ \t]*(?:\[+[^\]\n]*?)?["']?{word}["']?[ \t]*(?:=|\.|\])""", text)
-    return text.count("\n", 0, found.start()) + 1 if found else None
-
-
-def _hint(name: str, known: Iterable[str], prefix: str = "") -> str:
-    near = difflib.get_close_matches(name, list(known), 1)
-    shown = f"{prefix}{near[0].upper()}" if near and prefix else near[0] if near else ""
-    return f"; did you mean {shown}?" if near else ""
-
-
-def _price(name: str, said: Any) -> Any:
-    if isinstance(said, Mapping):
-        if set(said) != {"input", "output"}:
-            raise ValueError(f"the price of {name} needs 'input' and 'output', US dollars per million tokens")
-        said = (said["input"], said["output"])
-    if not isinstance(said, list | tuple) or len(said) != 2:
-        raise ValueError(f"the price of {name} needs 'input' and 'output', US dollars per million tokens")
-    if any(not isinstance(part, int | float) or isinstance(part, bool) or not 0 <= part <= DEAREST for part in said):
-        raise ValueError(f"the price of {name} must be two numbers from 0 to {DEAREST:,}")
-    return Price(float(said[0]), float(said[1]))

@@ -15,7 +15,7 @@ from typing import Any
 MAX_CHARS = 4_000_000
 """Longer replies are refused unread."""
 
-MAX_MENDED = 32_000
+MAX_MENDED = 16_000
 """Longer texts are not given to json-repair, whose time can grow faster than its input."""
 
 MAX_STARTS = 256

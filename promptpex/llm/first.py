@@ -9,7 +9,7 @@ from promptpex.events import Listener, Notice, nobody
 from promptpex.llm.client import Client
 from promptpex.records import Completion, Request
 
-ALONE_S = 2.0
+ALONE_S = 0.5
 """Seconds for which the others wait: a wrong key is refused at once, and a slow server shall not be made slower."""
 
 Who = tuple[str, str | None]

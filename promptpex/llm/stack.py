@@ -7,8 +7,8 @@
         AheadClient    so many on their way, so that the first are sent soon
           CachedClient   paid for once
             SchemaFallback   reply schemas in words where a model takes none
-              FirstClient      each model once before many times
-                RetryingClient   queue, deadlines, attempts
+              RetryingClient   queue, deadlines, attempts
+                FirstClient      each model once before many times; an error that may pass lets all go
                   BudgetedClient   reserves what is about to be sent
                     the provider
 
@@ -146,7 +146,7 @@ def build(
     )
     client: Client = provider if budget.unlimited else BudgetedClient(provider, budget)
     client = RetryingClient(
-        client,
+        FirstClient(client, emit),
         RetryPolicy(
             max_attempts=options.max_attempts,
             call_deadline_s=options.call_deadline_s,
@@ -159,7 +159,7 @@ def build(
         sleep=sleep,
         emit=emit,
     )
-    client = SchemaFallback(FirstClient(client, emit), emit)
+    client = SchemaFallback(client, emit)
     if store is not None:
         client = AheadClient(
             CachedClient(client, store, fresh=options.fresh, stop=stop, sleep=sleep), options.concurrency

@@ -66,8 +66,10 @@ def share_interval(
         return Interval(None, 0.0, 1.0, confidence, 0, "exact")
     worth = effective_cases(grid, sizes, correlation, sampled_rules=sampled_rules)
     low, high = exact_bounds(estimate, worth, confidence)
-    _, least = exact_bounds(0.0, effective_cases(grid, sizes, 1.0, sampled_rules=sampled_rules), confidence)
-    low, high = min(low, 1.0 - least), max(high, least)
+    once = effective_cases(grid, sizes, 1.0, sampled_rules=sampled_rules)
+    if worth > once:
+        _, least = exact_bounds(0.0, once, confidence)
+        low, high = min(low, 1.0 - least), max(high, least)
     counted = sizes[grid.weights > 0]
     alone = math.isclose(worth, float(counted.sum()))
     return Interval(estimate, low, high, confidence, int(counted.sum()), "exact" if alone else "effective-size")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.codecs.replies import MAX_CHARS, ReplyError, read_json_reply
+from promptpex.codecs.replies import MAX_CHARS, MAX_MENDED, ReplyError, read_json_reply
 
 JSON = st.recursive(
     st.none()
@@ -171,7 +171,7 @@ def test_a_megabyte_takes_bounded_time(piece: str) -> None:
 )
 def test_what_json_repair_is_given_is_bounded_too(pieces: list[str]) -> None:
     body = "".join(pieces)
-    text = "{a:" + body * (30_000 // max(1, len(body))) + "}"
+    text = "{a:" + body * ((MAX_MENDED - 4) // max(1, len(body))) + "}"
     started = time.process_time()
     with contextlib.suppress(ReplyError):
         read_json_reply(text)

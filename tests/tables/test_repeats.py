@@ -27,9 +27,9 @@ def thrice() -> Run:
     judged: list[Verdict] = []
     for case, marks in told.items():
         for repeat, mark in enumerate(marks):
-            lost = {"text": None, "error": "truncated"} if mark == "u" else {}
+            lost: dict[str, Any] = {"text": None, "error": "truncated"} if mark == "u" else {}
             made.append(output(case, repeat=repeat, **lost))
-            why = {"unscored": "truncated", "source": "none"} if mark == "u" else {}
+            why: dict[str, Any] = {"unscored": "truncated", "source": "none"} if mark == "u" else {}
             judged.append(verdict(words[mark], case=case, repeat=repeat, **why))
     return run(made, judged)
 
