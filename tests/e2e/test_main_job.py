@@ -83,7 +83,8 @@ def test_a_recorded_run_replays_byte_identically_without_the_model(tmp_path: Pat
     for name in ("first", "second"):
         folder = tmp_path / name
         folder.mkdir()
-        done = promptpex("run", str(prompt), "--models", f"replay/{record}", *SHORT, cwd=folder)
+        here = ("--results", "results", "--store", "store.db")
+        done = promptpex("run", str(prompt), "--models", f"replay/{record}", *SHORT, *here, cwd=folder)
         assert done.code == 0, done.err
     replayed = [
         {path.name: path.read_bytes() for path in (tmp_path / name).glob("results/*/*/*.csv")}
