@@ -176,7 +176,8 @@ async def _ollama_at(url: str, options: ProviderOptions) -> tuple[Client, str, s
 
 
 async def _litellm_at(url: str, options: ProviderOptions) -> tuple[Client, str, str | None]:
-    return LitellmClient(options), "hosted_vllm/nope", f"{url}/v1"
+    named = replace(options, key_servers=frozenset({origin(url)}))
+    return LitellmClient(named), "hosted_vllm/nope", f"{url}/v1"
 
 
 FAILING = [
