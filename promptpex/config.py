@@ -52,7 +52,7 @@ EFFORT: dict[str, dict[str, Any]] = {
     },
     "medium": {
         "max_rules": 15, "cases_per_rule": 2, "inverse_cases": 2, "rounds": 1, "expansion": 0, "repeats": 2,
-        "validity": True, "checks": False, "verify": False,
+        "validity": True, "checks": True, "verify": False,
     },
     "high": {
         "max_rules": 20, "cases_per_rule": 3, "inverse_cases": 3, "rounds": 2, "expansion": 1, "repeats": 3,

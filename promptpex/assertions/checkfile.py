@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,13 @@ class CheckFile:
         compiled: ready to judge.
         raw: as data, in the same order.
         threshold: the least score that passes, where the file says one.
+        vars: for templates and scripts, where a row does not say them itself.
     """
 
     compiled: engine.Compiled
     raw: tuple[Any, ...]
     threshold: float | None = None
+    vars: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read(path: Path) -> CheckFile:
@@ -58,7 +60,7 @@ def read(path: Path) -> CheckFile:
         steps += compiled.steps
         warnings += [f"{path}:{doc.line(*keys)}: {warning}" for warning in compiled.warnings]
     ready = engine.Compiled(tuple(steps), tuple(warnings))
-    return CheckFile(ready, tuple(item for _, item in data), _threshold(doc))
+    return CheckFile(ready, tuple(item for _, item in data), _threshold(doc), _vars(doc))
 
 
 def _found(doc: YamlDoc, data: Any) -> Iterator[tuple[Keys, Any]]:
@@ -83,6 +85,9 @@ def _found(doc: YamlDoc, data: Any) -> Iterator[tuple[Keys, Any]]:
 def _asserts(doc: YamlDoc, data: Mapping[str, Any], keys: Keys) -> Iterator[tuple[Keys, Any]]:
     for name in ("assert", "checks"):
         if name in data:
+            if isinstance(data[name], Mapping):
+                yield (*keys, name), data[name]
+                continue
             if not isinstance(data[name], list):
                 raise doc.fail(f"{name} is a list of assertions", *keys, name)
             yield from _listed(doc, data[name], (*keys, name))
@@ -110,16 +115,34 @@ def _of_spec(doc: YamlDoc, data: Mapping[str, Any]) -> Iterator[tuple[Keys, Any]
 
 
 def _threshold(doc: YamlDoc) -> float | None:
+    for keys, place in _places(doc):
+        if "threshold" in place:
+            if not jsvalues.is_number(place["threshold"]):
+                raise doc.fail("the threshold is a number", *keys, "threshold")
+            return float(place["threshold"])
+    return None
+
+
+def _vars(doc: YamlDoc) -> Mapping[str, Any]:
+    """The ``vars`` that stand beside ``assert``; those of the test over those of ``defaultTest``."""
+    found: dict[str, Any] = {}
+    for keys, place in _places(doc):
+        given = place.get("vars", {})
+        if not isinstance(given, Mapping):
+            raise doc.fail("vars is a mapping of names to values", *keys, "vars")
+        found |= given
+    return found
+
+
+def _places(doc: YamlDoc) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
+    """Where ``assert`` may stand with a threshold and vars: at the top, in ``defaultTest``, in the one test."""
     for keys in ((), ("defaultTest",), ("tests", 0)):
         place = doc.data
         for key in keys:
             held = isinstance(place, Mapping) if isinstance(key, str) else isinstance(place, list) and len(place) == 1
             place = (place.get(key) if isinstance(key, str) else place[key]) if held else None
-        if isinstance(place, Mapping) and "threshold" in place:
-            if not jsvalues.is_number(place["threshold"]):
-                raise doc.fail("the threshold is a number", *keys, "threshold")
-            return float(place["threshold"])
-    return None
+        if isinstance(place, Mapping) and "rules" not in place:
+            yield keys, place
 
 
 def _place(doc: YamlDoc, keys: Keys, item: Any) -> Keys:

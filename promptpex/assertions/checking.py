@@ -45,7 +45,8 @@ def _compiled(row: Row, checks: CheckFile | None) -> engine.Compiled:
 
 def _facts(row: Row, checks: CheckFile | None) -> Facts:
     asserts = [*(checks.raw if checks is not None else ()), *(row.asserts or ())]
-    return engine.facts_of(row.output, row.vars, asserts=asserts, **row.facts)
+    given = {**checks.vars, **row.vars} if checks is not None else row.vars
+    return engine.facts_of(row.output, given, asserts=asserts, **row.facts)
 
 
 def _threshold(row: Row, checks: CheckFile | None) -> float | None:

@@ -115,6 +115,8 @@ def row_of(data: Mapping[str, Any], number: int, inputs: Mapping[str, Any] | Non
         variables = (inputs or {}).get(str(data.get("case")), {})
     made.vars = variables if isinstance(variables, Mapping) else {}
     made.asserts = next((data[key] for key in _OWN if key in data), None)
+    if isinstance(made.asserts, Mapping):
+        made.asserts = [made.asserts]
     made.problem = _problem(data, made, variables)
     made.threshold = _number(data.get("threshold"))
     made.facts = {

@@ -37,7 +37,8 @@ def test_rows_bring_their_own_assertions(tmp_path: Path, capsys: pytest.CaptureF
             {"output": "x", "assert": [{"type": "cost", "threshold": 1}], "cost": 0.5},
             {"id": "t", "output": "x", "assert": [{"type": "contains", "value": "y"}], "threshold": 0},
             {"id": "none", "output": None, "assert": [{"type": "contains", "value": "y"}]},
-            {"id": "odd", "output": "x", "assert": {"type": "contains", "value": "y"}},
+            {"id": "odd", "output": "x", "assert": "contains y"},
+            {"id": "one", "output": "x", "assert": {"type": "contains", "value": "x"}},
         ],
     )
     assert run_cli(["check", str(path), "--json"]) == 0
@@ -49,6 +50,7 @@ def test_rows_bring_their_own_assertions(tmp_path: Path, capsys: pytest.CaptureF
         ("t", "pass"),
         ("none", "unscored"),
         ("odd", "unscored"),
+        ("one", "pass"),
     ]
     assert {"id", "status", "score", "reason", "assertions"} <= set(found[0])
     assert found[1]["assertions"][0]["status"] == "pass"
@@ -85,6 +87,9 @@ class _Row:
         "- {type: contains, value: hello}\n- {kind: not-contains, value: bye}\n",
         "assert:\n  - type: contains\n    value: hello\n",
         '{"assert": [{"type": "contains", "value": "hello"}]}',
+        '{"assert": {"type": "contains", "value": "hello"}}',
+        '{"tests": [{"vars": {"w": "hello"}, "assert": [{"type": "levenshtein", "threshold": 0, "value": "{{w}}"}]}]}',
+        "defaultTest: {vars: {w: bye}}\ntests:\n  - {vars: {w: hello}, assert: [{type: contains, value: '{{w}}'}]}\n",
         "defaultTest:\n  assert:\n    - {type: icontains, value: HELLO}\ntests: []\n",
         "assertionTemplates:\n  t: {type: contains, value: hello}\nassert:\n  - $ref: '#/assertionTemplates/t'\n",
         "assert:\n  - {type: contains, value: 'file://value.txt'}\n",
@@ -100,6 +105,14 @@ def test_assertion_files_in_every_shape(text: str, tmp_path: Path, capsys: pytes
     assert [row["status"] for row in lines(capsys.readouterr().out)] == ["pass", "fail"]
 
 
+def test_a_rows_vars_stand_over_those_of_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "assertions.yaml"
+    path.write_text("vars: {w: hello, v: '!'}\nassert: [{type: equals, value: '{{w}}{{v}}'}]\n", encoding="utf-8")
+    rows = rows_file(tmp_path, [{"output": "hello!"}, {"output": "bye!", "vars": {"w": "bye"}}])
+    assert run_cli(["check", str(rows), "--assertions", str(path), "--json"]) == 0
+    assert [row["status"] for row in lines(capsys.readouterr().out)] == ["pass", "pass"]
+
+
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
@@ -107,7 +120,8 @@ def test_assertion_files_in_every_shape(text: str, tmp_path: Path, capsys: pytes
         ("assert:\n  - type: contains\n    value: a\n  - type: containz\n    value: b\n", 4, "did you mean contains?"),
         ("assert:\n  - type: assert-set\n    assert:\n      - {type: cost}\n", 4, "needs a threshold"),
         ("rules:\n  - id: r1\n    checks:\n      - {kind: is-json, value: {type: nubmer}}\n", 4, "schema"),
-        ("assert: {type: contains}\n", 1, "list of assertions"),
+        ("assert: contains\n", 1, "list of assertions"),
+        ("vars: [a]\nassert: [{type: contains, value: a}]\n", 1, "vars is a mapping"),
         ("- a\n- [\n", 3, "YAML"),
         ("assert:\n  - $ref: '#/assertionTemplates/missing'\n", 2, "no assertion template"),
     ],

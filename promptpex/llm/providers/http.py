@@ -18,7 +18,10 @@ from promptpex.llm.failures import from_exception, from_status, short
 if TYPE_CHECKING:
     import aiohttp
 
-MAX_REPLY_BYTES = 32 * 1024 * 1024
+MAX_REPLY_BYTES = 8 * 1024 * 1024
+MOST_MARKS = 2_000_000
+"""Commas and opening brackets of a reply that is parsed. Parsing blocks the event loop; so many take about a second and
+some 200 MB, and log-probabilities of 16,000 tokens with 20 others each have fewer."""
 CONNECT_S = 15.0
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -146,7 +149,17 @@ def encoded(body: Mapping[str, Any], model: str) -> bytes:
 
 
 def parsed(raw: bytes, headers: Mapping[str, str], *, model: str, where: str) -> Any:
-    """The JSON in ``raw``, whatever its content type says; or a ``GarbledReply`` that keeps the text."""
+    """The JSON in ``raw``, whatever its content type says; or a ``GarbledReply`` that keeps the text.
+
+    Raises:
+        MalformedReply: it is made of so many values that reading them would stop everything else.
+    """
+    if len(raw) > MOST_MARKS and sum(map(raw.count, (b",", b"[", b"{"))) > MOST_MARKS:
+        raise MalformedReply(
+            f"{model} at {where}: the reply is made of more than {MOST_MARKS:,} values and was not read; set "
+            "max_tokens, or ask for fewer log-probabilities.",
+            model=model,
+        )
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:

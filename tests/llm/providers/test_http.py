@@ -180,3 +180,20 @@ def test_proxies_are_the_users_and_never_for_this_machine(monkeypatch: pytest.Mo
     assert proxy_for("https://a.inside.example") is None
     for url in ("http://127.0.0.1:1", "http://localhost:1", "http://[::1]:1"):
         assert proxy_for(url) is None
+
+
+@pytest.mark.parametrize("piece", [b"{},", b"[],", b"1,", b'{"a":', b"[["])
+def test_a_reply_of_nothing_but_values_is_not_read(piece: bytes) -> None:
+    with pytest.raises(MalformedReply, match="2,000,000 values"):
+        parsed(b"[" + piece * 2_000_001, {}, model="m", where="w")
+
+
+def test_a_long_text_and_many_log_probabilities_are_read() -> None:
+    from promptpex.llm.providers.http import MAX_REPLY_BYTES
+
+    text = json.dumps({"text": "words, and more words. " * 50_000}).encode()
+    assert len(parsed(text, {}, model="m", where="w")["text"]) == 23 * 50_000
+    token = {"token": "a", "logprob": -0.1, "top_logprobs": [{"token": "b", "logprob": -1.5}] * 20}
+    logged = json.dumps([token] * 4096).encode()
+    assert len(logged) < MAX_REPLY_BYTES
+    assert len(parsed(logged, {}, model="m", where="w")) == 4096
