@@ -9,17 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.numbers.server import Place, answering
+from tests.numbers.server import Place, answering, placed
 from tests.numbers.world import by, cases, first, ran, summed, table, told
 from tests.servers import ScriptedServer
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripted: ScriptedServer) -> Place:
-    place = Place(tmp_path, scripted, 40)
-    place.write()
-    monkeypatch.chdir(tmp_path)
-    return place
+    return placed(tmp_path, monkeypatch, scripted, 40)
 
 
 def places(rows: Any) -> dict[str, str]:

@@ -11,6 +11,7 @@ import pytest
 
 from promptpex import tables
 from promptpex.report.comparison import compare_runs
+from promptpex.report.gate import Limits, breaches
 from promptpex.tables import Question
 from tests.numbers.world import Fate, by, cases, first, frame, ran, summed, told
 
@@ -126,8 +127,6 @@ def test_one_repeat_of_each_case_broken_is_a_regression(tmp_path: Path) -> None:
 
 
 def test_a_gate_speaks_of_the_same_share(tmp_path: Path) -> None:
-    from promptpex.report.gate import Limits, breaches
-
     run = ran(tmp_path, ["a"], cases(60, 16), by({"a": one_of_three}), judge=False, repeats=3)
     _, rows = summed(run)
     assert breaches(list(rows.values()), Limits(max_non_compliance=0.34)) == {"fake/a": []}

@@ -1,29 +1,23 @@
 from __future__ import annotations
 
-import io
 import unicodedata
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 from promptpex.records import Run
 from promptpex.report import summarise
-from promptpex.report.terminal import clean, money, notes, percent, seconds, show
+from promptpex.report.terminal import clean, money, notes, percent, seconds
+from tests.report.printed import printed
 from tests.tables.by_hand import colours, output, run, verdict
 
 EVIL = "\x1b]0;owned\x07\x1b[31m red \x9b31m \u202e back \u2028 line \r over \x00 [/b] [link=x] :smile:"
 
 
 def shown(made: Run, *, folder: Path | None = None, colour: bool = False, width: int = 100) -> str:
-    console = Console(
-        file=io.StringIO(), width=width, force_terminal=colour, color_system="standard" if colour else None
-    )
-    show(summarise(made, folder=folder), console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return printed(summarise(made, folder=folder), width=width, colour=colour)
 
 
 def hostile() -> Run:
