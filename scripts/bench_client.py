@@ -124,6 +124,8 @@ def measured(client: str, base: str, concurrency: int, count: int) -> dict[str, 
 
 async def one(client: str, base: str, concurrency: str, count: str) -> dict[str, float]:
     """Seconds, CPU milliseconds per request and requests per second of one client."""
+    from promptpex.engines import run_all
+
     with tempfile.TemporaryDirectory(prefix="promptpex-bench-") as folder:
         if client.startswith(("store", "sqlite")):
             return await storing(client, Path(folder), int(count))
@@ -132,7 +134,7 @@ async def one(client: str, base: str, concurrency: str, count: str) -> dict[str,
             ask = await make(client, base, int(concurrency), Path(folder), after)
             await ask(-1)
             began, cpu_began = time.perf_counter(), time.process_time()
-            await asyncio.gather(*(ask(number) for number in range(int(count))))
+            await run_all(ask, range(int(count)))
             return figures(began, cpu_began, int(count))
 
 
