@@ -80,8 +80,8 @@ def test_what_we_write_reads_the_same(data: dict[str, Any]) -> None:
     ["k: a\tb\n", "k:\tb\n", "k: 'a\u0085b'\n", "k: a\u2028b\n", "a: 1\n\ufeffb: 2\n", "k: ! 12\n", "k: !!str 12\n",
      "k: !!int '12'\n", "- &a:b x\n- *a:b\n", "&b: c\n", "|#\n", "k: |#\n  a\n", "k: >\n \n  \n a\n", "[?]]", "{?\n,}",
      "{'',?\n,}", "---", "--- # c\n", ">\n#", "a: 1\n---\nb: 2\n", "%YAML 1.1\n---\nk: no\n", "k: *none\n", "a: {b}\n",
-     "[" * 200,
-     "k: " + "[" * 70 + "]" * 70, "k: 'half \\ud800'\n", "k: \ud800\n", "k: \x07\n", "k: 1e999\n", "a: 1\na: 2\n", "a: [*b, &b c]\n"],
+     "[" * 200, "k: " + "[" * 70 + "]" * 70,
+     "k: 'half \\ud800'\n", "k: \ud800\n", "k: \x07\n", "k: 1e999\n", "a: 1\na: 2\n", "a: [*b, &b c]\n"],
 )  # fmt: skip
 def test_what_libyaml_sees_otherwise_reads_the_same(text: str) -> None:
     assert outcome(text, to_edit=False) == outcome(text, to_edit=True)
