@@ -19,7 +19,7 @@ from jinja2.compiler import CodeGenerator, Frame
 
 ITEM = 20
 """What an item of a list or an object counts, in characters, beside its own size."""
-SECONDS = 10.0
+SECONDS = 5.0
 """The longest that one rendering may take, whatever it counts."""
 
 

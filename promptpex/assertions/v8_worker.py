@@ -1,9 +1,11 @@
 """The process that holds V8. It runs alone, with nothing of promptpex imported and an empty environment.
 
-A script can bring V8 itself down (``new Array(1e9).fill(0)`` ends the process, whatever the memory limit says), so V8
-never lives in the process of a run. Requests and replies are lines of ASCII JSON on stdin and stdout.
+A script can bring V8 itself down (``new Array(1e9).fill(0)`` ends the process, whatever the memory limit says), and
+the package ``regex`` compiles ``(?:a{60000}){60000}`` for ever, so neither works in the process of a run. Requests and
+replies are lines of ASCII JSON on stdin and stdout.
 
-Started as ``python -I -S v8_worker.py FOLDER``, the folder being where ``py_mini_racer`` is installed.
+Started as ``python -I -S v8_worker.py FOLDER ...``, the folders being where ``py_mini_racer`` and ``regex`` are
+installed.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import re
 import secrets
 import sys
 import time
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +38,8 @@ def _literal(text: str) -> str:
 
 
 class Worker:
-    """The requests: ``match`` in one lasting context; ``run`` in a context of its own, or in the one of its script."""
+    """The requests: ``match`` in one lasting context; ``run`` in a context of its own, or in the one of its script;
+    ``search`` by the package regex."""
 
     def __init__(self) -> None:
         self._regexes: Any = None
@@ -49,6 +53,8 @@ class Worker:
             return {}
         if request["op"] == "match":
             return {"results": self._match(request)}
+        if request["op"] == "search":
+            return _searched(request["pattern"], request["text"], request["seconds"])
         deadline = time.monotonic() + request["seconds"]
         return self._frozen.answer(request, deadline) or self._run(request, deadline)
 
@@ -95,6 +101,28 @@ class Worker:
             return {"kind": "stuck"}
         found: dict[str, Any] = json.loads(str(state))
         return found
+
+
+def _searched(pattern: str, text: str, seconds: float) -> dict[str, Any]:
+    """Whether the package regex finds the pattern: ``kind`` is ``found``, ``bad`` (``message``), ``timeout`` or
+    ``memory``."""
+    try:
+        compiled = _python_pattern(pattern)
+    except Exception as error:  # whatever its parser trips over, the pattern is not one
+        return {"kind": "bad", "message": str(error) or type(error).__name__}
+    try:
+        return {"kind": "found", "found": compiled.search(text, timeout=seconds) is not None}
+    except TimeoutError:
+        return {"kind": "timeout"}
+    except (RecursionError, MemoryError):
+        return {"kind": "memory"}
+
+
+@lru_cache(maxsize=256)
+def _python_pattern(pattern: str) -> Any:
+    import regex
+
+    return regex.compile(pattern, regex.VERSION0)
 
 
 class FrozenContexts:
@@ -206,7 +234,7 @@ def _limit() -> None:
 
 def serve() -> None:
     """Answer requests until stdin ends."""
-    sys.path.append(sys.argv[1])
+    sys.path.extend(sys.argv[1:])
     _limit()
     from py_mini_racer import DEFAULT_V8_FLAGS, init_mini_racer
 
