@@ -55,6 +55,10 @@ def test_a_check_that_is_slow_on_every_output_is_dropped() -> None:
     assert found[-1] == "timeout"
 
 
+CHECK = json.dumps(CONTAINS)
+SPEC = f"prompt: p.md\nrules:\n  - {{id: r1, rule: says a, checks: [{CHECK}]}}\n"
+OUTPUT = Output(case="c", model="m", text="a")
+RULE = Rule(id="r1", rule="says a", checks=(Check.model_validate(CONTAINS),))
 COMMANDS: dict[str, Callable[[Path], Any]] = {
     "check": lambda _: check("a", [CONTAINS]).unscored,
     "check_rules": lambda _: _refused(lambda: check_rules([RULE], [OUTPUT], lambda _: {})),
@@ -64,10 +68,6 @@ COMMANDS: dict[str, Callable[[Path], Any]] = {
     "a spec": lambda folder: examine(_file(folder, "p.spec.yaml", SPEC))[1][0].message,
     "validate": lambda folder: str(validate([_file(folder, "p.spec.yaml", SPEC)])),
 }
-CHECK = json.dumps(CONTAINS)
-SPEC = f"prompt: p.md\nrules:\n  - {{id: r1, rule: says a, checks: [{CHECK}]}}\n"
-OUTPUT = Output(case="c", model="m", text="a")
-RULE = Rule(id="r1", rule="says a", checks=(Check.model_validate(CONTAINS),))
 
 
 def _file(folder: Path, name: str, text: str) -> Path:
