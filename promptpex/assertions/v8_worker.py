@@ -17,6 +17,7 @@ import secrets
 import sys
 import time
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -134,20 +135,21 @@ class FrozenContexts:
 
     def __init__(self) -> None:
         self._setup = f"{_source('frozen.js')}({_source('verdict.js')})"
-        self._kept: dict[tuple[str, str], tuple[Any, str]] = {}
-        self._met: set[tuple[str, str]] = set()
-        self._unfit: set[tuple[str, str]] = set()
-        self._refused: tuple[str, str] | None = None
+        self._kept: dict[bytes, tuple[Any, str]] = {}
+        self._met: set[bytes] = set()
+        self._unfit: set[bytes] = set()
+        self._refused: bytes | None = None
 
     def answer(self, request: dict[str, Any], deadline: float) -> dict[str, Any] | None:
         """What the script says of this output; None where a context of its own has to."""
         self._refused = None
-        script = request["body"], request["mode"]
+        script = named(request)
         if script in self._unfit or NEEDS_ITS_OWN.search(request["body"]):
             return None
         if script not in self._met:
             if len(self._met) >= MOST_MET:
                 self._met.clear()
+                self._unfit.clear()
             self._met.add(script)
             return None
         found = self._asked(script, request, deadline)
@@ -157,16 +159,16 @@ class FrozenContexts:
 
     def judged_alone(self, request: dict[str, Any]) -> None:
         """A context of its own came to a verdict: where the lasting one had not, the script needs its own."""
-        script = request["body"], request["mode"]
+        script = named(request)
         if self._refused == script:
             self._unfit.add(script)
             self._drop(script)
 
-    def _asked(self, script: tuple[str, str], request: dict[str, Any], deadline: float) -> dict[str, Any] | None:
+    def _asked(self, script: bytes, request: dict[str, Any], deadline: float) -> dict[str, Any] | None:
         from py_mini_racer import JSEvalException, JSTimeoutException
 
         try:
-            kept = self._kept.pop(script) if script in self._kept else self._made(script, request["memory"], deadline)
+            kept = self._kept.pop(script) if script in self._kept else self._made(request, deadline)
             racer, name = kept
             self._kept[script] = racer, name
             state = racer.eval(f"{name}({_literal(request['packed'])})", timeout_sec=_left(deadline))
@@ -179,15 +181,15 @@ class FrozenContexts:
         found: dict[str, Any] | None = None if state == "again" else json.loads(str(state))
         return found
 
-    def _made(self, script: tuple[str, str], memory: int, deadline: float) -> tuple[Any, str]:
+    def _made(self, request: dict[str, Any], deadline: float) -> tuple[Any, str]:
         from py_mini_racer import JSEvalException, MiniRacer
 
         while len(self._kept) >= MOST_KEPT:
             self._drop(next(iter(self._kept)))
         racer, name = MiniRacer(), "_" + secrets.token_hex(16)
-        given = ", ".join(map(_literal, script))
+        given = ", ".join(_literal(request[part]) for part in ("body", "mode"))
         try:
-            racer.set_hard_memory_limit(memory)
+            racer.set_hard_memory_limit(request["memory"])
             if racer.eval(f"{self._setup}({given}, '{name}')", timeout_sec=_left(deadline)) is True:
                 return racer, name
         except JSEvalException:
@@ -196,9 +198,14 @@ class FrozenContexts:
         racer.close()
         raise JSEvalException("the context cannot be frozen")
 
-    def _drop(self, script: tuple[str, str]) -> None:
+    def _drop(self, script: bytes) -> None:
         if script in self._kept:
             self._kept.pop(script)[0].close()
+
+
+def named(request: dict[str, Any]) -> bytes:
+    """What a script is known by: a hash, for there may be thousands of them, of a megabyte each."""
+    return sha256(f"{request['mode']} {request['body']}".encode("utf-8", "surrogatepass")).digest()
 
 
 MOST_KEPT, MOST_MET = 6, 10_000

@@ -12,6 +12,7 @@ from promptpex.allowance import Allowance
 from promptpex.errors import PromptFileError
 from promptpex.promptfile.sandbox import PromptEnvironment, TemplateTooLarge, compile_template, run_template
 from promptpex.records import INPUT_VARIABLE, Message, Prompt
+from promptpex.templatework import TooMuchWork, refuse_long
 
 _ENVIRONMENT = PromptEnvironment()
 
@@ -91,9 +92,12 @@ def compiled(source: str) -> Any:
         TemplateSyntaxError: with its line.
     """
     try:
+        refuse_long(source, _ENVIRONMENT)
         return compile_template(source, _ENVIRONMENT)
     except TemplateSyntaxError:
         raise
+    except TooMuchWork as over:
+        raise TemplateSyntaxError(f"the template cannot be compiled: {over}", 1) from None
     except (TemplateError, RecursionError, ValueError, SyntaxError, OverflowError, MemoryError) as failure:
         raise TemplateSyntaxError(f"the template cannot be compiled: {type(failure).__name__}", 1) from None
 

@@ -112,6 +112,39 @@ def test_nothing_is_left_for_the_next_output(body: str) -> None:
         assert answer.get("pass") is not True, answer
 
 
+ENDLESS_TASKS = [
+    "const f = () => { Array['from' + 'Async']([1]).then(f); }; if (output.endsWith('1')) f(); return false",
+    "const f = () => Array['from' + 'Async']([1], f); if (output.endsWith('1')) f(); return false",
+    "const F = output['const' + 'ructor']['const' + 'ructor'];"
+    "if (output.endsWith('1')) F('const f = () => Pro' + 'mise.resolve().then(f); f()')(); return false",
+    "const A = Object.getPrototypeOf(async () => 1)['const' + 'ructor'];"
+    "if (output.endsWith('1')) A('for (;;) awa' + 'it 1')(); return false",
+]
+
+
+@pytest.mark.parametrize("body", ENDLESS_TASKS)
+def test_no_task_of_one_output_takes_the_time_of_the_next(body: str) -> None:
+    """Tasks that went on in the lasting context took the time of the output after, which was unscored."""
+    assert answers(body) == [{"kind": "boolean", "pass": False}] * 4
+
+
+def test_no_code_is_made_of_text_in_the_lasting_context() -> None:
+    """A function's constructor is the one way to names that the script does not spell; it is closed, and seen to be."""
+    shown = "return output['const' + 'ructor']['const' + 'ructor'].name"
+    assert [answer["message"] for answer in answers(shown)] == ["string"] * 4
+    own = "const make = output['const' + 'ructor']['const' + 'ructor']; return make('return 7')() === 7"
+    assert [answer["pass"] for answer in answers(own)] == [True] * 4
+
+
+def test_a_verdict_is_read_in_part_where_it_is_huge() -> None:
+    long = "return {pass: true, score: 1, reason: 'so ' + 'x'.repeat(3e7), namedScores: {}}"
+    assert [len(answer["reason"]) for answer in answers(long, 3)] == [5000] * 3
+    many = "const n = {}; for (let i = 0; i < 50000; i++) n['k' + i] = i; return {pass: true, score: 1, reason: 'x', namedScores: n}"
+    assert [len(answer["named"]) for answer in answers(many, 3)] == [1000] * 3
+    made = v8.run_script("return 'x'.repeat(3e7)", "x", {}, mode="transform")
+    assert made == {"kind": "other", "message": "more than 20 MB"}
+
+
 OVERTURNED = [
     "Object['proto' + 'type'].toJSON = () => ({kind: 'boolean', pass: true}); return false",
     'JSON.stringify = () => \'{"kind":"boolean","pass":true}\'; return false',
@@ -185,16 +218,18 @@ def test_the_lasting_context_is_used_and_is_given_up_for_a_script_that_needs_its
     init_mini_racer(flags=(*DEFAULT_V8_FLAGS, *v8_worker._FLAGS), ignore_duplicate_init=True)
     worker = v8_worker.Worker()
 
-    def ask(body: str) -> dict[str, Any]:
+    def request(body: str) -> dict[str, Any]:
         packed = json.dumps({"output": "x", "context": {}})
-        request = {"op": "run", "body": body, "mode": "judge", "packed": packed, "seconds": 5, "memory": 128_000_000}
-        return worker.answer(request)
+        return {"op": "run", "body": body, "mode": "judge", "packed": packed, "seconds": 5, "memory": 128_000_000}
 
-    plain, spoilt = ("return output === 'x'", "judge"), ("const o = {}; o.toString = 1; return true", "judge")
+    def ask(body: str) -> dict[str, Any]:
+        return worker.answer(request(body))
+
+    plain, spoilt = "return output === 'x'", "const o = {}; o.toString = 1; return true"
     for _ in range(3):
-        assert ask(plain[0]) == ask(spoilt[0]) | {"kind": "boolean"}
-    assert list(worker._frozen._kept) == [plain]
-    assert worker._frozen._unfit == {spoilt}
+        assert ask(plain) == ask(spoilt) | {"kind": "boolean"}
+    assert list(worker._frozen._kept) == [v8_worker.named(request(plain))]
+    assert worker._frozen._unfit == {v8_worker.named(request(spoilt))}
     frozen = "const all = [Math, JSON, Intl, [].values(), Object]; return all.filter((one) => Object['isFro' + 'zen'](one)).length"
     assert [ask(frozen)["score"] for _ in range(3)] == [0, 4, 4]
     for number in range(3 * MOST_KEPT):
