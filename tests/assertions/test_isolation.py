@@ -109,6 +109,39 @@ def test_nothing_is_left_for_the_next_output(body: str) -> None:
         assert answer.get("pass") is not True, answer
 
 
+ENDLESS_TASKS = [
+    "const f = () => { Array['from' + 'Async']([1]).then(f); }; if (output.endsWith('1')) f(); return false",
+    "const f = () => Array['from' + 'Async']([1], f); if (output.endsWith('1')) f(); return false",
+    "const F = output['const' + 'ructor']['const' + 'ructor'];"
+    "if (output.endsWith('1')) F('const f = () => Pro' + 'mise.resolve().then(f); f()')(); return false",
+    "const A = Object.getPrototypeOf(async () => 1)['const' + 'ructor'];"
+    "if (output.endsWith('1')) A('for (;;) awa' + 'it 1')(); return false",
+]
+
+
+@pytest.mark.parametrize("body", ENDLESS_TASKS)
+def test_no_task_of_one_output_takes_the_time_of_the_next(body: str) -> None:
+    """Tasks that went on in the lasting context took the time of the output after, which was unscored."""
+    assert answers(body) == [{"kind": "boolean", "pass": False}] * 4
+
+
+def test_no_code_is_made_of_text_in_the_lasting_context() -> None:
+    """A function's constructor is the one way to names that the script does not spell; it is closed, and seen to be."""
+    shown = "return output['const' + 'ructor']['const' + 'ructor'].name"
+    assert [answer["message"] for answer in answers(shown)] == ["string"] * 4
+    own = "const make = output['const' + 'ructor']['const' + 'ructor']; return make('return 7')() === 7"
+    assert [answer["pass"] for answer in answers(own)] == [True] * 4
+
+
+def test_a_verdict_is_read_in_part_where_it_is_huge() -> None:
+    long = "return {pass: true, score: 1, reason: 'so ' + 'x'.repeat(3e7), namedScores: {}}"
+    assert [len(answer["reason"]) for answer in answers(long, 3)] == [5000] * 3
+    many = "const n = {}; for (let i = 0; i < 50000; i++) n['k' + i] = i; return {pass: true, score: 1, reason: 'x', namedScores: n}"
+    assert [len(answer["named"]) for answer in answers(many, 3)] == [1000] * 3
+    made = v8.run_script("return 'x'.repeat(3e7)", "x", {}, mode="transform")
+    assert made == {"kind": "other", "message": "more than 20 MB"}
+
+
 OVERTURNED = [
     "Object['proto' + 'type'].toJSON = () => ({kind: 'boolean', pass: true}); return false",
     'JSON.stringify = () => \'{"kind":"boolean","pass":true}\'; return false',
@@ -127,7 +160,7 @@ def test_no_script_turns_a_verdict(body: str) -> None:
 
 
 def test_a_script_calls_itself_with_other_data_to_no_avail() -> None:
-    """The entry of the lasting context can be found by its name; it judges what it is given and keeps nothing."""
+    """The way to the entry of the lasting context is closed; that of a context of its own judges and keeps nothing."""
     body = (
         "const F = output['const' + 'ructor']['const' + 'ructor']; const world = F('return th' + 'is')();"
         "const name = Object['getOwn' + 'PropertyNames'](world).find((each) => each.length === 33 && each[0] === '_');"
@@ -136,8 +169,8 @@ def test_a_script_calls_itself_with_other_data_to_no_avail() -> None:
         "return {pass: output === 'never', score: 0, reason: String(inner)};"
     )
     first, *later = answers(body)
-    assert [answer["pass"] for answer in (first, *later)] == [False] * 4
-    assert {answer["reason"] for answer in later} == {'{"kind":"boolean","pass":true}'}, "it was entered"
+    assert first["pass"] is False
+    assert later == [first] * 3, "as in a context of its own"
 
 
 SAME = {
