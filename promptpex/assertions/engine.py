@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from promptpex.assertions import combine, parse, registry, templates, v8
-from promptpex.assertions.jsvalues import MISSING
+from promptpex.assertions.jsvalues import MISSING, as_double
 from promptpex.assertions.model import Assertion, CheckReport, CheckResult, Facts, Judged, Unscorable
 from promptpex.errors import CheckError
 
@@ -152,7 +152,7 @@ def rendered(value: Any, variables: Mapping[str, Any]) -> Any:
 def judge(compiled: Compiled, facts: Facts, threshold: float | None = None) -> CheckReport:
     """The verdicts on one output, and what they come to."""
     results = [_result(found, facts) for found in compiled.steps]
-    return combine.combine(results, threshold)
+    return combine.combine(results, None if threshold is None else as_double(threshold))
 
 
 def judge_many(rows: Sequence[tuple[Compiled, Facts, float | None]]) -> list[CheckReport]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from promptpex.cli.plain import say
+
 if TYPE_CHECKING:
     from promptpex.assertions.checkfile import CheckFile
     from promptpex.assertions.model import CheckReport
@@ -55,11 +57,10 @@ def command(
 
 def _checks(path: Path, quiet: bool) -> CheckFile:
     from promptpex.assertions import checkfile
-    from promptpex.cli.plain import visible
 
     found = checkfile.read(path)
     for warning in found.compiled.warnings if not quiet else ():
-        click.echo(visible(f"promptpex: {warning}"), err=True)
+        say(f"promptpex: {warning}", err=True)
     return found
 
 

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-import click
-
-from promptpex.cli.plain import visible
+from promptpex.cli.plain import say, visible
 from promptpex.codecs.controls import escaped
 from promptpex.errors import ConfigError
 from promptpex.events import Answered, Event, Failed, Listener, Notice, Retrying, StageEnded, StageStarted, StepDone
@@ -136,7 +134,7 @@ def notices(verbose: bool, *, quiet: bool = False) -> Listener:
             return
         if line not in said:
             said.add(line)
-            click.echo(visible(line), err=True)
+            say(line, err=True)
 
     return hear
 
@@ -153,7 +151,7 @@ def plain_lines(clock: Callable[[], float] = time.monotonic) -> Listener:
         waited = now - tally.shown >= EVERY_S and tally.done < tally.total
         if isinstance(event, StageEnded) or waited:
             tally.shown = now
-            click.echo(visible(f"{event.stage}  {event.model}  {tally.text(now)}"), err=True)
+            say(f"{event.stage}  {event.model}  {tally.text(now)}", err=True)
 
     return hear
 

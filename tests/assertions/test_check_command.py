@@ -246,3 +246,17 @@ def test_on_a_terminal_every_row_is_a_line(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert len(shown.splitlines()) == 2
     assert max(len(line) for line in shown.splitlines()) < 80
+
+
+@pytest.mark.parametrize("threshold", ["9" * 400, "-" + "9" * 400])
+def test_a_threshold_beyond_all_numbers_is_one_nobody_reaches_or_misses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], threshold: str
+) -> None:
+    (tmp_path / "rows.jsonl").write_text(
+        f'{{"output": "x", "assert": [{{"type": "contains", "value": "x"}}], "threshold": {threshold}}}\n'
+    )
+    assert run_cli(["check", str(tmp_path / "rows.jsonl"), "--json"]) == (0 if threshold[0] == "-" else 1)
+    (tmp_path / "asserts.yaml").write_text(f"assert: [{{type: contains, value: x}}]\nthreshold: {threshold}\n")
+    arguments = ["check", str(tmp_path / "rows.jsonl"), "--assertions", str(tmp_path / "asserts.yaml")]
+    assert run_cli(arguments) == 2
+    assert "asserts.yaml:2: the threshold is a number" in capsys.readouterr().err

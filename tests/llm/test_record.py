@@ -168,7 +168,15 @@ async def test_half_a_line_at_the_end_is_a_crash_not_damage(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["no json\n", "[]\n", '{"id": "x"}\n', '{"id": "x", "request": {}, "completion": {}}\n']
+    "text",
+    [
+        "no json\n",
+        "[]\n",
+        '{"id": "x"}\n',
+        '{"id": "x", "request": {}, "completion": {}}\n',
+        '{"id": "x", "request": {"model": "m", "seed": NaN}, "completion": {"text": "a"}}\n',
+        '{"id": "x", "request": {"model": "m", "seed": 1e999}, "completion": {"text": "a"}}\n',
+    ],
 )
 def test_a_file_that_is_no_recording_is_named_with_its_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.jsonl").write_text(text)
