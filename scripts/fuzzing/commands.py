@@ -115,7 +115,8 @@ FILES: dict[str, tuple[str, Any]] = {
 
 ENVIRONMENT = {
     "PROMPTPEX_MODELS": "openai/a,openai/b", "PROMPTPEX_AUTHOR": "openai/author", "PROMPTPEX_JUDGE": "openai/judge",
-    "PROMPTPEX_CALL_TIMEOUT_S": "3", "PROMPTPEX_MAX_ATTEMPTS": "2", "PROMPTPEX_RUN_DEADLINE_S": "20", "PROMPTPEX_EMBEDDED_MODEL": "/nowhere.gguf",
+    "PROMPTPEX_CALL_TIMEOUT_S": "3", "PROMPTPEX_MAX_ATTEMPTS": "2", "PROMPTPEX_RUN_DEADLINE_S": "20",
+    "PROMPTPEX_EMBEDDED_MODEL": "/nowhere.gguf",
     "COLUMNS": "100",
 }  # fmt: skip
 
