@@ -29,7 +29,7 @@ REAL_EVERY = 20
 REAL_TIMEOUT_S = 180
 OPTIONS_SHARE = 0.07
 """Chance of each option of a command to be given."""
-HOSTILE_SHARE = 0.12
+HOSTILE_SHARE = 0.09
 """Chance of each file to be hostile."""
 LEFT_OUT = {"--debug", "--help", "--version", "--fetch", "--config"}
 """``--debug`` asks for tracebacks, ``--fetch`` for what is outside; ``--config`` would take the server away often."""
@@ -42,28 +42,11 @@ DATA = ("check", "import", "export")
 SAFE_NAMES = ("x", "sub/deep/x.yaml", "a b", "é", ".hidden", "x" * 300, "-", "n\nl", "c.csv", "c.jsonl", "o.yaml", ".")
 """Names to write to: all inside the folder of the line."""
 
-NUMBERS = ("1", "1", "1", "2", "2", "3", "0", "-1", "", "x", "1.5", "0x1", "1_0", "٣")
-RATES = ("600", "1000000", "0", "-1", "x")
-"""Requests or tokens a minute; with fewer a line would wait as it was told to."""
-SHARES = (
-    "0.1",
-    "0.2",
-    "5%",
-    "10%",
-    "0.5",
-    "0",
-    "1",
-    "100%",
-    "-1",
-    "nan",
-    "inf",
-    "1e999",
-    "x",
-    "",
-    "9" * 400,
-    "0.9999999999999999",
-)
-SECONDS = ("0.5", "2", "3", "2.5", "4", "0", "-1", "nan", "inf", "x")
+ODD = ("0", "-1", "", "x", "1.5", "0x1", "nan", "inf", "1e999", "-5%", "5%", "0.9999999999999999", "\u0663", "-", "=")
+"""Values that an option may not expect; none that would have a line wait or repeat itself."""
+ODD_SHARE = 0.15
+"""Chance of a value to be odd."""
+SHARES = ("0.1", "0.2", "5%", "10%", "0.5", "0.95", "3", "20")
 MODELS = ("openai/a", "openai/a,openai/b", "openai/a?temperature=0.5", "replay/recording.jsonl", "llama3.2:1b", "none")
 
 RUN = "results/p/run-1"
@@ -91,8 +74,8 @@ FITTING: dict[str, tuple[tuple[str, ...], ...]] = {
     "export": tuple(
         (form, source) for form in ("csv", "jsonl", "promptfoo", "junit") for source in ("prompt.cases.yaml", RUN)
     ),
+    "prune": (("--failed",), ("--stage", "output", "--dry-run"), ("--older-than", "1d")),
     "init": tuple((name,) for name in SAFE_NAMES),
-    "cache": ((), ("--failed",)),
 }
 """What each command is for."""
 
@@ -210,17 +193,17 @@ def _files(maker: Maker, folder: Path) -> list[str]:
         run = folder / "results" / "p" / "run-1"
         run.mkdir(parents=True)
         with contextlib.suppress(*readers.GOOD_ENDS):
-            readers.run_files(maker, run, hurt=maker.rng.random() < 0.4)
+            readers.run_files(maker, run, hurt=maker.rng.random() < 0.3)
         made += ["results/p/run-1", "run-1"]
-    if maker.rng.random() < 0.25:
+    if maker.rng.random() < 0.5:
         (folder / ".promptpex").mkdir()
-        readers.store_file(maker, folder / ".promptpex" / "store.db", hurt=maker.rng.random() < 0.5)
+        readers.store_file(maker, folder / ".promptpex" / "store.db", hurt=maker.rng.random() < 0.3)
     return made
 
 
 def _arguments(maker: Maker, names: Sequence[str], command: click.Command, made: Sequence[str]) -> list[str]:
     """Mostly what the command is for; now and then any file, or any name."""
-    fitting = [list(each) for each in FITTING.get(names[0], ((),))]
+    fitting = [list(each) for each in FITTING.get(names[-1], ((),))]
     line = maker.rng.choice(fitting)
     if maker.rng.random() < 0.2:
         count = sum(isinstance(each, click.Argument) for each in command.params)
@@ -236,22 +219,29 @@ def _option(maker: Maker, option: click.Option, made: Sequence[str]) -> list[str
 
 
 def _value(maker: Maker, option: click.Option, made: Sequence[str]) -> str:
+    """Mostly what the option takes; now and then something odd, which is never a path that leads out."""
     kind, name = option.type, option.name or ""
-    if isinstance(kind, click.Choice):
-        return str(maker.rng.choice((*kind.choices, *kind.choices, "x")))
     if isinstance(kind, click.Path) or name in ("store", "results_dir", "record"):
         return maker.rng.choice((*made, *SAFE_NAMES, *SAFE_NAMES))
-    if name in ("models", "author", "judge", "expected", "against"):
+    if maker.rng.random() < ODD_SHARE:
+        return maker.rng.choice(ODD) if maker.rng.random() < 0.5 else _not_a_small_rate(maker.text())
+    if isinstance(kind, click.Choice):
+        return str(maker.rng.choice(list(kind.choices)))
+    if name in ("models", "author", "judge", "expected", "against", "model"):
         return maker.rng.choice(MODELS) if maker.rng.random() < 0.7 else maker.mangled(maker.rng.choice(seeds.NAMES))
     if name == "weights":
         return maker.rng.choice((seeds.WEIGHTS[0], maker.mangled(seeds.WEIGHTS[0])))
-    if name in ("call_timeout_s", "run_deadline_s"):
-        return maker.rng.choice(SECONDS)
     if name in ("rpm", "tpm"):
-        return maker.rng.choice(RATES)
-    if isinstance(kind, click.types.IntParamType):
-        return maker.rng.choice(NUMBERS)
-    return maker.rng.choice(SHARES) if maker.rng.random() < 0.7 else maker.text()
+        return maker.rng.choice(("600", "1000000"))
+    by_name = {"language": ("en", "vi", "pt-BR"), "stage": ("judge", "output"), "older_than": ("1d", "0s", "9w")}
+    if name in by_name:
+        return maker.rng.choice(by_name[name])
+    return maker.rng.choice(("1", "2", "3") if isinstance(kind, click.types.IntParamType) else SHARES)
+
+
+def _not_a_small_rate(text: str) -> str:
+    """The text, unless it is a small number, which a line would have to wait for or repeat itself by."""
+    return "x" if text.strip().isdecimal() else text
 
 
 def _in_process(line: Sequence[str]) -> tuple[int, str, str]:
