@@ -69,6 +69,8 @@ def open_database(path: Path, *, synchronous: Synchronous, busy_timeout_s: float
 
 
 def _make_file(path: Path) -> None:
+    if not path.name or path.is_dir():
+        raise StoreReadOnly(f"{path}: the store is a folder; name a file for it.")
     if not path.parent.is_dir():
         path.parent.mkdir(parents=True, exist_ok=True)
     _ignore(path.parent)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.errors import StoreDamaged, StoreError
+from promptpex.errors import StoreDamaged, StoreError, StoreReadOnly
 from promptpex.records import Completion
 from promptpex.store import ReplyStore
 from promptpex.store.database import APPLICATION_ID, SCHEMA_VERSION
@@ -86,6 +86,12 @@ async def test_a_schema_whose_text_is_no_text_is_damage(tmp_path: Path) -> None:
         path.write_bytes(raw[:place] + b"\xbe" + raw[place + 1 :])
         with pytest.raises(StoreError, match=r"store\.db: "):
             ReplyStore(path)
+
+
+@pytest.mark.parametrize("name", [".", "/", ".."])
+def test_a_folder_is_no_store(name: str) -> None:
+    with pytest.raises(StoreReadOnly, match="is a folder; name a file"):
+        ReplyStore(Path(name))
 
 
 async def test_an_entry_nested_too_deep_to_be_read_is_named(tmp_path: Path) -> None:
