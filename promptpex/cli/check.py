@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -86,10 +87,11 @@ def _write(texts: Iterable[str], out: Path | None) -> None:
             sys.stdout.write(text)
         sys.stdout.flush()
         return
+    from promptpex.codecs.ordinary import created
     from promptpex.errors import CheckError
 
     try:
-        with out.open("w", encoding="utf-8", newline="") as file:
+        with os.fdopen(created(out), "w", encoding="utf-8", newline="") as file:
             file.writelines(texts)
     except OSError as error:
         raise CheckError(f"the file cannot be written ({error.strerror})", path=out) from error
