@@ -458,17 +458,21 @@ def _refuse_keys(layer: _Layer) -> None:
         texts = list(texts_in(value))
         if any(holds_key(text) or _KEY_FIELD.search(text) for text in texts):
             raise _fail(layer, name, NO_KEYS)
-        for label in texts if name in LABELS else ():
-            _check_labels(layer, name, label)
-
-
-def _check_labels(layer: _Layer, name: str, text: str) -> None:
-    """Refuses a bad name of a model here, where its place is known, and before anything is written down."""
-    for label in filter(None, (part.strip() for part in text.split(","))):
         try:
-            check_label(label)
+            _check_texts(name, texts)
         except ConfigError as error:
             raise _fail(layer, name, scrub(error.message)) from None
+
+
+def _check_texts(name: str, texts: Sequence[str]) -> None:
+    """Refuses a bad name or address of a model here, where its place is known, and before anything is written down."""
+    for label in ",".join(texts).split(",") if name in LABELS else ():
+        if label.strip():
+            check_label(label)
+    if name == "api_base" and texts:
+        from promptpex.llm.providers.http import checked_base
+
+        checked_base(texts[0])
 
 
 def _validated(values: dict[str, Any], layer: _Layer) -> None:
@@ -487,8 +491,5 @@ def _validated(values: dict[str, Any], layer: _Layer) -> None:
 def _fail(layer: _Layer, name: str, message: str) -> ConfigError:
     if layer.path is not None:
         return ConfigError(f"{name}: {message}", path=layer.path, line=line_of(name, layer.text))
-    if layer.where == "default":
-        return ConfigError(f"{name}: {message}")
-    if layer.where == "environment":
-        return ConfigError(f"{PREFIX}{name.upper()}: {message}")
-    return ConfigError(f"{flag_of(name)}: {message}")
+    named = {"default": name, "environment": f"{PREFIX}{name.upper()}"}
+    return ConfigError(f"{named.get(layer.where, flag_of(name))}: {message}")

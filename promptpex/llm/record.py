@@ -215,7 +215,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:
 def _line(raw: bytes, path: Path, number: int) -> dict[str, Any]:
     wrong = ConfigError("This line is no record of a request; the file is no recording.", path=path, line=number)
     try:
-        line = json.loads(raw)
+        line = json.loads(raw.decode("utf-8"))
         if "completion" in line:
             Completion.model_validate(line["completion"])
         elif not {"reason", "message"} <= line["error"].keys():

@@ -187,6 +187,15 @@ def test_a_file_that_is_no_recording_is_named_with_its_line(tmp_path: Path, text
     assert (tmp_path / "x.jsonl").read_text() == text
 
 
+@pytest.mark.parametrize("raw", [b'{"id": "x\xed\xa0\x80", ', '{"id": "x"'.encode("utf-16-le")])
+def test_a_recording_that_is_not_utf_8_is_none(tmp_path: Path, raw: bytes) -> None:
+    end = b'"request": {"model": "m"}, "completion": {"text": "a"}}'
+    whole = raw + (end if raw[1] else (", " + end.decode()).encode("utf-16-le")) + b"\n"
+    (tmp_path / "x.jsonl").write_bytes(whole)
+    with pytest.raises(ConfigError, match=r"x\.jsonl:1: "):
+        RecordingClient(FakeClient([]), tmp_path / "x.jsonl")
+
+
 def test_a_missing_recording_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such recording"):
         ReplayClient(tmp_path / "none.jsonl")
