@@ -250,6 +250,43 @@ def test_a_settings_file_leads_nowhere_out_of_its_project(project: Path, line: s
     assert "PROMPTPEX_" in str(caught.value) or "flag" in str(caught.value)
 
 
+FETCHED = ['models = "a, embedded/hf:org/repo/w.gguf?seed=1"', 'judge = ["embedded/hf:org/repo/w.gguf"]', "pull = true"]
+
+
+@pytest.mark.parametrize("line", FETCHED)
+def test_a_settings_file_of_the_project_has_nothing_downloaded(project: Path, line: str) -> None:
+    (project / "promptpex.toml").write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"promptpex\.toml:1: .* would be downloaded; .* --trust-settings"):
+        load({}, start=project, env={})
+    assert load({"trust_settings": True}, start=project, env={}).file is not None
+    name = line.partition(" ")[0]
+    over = {"models": ["b"], "judge": ["b"], "pull": False}[name]
+    assert load({name: over}, start=project, env={}).origins[name] == "flag"
+    own = load({}, start=project, env={f"PROMPTPEX_{name.upper()}": line.partition(" = ")[2].strip('[]"')})
+    assert own.origins[name] == "environment"
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [("call_timeout_s", "--timeout"), ("run_deadline_s", "--deadline"), ("max_cost", "--max-cost"), ("tpm", "--tpm")],
+)
+def test_a_bad_flag_is_named_as_it_is_typed(tmp_path: Path, name: str, flag: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{flag}: it should be greater than"):
+        load({name: -1}, start=tmp_path, env={})
+
+
+@pytest.mark.parametrize(
+    "address", ["http://h:-0", "h:x", "", " ", "ftp://h", "http://u:hunter2word@h/v1", "http://[::1"]
+)
+def test_an_address_that_is_none_is_refused_where_it_stands_and_not_repeated(tmp_path: Path, address: str) -> None:
+    (tmp_path / "promptpex.toml").write_text(f'api_base = "{address}"\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"promptpex\.toml:1: api_base: (The address|API keys)") as caught:
+        load({}, start=tmp_path, env={})
+    assert "hunter2word" not in str(caught.value)
+    with pytest.raises(ConfigError, match=r"^--api-base: (The address|API keys)"):
+        load({"api_base": address, "no_config": True}, start=tmp_path, env={})
+
+
 @pytest.mark.parametrize("name", ["results", ".promptpex", "out"])
 def test_a_link_of_the_checkout_leads_nowhere_out_of_its_project(project: Path, name: str) -> None:
     (project / name).symlink_to(project.parent / "private", target_is_directory=True)

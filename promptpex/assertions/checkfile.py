@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,9 +125,10 @@ def _of_spec(doc: YamlDoc, data: Mapping[str, Any]) -> Iterator[tuple[Keys, Any]
 def _threshold(doc: YamlDoc) -> float | None:
     for keys, place in _places(doc):
         if "threshold" in place:
-            if not jsvalues.is_number(place["threshold"]):
+            found = place["threshold"]
+            if not jsvalues.is_number(found) or not math.isfinite(jsvalues.as_double(found)):
                 raise doc.fail("the threshold is a number", *keys, "threshold")
-            return float(place["threshold"])
+            return float(found)
     return None
 
 

@@ -56,6 +56,21 @@ def anchored(
     return found
 
 
+def refuse_downloads(values: Mapping[str, Any], refuse: Refuse) -> None:
+    """Refuses what would be fetched because a settings file of the project says so, and nobody else.
+
+    Raises:
+        Exception: what ``refuse`` makes.
+    """
+    if_meant = "if you want that, say it by a flag, or allow it with --trust-settings"
+    for name in MODELS:
+        for label in _labels(values.get(name)):
+            if label.startswith("embedded/hf:"):
+                raise refuse(name, f"the weights of {label!r} would be downloaded; {if_meant}")
+    if values.get("pull"):
+        raise refuse("pull", f"missing models would be downloaded; {if_meant}")
+
+
 def anchor(start: Path, cwd: Path) -> Path:
     """The folder of a prompt's project, where no settings file says it.
 
@@ -135,4 +150,4 @@ def _seen_from(cwd: Path, path: Path, top: Path) -> str:
     return str(whole)
 
 
-__all__ = ["anchor", "anchored"]
+__all__ = ["anchor", "anchored", "refuse_downloads"]

@@ -75,6 +75,8 @@ _MAKING = threading.Lock()
 
 
 def _make_file(path: Path) -> None:
+    if not path.name or path.is_dir():
+        raise StoreReadOnly(f"{path}: the store is a folder; name a file for it.")
     if not path.parent.is_dir():
         path.parent.mkdir(parents=True, exist_ok=True)
     _ignore(path.parent)
@@ -179,12 +181,16 @@ def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("COMMIT")
 
 
+FAILURES = (sqlite3.Error, OSError, UnicodeDecodeError)
+"""What SQLite and the file system raise; a damaged file can hold texts that are none, also in SQLite's own messages."""
+
+
 @contextlib.contextmanager
 def named_errors(path: Path) -> Iterator[None]:
     """Turns what SQLite and the file system raise into a ``StoreError`` that says what to do."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except FAILURES as error:
         raise store_error(path, error) from error
 
 
@@ -196,7 +202,7 @@ def store_error(path: Path, error: BaseException) -> StoreError:
     if isinstance(error, StoreError):
         return error
     code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, UnicodeDecodeError):
         return StoreDamaged(
             f"{path}: the store is damaged or no SQLite file. Move it away to start afresh, or recover what it holds "
             "with sqlite3's .recover command; nothing was written to it."

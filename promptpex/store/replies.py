@@ -17,7 +17,7 @@ from promptpex.errors import StoreDamaged
 from promptpex.ids import canonical
 from promptpex.llm.readable import readable
 from promptpex.records import Completion, Request
-from promptpex.store.database import Synchronous, named_errors, open_database, store_error
+from promptpex.store.database import FAILURES, Synchronous, named_errors, open_database, store_error
 from promptpex.store.jobs import Claim, Put, Release, Row
 from promptpex.store.owners import Owner
 from promptpex.store.uses import useless_replies
@@ -202,7 +202,7 @@ class ReplyStore:
                 what = _wrong_with(*row)
                 if what is not None:
                     problems.append(Problem(row[0], what))
-        except sqlite3.Error as error:
+        except FAILURES as error:
             problems.append(Problem(None, str(store_error(self.path, error))))
         return problems
 
@@ -212,7 +212,7 @@ class ReplyStore:
             for request_id, created_at, _, request, completion in self._rows():
                 try:
                     asked = Request.model_validate(json.loads(request))
-                except ValueError as error:
+                except (ValueError, RecursionError) as error:
                     raise self._damaged(request_id) from error
                 yield Entry(request_id, created_at, asked, self._completion(request_id, completion))
 
@@ -274,7 +274,7 @@ def _wrong_with(request_id: str, _: float, scrubbed: int, request: str, completi
         return "its answer cannot be read"
     try:
         asked = Request.model_validate(json.loads(request))
-    except ValueError:
+    except (ValueError, RecursionError):
         return "its request cannot be read"
     if not scrubbed and asked.id != request_id:
         return "its request has another id"
