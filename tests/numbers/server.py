@@ -58,14 +58,6 @@ class Place:
         return done, json.loads(done.out) if done.out else {}
 
 
-def placed(folder: Path, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer, cases: int) -> Place:
-    """A place with its files, which is the working folder from now on."""
-    place = Place(folder, server, cases)
-    place.write()
-    monkeypatch.chdir(folder)
-    return place
-
-
 def gate_code(run: Run, name: str, *asked: str) -> int:
     """The exit code of ``gate`` on a run, kept under this name among the results of the working folder."""
     where = runs.folder_for(Path("results"), run.prompt.name, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,16 +12,15 @@ import promptpex
 from promptpex.records import Completion, Request
 from promptpex.report import summarise
 from tests.e2e.faults import command
-from tests.numbers.server import Place, answering, placed
+from tests.numbers.server import Place, answering
 from tests.numbers.world import TASTE, Fate, World, by, cases, first, material, ran, summed, told
-from tests.servers import ScriptedServer
 
 GOOD_WORDS = ("best", "tied", "good enough", "less than 5 percentage points", "better")
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripted: ScriptedServer) -> Place:
-    return placed(tmp_path, monkeypatch, scripted, 50)
+def here(place: Callable[[int], Place]) -> Place:
+    return place(50)
 
 
 def no_model_is_called_good(answer: str) -> None:
@@ -29,7 +29,7 @@ def no_model_is_called_good(answer: str) -> None:
 
 
 async def test_a_judge_that_answers_nonsense_on_everything(here: Place) -> None:
-    """The truth is a 0 %, b 20 %, c 60 %; what stays scored are failures alone."""
+    """The truth is a 0%, b 20%, c 60%; what stays scored are failures alone."""
     here.server.otherwise = answering({"b": 10, "c": 30}, lambda number: True)
     done, told = await here.run("a,b,c")
     assert done.code == 3
@@ -57,7 +57,7 @@ async def test_the_first_line_of_the_printed_report_is_the_judge_s_failure(here:
     assert " ".join(report.out.split()).startswith(
         "The judge openai/judge gave no usable verdict on 100 of 100 outputs"
     )
-    assert "≥20 %" in report.out
+    assert "≥20%" in report.out
 
 
 async def test_one_model_alone_is_not_called_good_either(here: Place) -> None:
@@ -65,11 +65,11 @@ async def test_one_model_alone_is_not_called_good_either(here: Place) -> None:
     done, told = await here.run("b")
     assert done.code == 3
     assert told["answer"].startswith("The judge openai/judge gave no usable verdict on 50 of 50 outputs")
-    assert "at least 10 of 50 usable outputs (at least 20 %" in told["answer"]
+    assert "at least 10 of 50 usable outputs (at least 20%" in told["answer"]
     no_model_is_called_good(told["answer"])
 
 
-@pytest.mark.parametrize(("failed", "leads"), [(3, True), (2, False)], ids=["6 %", "4 %"])
+@pytest.mark.parametrize(("failed", "leads"), [(3, True), (2, False)], ids=["6%", "4%"])
 async def test_a_judge_that_failed_on_a_few(here: Place, failed: int, leads: bool) -> None:
     here.server.otherwise = answering({"b": 20}, lambda number: number >= 50 - failed)
     done, told = await here.run("a,b")

@@ -25,7 +25,7 @@ def test_80_of_200_unscored_decide_nothing(tmp_path: Path, fate: Fate) -> None:
     assert {row["because"] for row in rows.values()} == {"80 of 200 outputs of fake/a are unscored"}
     assert summary.answer is not None
     assert summary.answer.count("Undecided because 80 of 200 outputs of fake/a are unscored.") == 1
-    assert "fake/a's non-compliance between 0 % and 40 %" in summary.answer
+    assert "fake/a's non-compliance between 0% and 40%" in summary.answer
     for word in ("best:", "tied", "worse", "good enough"):
         assert word not in summary.answer
 
@@ -40,7 +40,7 @@ def test_a_claim_that_holds_in_both_completions_is_made(tmp_path: Path) -> None:
     summary, rows = summed(ran(tmp_path, ["a", "b"], cases(200, 16), fates, judge=False))
     assert [row["place"] for row in rows.values()] == ["best", "worse"]
     assert summary.answer is not None
-    assert "The unscored outputs leave fake/a's non-compliance between 0 % and 2.5 %" in summary.answer
+    assert "The unscored outputs leave fake/a's non-compliance between 0% and 2.5%" in summary.answer
 
 
 def test_of_a_model_with_missing_verdicts_worse_is_said_where_it_holds_and_best_never(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_missing_verdicts_leave_a_lower_bound_and_an_interval_for_all_they_may_b
     assert (row["ci_low"], row["ci_high"]) == (pytest.approx(least["ci_low"]), pytest.approx(most["ci_high"]))
     assert (row["best_case"], row["worst_case"]) == (pytest.approx(12 / 60), pytest.approx(42 / 60))
     assert summary.answer is not None
-    assert "at least 12 of 60 usable outputs (at least 20 %, interval" in summary.answer
+    assert "at least 12 of 60 usable outputs (at least 20%, interval" in summary.answer
 
 
 def test_missing_answers_alone_leave_the_share_of_those_that_came(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,13 @@ from promptpex.report import summarise
 from promptpex.stats import looks_at
 from tests.e2e.command import Done
 from tests.e2e.faults import command
-from tests.numbers.server import Place, answering, placed
+from tests.numbers.server import Place, answering
 from tests.numbers.world import by, cases, first, ran, summed
-from tests.servers import ScriptedServer
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripted: ScriptedServer) -> Place:
-    return placed(tmp_path, monkeypatch, scripted, 100)
+def here(place: Callable[[int], Place]) -> Place:
+    return place(100)
 
 
 def decided(run: Run) -> tables.Standings:
@@ -76,7 +76,7 @@ def test_a_limit_stops_each_model_on_its_own(tmp_path: Path) -> None:
     assert [row["place"] for row in rows.values()] == ["below limit", "above limit"]
     assert max(asked_of(run, "a"), asked_of(run, "b")) < 200
     assert summary.answer is not None
-    assert "Shown to be below the limit of 20 %: fake/a" in summary.answer
+    assert "Shown to be below the limit of 20%: fake/a" in summary.answer
     assert rows["a"]["ci_high"] <= 0.2 < rows["b"]["ci_low"]
 
 

@@ -94,16 +94,16 @@ def test_footnotes_say_how_the_figures_were_made() -> None:
     assert "sign flips" not in alone
     assert "fewer than" not in alone
     assert "at least:" not in alone
-    assert "90 % intervals" in " ".join(footnotes(summarise(full(), confidence=0.9)))
+    assert "90% intervals" in " ".join(footnotes(summarise(full(), confidence=0.9)))
 
 
 def test_a_footnote_says_what_the_shares_are_of() -> None:
     made = colours()
     told = " ".join(footnotes(summarise(made)))
-    assert "cases that this author would write for these rules, weighted as in this suite; 50 % of them tempt" in told
+    assert "cases that this author would write for these rules, weighted as in this suite; 50% of them tempt" in told
     assert "not the rate in production" in told
     weighed = " ".join(footnotes(summarise(made, weights={"inverse": 0})))
-    assert "weighted by inverse 0; 0 % of them tempt" in weighed
+    assert "weighted by inverse 0; 0% of them tempt" in weighed
 
 
 def test_missing_verdicts_and_weak_claims_are_marked_and_explained() -> None:
@@ -115,7 +115,7 @@ def test_missing_verdicts_and_weak_claims_are_marked_and_explained() -> None:
     show(summarise(made), console)
     assert isinstance(console.file, io.StringIO)
     assert "worse†" in console.file.getvalue()
-    assert "≥22 %" in console.file.getvalue()
+    assert "≥22%" in console.file.getvalue()
 
 
 def test_machines_get_all_of_it() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from promptpex.records import Run, Verdict
-from promptpex.stats import wilson
+from promptpex.stats import clopper_pearson
 from promptpex.stats.agreement import cohens_kappa
 from promptpex.tables import (
     AGREEMENT_COLUMNS,
@@ -49,8 +49,8 @@ def test_code_and_judge_are_counted_overall_and_per_rule() -> None:
     assert (row["agreed"], row["kappa"]) == (pytest.approx(0.7), pytest.approx(0.4))
     assert (row["fail_rate_first"], row["fail_rate_second"]) == (pytest.approx(0.4), pytest.approx(0.5))
     assert row["adjusted"] == pytest.approx(0.4)
-    assert row["agreed_low"] == pytest.approx(wilson(35, 50).low)
-    assert (row["agreed_interval"], row["kappa_interval"]) == ("wilson", "fleiss-cohen-everitt")
+    assert row["agreed_low"] == pytest.approx(clopper_pearson(35, 50).low)
+    assert (row["agreed_interval"], row["kappa_interval"]) == ("exact", "fleiss-cohen-everitt")
     assert row["kappa_low"] == pytest.approx(cohens_kappa([[15, 5], [10, 20]]).low)
     assert table.iloc[0]["n"] == 55
 
