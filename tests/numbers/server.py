@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from promptpex import runs
 from promptpex.cli.main import run_cli
 from promptpex.records import Run
