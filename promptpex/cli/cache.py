@@ -29,6 +29,7 @@ def command() -> None:
 @options.manners
 def stats(as_json: bool, **flags: Any) -> int:
     """Replies per model and stage, size and age."""
+    from promptpex.cli.plain import visible
     from promptpex.cli.showing import print_json
 
     with _store(flags) as store:
@@ -39,7 +40,7 @@ def stats(as_json: bool, **flags: Any) -> int:
     click.echo(f"{_replies(found.replies)}, {found.bytes / 1e6:.1f} MB in {found.path}")
     for title, counts in (("model", found.models), ("stage", found.stages)):
         for name, count in counts.items():
-            click.echo(f"  {title} {name}: {count}")
+            click.echo(f"  {title} {visible(name)}: {count}")
     if found.oldest is not None and found.newest is not None:
         click.echo(f"  from {_date(found.oldest)} to {_date(found.newest)}")
     return 0
@@ -83,6 +84,7 @@ def prune(
 @options.manners
 def verify(as_json: bool, **flags: Any) -> int:
     """Check the file and every entry; exit code 2 when something is wrong."""
+    from promptpex.cli.plain import visible
     from promptpex.cli.showing import print_json
 
     with _store(flags) as store:
@@ -91,7 +93,7 @@ def verify(as_json: bool, **flags: Any) -> int:
         print_json([asdict(problem) for problem in problems])
     else:
         for problem in problems:
-            click.echo(f"{problem.id or 'store'}: {problem.what}")
+            click.echo(visible(f"{problem.id or 'store'}: {problem.what}"))
         click.echo("the store is sound" if not problems else f"{len(problems)} problem" + "s" * (len(problems) > 1))
     return 2 if problems else 0
 
