@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measures the model layer on loopback: throughput, CPU time, cold start, store. Prints ratios, asserts nothing.
+"""Measures on loopback: throughput, CPU time, cold start, stored runs, store. Prints ratios, asserts nothing.
 
-    python scripts/bench_client.py [--quick] [--only throughput,cpu,start,store] [--mock PATH]
+    python scripts/bench_client.py [--quick] [--only throughput,cpu,start,stored,store] [--mock PATH]
 
 Needs a chat server for measurements (``mockllm.py``, beside the repository under ``shared/tools``) and its httptools.
 Each figure is taken in a process of its own, so that one client's imports do not weigh on another's.
@@ -35,7 +35,12 @@ PROMPT = " ".join(["The fox, well-known for its cunning, asks: which part of spe
 LATENCIES_MS = (20, 100, 500)
 CONCURRENCIES = (16, 64, 256)
 TURNS = 3
-SECTIONS = ("throughput", "cpu", "start", "store")
+SECTIONS = ("throughput", "cpu", "start", "stored", "store")
+CHECKS = (
+    "{kind: contains, value: O}",
+    "{kind: regex, value: '^[A-Z]+$'}",
+    "{kind: javascript, value: output.length < 9}",
+)
 Ask = Callable[[int], Awaitable[object]]
 
 
@@ -114,6 +119,22 @@ def start(args: argparse.Namespace) -> None:
                 seconds, cpu_s = timed(run, Path(folder) / "own")
                 told = f"{seconds:.2f} | {cpu_s:.2f} | {cpu_s / count * 1000:.2f}"
                 print(f"| promptpex run, {count:,} outputs {what} | {told} |")
+
+
+def stored(args: argparse.Namespace) -> None:
+    """Seconds of a run whose outputs are all in the store, and of its report: the best of three."""
+    print("| outputs | command | seconds | of them CPU |")
+    print("|---|---|---|---|")
+    for cases, models, checks in ((66, "openai/a,openai/b,openai/c", CHECKS), (10_000, "openai/a", CHECKS[:1])):
+        with tempfile.TemporaryDirectory() as folder, server(args.mock, 1) as base:
+            write_project(Path(folder), cases, checks)
+            run = ["run", "prompt.md", "--models", models, "--api-base", base, "--judge", "none", "--quiet"]
+            timed(run, Path(folder))
+            for arguments in (run, ["report", "--quiet"]):
+                seconds, cpu_s = min(timed(arguments, Path(folder)) for _ in range(3))
+                print(
+                    f"| {cases * len(models.split(',')):,} | {arguments[0]} | {seconds:.2f} | {cpu_s:.2f} |", flush=True
+                )
 
 
 def store(args: argparse.Namespace) -> None:
@@ -308,15 +329,17 @@ def children_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def write_project(folder: Path, cases: int) -> None:
-    """A prompt with one rule that code decides, and so many cases."""
+def write_project(folder: Path, cases: int, checks: tuple[str, ...] = ("{kind: equals, value: OK}",)) -> None:
+    """A prompt with a rule for each check, and so many cases."""
+    rules = "".join(
+        f"  - id: r{number}\n    rule: The output is OK.\n    inverse: The output is not OK.\n"
+        f"    checks:\n      - {check}\n    decides: wholly\n    origin: added\n"
+        for number, check in enumerate(checks, 1)
+    )
     (folder / ".git").mkdir(parents=True)  # the store and the results stand here, whatever lies above
     (folder / "prompt.md").write_text("Answer with OK to anything.\n\n{{question}}\n", encoding="utf-8")
     (folder / "prompt.spec.yaml").write_text(
-        "prompt: prompt.md\nintent: To say OK.\nrules:\n"
-        "  - id: r1\n    rule: The output is OK.\n    inverse: The output is not OK.\n"
-        "    checks:\n      - {kind: equals, value: OK}\n    origin: added\n",
-        encoding="utf-8",
+        f"prompt: prompt.md\nintent: To say OK.\nrules:\n{rules}", encoding="utf-8"
     )
     listed = "".join(
         f"  - {{id: c{number}, rule: r1, inputs: {{question: Is {number} a number?}}, origin: added}}\n"

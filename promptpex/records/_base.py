@@ -33,7 +33,7 @@ Ordinal = Annotated[int, Field(ge=0, le=MOST)]
 class Record(BaseModel):
     """A frozen value that passes between stages. Unknown keys are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, ser_json_inf_nan="constants")
 
     def but(self, **changes: Any) -> Self:
         """A copy with these fields changed, validated again."""

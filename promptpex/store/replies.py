@@ -17,7 +17,7 @@ from promptpex.errors import StoreDamaged
 from promptpex.ids import canonical
 from promptpex.llm.readable import readable
 from promptpex.records import Completion, Request
-from promptpex.store.database import Synchronous, named_errors, open_database, store_error
+from promptpex.store.database import FAILURES, Synchronous, named_errors, open_database, store_error
 from promptpex.store.jobs import Claim, Put, Release, Row
 from promptpex.store.owners import Owner
 from promptpex.store.uses import useless_replies
@@ -36,7 +36,8 @@ FROM replies GROUP BY name ORDER BY name
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a store holds: replies per model, bytes on disk, and when (seconds since 1970) its ends were stored."""
+    """What a store holds: replies per model, bytes on disk, and when (seconds since 1970) the oldest and the newest were
+    stored; times that cannot be are left out."""
 
     path: str
     replies: int
@@ -210,7 +211,7 @@ class ReplyStore:
                 what = _wrong_with(*row)
                 if what is not None:
                     problems.append(Problem(str(row[0]), what))
-        except sqlite3.Error as error:
+        except FAILURES as error:
             problems.append(Problem(None, str(store_error(self.path, error))))
         return problems
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from promptpex import runs, tables
 from promptpex.llm.providers.chat_format import completion_of
-from promptpex.records import MOST, MOST_COUNTED, Completion, Output, Request, Verdict
-from promptpex.runs import folder
+from promptpex.records import MOST, MOST_COUNTED, Completion, Output, Request, Run, RunColumns, Verdict
+from tests.tables.by_hand import colours
 
 TOO_MUCH = [MOST + 1, 2**63, 2**64, 10**30, -1]
 
@@ -63,12 +65,11 @@ def test_sums_of_tokens_do_not_wrap(count: int) -> None:
     assert tokens.sum() == (2048 * count if known else 0)
 
 
-def test_a_folder_with_such_numbers_makes_tables(tmp_path: Path) -> None:
-    from promptpex.tables import frames
-
-    line: dict[str, Any] = {"case": "c", "model": "m", "text": "x", "tokens_in": 10**30, "tokens_out": 2}
-    (tmp_path / folder.OUTPUTS).write_text(json.dumps(line | {"latency_ms": math.inf}) + "\n", encoding="utf-8")
-    read = list(folder._lines(tmp_path / folder.OUTPUTS, Output))
-    frame = frames.typed([output.model_dump() for output in read], {"tokens_in": "Int64", "tokens_out": "Int64"})
-    assert frame["tokens_in"].isna().all()
-    assert frame["tokens_out"].sum() == 2
+@pytest.mark.parametrize("read", [runs.read, runs.read_columns])
+def test_a_folder_with_such_numbers_makes_tables(tmp_path: Path, read: Callable[[Path], Run | RunColumns]) -> None:
+    runs.begin(tmp_path, colours())
+    line: dict[str, Any] = {"case": "c1", "model": "a", "text": "x", "tokens_in": 10**30, "tokens_out": 2}
+    (tmp_path / "outputs.jsonl").write_text(json.dumps(line | {"latency_ms": math.inf}) + "\n", encoding="utf-8")
+    frame = tables.outputs(read(tmp_path))
+    assert frame[["tokens_in", "latency_ms"]].isna().all(axis=None)
+    assert frame["tokens_out"].tolist() == [2]
