@@ -36,8 +36,8 @@ FROM replies GROUP BY name ORDER BY name
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a store holds: replies per model, bytes on disk, and when (seconds since 1970) the oldest and the newest were
-    stored; times that cannot be are left out."""
+    """What a store holds: replies per model, bytes on disk, and when (seconds since 1970) the oldest and the newest
+    were stored; times that cannot be are left out."""
 
     path: str
     replies: int
