@@ -124,8 +124,5 @@ def _replies(count: int) -> str:
 
 
 def _date(at: float | None) -> str:
-    """The time that an entry says it was made at; a foreign store may say any."""
-    try:
-        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError, OSError):
-        return "an unknown time"
+    """The time of an entry; None where a foreign store says none that can be."""
+    return "an unknown time" if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")

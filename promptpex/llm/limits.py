@@ -25,6 +25,7 @@ AT_ONCE = 8
 """Requests that may be sent at once all the same, however long this process was busy with something else."""
 
 TICK_S = 0.001
+"""Seconds from one such group to the next."""
 
 BYTES_PER_TOKEN = 4
 USUAL_TOKENS_OUT = 1024

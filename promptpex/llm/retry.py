@@ -20,6 +20,9 @@ from promptpex.llm.servers import Server, server_of
 from promptpex.llm.stopping import StopFlag
 from promptpex.records import Completion, Request
 
+MAX_ATTEMPTS = 5
+"""Tries of one request in all."""
+
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
@@ -33,7 +36,7 @@ class RetryPolicy:
         patience_s, first_patience_s: as in ``breaker``.
     """
 
-    max_attempts: int = 6
+    max_attempts: int = MAX_ATTEMPTS
     first_wait_s: float = 0.5
     longest_wait_s: float = 30.0
     call_deadline_s: float = 300.0

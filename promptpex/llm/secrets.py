@@ -9,12 +9,10 @@ from functools import lru_cache
 HIDDEN = "[hidden]"
 
 _NAMES = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
+_PREFIXED = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|gho|glpat|r8|pplx|nvapi|fw)[-_][A-Za-z0-9][A-Za-z0-9_-]{14,}")
+"""Keys that a provider's own letters begin."""
 _PATTERNS: tuple[tuple[tuple[tuple[bytes, ...], ...], re.Pattern[str], str], ...] = (
-    (
-        ((b"-", b"_"),),
-        re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|gho|glpat|r8|pplx|nvapi|fw)[-_][A-Za-z0-9][A-Za-z0-9_-]{14,}"),
-        HIDDEN,
-    ),
+    (((b"-", b"_"),), _PREFIXED, HIDDEN),
     (((b"aiza",),), re.compile(r"\bAIza[0-9A-Za-z_-]{30,}"), HIDDEN),
     (((b"akia", b"asia"),), re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"), HIDDEN),
     (((b"eyj",),), re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"), HIDDEN),
@@ -35,7 +33,7 @@ _PATTERNS: tuple[tuple[tuple[tuple[bytes, ...], ...], re.Pattern[str], str], ...
 """Of each group one has to occur in the text, lower-cased, for the pattern to match; the pattern; what replaces it."""
 
 _TAIL = re.compile(r"[-_][A-Za-z0-9][A-Za-z0-9_-]{14}")
-"""The end of the first pattern, which is found much faster than its beginning."""
+"""The end of ``_PREFIXED``, which is found much faster than its beginning."""
 
 _RANDOM = re.compile(r"[A-Za-z0-9]{16}|(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{10}")
 """What words joined by dashes do not have: a long run, or a shorter one of letters and digits."""
@@ -64,7 +62,7 @@ def holds_key(text: str) -> bool:
     if any(value in text for value in planted()):
         return True
     found = [match for _, pattern, _ in _PATTERNS for match in pattern.finditer(text)]
-    return any(match.re is not _PATTERNS[0][1] or _RANDOM.search(match[0]) for match in found)
+    return any(match.re is not _PREFIXED or _RANDOM.search(match[0]) for match in found)
 
 
 def without_own(text: str) -> str:
@@ -86,7 +84,7 @@ def _scrubbed(text: str, values: tuple[str, ...]) -> str:
     lower = text.encode("utf-8", "surrogatepass").lower()
     special = lower.translate(None, _ORDINARY)
     for needed, pattern, shown in _PATTERNS:
-        if pattern is _PATTERNS[0][1] and not _TAIL.search(text):
+        if pattern is _PREFIXED and not _TAIL.search(text):
             continue
         if all(any(each in (lower if len(each) > 1 else special) for each in group) for group in needed):
             text = pattern.sub(shown, text)

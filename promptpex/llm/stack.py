@@ -36,7 +36,7 @@ from promptpex.llm.limits import Limiter
 from promptpex.llm.meter import Meter, MeteredClient
 from promptpex.llm.providers.prices import rates_of
 from promptpex.llm.record import RecordingClient
-from promptpex.llm.retry import RetryingClient, RetryPolicy
+from promptpex.llm.retry import MAX_ATTEMPTS, RetryingClient, RetryPolicy
 from promptpex.llm.routes import resolve
 from promptpex.llm.stopping import StopFlag
 from promptpex.records import Completion, Request
@@ -63,7 +63,7 @@ class StackOptions:
     tpm: int | None = None
     call_deadline_s: float = 300.0
     run_deadline_s: float | None = None
-    max_attempts: int = 6
+    max_attempts: int = MAX_ATTEMPTS
     max_cost: float | None = None
     max_requests: int | None = None
     max_tokens: int | None = None

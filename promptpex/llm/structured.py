@@ -75,13 +75,12 @@ class Renewals:
     async def again(self, request: Request, ask: Callable[[], Awaitable[Reply[T]]], stored: ModelError) -> Reply[T]:
         """What ``ask`` gives; or the error that the stored replies gave, when asking anew has been in vain."""
         who = (request.model, request.api_base, request.stage)
-        while who not in self._mended:
+        if who not in self._mended:
             async with self._turns[who]:
-                if who in self._mended:
-                    break
-                if self._vain[who] >= IN_VAIN:
-                    raise _left(stored)
-                return await self._tried(who, ask)
+                if who not in self._mended:
+                    if self._vain[who] >= IN_VAIN:
+                        raise _left(stored)
+                    return await self._tried(who, ask)
         return await ask()
 
     async def _tried(self, who: Who, ask: Callable[[], Awaitable[Reply[T]]]) -> Reply[T]:

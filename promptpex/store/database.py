@@ -27,6 +27,18 @@ IGNORED = b"*\n!.gitignore\n!schemas/\n!schemas/**\n"
 IGNORED_ONCE = b"*\n"
 """What earlier versions wrote there."""
 
+MOST_BYTES = 256 * 1024 * 1024
+"""The longest value that is read from a store or made inside of SQLite."""
+
+OPENING_S = 20.0
+"""Seconds that opening may take in all, waiting for other processes not included."""
+
+_STEPS = 100_000
+"""Instructions of SQLite between two looks at the clock."""
+
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+"""A full disk, and a spent quota where the system has them."""
+
 Synchronous = Literal["full", "normal"]
 
 _TABLES = """
@@ -105,15 +117,6 @@ def _ignore(folder: Path) -> None:
     if folder.name != OWN_FOLDER or file.is_symlink() or (file.exists() and file.read_bytes() != IGNORED_ONCE):
         return
     write_bytes(file, IGNORED, links=False)
-
-
-MOST_BYTES = 256 * 1024 * 1024
-"""The longest value that is read from a store or made inside of SQLite."""
-
-OPENING_S = 20.0
-"""Seconds that opening may take in all, waiting for other processes not included."""
-
-_STEPS = 100_000
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, synchronous: Synchronous) -> None:
@@ -212,7 +215,7 @@ def store_error(path: Path, error: BaseException) -> StoreError:
             f"{path}: another program keeps the store locked. Close it and run the same command again; "
             "what was committed is kept."
         )
-    if code == sqlite3.SQLITE_FULL or getattr(error, "errno", None) == 28:
+    if code == sqlite3.SQLITE_FULL or getattr(error, "errno", None) in _FULL:
         return StoreFull(
             f"{path}: no space is left for the store. Free some and run the same command again; "
             "what was committed is kept."

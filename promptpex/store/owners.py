@@ -151,5 +151,5 @@ def process_start(pid: int) -> str | None:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
         fields = stat.rpartition(")")[2].split()
         return None if fields[0] in "ZX" else f"{_boot()}:{fields[19]}"
-    except (OSError, IndexError):
+    except (OSError, IndexError, ValueError):  # the id may be a stranger's
         return None

@@ -26,10 +26,18 @@ from promptpex.store.writer import GroupWriter
 ASKED_AT_ONCE = 500
 """Ids in one query of ``get_many``."""
 
+_A_TIME = "typeof(created_at) = 'real' AND created_at BETWEEN 0 AND 2.5e11"
+"""SQLite keeps any value in any column, and a store may be a stranger's."""
+_PER = """
+SELECT CASE typeof({0}) WHEN 'text' THEN {0} ELSE '(unreadable)' END AS name, count(*)
+FROM replies GROUP BY name ORDER BY name
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a store holds: replies per model, bytes on disk, and when (seconds since 1970) its ends were stored."""
+    """What a store holds: replies per model, bytes on disk, and when (seconds since 1970) the oldest and the newest
+    were stored; times that cannot be are left out."""
 
     path: str
     replies: int
@@ -140,12 +148,13 @@ class ReplyStore:
         """What the store holds."""
         with named_errors(self.path):
             one = self._connection.execute
-            count, oldest, newest = one("SELECT count(*), min(created_at), max(created_at) FROM replies").fetchone()
+            (count,) = one("SELECT count(*) FROM replies").fetchone()
+            oldest, newest = one(f"SELECT min(created_at), max(created_at) FROM replies WHERE {_A_TIME}").fetchone()
             return Stats(
                 path=str(self.path),
                 replies=count,
-                models=dict(one("SELECT model, count(*) FROM replies GROUP BY model ORDER BY model").fetchall()),
-                stages=dict(one("SELECT stage, count(*) FROM replies GROUP BY stage ORDER BY stage").fetchall()),
+                models=dict(one(_PER.format("model")).fetchall()),
+                stages=dict(one(_PER.format("stage")).fetchall()),
                 bytes=sum(each.stat().st_size for each in self._files() if each.exists()),
                 oldest=oldest,
                 newest=newest,
@@ -201,7 +210,7 @@ class ReplyStore:
             for row in self._rows():
                 what = _wrong_with(*row)
                 if what is not None:
-                    problems.append(Problem(row[0], what))
+                    problems.append(Problem(str(row[0]), what))
         except FAILURES as error:
             problems.append(Problem(None, str(store_error(self.path, error))))
         return problems
@@ -212,7 +221,7 @@ class ReplyStore:
             for request_id, created_at, _, request, completion in self._rows():
                 try:
                     asked = Request.model_validate(json.loads(request))
-                except (ValueError, RecursionError) as error:
+                except (ValueError, TypeError, RecursionError) as error:
                     raise self._damaged(request_id) from error
                 yield Entry(request_id, created_at, asked, self._completion(request_id, completion))
 
@@ -274,7 +283,7 @@ def _wrong_with(request_id: str, _: float, scrubbed: int, request: str, completi
         return "its answer cannot be read"
     try:
         asked = Request.model_validate(json.loads(request))
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         return "its request cannot be read"
     if not scrubbed and asked.id != request_id:
         return "its request has another id"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sqlite3
 from pathlib import Path
 
@@ -83,6 +84,26 @@ async def test_a_broken_entry_is_found_and_the_exit_code_says_so(tmp_path: Path)
     assert done.code == 2
     assert request("old").id in done.out
     assert done.out.endswith("1 problem\n")
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *((column, b"\x1b]0;x\x07\xff") for column in ("id", "model", "stage", "created_at", "request", "completion")),
+        ("model", "\x1b]0;x\x07\u202e"),
+        *(("created_at", value) for value in ("soon", 1e300, float("-inf"))),
+        *(("request", value) for value in (7, "[" * 100_000, "{}")),
+    ],
+)
+async def test_no_value_of_a_strangers_store_breaks_a_look_at_it(tmp_path: Path, column: str, value: object) -> None:
+    path = await filled(tmp_path / "store.db")
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"UPDATE replies SET {column} = ? WHERE rowid = 1", (value,))
+    looks = (["stats"], ["verify"], ["prune", "--failed", "--dry-run"], ["prune", "--older-than", "1d", "--dry-run"])
+    for look in (*looks, *([*look, "--json"] for look in looks)):
+        done = await command(["cache", *look, "--store", str(path)])
+        assert "promptpex itself" not in done.err, done.err
+        assert not re.search("[\x1b\u202e]", done.out + done.err)
 
 
 FORM = {"type": "object", "properties": {"verdict": {"type": "string"}}, "required": ["verdict"]}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sqlite3
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 
 from promptpex.records import Completion
 from promptpex.store import ReplyStore
-from promptpex.store.owners import LEASE_S, Owner, process_start
+from promptpex.store.owners import LEASE_S, Owner, host_name, process_start
 from tests.llm.questions import request
 
 ID = request().id
@@ -111,3 +112,16 @@ async def test_a_beat_is_written_while_claims_are_held(tmp_path: Path) -> None:
         assert database.execute("SELECT beat FROM owners").fetchall() == [(1,)]
         database.close()
         await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("pid", ["\0", "../../x", b"\xff", -1, 1e300])
+async def test_an_owner_that_is_none_holds_nothing_up(tmp_path: Path, pid: object) -> None:
+    """A stranger's store may hold anything where a process's number belongs."""
+    path = tmp_path / "store.db"
+    with ReplyStore(path) as store:
+        assert await store.claim("other")
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("INSERT INTO owners VALUES ('x', ?, ?, 'then', 0)", (host_name(), pid))
+        connection.execute("INSERT INTO claims VALUES ('a', 'x')")
+    with ReplyStore(path) as store:
+        assert await store.claim("a")

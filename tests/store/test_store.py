@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import sqlite3
 import stat
@@ -267,7 +268,8 @@ async def test_a_full_disk_is_named_and_what_was_committed_stays(tmp_path: Path)
 
 
 def test_errors_of_the_file_system_are_named(tmp_path: Path) -> None:
-    assert isinstance(store_error(tmp_path, OSError(28, "No space left on device")), StoreFull)
+    for number in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)):
+        assert isinstance(store_error(tmp_path, OSError(number, "No space left on device")), StoreFull)
     assert isinstance(store_error(tmp_path, PermissionError(13, "Permission denied")), StoreReadOnly)
     assert type(store_error(tmp_path, sqlite3.OperationalError("odd"))) is StoreError
 

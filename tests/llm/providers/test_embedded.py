@@ -211,6 +211,8 @@ def test_threads_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROMPTPEX_EMBEDDED_THREADS", "4")
     assert thread_count(None) == 4
     monkeypatch.delenv("PROMPTPEX_EMBEDDED_THREADS")
+    assert 1 <= thread_count(None) <= 2
+    monkeypatch.setenv("CI", "1")
     assert thread_count(None) == 1
 
 
