@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,9 +125,11 @@ def _of_spec(doc: YamlDoc, data: Mapping[str, Any]) -> Iterator[tuple[Keys, Any]
 def _threshold(doc: YamlDoc) -> float | None:
     for keys, place in _places(doc):
         if "threshold" in place:
-            if not jsvalues.is_number(place["threshold"]):
+            given = place["threshold"]
+            threshold = jsvalues.as_double(given) if jsvalues.is_number(given) else math.nan
+            if not math.isfinite(threshold):
                 raise doc.fail("the threshold is a number", *keys, "threshold")
-            return float(place["threshold"])
+            return threshold
     return None
 
 

@@ -115,19 +115,16 @@ def _rendered(source: str, variables: Mapping[str, Any]) -> str:
     if _PATIENCE.lost(source):
         raise _bad(source, "it was not tried; it went over its limits too often before")
     template = _compiled(source)
-    overran = True
+    overran = False
     try:
         with share(nunjucks.WORK):
-            text = template.render({name: nunjucks.wrapped(value) for name, value in variables.items()})
-        overran = False
-        return text
+            return template.render({name: nunjucks.wrapped(value) for name, value in variables.items()})
     except (TooMuchWork, MemoryError) as error:
+        overran = True
         raise _bad(source, str(error) or "it grows too large") from error
     except RecursionError as error:
-        overran = False
         raise _bad(source, "it nests too deep") from error
     except Exception as error:  # a template can raise whatever Python can
-        overran = False
         raise _bad(source, str(error)) from error
     finally:
         _PATIENCE.tell(source, overran)
