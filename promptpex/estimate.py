@@ -175,10 +175,10 @@ def _extraction(session: Session, prompt: Prompt) -> list[Line]:
     author = session.author().label
     each = tokens_of(prompt.messages) + 350
     variables = len(prompt.variables) + (len(prompt.variables) > 1)
-    inverses = min(session.settings.max_rules, TYPICAL_RULES)
-    calls = {"intent": 1, "inputs": variables, "rules": 1, "inverse": inverses}
-    later = {"checks": inverses * session.settings.checks, "groundedness": inverses * session.settings.verify}
-    calls |= {stage: count for stage, count in later.items() if count}
+    settings = session.settings
+    wanted = {"inverse": settings.inverse_cases > 0, "checks": settings.checks, "groundedness": settings.verify}
+    rules = min(settings.max_rules, TYPICAL_RULES)
+    calls = {"intent": 1, "inputs": variables, "rules": 1, **{stage: rules for stage, asked in wanted.items() if asked}}
     sure = ("intent", "inputs", "rules")
     return [_guess(session, stage, author, count, each, exact=stage in sure) for stage, count in calls.items()]
 

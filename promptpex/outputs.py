@@ -16,6 +16,8 @@ from promptpex.promptfile import RENDERING_SECONDS, render
 from promptpex.records import Case, Completion, ModelName, Output, Params, Prompt, Request
 
 STAGE = "output"
+_MEASURED = ("finish_reason", "tokens_in", "tokens_out", "cost_usd", "latency_ms", "model_reported", "logprobs")
+"""What an output keeps of its completion, beside the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,8 @@ def _output(
     error: str | None = None,
     message: str | None = None,
 ) -> Output:
-    output = Output(
+    measured = {name: getattr(completion, name) for name in _MEASURED} if completion is not None else {}
+    return Output(
         case=question.case.id,
         model=question.model.label,
         repeat=question.repeat,
@@ -118,15 +121,5 @@ def _output(
         error=error,
         message=message,
         request=asked.id if asked is not None else None,
-    )
-    if completion is None:
-        return output
-    return output.but(
-        finish_reason=completion.finish_reason,
-        tokens_in=completion.tokens_in,
-        tokens_out=completion.tokens_out,
-        cost_usd=completion.cost_usd,
-        latency_ms=completion.latency_ms,
-        model_reported=completion.model_reported,
-        logprobs=completion.logprobs,
+        **measured,
     )

@@ -125,11 +125,10 @@ def _of_spec(doc: YamlDoc, data: Mapping[str, Any]) -> Iterator[tuple[Keys, Any]
 def _threshold(doc: YamlDoc) -> float | None:
     for keys, place in _places(doc):
         if "threshold" in place:
-            given = place["threshold"]
-            threshold = jsvalues.as_double(given) if jsvalues.is_number(given) else math.nan
-            if not math.isfinite(threshold):
+            found = place["threshold"]
+            if not jsvalues.is_number(found) or not math.isfinite(jsvalues.as_double(found)):
                 raise doc.fail("the threshold is a number", *keys, "threshold")
-            return threshold
+            return float(found)
     return None
 
 

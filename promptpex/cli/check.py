@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from promptpex.cli.plain import say
 
 if TYPE_CHECKING:
     from promptpex.assertions.checkfile import CheckFile
@@ -55,11 +58,10 @@ def command(
 
 def _checks(path: Path, quiet: bool) -> CheckFile:
     from promptpex.assertions import checkfile
-    from promptpex.cli.plain import visible
 
     found = checkfile.read(path)
     for warning in found.compiled.warnings if not quiet else ():
-        click.echo(visible(f"promptpex: {warning}"), err=True)
+        say(f"promptpex: {warning}", err=True)
     return found
 
 
@@ -85,10 +87,11 @@ def _write(texts: Iterable[str], out: Path | None) -> None:
             sys.stdout.write(text)
         sys.stdout.flush()
         return
+    from promptpex.codecs.ordinary import created
     from promptpex.errors import CheckError
 
     try:
-        with out.open("w", encoding="utf-8", newline="") as file:
+        with os.fdopen(created(out), "w", encoding="utf-8", newline="") as file:
             file.writelines(texts)
     except OSError as error:
         raise CheckError(f"the file cannot be written ({error.strerror})", path=out) from error

@@ -95,7 +95,7 @@ def write_spec(path: Path | str, spec: Spec, *, by_hand: bool = False, schema: s
         write_text(path, new_document(schema or schema_place(path, "spec"), _shown(fresh, update)))
         keep_schema(path)
         return fresh
-    doc = yamlfile.read(path, error=SpecError, what=WHAT)
+    doc = yamlfile.read(path, error=SpecError, what=WHAT, to_edit=True)
     old = _on_file(doc)
     update = _rules_update(old.rules, spec.rules, by_hand)
     text = _edited(doc, old, spec, update)
