@@ -24,6 +24,9 @@ COSTLY = {
     "attributes without end": "<a " + "/".join(f"a{n}" for n in range(200_000)),
     "formats opened again": f"<p>{FONTS}</p>" + "<p>x</p>" * 50_000,
     "options": "<select><option>" * 100_000,
+    "options of one list": "<select>" + "<option>" * 400_000,
+    "many tags of many attributes": ("<i " + " ".join(f"a{n}" for n in range(3900)) + "></i>") * 200,
+    "formats with attributes": "<p>" + ("<b " + " ".join(f"a{n}" for n in range(1000)) + ">") * 3 + "</p><p>x" * 8000,
 }
 
 
