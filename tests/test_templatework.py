@@ -110,6 +110,19 @@ def test_a_word_as_long_as_a_book_is_not_wrapped() -> None:
         render(_prompt("{{ x|wordwrap(10) }}"), {"x": "a" * 4_000_000})
 
 
+def test_variables_inside_of_variables_make_a_bounded_text() -> None:
+    """A case of two lines made a hundred gigabytes, before any check looked at it."""
+    found = templates.prepared({"a": "{{b}}" * 100_000, "b": "x" * 1_000_000, "c": "{{d}}", "d": "so"})
+    assert len(found["a"]) < 2 * templates.MOST_FILLED
+    assert found["a"].startswith("x" * 1_000_000)
+    assert found["a"].endswith("{{b}}")
+    deep: Any = []
+    for _ in range(20_000):
+        deep = [deep]
+    assert templates.prepared({"a": "{{b}}", "b": deep})["a"] == "{{b}}"
+    assert templates.prepared({"c": "{{d}} {{e}}", "d": "so {{f}}", "f": [1, 2]})["c"] == "so 1,2 {{e}}"
+
+
 TAGS = ["{{x|upper}}" * 20_000, "{{[" + "1," * 60_000 + "]}}", "{% set a=1 %}" * 20_000, "{{" + "x~" * 60_000 + "x}}"]
 
 

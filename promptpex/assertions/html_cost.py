@@ -20,7 +20,7 @@ _VOID = frozenset("area base br col embed hr img input link meta source track wb
 _CLOSED_BY_OTHERS = frozenset("p li dt dd option optgroup tr td th thead tbody tfoot".split(" "))  # noqa: SIM905
 
 
-def too_dear(text: str) -> str | None:
+def too_costly(text: str) -> str | None:
     """Why the text is not to be parsed; None where it may be. Takes time in proportion to the text."""
     open_: list[str] = []
     depths = 0

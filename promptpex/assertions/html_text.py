@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
-from promptpex.assertions import jsvalues
+from promptpex.assertions import jsvalues, v8
+from promptpex.assertions.model import Unscorable
 
 _BLANK = " "
-_ELEMENTS = frozenset(
+_ELEMENTS = tuple(
     (
         "a abbr address area article aside audio b base bdi bdo blockquote body br button canvas caption "
         "cite code col colgroup data datalist dd del details dfn dialog div dl dt em embed fieldset "
@@ -64,36 +64,21 @@ def holds_html(source: str) -> bool:
 
 
 def problem(source: str) -> str | None:
-    """Why a text is not HTML alone; None where it is."""
+    """Why a text is not HTML alone; None where it is.
+
+    Raises:
+        Unscorable: ``timeout`` or ``memory``: parsing it takes too much.
+    """
     text = jsvalues.trim(source)
     if not text or text.startswith("<?xml"):
         return "the output is XML" if text else "the output is empty"
-    from selectolax.lexbor import LexborHTMLParser
-
-    root = LexborHTMLParser(text.encode("utf-8", "replace").decode("utf-8")).root
-    written = {name for name in _SKELETON if re.search(rf"<{name}(?![\w-])", text, re.I)}
-    if root is None:
-        return "the output holds no element"
-    loose, known = _looked_through(root, written)
-    if loose:
+    written = [name for name in _SKELETON if re.search(rf"<{name}(?![\w-])", text, re.I)]
+    whole = text.encode("utf-8", "replace").decode("utf-8")
+    found = v8.html(whole, written=written, skeleton=_SKELETON, elements=_ELEMENTS, blanks=jsvalues.BLANKS)
+    if found["kind"] != "html":
+        raise Unscorable(
+            found["kind"], "the output was not read as HTML: parsing it takes too long, or too much memory"
+        )
+    if found["loose"]:
         return "text stands outside of every element"
-    return None if known else "the output holds no element of HTML"
-
-
-def _looked_through(root: Any, written: set[str]) -> tuple[bool, bool]:
-    """Whether text stands directly in a body that nobody wrote, and whether a known element was written."""
-    loose = known = False
-    for node in root.traverse(include_text=True):
-        name = node.tag or ""
-        if name == "-text":
-            parent = node.parent.tag if node.parent is not None else ""
-            loose = loose or (parent == "body" and not written & {"body", "html"} and bool(_text(node)))
-        elif name in _SKELETON:
-            known = known or name in written
-        else:
-            known = known or name in _ELEMENTS or ("-" in name and not name.startswith("-"))
-    return loose, known
-
-
-def _text(node: Any) -> str:
-    return jsvalues.trim(node.text(deep=False) or "")
+    return None if found["known"] else "the output holds no element of HTML"

@@ -56,9 +56,9 @@ def _nothing(assertion: Assertion, value: Any) -> None:
 def _is_html(assertion: Assertion, plan: None, facts: Facts) -> Judged:
     from promptpex.assertions import html_cost, html_text
 
-    dear = html_cost.too_dear(facts.text)
-    if dear is not None:
-        raise Unscorable("timeout", f"the output was not read as HTML: {dear}")
+    reason = html_cost.too_costly(facts.text)
+    if reason is not None:
+        raise Unscorable("timeout", f"the output was not read as HTML: {reason}")
     problem = html_text.problem(facts.text)
     return Judged(problem is None, problem or "the output is HTML")
 

@@ -50,7 +50,8 @@ def _at_most(found: float, limit: float, noun: str, before: str, after: str) -> 
 def _mean_logprob(facts: Facts) -> float:
     given = facts.logprobs
     if not isinstance(given, list | tuple) or not given or not all(jsvalues.is_number(item) for item in given):
-        raise Unscorable("no-logprobs", "the log-probabilities of this output are not known")
+        message = "the log-probabilities of this output are not known; a run asks for them by MODEL?logprobs=true"
+        raise Unscorable("no-logprobs", message)
     total = 0.0
     for item in given:
         total += jsvalues.as_double(item)

@@ -22,6 +22,8 @@ MARKS = ("{{", "{%", "{#")
 _PLAIN_NAME = re.compile(r"\{\{ *([A-Za-z_][A-Za-z0-9_]*) *\}\}")
 _INNER_NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}", re.ASCII)
 _PASSES = 5
+MOST_FILLED = 10_000_000
+"""Characters that variables inside the texts of variables may make together."""
 _RESERVED = frozenset(("true", "false", "none", "null", "not", "and", "or", "in", "is", "if", "else", "self"))
 
 
@@ -34,12 +36,15 @@ def prepared(variables: Mapping[str, Any]) -> dict[str, Any]:
     """The variables as promptfoo hands them to templates.
 
     One trailing line feed of each text is cut; ``{{ name }}`` inside a text is replaced by that variable's value,
-    in up to five passes; an unknown name stays as it stands. Nothing is done inside lists and objects.
+    in up to five passes; an unknown name stays as it stands, and so does what would make more than ``MOST_FILLED``
+    characters in all. Nothing is done inside lists and objects.
     """
     ready = {name: _cut(value) for name, value in variables.items()}
-    for name, value in ready.items():
-        if isinstance(value, str) and "{{" in value:
-            ready[name] = _filled_in(value, ready)
+    nested = [name for name, value in ready.items() if isinstance(value, str) and "{{" in value]
+    if nested:
+        fill = _Filling(ready)
+        for name in nested:
+            ready[name] = fill(ready[name])
     return ready
 
 
@@ -47,18 +52,31 @@ def _cut(value: Any) -> Any:
     return value[:-1] if isinstance(value, str) and value.endswith("\n") else value
 
 
-def _filled_in(value: str, variables: Mapping[str, Any]) -> str:
-    for _ in range(_PASSES):
-        filled = _INNER_NAME.sub(lambda match: _inner(match, variables), value)
-        if filled == value or len(filled) > 1_000_000:
-            return filled
-        value = filled
-    return value
+class _Filling:
+    """Puts variables into the texts of others, up to a number of characters in all."""
 
+    def __init__(self, variables: Mapping[str, Any]) -> None:
+        self._variables = variables
+        self._room = MOST_FILLED
 
-def _inner(match: re.Match[str], variables: Mapping[str, Any]) -> str:
-    name = match.group(1)
-    return jsvalues.text(variables[name]) if name in variables else match.group(0)
+    def __call__(self, value: str) -> str:
+        for _ in range(_PASSES):
+            filled = _INNER_NAME.sub(self._inner, value)
+            if filled == value or self._room <= 0:
+                return filled
+            value = filled
+        return value
+
+    def _inner(self, match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name not in self._variables or self._room <= 0:
+            return match.group(0)
+        try:
+            text = jsvalues.text(self._variables[name])
+        except RecursionError:  # it nests too deep to be written
+            return match.group(0)
+        self._room -= len(text) + 1
+        return text if self._room >= 0 else match.group(0)
 
 
 def render(source: str, variables: Mapping[str, Any]) -> str:
@@ -115,19 +133,16 @@ def _rendered(source: str, variables: Mapping[str, Any]) -> str:
     if _PATIENCE.lost(source):
         raise _bad(source, "it was not tried; it went over its limits too often before")
     template = _compiled(source)
-    overran = True
+    overran = False
     try:
         with share(nunjucks.WORK):
-            text = template.render({name: nunjucks.wrapped(value) for name, value in variables.items()})
-        overran = False
-        return text
+            return template.render({name: nunjucks.wrapped(value) for name, value in variables.items()})
     except (TooMuchWork, MemoryError) as error:
+        overran = True
         raise _bad(source, str(error) or "it grows too large") from error
     except RecursionError as error:
-        overran = False
         raise _bad(source, "it nests too deep") from error
     except Exception as error:  # a template can raise whatever Python can
-        overran = False
         raise _bad(source, str(error)) from error
     finally:
         _PATIENCE.tell(source, overran)

@@ -1,11 +1,11 @@
 """The process that holds V8. It runs alone, with nothing of promptpex imported and an empty environment.
 
 A script can bring V8 itself down (``new Array(1e9).fill(0)`` ends the process, whatever the memory limit says), and
-the package ``regex`` compiles ``(?:a{60000}){60000}`` for ever, so neither works in the process of a run. Requests and
-replies are lines of ASCII JSON on stdin and stdout.
+the package ``regex`` compiles ``(?:a{60000}){60000}`` for ever; a parser of HTML takes minutes over a list of options.
+So none of them works in the process of a run. Requests and replies are lines of ASCII JSON on stdin and stdout.
 
-Started as ``python -I -S v8_worker.py FOLDER ...``, the folders being where ``py_mini_racer`` and ``regex`` are
-installed.
+Started as ``python -I -S v8_worker.py FOLDER ...``, the folders being where ``py_mini_racer``, ``regex`` and
+``selectolax`` are installed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _literal(text: str) -> str:
 
 class Worker:
     """The requests: ``match`` in one lasting context; ``run`` in a context of its own, or in the one of its script;
-    ``search`` by the package regex."""
+    ``search`` by the package regex; ``html`` by Lexbor."""
 
     def __init__(self) -> None:
         self._regexes: Any = None
@@ -56,6 +56,8 @@ class Worker:
             return {"results": self._match(request)}
         if request["op"] == "search":
             return _searched(request["pattern"], request["text"], request["seconds"])
+        if request["op"] == "html":
+            return _html(request)
         deadline = time.monotonic() + request["seconds"]
         return self._frozen.answer(request, deadline) or self._run(request, deadline)
 
@@ -117,6 +119,30 @@ def _searched(pattern: str, text: str, seconds: float) -> dict[str, Any]:
         return {"kind": "timeout"}
     except (RecursionError, MemoryError):
         return {"kind": "memory"}
+
+
+def _html(request: dict[str, Any]) -> dict[str, Any]:
+    """What the HTML5 parser Lexbor makes of ``text``; ``kind`` is ``html``.
+
+    ``loose``: text stands directly in a body that is not ``written``; ``known``: an element of ``elements``, or one of
+    the ``skeleton`` that is written, stands in it.
+    """
+    from selectolax.lexbor import LexborHTMLParser
+
+    written, skeleton, elements = (set(request[name]) for name in ("written", "skeleton", "elements"))
+    loose = known = False
+    root = LexborHTMLParser(request["text"]).root
+    for node in root.traverse(include_text=True) if root is not None else ():
+        name = node.tag or ""
+        if name == "-text":
+            parent = node.parent.tag if node.parent is not None else ""
+            bare = parent == "body" and not written & {"body", "html"}
+            loose = loose or (bare and bool((node.text(deep=False) or "").strip(request["blanks"])))
+        elif name in skeleton:
+            known = known or name in written
+        else:
+            known = known or name in elements or ("-" in name and not name.startswith("-"))
+    return {"kind": "html", "loose": loose, "known": known}
 
 
 @lru_cache(maxsize=256)

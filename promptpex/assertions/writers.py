@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from promptpex.assertions.model import CheckReport, CheckResult
@@ -20,12 +20,6 @@ Writer = Callable[[Judged], Iterator[str]]
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-
-
-class Sink(Protocol):
-    """What takes text: a file opened for writing, or standard output."""
-
-    def write(self, text: str) -> Any: ...
 
 
 def json_lines(judged: Judged) -> Iterator[str]:

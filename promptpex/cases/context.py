@@ -1,20 +1,16 @@
 """Contexts: which variable of a prompt is the material that another one asks about, and which cases hold the answer.
 
 Prompts that answer from a retrieved document are at their weakest where the document does not say it. So half of their
-cases get a context with the answer in it and half one without, and each case's reasoning records which.
+cases get a context with the answer in it and half one without, and each case says which.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from promptpex.cases.texts import words
 from promptpex.ids import text_digest
 from promptpex.records import Case, Prompt, Spec
-
-HOLDS = "[The context holds the answer.]"
-LACKS = "[The context does not hold the answer.]"
 
 _CONTEXTS = frozenset(
     words(
@@ -81,18 +77,6 @@ def _parted(name: str) -> str:
     return spaced.replace("_", " ").replace("-", " ")
 
 
-def holding(case: Case) -> bool | None:
-    """Whether the case's context holds the answer; None where nothing is recorded."""
-    if case.reasoning.endswith(HOLDS):
-        return True
-    return False if case.reasoning.endswith(LACKS) else None
-
-
-def noted(reasoning: str, holds: bool) -> str:
-    """The reasoning with the record that ``holding`` reads."""
-    return f"{reasoning.strip()} {HOLDS if holds else LACKS}".strip()
-
-
 def share_out(kept: Iterable[Case], wanted: Sequence[tuple[str, int]]) -> list[int]:
     """For each request for so many cases, how many of them are to have the answer in their context.
 
@@ -103,7 +87,7 @@ def share_out(kept: Iterable[Case], wanted: Sequence[tuple[str, int]]) -> list[i
         kept: the cases that are there.
         wanted: the stem of the aim and the number of cases, for each request in order.
     """
-    records: list[Any] = [holding(case) for case in kept if case.invalid is None]
+    records = [case.answer_in_context for case in kept if case.invalid is None]
     lead = records.count(True) - records.count(False)
     shares = []
     for stem, count in wanted:

@@ -182,6 +182,7 @@ def _variant(case: Case, made_from: str, reply: Any) -> Case | None:
         inputs={**case.inputs, **values},
         reasoning=reply.reasoning.strip(),
         scenario=case.scenario,
+        answer_in_context=case.answer_in_context,
         made_from=made_from,
         expanded_from=case.id,
         origin="generated",

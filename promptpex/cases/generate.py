@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, create_model
 
-from promptpex.cases.context import context_variable, noted, share_out
+from promptpex.cases.context import context_variable, share_out
 from promptpex.cases.plan import TEMPLATE, Aim, Generation, Plan
 from promptpex.cases.shapes import inputs_type
 from promptpex.cases.texts import value_text
@@ -215,7 +215,7 @@ def _with_contexts(asks: list[_Ask], prompt: Prompt, spec: Spec, plan: Plan) -> 
 def _recorded(cases: list[Case], holding: int | None) -> list[Case]:
     if holding is None:
         return cases
-    return [case.but(reasoning=noted(case.reasoning, index < holding)) for index, case in enumerate(cases)]
+    return [case.but(answer_in_context=index < holding) for index, case in enumerate(cases)]
 
 
 def _known(plan: Plan, aim: Aim) -> list[str]:

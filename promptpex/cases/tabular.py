@@ -20,8 +20,8 @@ from promptpex.records import Case, Problem, Suite
 
 PREFIX = "inputs."
 FIELDS = (
-    "id", "rule", "inverse", "reasoning", "expected", "origin", "scenario", "made_from", "expanded_from",
-    "expected_from", "invalid", "content",
+    "id", "rule", "inverse", "reasoning", "expected", "origin", "scenario", "answer_in_context",
+    "made_from", "expanded_from", "expected_from", "invalid", "content",
 )  # fmt: skip
 _UNFIT = re.compile("\0")
 """What a CSV file cannot hold, or no other program reads back."""

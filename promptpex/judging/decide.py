@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
 from promptpex.records import NOT_ASKED, Output, Rule, Spec, Verdict
@@ -110,14 +110,6 @@ def row_status(verdicts: Iterable[Verdict]) -> tuple[str, str | None]:
     if open_ is not None:
         return "unscored", open_.unscored
     return ("pass", None) if counting else ("unscored", "no-judge")
-
-
-def by_output(verdicts: Iterable[Verdict]) -> Mapping[tuple[str, str, int], list[Verdict]]:
-    """The verdicts grouped by the key of their output."""
-    groups: dict[tuple[str, str, int], list[Verdict]] = defaultdict(list)
-    for verdict in verdicts:
-        groups[verdict.key].append(verdict)
-    return groups
 
 
 def _verdict(output: Output, rule: str, code: str, reason: str, *, source: str, counts: bool) -> Verdict:

@@ -16,7 +16,7 @@ from jinja2 import StrictUndefined, TemplateSyntaxError, Undefined, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from promptpex.templatework import TIMES, TooMuchWork, Weighing, adding, share, spend, weighed, weighing
+from promptpex.templatework import TIMES, TooMuchWork, Weighing, adding, share, size_of, spend, weighed, weighing
 
 MAX_OUTPUT = 5_000_000
 """Characters of one rendered message."""
@@ -24,8 +24,7 @@ MAX_STEPS = 200_000
 """Turns of all loops and calls of one rendering together."""
 MAX_RANGE = 10_000
 MAX_VALUE = 5_000_000
-"""Characters of one value that a template makes, an item counting as ``ITEM_WEIGHT`` of them."""
-ITEM_WEIGHT = 20
+"""Characters of one value that a template makes, counted as ``size_of`` counts them."""
 MAX_NUMBER_BITS = 4096
 MAX_WORK = 100_000_000
 """Characters that filters, methods, comparisons and slices of one rendering may be given together."""
@@ -87,26 +86,9 @@ def _step(count: int = 1) -> None:
         meter.step(count)
 
 
-def size_of(value: Any, limit: int = MAX_VALUE) -> int:
-    """Characters in a value, an item counting as ``ITEM_WEIGHT``, nested ones too; counting ends after ``limit``."""
-    total, waiting = 0, [value]
-    while waiting and total <= limit:
-        item = waiting.pop()
-        total += ITEM_WEIGHT
-        if isinstance(item, str | bytes):
-            total += len(item) - ITEM_WEIGHT
-        elif isinstance(item, Mapping):
-            waiting += [*item.keys(), *item.values()]
-        elif isinstance(item, list | tuple | set | frozenset):
-            waiting += item
-        elif isinstance(item, int) and item.bit_length() > MAX_NUMBER_BITS:
-            total += limit + 1
-    return total
-
-
 def bounded(value: Any) -> Any:
     """The value, if it is of a bearable size."""
-    if size_of(value) > MAX_VALUE:
+    if size_of(value, MAX_VALUE) > MAX_VALUE or (isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS):
         raise TemplateTooLarge(f"the template makes a value of more than {MAX_VALUE} characters")
     return value
 
@@ -125,7 +107,7 @@ def _range(*bounds: int) -> range:
 
 
 def _largest(arguments: Iterable[Any]) -> int:
-    sizes = (abs(item) if isinstance(item, int) else size_of(item) for item in arguments if item is not None)
+    sizes = (abs(item) if isinstance(item, int) else size_of(item, MAX_VALUE) for item in arguments if item is not None)
     return max(sizes, default=1)
 
 
@@ -136,7 +118,7 @@ def _guard(name: str, made: Callable[..., Any]) -> Callable[..., Any]:
         _step()
         given = args[1:] if getattr(made, "jinja_pass_arg", None) else args
         value = _listed(given[0]) if given else ""
-        most = size_of(value) * max(1, _largest((*given[1:], *kwargs.values())))
+        most = size_of(value, MAX_VALUE) * max(1, _largest((*given[1:], *kwargs.values())))
         if most > MAX_VALUE * 10:
             raise TemplateTooLarge(f"the filter {name!r} would make too much text here")
         before = args[: len(args) - len(given)]
@@ -211,7 +193,7 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         _step()
-        a, b = size_of(left), size_of(right)
+        a, b = size_of(left, MAX_VALUE), size_of(right, MAX_VALUE)
         if operator == "*" and not isinstance(left, int | float):
             a, b = a * abs(int(right)), 0
         elif operator == "*" and not isinstance(right, int | float):

@@ -23,6 +23,7 @@ class Case(Record):
         expected: the one right output, where it is known.
         origin: who made it.
         scenario: the scenario it belongs to.
+        answer_in_context: whether the material that a prompt answers from holds the answer; None = not recorded.
         made_from: hash of what a generated case depends on; a case whose hash is stale is made again.
         expanded_from: the id of the shorter case that this one grew from.
         expected_from: where a generated ``expected`` came from, such as ``gpt-4o (0.9)``.
@@ -38,6 +39,7 @@ class Case(Record):
     expected: str | None = None
     origin: Origin = "generated"
     scenario: str | None = None
+    answer_in_context: bool | None = None
     made_from: str | None = None
     expanded_from: str | None = None
     expected_from: str | None = None

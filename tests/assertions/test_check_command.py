@@ -284,11 +284,11 @@ def test_templates_of_assertions_that_name_each_other_end(tmp_path: Path, capsys
         assert "an assert-set cannot stand inside an assert-set" in capsys.readouterr().err
 
 
-def test_a_threshold_of_a_file_that_no_number_holds_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("threshold", ["9" * 400, ".inf", ".nan", "-.inf", "much"])
+def test_a_files_threshold_is_a_number_in_range(
+    threshold: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = rows_file(tmp_path, [{"output": "x"}])
-    checks = tmp_path / "checks.yaml"
-    checks.write_text(f"assert: [{{type: contains, value: x}}]\nthreshold: {'9' * 400}\n", encoding="utf-8")
-    assert run_cli(["check", str(path), "--assertions", str(checks)]) == 2
+    path, checks = rows_file(tmp_path, [{"output": "x"}]), tmp_path / "checks.yaml"
+    checks.write_text(f"assert: [{{kind: contains, value: x}}]\nthreshold: {threshold}\n", encoding="utf-8")
+    assert run_cli(["check", str(path), "--assertions", str(checks), "-q"]) == 2
     assert "checks.yaml:2: the threshold is a number" in capsys.readouterr().err

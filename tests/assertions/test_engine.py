@@ -8,6 +8,7 @@ import pytest
 
 from promptpex.assertions import KIND_NAMES, check, compile_checks, registry
 from promptpex.errors import CheckError
+from promptpex.llm.names import parse_model
 from promptpex.records import Check
 
 
@@ -177,3 +178,10 @@ def test_half_a_character_is_found_as_javascript_finds_it() -> None:
     assert status("👍", {"kind": "contains", "value": "\ud83d"}) == "pass"
     assert status("no thumb", {"kind": "contains", "value": "\ud83d"}) == "fail"
     assert status("\u3dd8\u00d8", {"kind": "contains", "value": "\ud83d"}) == "fail"
+
+
+def test_a_perplexity_that_cannot_be_told_says_how_to_ask_for_what_it_needs() -> None:
+    report = check("x", [{"kind": "perplexity", "threshold": 9}])
+    assert report.unscored == "no-logprobs"
+    assert "MODEL?logprobs=true" in report.reason
+    assert parse_model("openai/m?logprobs=true").params.logprobs is True

@@ -100,6 +100,11 @@ LEAKS = {
         "name.startsWith('_')); const had = names.some((name) => world[name].left);"
         "names.forEach((name) => { world[name].left = true; }); return had;"
     ),
+    "a private field on a template's object": (
+        "const site = ((parts) => parts)`x`; class Gives { constructor(to) { return to } }"
+        "class Marks extends Gives { #left = true; static on(to) { return #left in to } }"
+        "const had = Marks.on(site) || Marks.on(Math); new Marks(site); return had"
+    ),
 }
 
 

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.cases.context import context_variable, holding, noted, share_out
+from promptpex.cases.context import context_variable, share_out
+from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.generate import generate
 from promptpex.cases.plan import Generation, Scenario, aims_of, plan
 from promptpex.records import Case, Prompt, Request, Suite, VariableSpec
@@ -73,7 +75,7 @@ async def suite_of(options: Generation, of: Prompt = RAG, before: Suite | None =
 @pytest.mark.parametrize("options", [Generation(1, 1), Generation(3, 2, batch=2), Generation(1, 0), Generation(5, 0)])
 async def test_half_of_the_cases_hold_the_answer_and_say_so(options: Generation) -> None:
     suite, _ = await suite_of(options)
-    kinds = [holding(case) for case in suite.cases]
+    kinds = [case.answer_in_context for case in suite.cases]
     assert None not in kinds
     assert abs(kinds.count(True) - kinds.count(False)) <= 1
     assert (await suite_of(options))[0] == suite
@@ -89,11 +91,11 @@ async def test_the_author_is_told_which_inputs_hold_it() -> None:
 
 async def test_new_cases_even_out_what_is_kept() -> None:
     suite, _ = await suite_of(Generation(1, 1))
-    kept = suite.but(cases=tuple(case for case in suite.cases if holding(case)))
+    kept = suite.but(cases=tuple(case for case in suite.cases if case.answer_in_context))
     again, client = await suite_of(Generation(1, 1), before=kept)
     assert len(client.requests) == 2
-    assert [holding(case) for case in again.cases].count(True) == 2
-    assert [case for case in again.cases if holding(case)] == list(kept.cases)
+    assert [case.answer_in_context for case in again.cases].count(True) == 2
+    assert [case for case in again.cases if case.answer_in_context] == list(kept.cases)
 
 
 async def test_other_prompts_and_fixed_contexts_have_no_halves() -> None:
@@ -101,7 +103,7 @@ async def test_other_prompts_and_fixed_contexts_have_no_halves() -> None:
     voice, client = asker(lambda request: {"cases": [{"reasoning": "", "inputs": {"question": asked(request)[-40:]}}]})
     todo = plan(RAG, spec(), Suite(prompt="p"), author=voice.label, options=fixed)
     suite = await generate(voice, RAG, spec(), todo, suite_for="p", options=fixed)
-    assert {holding(case) for case in suite.cases} == {None}
+    assert {case.answer_in_context for case in suite.cases} == {None}
     assert "is the material" not in asked(client.requests[0])
 
 
@@ -112,9 +114,16 @@ def test_the_context_is_part_of_what_a_case_is_made_from() -> None:
     assert with_it != without
 
 
-@given(st.text(), st.booleans())
-def test_the_record_is_read_back(reasoning: str, holds: bool) -> None:
-    assert holding(Case(id="c", inputs={}, reasoning=noted(reasoning, holds))) is holds
+@pytest.mark.parametrize("name", ["p.cases.yaml", "p.cases.csv", "p.cases.jsonl"])
+def test_the_record_is_read_back_whatever_becomes_of_the_reasoning(name: str, tmp_path: Path) -> None:
+    """It was a sentence at the end of the reasoning, and lost to whoever wrote that anew."""
+    given = {"a": True, "b": False, "c": None}
+    cases = [Case(id=case, inputs={"input": case}, answer_in_context=holds) for case, holds in given.items()]
+    write_suite(tmp_path / name, Suite(prompt="p.md", cases=tuple(cases)))
+    found = read_suite(tmp_path / name).cases
+    assert {case.id: case.answer_in_context for case in found} == given
+    rewritten = [case.but(reasoning="written anew") for case in found]
+    assert share_out(rewritten[:1], [("r1", 1)]) == [0]
 
 
 @given(
@@ -122,7 +131,7 @@ def test_the_record_is_read_back(reasoning: str, holds: bool) -> None:
     st.lists(st.booleans(), max_size=6),
 )
 def test_the_halves_come_as_near_as_they_can(wanted: list[tuple[str, int]], kept: list[bool]) -> None:
-    cases = [Case(id="c", inputs={}, reasoning=noted("", holds)) for holds in kept]
+    cases = [Case(id="c", inputs={}, answer_in_context=holds) for holds in kept]
     shares = share_out(cases, wanted)
     assert all(0 <= share <= count for share, (_, count) in zip(shares, wanted, strict=True))
     total = sum(count for _, count in wanted)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from promptpex.assertions import check
-from promptpex.assertions.html_cost import too_dear
+from promptpex.assertions.html_cost import too_costly
 
 pytestmark = pytest.mark.timeout(60)
 
 FONTS = "".join(f"<font a{n}>" for n in range(3000))
-DEAR = {
+COSTLY = {
     "nested": "<div>" * 200_000,
     "nested and closed": "<div>" * 100_000 + "</div>" * 100_000,
     "closed by others": "<div></b>" * 100_000,
@@ -24,11 +24,14 @@ DEAR = {
     "attributes without end": "<a " + "/".join(f"a{n}" for n in range(200_000)),
     "formats opened again": f"<p>{FONTS}</p>" + "<p>x</p>" * 50_000,
     "options": "<select><option>" * 100_000,
+    "options of one list": "<select>" + "<option>" * 400_000,
+    "many tags of many attributes": ("<i " + " ".join(f"a{n}" for n in range(3900)) + "></i>") * 200,
+    "formats with attributes": "<p>" + ("<b " + " ".join(f"a{n}" for n in range(1000)) + ">") * 3 + "</p><p>x" * 8000,
 }
 
 
-@pytest.mark.parametrize("output", DEAR.values(), ids=DEAR.keys())
-def test_html_that_is_too_dear_is_unscored(output: str) -> None:
+@pytest.mark.parametrize("output", COSTLY.values(), ids=COSTLY.keys())
+def test_html_that_is_too_costly_is_unscored(output: str) -> None:
     report = check(output, [{"kind": "is-html"}, {"kind": "contains", "value": "<"}])
     assert [result.unscored for result in report.results] == ["timeout", None]
 
@@ -44,13 +47,13 @@ ORDINARY = {
 
 @pytest.mark.parametrize("output", ORDINARY.values(), ids=ORDINARY.keys())
 def test_ordinary_html_is_read(output: str) -> None:
-    assert too_dear(output) is None
+    assert too_costly(output) is None
     assert check(output, [{"kind": "is-html"}]).status == "pass"
 
 
 @pytest.mark.parametrize("piece", ["<a", "<a ", "<a b='", '<a b="', "<a =", "</a", "<", "<a/", "=", "<a b=>", "<!--"])
 def test_reckoning_takes_time_in_proportion(piece: str) -> None:
-    too_dear(piece * 300_000)
+    too_costly(piece * 300_000)
 
 
 def test_an_enum_of_many_values_is_compiled() -> None:
