@@ -11,6 +11,7 @@ from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.plan import Plan
 from promptpex.cases.typed import unusable_schemas
 from promptpex.codecs.schemaplace import keep_schema
+from promptpex.codecs.wording import plural
 from promptpex.config import EFFORT, with_effort
 from promptpex.errors import InputError, RunError, SpecError, SuiteError
 from promptpex.estimate import Line, can_show, estimate, extraction_lines, generation_lines, in_words
@@ -266,7 +267,8 @@ def notice_orphans(session: Session, spec: Spec, suite: Suite) -> None:
     lost = orphans(spec, suite)
     if lost:
         ids = ", ".join(case.id for case in lost[:ORPHANS]) + (", ..." if len(lost) > ORPHANS else "")
-        said = f"{len(lost)} cases aim at rules that are gone ({ids}); `promptpex generate` retires those it made"
+        aim = plural(len(lost), "case aims at a rule that is gone", "cases aim at rules that are gone")
+        said = f"{aim} ({ids}); `promptpex generate` retires those it made"
         session.emit(Notice(said, "warning"))
 
 

@@ -11,6 +11,7 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.plain import say, visible
+from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
     from promptpex.estimate import Line
@@ -81,5 +82,5 @@ def _total(lines: Sequence[Line]) -> str:
     known = sum(line.cost_usd for line in lines if line.cost_usd is not None)
     unknown = sorted({line.model for line in lines if line.cost_usd is None})
     calls = sum(line.calls for line in lines)
-    told = f"{calls} requests, about {money(known)}"
+    told = f"{plural(calls, 'request')}, about {money(known)}"
     return told + (f" and the unknown price of {', '.join(unknown)}" if unknown else "")

@@ -10,6 +10,7 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.plain import say
+from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
     from promptpex.project import Extracted, Files
@@ -49,7 +50,7 @@ def command(
         said = [asdict(one) for one in found.groundedness]
         print_json({**found.spec.plain(), "groundedness": said})
         return 0
-    say(f"{len(found.spec.rules)} rules in {files.spec}")
+    say(f"{plural(len(found.spec.rules), 'rule')} in {files.spec}")
     for line in _grounds(found):
         say(line)
     return 0
@@ -61,7 +62,8 @@ def _grounds(found: Extracted) -> list[str]:
     for one in found.groundedness:
         status[one.status].append(one)
     by_words = sum(one.how in ("quote", "near-quote") for one in status["yes"])
-    told = f"Grounded: {len(status['yes'])} of {len(found.groundedness)} rules, {by_words} by the words they quote."
+    rules = plural(len(found.groundedness), "rule")
+    told = f"Grounded: {len(status['yes'])} of {rules}, {by_words} by the words they quote."
     lines = [told, *(f"Not in the prompt: {one.rule}: {one.reason}" for one in status["no"])]
     if status["unknown"]:
         ids = ", ".join(one.rule for one in status["unknown"])
@@ -82,5 +84,5 @@ def _update(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
     for name, ids in told.items():
         if ids:
             say(f"{name}: {', '.join(ids)}")
-    say(f"{len(done.spec.rules)} rules in {files.spec}")
+    say(f"{plural(len(done.spec.rules), 'rule')} in {files.spec}")
     return 0

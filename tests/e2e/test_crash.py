@@ -28,7 +28,7 @@ def stored(folder: Path) -> int:
 
 
 @pytest.mark.slow
-async def test_killed_at_random_moments_it_loses_nothing_and_repays_nothing(
+async def test_killed_at_random_moments_it_loses_nothing_and_repays_what_was_in_flight(
     tmp_path: Path, scripted: ScriptedServer
 ) -> None:
     prompt = benchmark("speech-tag", tmp_path, cases=30)

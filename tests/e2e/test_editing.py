@@ -167,7 +167,7 @@ async def the_prompt_changes(session: Session, edited: str, cases: str) -> None:
     assert "rule r3 rests on words that are gone: “Never mention a brand.”" in run.err
     assert "no rule rests on: “End with a full stop.”" in run.err
     assert "promptpex extract prompt.md --update" in run.err
-    assert "1 cases aim at rules that are gone (own-2)" in run.err
+    assert "1 case aims at a rule that is gone (own-2)" in run.err
 
     shown = json.loads((await session("diff", "old.md", "prompt.md", "--json")).out)
     kinds = {change["kind"]: change for change in shown["sentences"] if change["kind"] != "removed"}
