@@ -70,7 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pipeline": GROUND
     | STAGES
     | {"assertions", "config", "engines", "events", "session", "stats", "tables", "templates"},
-    "estimate": GROUND | STAGES | {"config", "llm", "pipeline", "session", "stats"},
+    "estimate": GROUND | STAGES | {"codecs", "config", "llm", "pipeline", "session", "stats"},
     "project": GROUND | FILES | {"config", "estimate", "events", "pipeline", "runs", "session", "tables"},
     "evaluation": GROUND | FILES | {"events", "pipeline", "project", "report", "runs", "session", "tables"},
     "api": GROUND | {"config", "events", "llm", "pipeline", "runs", "session"},
