@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 @options.judge
 @options.files
 @options.generation
+@options.sampling
 @options.asking
 @options.tolerance
 @options.confidence
 @options.config
-@options.manners
+@options.listening
 def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, **flags: Any) -> int:
     """Say what `run` would ask, per stage and model, what it would cost, and what it can show at best; nothing is sent.
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 @options.files
 @click.option("--force", is_flag=True, help="Write over a spec that exists.")
 @click.option("--update", "bring", is_flag=True, help="Bring a spec up to date with a changed prompt; your edits stay.")
-@options.generation
+@options.extraction
 @options.asking
 @options.config
-@options.manners
+@options.listening
 def command(
     prompt: Path, spec: Path | None, cases: Path | None, force: bool, bring: bool, as_json: bool, **flags: Any
 ) -> int:
@@ -37,8 +37,9 @@ def command(
     from promptpex.cli.showing import print_json
     from promptpex.cli.work import work
     from promptpex.errors import SpecError
-    from promptpex.project import extract, files_of
+    from promptpex.project import extract, files_of, refuse_missing
 
+    refuse_missing(None, cases)
     files = files_of(prompt, spec=spec, suite=cases)
     if bring:
         return _update(files, as_json, flags)

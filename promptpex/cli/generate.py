@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 @click.option("--judge", help="Judges that score expected outputs, comma-separated.")
 @click.option("--dry-run", is_flag=True, help="Say what would be made anew and its price; ask nothing.")
 @click.option("--baseline", type=click.IntRange(1, 200), metavar="N", help="Instead: N cases from the prompt alone.")
+@options.sampling
 @options.asking
 @options.config
-@options.manners
+@options.listening
 def command(
     prompt: Path,
     spec: Path | None,

@@ -141,12 +141,13 @@ class Appender:
 
 
 @collector_paused()
-def read(folder: Path, *, verdicts: bool = True) -> Run:
+def read(folder: Path | str, *, verdicts: bool = True) -> Run:
     """The run kept in a folder; without its verdicts where they are not wanted.
 
     Raises:
         RunError: no run there, or a file that is damaged, with its line.
     """
+    folder = Path(folder)
     manifest = read_manifest(folder)
     inputs = _record(folder / INPUTS, _Inputs)
     outputs = tuple(_lines(folder / OUTPUTS, Output))
