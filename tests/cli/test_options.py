@@ -27,7 +27,9 @@ def flags(command: click.Command) -> set[str]:
     return {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
 
 
-@pytest.mark.parametrize(("verb", "command"), list(commands()), ids=lambda part: part if isinstance(part, str) else part.name)
+@pytest.mark.parametrize(
+    ("verb", "command"), list(commands()), ids=lambda part: part if isinstance(part, str) else part.name
+)
 def test_every_command_takes_json_and_quiet_and_those_that_ask_say_more(verb: str, command: click.Command) -> None:
     found = flags(command)
     assert {"--json", "-q", "--debug"} <= found
