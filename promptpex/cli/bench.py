@@ -41,9 +41,10 @@ def command(
     from promptpex.project import files_of
     from promptpex.report.summary import records
 
+    files = [files_of(prompt) for prompt in prompts]
+
     async def job(session: Any) -> Any:
         folder = out or Path(session.settings.results_dir) / "bench"
-        files = [files_of(prompt) for prompt in prompts]
         return folder, await evaluate(session, files, folder=folder, baseline=baseline, sample=sample)
 
     folder, tables = work(flags, job, start=prompts[0].parent)

@@ -55,6 +55,7 @@ async def test_a_folder_is_no_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyP
     if verb != "validate":
         is_one_sentence(done)
     assert "is a folder" in done.err + done.out
+    assert not Path("/.promptpex").exists()
 
 
 SPEC_EDITS: list[tuple[str, Callable[[str], str], str]] = [
