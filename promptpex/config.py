@@ -119,7 +119,8 @@ class Settings(Record):
             the GGUF file of the embedded model.
         confidence: level of intervals. tolerance: loss against the best, or against the model ``against``, that one is
             ready to accept, as a share.
-        weights: how many times each case counts: whole numbers for ``rule`` and ``inverse`` cases, or for a rule's id.
+        weights: how many times each case counts: whole numbers for ``rule`` and ``inverse`` cases, or for a rule's id;
+            a case that aims at no rule counts once.
         until_decided: look at a growing part of the suite, and stop asking a model once its place is settled, or, with
             ``limit``, once it is known on which side of that non-compliance it lies.
         fail_over: highest non-compliance before the command exits with 1.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
+from promptpex.allowance import Allowance
 from promptpex.cases.generate import request_text
 from promptpex.cases.plan import Plan
 from promptpex.codecs.wording import plural
@@ -14,6 +15,7 @@ from promptpex.llm.names import parse_model
 from promptpex.llm.stack import rates_for
 from promptpex.outputs import Cell, cells, request_for
 from promptpex.pipeline import generation, judges_for, planned
+from promptpex.promptfile import RENDERING_SECONDS
 from promptpex.records import Completion, Message, Output, Prompt, Request, Spec, Suite
 from promptpex.session import Session
 from promptpex.stats import Resolution, smallest_shown
@@ -129,7 +131,8 @@ class _Answers:
     def __init__(self, session: Session, prompt: Prompt, questions: Sequence[Cell]) -> None:
         self._session = session
         defaults = session.output_params()
-        self.questions = [(cell, request_for(prompt, cell, defaults)) for cell in questions]
+        time = Allowance(RENDERING_SECONDS)
+        self.questions = [(cell, request_for(prompt, cell, defaults, time)) for cell in questions]
         self.found: Mapping[str, Completion] = session.store.get_many(request.id for _, request in self.questions)
 
     def lines(self) -> list[Line]:

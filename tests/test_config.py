@@ -203,6 +203,20 @@ def test_without_a_project_our_own_folder_marks_it(tmp_path: Path, monkeypatch: 
     assert places(prompts) == {(tmp_path / "a" / ".promptpex" / "store.db", tmp_path / "a" / "results")}
 
 
+def test_neither_the_home_folder_nor_the_root_becomes_a_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".git").rmdir()
+    prompts = tmp_path / "prompts"
+    prompts.mkdir()
+    (tmp_path / ".promptpex").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for cwd in (tmp_path, Path("/")):
+        monkeypatch.chdir(cwd)
+        store = Path(load({}, start=prompts, env={}).settings.store).resolve()
+        assert store == prompts / ".promptpex" / "store.db"
+
+
 def test_flags_and_variables_are_taken_from_the_working_folder(project: Path) -> None:
     (project / "promptpex.toml").write_text('results_dir = "out"\nstore = "in.db"\n', encoding="utf-8")
     flags, env = {"results_dir": "../elsewhere"}, {"PROMPTPEX_STORE": "/far/store.db"}

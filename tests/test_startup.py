@@ -10,7 +10,7 @@ import pytest
 HEAVY = frozenset(
     (
         *("aiohttp", "highspy", "jinja2", "jsonschema", "litellm", "numpy", "ollama", "openai", "pandas"),
-        *("py_mini_racer", "pydantic", "rapidfuzz", "ray", "rich", "ruamel", "scipy", "starlette", "uvicorn"),
+        *("py_mini_racer", "pydantic", "rapidfuzz", "ray", "rich", "ruamel", "scipy", "starlette", "uvicorn", "yaml"),
         "xllamacpp",
     )
 )

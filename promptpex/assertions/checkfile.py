@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.assertions import engine, jsvalues
+from promptpex.assertions.clock import Turn, check_time
+from promptpex.assertions.model import Unscorable
 from promptpex.codecs import yamlfile
 from promptpex.codecs.ordinary import inside, read_bytes
 from promptpex.codecs.yamlfile import YamlDoc
@@ -46,6 +48,11 @@ def read(path: Path) -> CheckFile:
         CheckError: the file cannot be read, or an assertion cannot be used; with file and line.
     """
     doc = yamlfile.read(path, error=CheckError, what="assertion file")
+    with check_time():
+        return _read(doc, path)
+
+
+def _read(doc: YamlDoc, path: Path) -> CheckFile:
     found = list(_found(doc, doc.data))
     if not found:
         raise doc.fail("the file has no assertions; write a list, a mapping with assert, or a spec with checks")
@@ -160,21 +167,29 @@ def _place(doc: YamlDoc, keys: Keys, item: Any) -> Keys:
     return keys
 
 
-def _resolved(doc: YamlDoc, item: Any, keys: Keys, path: Path) -> Any:
-    """The assertion with its ``$ref`` to a template and its ``file://`` values put in."""
+def _resolved(doc: YamlDoc, item: Any, keys: Keys, path: Path, inside_a_set: bool = False) -> Any:
+    """The assertion with its ``$ref`` to a template and its ``file://`` values put in.
+
+    No set stands in a set, so the parts of one are looked at and theirs are not: templates may name each other.
+    """
     if not isinstance(item, Mapping):
         return item
     reference = item.get("$ref")
     if isinstance(reference, str) and "kind" not in item and "type" not in item:
         item = {**_template(doc, reference, keys), **{key: value for key, value in item.items() if key != "$ref"}}
     made = dict(item)
-    if isinstance(made.get("assert"), list):
-        made["assert"] = [_resolved(doc, part, (*keys, "assert", n), path) for n, part in enumerate(made["assert"])]
+    if isinstance(made.get("assert"), list) and not inside_a_set:
+        parts = enumerate(made["assert"])
+        made["assert"] = [_resolved(doc, part, (*keys, "assert", n), path, inside_a_set=True) for n, part in parts]
     value = made.get("value")
     if isinstance(value, str) and value.startswith(_FILE):
         name = value.removeprefix(_FILE)
         file = inside(path.parent, name, error=CheckError, what="value's file", path=path, line=doc.line(*keys))
-        made["value"] = _value_file(doc, file, keys)
+        try:
+            with Turn():
+                made["value"] = _value_file(doc, file, keys)
+        except Unscorable as late:
+            raise doc.fail(f"the value's file {file.name}: {late.message}", *keys) from late
     return made
 
 

@@ -97,7 +97,7 @@ def write_suite(path: Path | str, suite: Suite, *, by_hand: bool = False, schema
         write_text(path, new_document(schema or schema_place(path, "cases"), content))
         keep_schema(path)
         return Suite(prompt=suite.prompt, cases=tuple(wanted))
-    doc = yamlfile.read(path, error=SuiteError, what=WHAT)
+    doc = yamlfile.read(path, error=SuiteError, what=WHAT, to_edit=True)
     old = _on_file(doc)
     update = _update(old.cases, suite.cases, by_hand)
     edits = yamledit.Edits(doc)

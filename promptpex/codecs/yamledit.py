@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Mapping
-from typing import Any
-
-from ruamel.yaml import YAML
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from typing import TYPE_CHECKING, Any
 
 from promptpex.codecs import yamltext
-from promptpex.codecs.yamlfile import Keys, YamlDoc
+from promptpex.codecs.yamlfile import Keys, Node, YamlDoc
 from promptpex.errors import InputError
+
+if TYPE_CHECKING:
+    from ruamel.yaml.nodes import MappingNode, SequenceNode
 
 _COMMENT = re.compile(r"#[^\n\r]*")
 _HEADER_COMMENT = re.compile(r"[|>][-+0-9]*[ \t]+(#[^\n\r]*)")
@@ -166,12 +166,12 @@ class Edits:
         ended = place == 0 or self.source[place - 1] == "\n"
         self._edits.append((place, place, depth, f"{text}\n" if ended else f"\n{text}"))
 
-    def _end(self, node: Node, key: Node | None = None) -> int:
+    def _end(self, node: Node, key: Node = None) -> int:
         """Where the last character of the node's content stands, trailing comments and blank lines not counted."""
         colon = self._marks.colon_end(key) if key is not None else None
         if colon is not None and node.start_mark.index < colon:
             return self._marks.next_end(colon)
-        if isinstance(node, ScalarNode) and colon is not None and node.end_mark.index == node.start_mark.index:
+        if node.id == "scalar" and colon is not None and node.end_mark.index == node.start_mark.index:
             return colon
         return self._marks.last_end(node.end_mark.index)
 
@@ -184,15 +184,17 @@ class Edits:
 
     def _mapping(self, keys: Keys) -> MappingNode:
         node = self.doc.node(*keys)
-        if not isinstance(node, MappingNode) or (not node.value and not node.flow_style):
+        if node is None or node.id != "mapping" or (not node.value and not node.flow_style):
             raise self._cannot("there should be a mapping here", keys)
-        return node
+        mapping: MappingNode = node
+        return mapping
 
     def _sequence(self, keys: Keys) -> SequenceNode:
         node = self.doc.node(*keys)
-        if not isinstance(node, SequenceNode):
+        if node is None or node.id != "sequence":
             raise self._cannot("there should be a list here", keys)
-        return node
+        sequence: SequenceNode = node
+        return sequence
 
     def _cannot(self, message: str, keys: Keys) -> InputError:
         return self.doc.fail(f"{message}; nothing was written", *keys)
@@ -216,6 +218,8 @@ class _Marks:
     """Where tokens and comments stand in a YAML text."""
 
     def __init__(self, text: str) -> None:
+        from ruamel.yaml import YAML
+
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.names: list[str] = []

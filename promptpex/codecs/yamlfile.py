@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import codecs
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
-
+from promptpex.codecs import libyaml
+from promptpex.codecs.libyaml import STANDARD_TAG, UNTAGGED
 from promptpex.codecs.textfile import read_text
 from promptpex.errors import InputError
+from promptpex.records import collector_paused
 
 MAX_BYTES = 20_000_000
 MAX_NODES = 500_000
@@ -32,13 +32,12 @@ _HEX = re.compile(r"0x[0-9a-fA-F]{1,400}\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _INFINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_STANDARD_TAG = "tag:yaml.org,2002:"
-_TAGS = frozenset(
-    _STANDARD_TAG + name
-    for name in ("str", "int", "float", "bool", "null", "timestamp", "merge", "value", "seq", "map")
-)
+_KNOWN = ("str", "int", "float", "bool", "null", "timestamp", "merge", "value", "seq", "map")
+_TAGS = frozenset((UNTAGGED, *(STANDARD_TAG + name for name in _KNOWN)))
 
 Keys = tuple[str | int, ...]
+Node = Any
+"""A node of PyYAML's or of ruamel's, which are alike in ``id``, ``tag``, ``value``, ``style`` and ``start_mark``."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +55,13 @@ class YamlDoc:
 
     text: str
     data: Any
-    root: Node | None
+    root: Node
     path: Path | str | None = None
     first_line: int = 1
     error: type[InputError] = field(default=InputError, compare=False)
     mark: str = ""
 
-    def node(self, *keys: str | int) -> Node | None:
+    def node(self, *keys: str | int) -> Node:
         """The node at this path of keys and positions, or None."""
         found = self._find(keys)
         return found[1] if found is not None and found[0] == len(keys) else None
@@ -81,7 +80,7 @@ class YamlDoc:
     def source(self, *keys: str | int) -> str | None:
         """The characters of a scalar as they stand in the file (without quotes), or None."""
         node = self.node(*keys)
-        return node.value if isinstance(node, ScalarNode) else None
+        return node.value if node is not None and node.id == "scalar" else None
 
     def fail(self, message: str, *keys: str | int) -> InputError:
         """An error of the document's class at the line of this path."""
@@ -97,49 +96,64 @@ class YamlDoc:
         return (len(keys), place) if place is not None else None
 
 
-def _step(node: Node | None, key: str | int) -> tuple[int, Node] | None:
-    if isinstance(node, MappingNode):
+def _step(node: Node, key: str | int) -> tuple[int, Node] | None:
+    if node is None:
+        return None
+    if node.id == "mapping":
         for name, value in node.value:
             if name.value == key:
                 return name.start_mark.line, value
-    elif isinstance(node, SequenceNode) and isinstance(key, int) and 0 <= key < len(node.value):
+    elif node.id == "sequence" and isinstance(key, int) and 0 <= key < len(node.value):
         value = node.value[key]
         return value.start_mark.line, value
     return None
 
 
-def read(path: Path | str, *, error: type[InputError], what: str, limit: int = MAX_BYTES) -> YamlDoc:
+def read(
+    path: Path | str, *, error: type[InputError], what: str, limit: int = MAX_BYTES, to_edit: bool = False
+) -> YamlDoc:
     """A YAML file as data with line numbers.
+
+    Args:
+        to_edit: whether ``yamledit`` is to change the text; it needs to know where everything ends.
 
     Raises:
         InputError: (as ``error``) a file that cannot be read, is not YAML, says a key twice, or unfolds too far.
     """
     text = read_text(path, error=error, what=what, limit=limit)
-    doc = load(text, path=path, error=error, what=what)
+    doc = load(text, path=path, error=error, what=what, to_edit=to_edit)
     with Path(path).open("rb") as file:
         marked = file.read(3) == codecs.BOM_UTF8
     return replace(doc, mark="\ufeff") if marked else doc
 
 
+@collector_paused()
 def load(
-    text: str, *, path: Path | str | None = None, error: type[InputError], what: str, first_line: int = 1
+    text: str,
+    *,
+    path: Path | str | None = None,
+    error: type[InputError],
+    what: str,
+    first_line: int = 1,
+    to_edit: bool = False,
 ) -> YamlDoc:
     """YAML text as data with line numbers; ``first_line`` is where in the file the text begins."""
-    try:
-        root = YAML(typ="safe", pure=True).compose(text)
-    except MarkedYAMLError as failure:
-        mark = failure.problem_mark or failure.context_mark
-        line = mark.line + first_line if mark is not None else None
-        said = " ".join(part for part in (failure.context, failure.problem) if part)
-        raise error(f"the {what} is not valid YAML: {said}", path=path, line=line) from None
-    except (YAMLError, ValueError, AssertionError, IndexError, AttributeError, TypeError, OverflowError) as failure:
-        said = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
-        raise error(f"the {what} is not valid YAML: {said}", path=path) from None
-    except RecursionError:
-        raise error(f"the {what} is nested too deeply", path=path) from None
+    root = _root(text, path, error, what, first_line, to_edit)
     builder = _Builder(path, error, what, first_line)
     data = builder.build(root, 0) if root is not None else None
     return YamlDoc(text, data, root, path, first_line, error)
+
+
+def _root(
+    text: str, path: Path | str | None, error: type[InputError], what: str, first_line: int, to_edit: bool
+) -> Node:
+    """The root node, from libyaml where that is sure to say what ruamel says and nobody edits."""
+    if not to_edit:
+        with suppress(libyaml.Unsure):
+            return libyaml.compose(text)
+    from promptpex.codecs import ruamelyaml
+
+    return ruamelyaml.compose(text, path=path, error=error, what=what, first_line=first_line)
 
 
 class _Builder:
@@ -155,20 +169,20 @@ class _Builder:
             raise self.fail(f"the {self.what} unfolds to more than {MAX_NODES} values", node)
         if depth > MAX_DEPTH:
             raise self.fail(f"the {self.what} is nested more than {MAX_DEPTH} deep", node)
-        if str(node.tag) not in _TAGS:
-            raise self.fail(f"the tag {str(node.tag)!r} is not known; remove it", node)
-        if isinstance(node, SequenceNode):
-            return [self.build(item, depth + 1) for item in node.value]
-        if isinstance(node, MappingNode):
+        tag = str(node.tag)
+        if tag not in _TAGS:
+            raise self.fail(f"the tag {tag!r} is not known; remove it", node)
+        if node.id == "scalar":
+            return self.scalar(node, tag)
+        if node.id == "mapping":
             return self.mapping(node, depth)
-        assert isinstance(node, ScalarNode)
-        return self.scalar(node)
+        return [self.build(item, depth + 1) for item in node.value]
 
-    def mapping(self, node: MappingNode, depth: int) -> dict[str, Any]:
+    def mapping(self, node: Node, depth: int) -> dict[str, Any]:
         data: dict[str, Any] = {}
         lines: dict[str, int] = {}
         for name, value in node.value:
-            if not isinstance(name, ScalarNode):
+            if name.id != "scalar":
                 raise self.fail("a key must be one word or text, not a list or mapping", name)
             if name.value in data:
                 first = lines[name.value] + self.first_line
@@ -179,11 +193,10 @@ class _Builder:
             data[name.value] = self.build(value, depth + 1)
         return data
 
-    def scalar(self, node: ScalarNode) -> Any:
-        tag = str(node.tag)
+    def scalar(self, node: Any, tag: str) -> Any:
         if half_character(node.value):
             raise self.fail("the text holds half of a character (a lone surrogate); remove it", node)
-        if node.style or tag == f"{_STANDARD_TAG}str":
+        if node.style or tag == f"{STANDARD_TAG}str":
             return node.value
         value = plain_value(node.value)
         if isinstance(value, float) and value in (float("inf"), float("-inf")):

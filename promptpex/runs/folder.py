@@ -11,9 +11,10 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.controls import escaped
@@ -77,9 +78,9 @@ def begin(folder: Path, run: Run) -> None:
     refuse_led_out(folder, folder.parent.parent, RunError)
     with _writing(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _put(folder / MANIFEST, _json(run.manifest.but(partial=RUNNING).plain()))
+        _put(folder / MANIFEST, _json(run.manifest.but(partial=RUNNING), indent=1))
         (folder / VERDICTS).unlink(missing_ok=True)
-        _put(folder / INPUTS, _inputs(run))
+        _put(folder / INPUTS, _json(_Inputs(prompt=run.prompt, spec=run.spec, suite=run.suite), indent=1))
 
 
 def finish(folder: Path, run: Run) -> None:
@@ -92,11 +93,7 @@ def finish(folder: Path, run: Run) -> None:
     with _writing(folder):
         _put(folder / OUTPUTS, "".join(line(output) for output in run.outputs))
         _put(folder / VERDICTS, "".join(line(verdict) for verdict in run.verdicts))
-        _put(folder / MANIFEST, _json(run.manifest.plain()))
-
-
-def _inputs(run: Run) -> str:
-    return _json(_Inputs(prompt=run.prompt, spec=run.spec, suite=run.suite).plain())
+        _put(folder / MANIFEST, _json(run.manifest, indent=1))
 
 
 def _put(path: Path, text: str) -> None:
@@ -106,7 +103,7 @@ def _put(path: Path, text: str) -> None:
 
 def line(record: Record) -> str:
     """A record as one line of JSON, with its newline."""
-    return _encodable(escaped(json.dumps(record.plain(), ensure_ascii=False))) + "\n"
+    return _json(record)
 
 
 class Appender:
@@ -148,18 +145,10 @@ def read(folder: Path | str, *, verdicts: bool = True) -> Run:
         RunError: no run there, or a file that is damaged, with its line.
     """
     folder = Path(folder)
-    manifest = read_manifest(folder)
-    inputs = _record(folder / INPUTS, _Inputs)
+    known = _known(folder)
     outputs = tuple(_lines(folder / OUTPUTS, Output))
     there = {output.key for output in outputs}
-    return Run(
-        manifest=manifest,
-        prompt=inputs.prompt,
-        spec=inputs.spec,
-        suite=inputs.suite,
-        outputs=outputs,
-        verdicts=tuple(_verdicts(folder, there)) if verdicts else (),
-    )
+    return Run(**known, outputs=outputs, verdicts=tuple(_verdicts(folder, there)) if verdicts else ())
 
 
 @collector_paused()
@@ -169,18 +158,17 @@ def read_columns(folder: Path) -> RunColumns:
     Raises:
         RunError: as ``read``.
     """
-    manifest = read_manifest(folder)
-    inputs = _record(folder / INPUTS, _Inputs)
+    known = _known(folder)
     outputs = Columns.of(_lines(folder / OUTPUTS, Output), Output)
     there = set(zip(outputs["case"], outputs["model"], outputs["repeat"], strict=True))
-    return RunColumns(
-        manifest=manifest,
-        prompt=inputs.prompt,
-        spec=inputs.spec,
-        suite=inputs.suite,
-        outputs=outputs,
-        verdicts=Columns.of(_verdicts(folder, there), Verdict),
-    )
+    return RunColumns(**known, outputs=outputs, verdicts=Columns.of(_verdicts(folder, there), Verdict))
+
+
+def _known(folder: Path) -> dict[str, Any]:
+    """What is known of a run before anything is asked: its manifest, prompt, spec and suite."""
+    manifest = read_manifest(folder)
+    inputs = _record(folder / INPUTS, _Inputs)
+    return {"manifest": manifest, "prompt": inputs.prompt, "spec": inputs.spec, "suite": inputs.suite}
 
 
 def _verdicts(folder: Path, there: set[tuple[str, str, int]]) -> Iterator[Verdict]:
@@ -253,7 +241,7 @@ def _writing(folder: Path) -> Iterator[None]:
 def _record(path: Path, kind: type[R]) -> R:
     try:
         data = read_bytes(path, error=RunError, what="file of the run", limit=LONGEST, links=False)
-        return kind.model_validate(json.loads(data.decode("utf-8")))
+        return _parsed(data, kind)
     except RunError as error:
         raise RunError(f"{error.message}; run `promptpex run` again to restore it", path=path) from error
     except (ValueError, RecursionError) as error:
@@ -288,13 +276,15 @@ def _why(error: Exception) -> str:
     return str(error).split("\n")[0]
 
 
-def _json(value: object) -> str:
-    return _encodable(escaped(json.dumps(value, ensure_ascii=False, indent=1, sort_keys=False))) + "\n"
-
-
-def _encodable(text: str) -> str:
-    """JSON whose lone surrogates, which UTF-8 does not have, stand as JSON's own escapes; they read back the same."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+def _json(record: Record, indent: int | None = None) -> str:
+    """A record as JSON. Lone surrogates, which UTF-8 does not have, stand as JSON's own escapes; they read back the
+    same."""
+    try:
+        text = record.model_dump_json(by_alias=True, exclude_defaults=True, indent=indent)
+    except PydanticSerializationError:
+        plain = json.dumps(record.plain(), ensure_ascii=False, indent=indent)
+        text = plain.encode("utf-8", "backslashreplace").decode("utf-8")
+    return f"{escaped(text)}\n"
 
 
 def runs_in(results: Path) -> Iterable[Path]:

@@ -20,7 +20,7 @@ from promptpex.records import Completion, Request
 from promptpex.store.database import FAILURES, Synchronous, named_errors, open_database, store_error
 from promptpex.store.jobs import Claim, Put, Release, Row
 from promptpex.store.owners import Owner
-from promptpex.store.uses import of_no_use
+from promptpex.store.uses import useless_replies
 from promptpex.store.writer import GroupWriter
 
 ASKED_AT_ONCE = 500
@@ -167,7 +167,8 @@ class ReplyStore:
         Args:
             older_than_s: stored more than so many seconds ago.
             stage, model: of this stage, by this model (its name without parameters).
-            failed: of no use: empty, cut off, withheld, or not in the form that was asked for.
+            failed: of no use: empty, cut off, withheld, or not in the form that was asked for, read as the stage that
+                asked reads it; what a repair turn put right stays.
             dry_run: only count them.
         """
         with named_errors(self.path):
@@ -189,7 +190,7 @@ class ReplyStore:
         where = " AND ".join(given) or "1"
         query = f"SELECT id, request, completion FROM replies WHERE {where}"
         rows = self._connection.execute(query, list(given.values()))
-        return [one for one, request, completion in rows if not failed or of_no_use(request, completion)]
+        return useless_replies(rows) if failed else [one for one, _, _ in rows]
 
     def verify(self) -> list[Problem]:
         """What is wrong with the file and its entries; nothing when all is well."""

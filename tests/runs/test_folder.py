@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from promptpex import runs
 from promptpex.errors import RunError
-from promptpex.records import Case
+from promptpex.records import Case, TokenLogprob
 from promptpex.runs.folder import line, runs_in
 from tests.tables.by_hand import colours, output, run, verdict
 
@@ -49,6 +49,13 @@ def test_lone_surrogates_and_line_separators_are_kept_and_the_file_is_utf8(tmp_p
     assert runs.read(tmp_path) == made
     with runs.Appender(tmp_path / "outputs.jsonl") as appender:
         appender.add(made.outputs[0])
+    assert runs.read(tmp_path) == made
+
+
+def test_a_token_of_no_likelihood_comes_back(tmp_path: Path) -> None:
+    token = TokenLogprob(token="a", logprob=float("-inf"), top=(("b", float("-inf")),))
+    made = run([output(text="a", logprobs=(token,))])
+    runs.finish(tmp_path, made)
     assert runs.read(tmp_path) == made
 
 
