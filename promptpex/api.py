@@ -59,7 +59,7 @@ def run(
     spec: Spec,
     suite: Suite,
     *,
-    models: Sequence[str],
+    models: str | Sequence[str],
     judge: str | Sequence[str] | None = None,
     client: Client | None = None,
     **settings: Any,
@@ -69,9 +69,9 @@ def run(
     async def job(session: Session) -> Run:
         return await pipeline.execute(session, pipeline.begin(session, prompt, spec, suite))
 
-    if not list(models):
+    if not models:
         raise ConfigError("models names no model; give at least one")
-    return _in_session(job, {"models": list(models), "judge": _listed(judge), **settings}, client)
+    return _in_session(job, {"models": _listed(models), "judge": _listed(judge), **settings}, client)
 
 
 def judge(run: Run, *, judge: str | Sequence[str] | None = None, client: Client | None = None, **settings: Any) -> Run:

@@ -20,7 +20,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from promptpex.codecs.anchors import anchor, anchored, refuse_downloads
 from promptpex.codecs.settingsfile import PROJECT, find_file, not_obeyed, user_file
-from promptpex.codecs.settingstext import NO_KEYS, dollars, flag_of, line_of, near_name, texts_in
+from promptpex.codecs.settingstext import NO_KEYS, dollars, flag_of, is_cut, line_of, near_name, texts_in
 from promptpex.codecs.textfile import read_text
 from promptpex.errors import ConfigError
 from promptpex.llm.names import check_label
@@ -487,6 +487,9 @@ def _validated(values: dict[str, Any], layer: _Layer) -> None:
         said = str(error["msg"]).removeprefix("Value error, ").replace("Input should", "it should")
         shown = json.dumps(error.get("input"), default=str, ensure_ascii=False)[:60]
         raise _fail(layer, name, f"{inner + ': ' if inner else ''}{said}, not {shown}") from None
+    except UnicodeEncodeError:
+        name = next(name for name, value in values.items() if is_cut(value))
+        raise _fail(layer, name, "it holds bytes that are no UTF-8") from None
 
 
 def _fail(layer: _Layer, name: str, message: str) -> ConfigError:

@@ -9,6 +9,7 @@ from math import ceil
 from promptpex.allowance import Allowance
 from promptpex.cases.generate import request_text
 from promptpex.cases.plan import Plan
+from promptpex.codecs.wording import plural
 from promptpex.config import Settings
 from promptpex.llm.names import parse_model
 from promptpex.llm.stack import rates_for
@@ -80,7 +81,7 @@ def can_show(session: Session, suite: Suite | None) -> str:
     alpha = round(1.0 - settings.confidence, 12)
     found = smallest_shown(cases, len(session.models()), alpha, tolerance=settings.tolerance, rate=_rate(settings))
     about = "" if suite is not None else "about "
-    return " ".join(_shown(found, f"{about}{counted(cases, 'case')}", settings.repeats))
+    return " ".join(_shown(found, f"{about}{plural(cases, 'case')}", settings.repeats))
 
 
 def _rate(settings: Settings) -> float:
@@ -117,11 +118,6 @@ def _points(share: float) -> str:
 
 def _about(cases: int) -> str:
     return f"{float(f'{cases:.2g}'):,.0f}"
-
-
-def counted(number: int, what: str) -> str:
-    """A number of things, in the singular where it is one."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def tokens_of(messages: Iterable[Message]) -> int:
@@ -214,7 +210,7 @@ def in_words(lines: Sequence[Line]) -> str:
     known = sum(line.cost_usd for line in lines if line.cost_usd is not None)
     unknown = sorted({line.model for line in lines if line.cost_usd is None})
     about = "" if all(line.exact for line in lines) else "about "
-    told = f"{about}{sum(line.calls for line in lines)} requests, about ${known:.4f}"
+    told = f"{about}{plural(sum(line.calls for line in lines), 'request')}, about ${known:.4f}"
     return f"{told} and the unknown price of {', '.join(unknown)}" if unknown else told
 
 

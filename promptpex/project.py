@@ -11,6 +11,7 @@ from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.plan import Plan
 from promptpex.cases.typed import unusable_schemas
 from promptpex.codecs.schemaplace import keep_schema
+from promptpex.codecs.wording import plural
 from promptpex.config import EFFORT, with_effort
 from promptpex.errors import InputError, RunError, SpecError, SuiteError
 from promptpex.estimate import Line, can_show, estimate, extraction_lines, generation_lines, in_words
@@ -150,34 +151,48 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
     """The main job: extracts and generates what is missing, collects, judges, and writes the run's folder."""
     pipeline.refuse_unanswerable(session)
     prompt = read_prompt(session, files.prompt)
-    roles = [*session.models(), *session.named_judges()]
-    if not (files.spec.exists() and files.suite.exists()):
-        roles.append(session.author().model)
-    session.refuse_unpriced(roles)
+    author = None if files.spec.exists() and files.suite.exists() else session.author().model
+    session.refuse_unpriced([*session.models(), *session.named_judges(), *([author] if author else [])])
     for file in (files.spec, files.suite):
         keep_schema(file)
     if session.settings.effort:
         say_effort(session, estimate(session, prompt, *_written(prompt, files)))
-    author = None
-    if not files.spec.exists():
-        author = session.author().label
+    spec = await _spec(session, prompt, files)
+    suite = await _suite(session, prompt, files, spec)
+    session.emit(Notice(can_show(session, suite)))
+    by = author.label if author else None
+    return await _executed(session, pipeline.begin(session, prompt, spec, suite, author=by))
+
+
+async def _spec(session: Session, prompt: Prompt, files: Files) -> Spec:
+    """The spec of a run, extracted if it is missing; what is wrong with it beside the prompt is told."""
+    made = not files.spec.exists()
+    if made:
         await _extract(session, prompt, files)
     spec = read_spec(files.spec)
     for said in unusable_schemas(spec.inputs).values():
         session.emit(Notice(f"{files.spec.name}: {said}", "warning"))
-    if author is None:
+    if not made:
         notice_change(session, prompt, spec, files)
+    return spec
+
+
+async def _suite(session: Session, prompt: Prompt, files: Files, spec: Spec) -> Suite:
+    """The cases of a run, generated if they are missing.
+
+    Raises:
+        SuiteError: none of them can be used.
+        InputError: weights that name no kind of case and no rule.
+    """
     if not files.suite.exists():
-        author = session.author().label
         await _generate(session, files, prompt, spec, Suite(prompt=files.prompt.name))
     suite = read_suite(files.suite, spec, prompt)
     notice_orphans(session, spec, suite)
-    if not suite.usable():
-        raise SuiteError("holds no usable case; add some or run `promptpex generate`", path=files.suite)
     usable = suite.usable()
+    if not usable:
+        raise SuiteError("holds no usable case; add some or run `promptpex generate`", path=files.suite)
     check_weights(session.settings.weights, [case.rule for case in usable], [case.inverse for case in usable])
-    session.emit(Notice(can_show(session, suite)))
-    return await _executed(session, pipeline.begin(session, prompt, spec, suite, author=author))
+    return suite
 
 
 def estimate_files(session: Session, files: Files) -> tuple[list[Line], str]:
@@ -266,7 +281,8 @@ def notice_orphans(session: Session, spec: Spec, suite: Suite) -> None:
     lost = orphans(spec, suite)
     if lost:
         ids = ", ".join(case.id for case in lost[:ORPHANS]) + (", ..." if len(lost) > ORPHANS else "")
-        said = f"{len(lost)} cases aim at rules that are gone ({ids}); `promptpex generate` retires those it made"
+        aim = plural(len(lost), "case aims at a rule that is gone", "cases aim at rules that are gone")
+        said = f"{aim} ({ids}); `promptpex generate` retires those it made"
         session.emit(Notice(said, "warning"))
 
 

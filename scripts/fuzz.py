@@ -4,6 +4,7 @@
     python scripts/fuzz.py --inputs 1000000 --commands 2000     # the whole; some hours at low priority
     python scripts/fuzz.py --inputs 50000 --first 150000        # a part of it, to be added to others
     python scripts/fuzz.py --only 'input 123456'                # one of them once more, with its traceback
+    python scripts/fuzz.py --inputs 1000000 --of schemas        # of these only what one reader is given
 
 An input is made of the seed and its number alone. It may take 20 s of CPU or 120 s altogether, a command line 60 s or
 240 s; the longest that one check, template or reply may take by ``docs/security.md`` is 10 s. The exit code is 1 if
@@ -18,7 +19,7 @@ import os
 import random
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -44,6 +45,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="number of the first one")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="one of them: 'input N' or 'command N'")
+    parser.add_argument("--of", action="append", help="only the inputs of this reader, as the tally names it")
     parser.add_argument("--json", action="store_true", help="the tally as JSON")
     given = parser.parse_args()
     tally = watch.Tally()
@@ -53,7 +55,10 @@ def main() -> int:
         try:
             for kind, number in _numbers(given.inputs, given.commands, given.first, given.only):
                 faulthandler.dump_traceback_later(LAST_RESORT_S, exit=True)
-                _RUN[kind](tally, given.seed, number, Path(place))
+                if kind == "command":
+                    _command(tally, given.seed, number, Path(place))
+                else:
+                    _input(tally, given.seed, number, Path(place), given.of)
         finally:
             faulthandler.cancel_dump_traceback_later()
             Commands.close()
@@ -71,9 +76,11 @@ def _numbers(inputs: int, commands: int, first: int, only: str | None) -> Iterat
     yield from (("command", number) for number in range(first, first + commands))
 
 
-def _input(tally: watch.Tally, seed: int, number: int, place: Path) -> None:
+def _input(tally: watch.Tally, seed: int, number: int, place: Path, of: list[str] | None) -> None:
     rng = random.Random(f"{seed}:{number}")
     kind, reader = _reader(rng)
+    if of and kind not in of:
+        return
     folder = place / "input"
     folder.mkdir(exist_ok=True)
     readers.clean(folder)
@@ -102,9 +109,6 @@ def _command(tally: watch.Tally, seed: int, number: int, place: Path) -> None:
             commands.run(number, tally)
 
     watch.watched(tally, f"command {number}", "", work, ())
-
-
-_RUN: dict[str, Callable[[watch.Tally, int, int, Path], None]] = {"input": _input, "command": _command}
 
 
 if __name__ == "__main__":

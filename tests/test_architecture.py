@@ -71,7 +71,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pipeline": GROUND
     | STAGES
     | {"assertions", "config", "engines", "events", "session", "stats", "tables", "templates"},
-    "estimate": GROUND | STAGES | {"allowance", "config", "llm", "pipeline", "promptfile", "session", "stats"},
+    "estimate": GROUND
+    | STAGES
+    | {"allowance", "codecs", "config", "llm", "pipeline", "promptfile", "session", "stats"},
     "project": GROUND | FILES | {"config", "estimate", "events", "pipeline", "runs", "session", "tables"},
     "evaluation": GROUND | FILES | {"events", "pipeline", "project", "report", "runs", "session", "tables"},
     "api": GROUND | {"config", "events", "llm", "pipeline", "runs", "session"},

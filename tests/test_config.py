@@ -311,3 +311,11 @@ def test_a_price_beyond_all_measure_is_named(tmp_path: Path) -> None:
         (tmp_path / "promptpex.toml").write_text(f"[prices]\nm = [{price}, 1]\n", encoding="utf-8")
         with pytest.raises(ConfigError, match="two numbers from 0"):
             load({}, start=tmp_path, env={})
+
+
+@pytest.mark.parametrize("name", ["models", "max_cost", "seed", "tolerance", "weights", "effort"])
+def test_bytes_that_are_no_utf_8_are_refused_and_not_an_error_of_ours(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match=f"PROMPTPEX_{name.upper()}"):
+        load({}, start=tmp_path, env={f"PROMPTPEX_{name.upper()}": "5\udcff"})
+    with pytest.raises(ConfigError):
+        load({name: "5\udcff"}, start=tmp_path, env={})

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 import promptpex
+from promptpex import runs
 from promptpex.errors import PromptpexError
+from tests.samples import prompt, spec, suite
 
 NAMES = (
     "FakeClient", "check", "errors", "extract", "generate", "judge", "read_prompt", "read_run", "read_spec",
@@ -112,3 +114,13 @@ async def test_functions_work_where_a_loop_is_running(tmp_path: Path, monkeypatc
     (tmp_path / "p.md").write_text(PROMPT, encoding="utf-8")
     with pytest.raises(PromptpexError, match="fake/a"):
         promptpex.extract(promptpex.read_prompt("p.md"), author="fake/a", client=promptpex.FakeClient(lambda _: "{}"))
+
+
+def test_a_run_and_its_models_may_be_named_by_one_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = promptpex.run(
+        prompt(), spec(), suite(), models="fake/RED", judge="none", client=promptpex.FakeClient(["RED"] * 9)
+    )
+    assert run.manifest.models == ("fake/RED",)
+    runs.finish(tmp_path / "kept", run)
+    assert promptpex.read_run(str(tmp_path / "kept")) == run

@@ -11,7 +11,7 @@ from typing import Any
 from promptpex.assertions import jsvalues
 from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
 from promptpex.assertions.registry import Kind
-from promptpex.assertions.wording import plural
+from promptpex.codecs.wording import plural
 
 
 @dataclass(frozen=True, slots=True)

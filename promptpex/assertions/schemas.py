@@ -49,9 +49,10 @@ class Schema:
         """What is wrong with the value, in one sentence; None when nothing is.
 
         Raises:
-            Unscorable: ``bad-schema`` for a reference that leads nowhere or around in a circle, ``timeout`` where the
-                time of the check under way is over (``clock``).
+            Unscorable: ``bad-schema`` for a reference that leads nowhere, around in a circle, or to what is no schema;
+                ``timeout`` where the time of the check under way is over (``clock``).
         """
+        from jsonschema.exceptions import UnknownType
         from referencing.exceptions import Unresolvable
 
         try:
@@ -60,6 +61,8 @@ class Schema:
             raise _bad(f"the reference {shown(str(missing.ref))} leads nowhere") from missing
         except RecursionError as endless:
             raise _bad("it refers to itself without end, or the value nests too deep") from endless
+        except (UnknownType, AttributeError, KeyError, TypeError, ValueError) as odd:
+            raise _bad("what a reference of it leads to is no schema") from odd
         if error is None:
             return None
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)

@@ -11,8 +11,3 @@ def shown(value: str, longest: int = LONGEST) -> str:
     """``value`` in double quotes, escaped and cut to ``longest`` characters."""
     cut = value if len(value) <= longest else value[: longest - 3] + "..."
     return json.dumps(cut, ensure_ascii=any("\ud800" <= unit <= "\udfff" for unit in cut))
-
-
-def plural(count: int, noun: str) -> str:
-    """``1 word``, ``2 words``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 @click.option("--baseline", type=click.IntRange(1, 200), default=20, show_default=True, help="Baseline cases to make.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the tables [RESULTS/bench].")
 @options.generation
+@options.sampling
 @options.asking
 @options.config
-@options.manners
+@options.listening
 def command(
     prompts: tuple[Path, ...], sample: int | None, baseline: int, out: Path | None, as_json: bool, **flags: Any
 ) -> int:
@@ -40,9 +41,10 @@ def command(
     from promptpex.project import files_of
     from promptpex.report.summary import records
 
+    files = [files_of(prompt) for prompt in prompts]
+
     async def job(session: Any) -> Any:
         folder = out or Path(session.settings.results_dir) / "bench"
-        files = [files_of(prompt) for prompt in prompts]
         return folder, await evaluate(session, files, folder=folder, baseline=baseline, sample=sample)
 
     folder, tables = work(flags, job, start=prompts[0].parent)

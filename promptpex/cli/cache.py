@@ -12,6 +12,7 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.plain import say
+from promptpex.codecs.wording import plural
 from promptpex.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def stats(as_json: bool, **flags: Any) -> int:
     if as_json:
         print_json(asdict(found))
         return 0
-    say(f"{_replies(found.replies)}, {found.bytes / 1e6:.1f} MB in {found.path}")
+    say(f"{plural(found.replies, 'reply', 'replies')}, {found.bytes / 1e6:.1f} MB in {found.path}")
     for title, counts in (("model", found.models), ("stage", found.stages)):
         for name, count in counts.items():
             say(f"  {title} {name}: {count}")
@@ -75,7 +76,7 @@ def prune(
     if as_json:
         print_json({"would_prune" if dry_run else "pruned": gone})
     else:
-        click.echo(f"{_replies(gone)} {'would be pruned' if dry_run else 'pruned'}")
+        click.echo(f"{plural(gone, 'reply', 'replies')} {'would be pruned' if dry_run else 'pruned'}")
     return 0
 
 
@@ -93,7 +94,7 @@ def verify(as_json: bool, **flags: Any) -> int:
     else:
         for problem in problems:
             say(f"{problem.id or 'store'}: {problem.what}")
-        click.echo("the store is sound" if not problems else f"{len(problems)} problem" + "s" * (len(problems) > 1))
+        click.echo("the store is sound" if not problems else plural(len(problems), "problem"))
     return 2 if problems else 0
 
 
@@ -117,10 +118,6 @@ def _store(flags: dict[str, Any]) -> ReplyStore:
     if not path.exists():
         raise StoreError(f"{path}: no store here yet; it is made by the first run, or name another with --store")
     return ReplyStore(path)
-
-
-def _replies(count: int) -> str:
-    return f"{count} reply" if count == 1 else f"{count} replies"
 
 
 def _date(at: float | None) -> str:

@@ -11,6 +11,7 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.plain import say, visible
+from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
     from promptpex.estimate import Line
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
 @options.judge
 @options.files
 @options.generation
+@options.sampling
 @options.asking
 @options.tolerance
 @options.confidence
 @options.config
-@options.manners
+@options.listening
 def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, **flags: Any) -> int:
     """Say what `run` would ask, per stage and model, what it would cost, and what it can show at best; nothing is sent.
 
@@ -54,22 +56,25 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
 
 
 def show(lines: Sequence[Line]) -> None:
-    """Prints a table of what would be asked, and its sum."""
+    """Prints a table of what would be asked, and its sum; the column of the store only where it holds something."""
+    from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from promptpex.report.terminal import clean, money
 
-    table = Table()
-    table.add_column("stage")
+    stored = any(line.stored for line in lines)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("stage", no_wrap=True)
     table.add_column("model", overflow="fold")
-    for name in ("calls", "in the store", "tokens in", "tokens out", "price"):
-        table.add_column(name, justify="right")
+    for name in ("calls", *(("stored",) if stored else ()), "tokens in", "tokens out", "price"):
+        table.add_column(name, justify="right", no_wrap=True)
     for line in lines:
         calls = str(line.calls) if line.exact else f"about {line.calls}"
         tokens = (f"{line.tokens_in:,}", f"{line.tokens_out:,}")
-        table.add_row(line.stage, Text(clean(line.model, 60)), calls, str(line.stored), *tokens, money(line.cost_usd))
+        cells = (calls, *((str(line.stored),) if stored else ()), *tokens, money(line.cost_usd))
+        table.add_row(line.stage, Text(clean(line.model, 60)), *cells)
     console = Console()
     console.print(table)
     console.print(visible(_total(lines)), highlight=False, markup=False, emoji=False)
@@ -81,5 +86,5 @@ def _total(lines: Sequence[Line]) -> str:
     known = sum(line.cost_usd for line in lines if line.cost_usd is not None)
     unknown = sorted({line.model for line in lines if line.cost_usd is None})
     calls = sum(line.calls for line in lines)
-    told = f"{calls} requests, about {money(known)}"
+    told = f"{plural(calls, 'request')}, about {money(known)}"
     return told + (f" and the unknown price of {', '.join(unknown)}" if unknown else "")

@@ -36,6 +36,8 @@ def command(
     """
     from promptpex.cli.showing import print_json
 
+    if as_json and out is None:
+        raise click.UsageError("--json goes with --out FILE: what is exported is what stdout shows")
     text, notes = _text(shape, source, models, rubrics, flags)
     for note in notes if not flags.get("quiet") else ():
         say(f"note: {note}", err=True)

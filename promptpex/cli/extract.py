@@ -10,6 +10,7 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.plain import say
+from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
     from promptpex.project import Extracted, Files
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 @options.files
 @click.option("--force", is_flag=True, help="Write over a spec that exists.")
 @click.option("--update", "bring", is_flag=True, help="Bring a spec up to date with a changed prompt; your edits stay.")
-@options.generation
+@options.extraction
 @options.asking
 @options.config
-@options.manners
+@options.listening
 def command(
     prompt: Path, spec: Path | None, cases: Path | None, force: bool, bring: bool, as_json: bool, **flags: Any
 ) -> int:
@@ -36,8 +37,9 @@ def command(
     from promptpex.cli.showing import print_json
     from promptpex.cli.work import work
     from promptpex.errors import SpecError
-    from promptpex.project import extract, files_of
+    from promptpex.project import extract, files_of, refuse_missing
 
+    refuse_missing(None, cases)
     files = files_of(prompt, spec=spec, suite=cases)
     if bring:
         return _update(files, as_json, flags)
@@ -49,7 +51,7 @@ def command(
         said = [asdict(one) for one in found.groundedness]
         print_json({**found.spec.plain(), "groundedness": said})
         return 0
-    say(f"{len(found.spec.rules)} rules in {files.spec}")
+    say(f"{plural(len(found.spec.rules), 'rule')} in {files.spec}")
     for line in _grounds(found):
         say(line)
     return 0
@@ -61,7 +63,8 @@ def _grounds(found: Extracted) -> list[str]:
     for one in found.groundedness:
         status[one.status].append(one)
     by_words = sum(one.how in ("quote", "near-quote") for one in status["yes"])
-    told = f"Grounded: {len(status['yes'])} of {len(found.groundedness)} rules, {by_words} by the words they quote."
+    rules = plural(len(found.groundedness), "rule")
+    told = f"Grounded: {len(status['yes'])} of {rules}, {by_words} by the words they quote."
     lines = [told, *(f"Not in the prompt: {one.rule}: {one.reason}" for one in status["no"])]
     if status["unknown"]:
         ids = ", ".join(one.rule for one in status["unknown"])
@@ -82,5 +85,5 @@ def _update(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
     for name, ids in told.items():
         if ids:
             say(f"{name}: {', '.join(ids)}")
-    say(f"{len(done.spec.rules)} rules in {files.spec}")
+    say(f"{plural(len(done.spec.rules), 'rule')} in {files.spec}")
     return 0

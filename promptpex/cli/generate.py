@@ -10,6 +10,7 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.plain import say
+from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
     from promptpex.cases.plan import Plan
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
 @click.option("--judge", help="Judges that score expected outputs, comma-separated.")
 @click.option("--dry-run", is_flag=True, help="Say what would be made anew and its price; ask nothing.")
 @click.option("--baseline", type=click.IntRange(1, 200), metavar="N", help="Instead: N cases from the prompt alone.")
+@options.sampling
 @options.asking
 @options.config
-@options.manners
+@options.listening
 def command(
     prompt: Path,
     spec: Path | None,
@@ -62,7 +64,7 @@ def _generate(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
     if as_json:
         print_json({"made": new, "kept": kept, "retired": retired, "quality": asdict(made.quality)})
         return 0
-    say(f"{len(made.suite.cases)} cases in {files.suite} ({new} made, {kept} kept, {retired} retired)")
+    say(f"{plural(len(made.suite.cases), 'case')} in {files.suite} ({new} made, {kept} kept, {retired} retired)")
     for line in told(made.quality):
         say(line)
     return 0
@@ -71,11 +73,10 @@ def _generate(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
 def told(quality: Quality) -> list[str]:
     """What a suite is worth, in sentences."""
     usable = quality.cases - quality.aside
-    lines = [
-        f"Independent: {quality.independent} of {usable} usable cases ({quality.duplicates} near-duplicate pairs)."
-    ]
+    pairs = plural(quality.duplicates, "near-duplicate pair")
+    lines = [f"Independent: {quality.independent} of {plural(usable, 'usable case')} ({pairs})."]
     if quality.aside:
-        lines.append(f"Put aside: {quality.aside} cases, each with its reason under 'invalid'.")
+        lines.append(f"Put aside: {plural(quality.aside, 'case')}, with the reason under 'invalid'.")
     if quality.lint:
         lines.append("Lint: " + ", ".join(f"{count} {code}" for code, count in sorted(quality.lint.items())) + ".")
     if quality.bare:
@@ -100,7 +101,7 @@ def _dry(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
         say(f"make {count}: {aim.stem}")
     for case in todo.retire:
         say(f"retire: {case.id}")
-    click.echo(f"keep: {len(todo.keep)} cases")
+    click.echo(f"keep: {plural(len(todo.keep), 'case')}")
     show(lines)
     return 0
 
@@ -125,5 +126,5 @@ def _baseline(files: Files, count: int, as_json: bool, flags: dict[str, Any]) ->
     if as_json:
         print_json({"cases": len(suite.cases), "file": str(path)})
     else:
-        say(f"{len(suite.cases)} baseline cases in {path}")
+        say(f"{plural(len(suite.cases), 'baseline case')} in {path}")
     return 0

@@ -9,6 +9,7 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.plain import data, say
+from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
     from promptpex.interchange.published import Benchmark
@@ -106,7 +107,7 @@ def _cases(shape: str, path: Path, out: Path | None, rules: int | None, variable
     if as_json:
         print_json({"cases": len(suite.cases), "out": str(out)})
     else:
-        say(f"{len(suite.cases)} cases in {out}")
+        say(f"{plural(len(suite.cases), 'case')} in {out}")
     return 0
 
 

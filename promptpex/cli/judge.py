@@ -19,7 +19,7 @@ from promptpex.cli import options
 @options.standing
 @options.missing
 @options.config
-@options.manners
+@options.listening
 def command(run: Path | None, spec: Path | None, as_json: bool, **flags: Any) -> int:
     """Judge the outputs of RUN again, by checks and by the judge; no model under test is asked.
 

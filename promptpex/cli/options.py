@@ -27,10 +27,15 @@ def together(*options: Callable[[Any], Any]) -> Callable[[F], F]:
 manners = together(
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     click.option("-q", "--quiet", is_flag=True, help="No progress and no notices on stderr."),
-    click.option("-v", "--verbose", is_flag=True, help="Say more: settings with their origin, every retry."),
-    click.option("--log", type=click.Path(path_type=Path), help="Append every event to this file, a JSON line each."),
     click.option("--debug", is_flag=True, expose_value=False, help="Show a traceback on errors."),
 )
+
+listening = together(
+    click.option("-v", "--verbose", is_flag=True, help="Say more: settings with their origin, every retry."),
+    click.option("--log", type=click.Path(path_type=Path), help="Append every event to this file, a JSON line each."),
+    manners,
+)
+"""The manners of commands in which something is going on: those that open a session."""
 
 config = together(
     click.option("--config", type=click.Path(path_type=Path), help="Settings file [promptpex.toml]."),
@@ -67,8 +72,6 @@ judge = together(
     ),
     click.option(
         "--judge-repeat",
-        "--repeat",
-        "judge_repeat",
         type=click.IntRange(1),
         help="Times each judge is asked, to see if it keeps its word [1].",
     ),
@@ -100,10 +103,13 @@ standing = together(
     weights,
 )
 
-asking = together(
-    click.option("--api-base", help="Base URL of an OpenAI-compatible server for openai/... models."),
+sampling = together(
     click.option("--temperature", type=float, help="Sampling temperature of the models under test."),
     click.option("--max-tokens", type=click.IntRange(1), help="Longest answer, in tokens [1024]."),
+)
+
+asking = together(
+    click.option("--api-base", help="Base URL of an OpenAI-compatible server for openai/... models."),
     click.option("--seed", type=int, help="Seed of everything random [0]."),
     click.option("--concurrency", type=click.IntRange(1), help="Most requests in flight to one provider."),
     click.option("--rpm", type=click.IntRange(1), help="Most requests a minute to one provider."),
@@ -118,17 +124,21 @@ asking = together(
     click.option("--pull", is_flag=True, default=None, help="Pull Ollama models that are missing."),
 )
 
-generation = together(
+extraction = together(
     click.option("--max-rules", type=click.IntRange(1), help="Most rules to extract [10]."),
     click.option("--checks/--no-checks", default=None, help="Propose code for each rule, and keep what proves itself."),
-    click.option("--cases-per-rule", type=click.IntRange(0), help="Generated cases for each rule [2]."),
+    click.option("--verify/--no-verify", default=None, help="Ask a model whether the prompt says what each rule says."),
+    click.option("--inverse-cases", type=click.IntRange(0), help="Generated cases for each inverse, 0 = none [1]."),
     click.option(
         "--effort", type=click.Choice(["min", "low", "medium", "high"]), help="Preset for what no other flag sets."
     ),
+)
+
+generation = together(
+    extraction,
+    click.option("--cases-per-rule", type=click.IntRange(0), help="Generated cases for each rule [2]."),
     click.option("--rounds", type=click.IntRange(0), help="Times unusable cases are replaced [1]."),
     click.option("--validity/--no-validity", default=None, help="Have the author judge cases against the input spec."),
-    click.option("--verify/--no-verify", default=None, help="Ask a model whether the prompt says what each rule says."),
     click.option("--language", help="Language that generated inputs have to be in, such as vi [the prompt's]."),
     click.option("--expansion", type=click.IntRange(0), help="Times each case grows a longer variant [0]."),
-    click.option("--inverse-cases", type=click.IntRange(0), help="Generated cases for each inverse [1]."),
 )

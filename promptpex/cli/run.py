@@ -18,6 +18,7 @@ from promptpex.cli import options
 @options.judge
 @options.files
 @options.generation
+@options.sampling
 @options.asking
 @options.standing
 @click.option(
@@ -27,12 +28,10 @@ from promptpex.cli import options
     help="Look at a growing part of the suite, and stop asking a model once its place is shown.",
 )
 @click.option("--limit", help="With --until-decided: stop once a model is above or below this non-compliance: 10%.")
-@click.option(
-    "--fail-over", type=click.FloatRange(0, 1), help="Exit 1 if any model's non-compliance is above this share."
-)
+@click.option("--fail-over", metavar="SHARE", help="Exit 1 if any model's non-compliance is above this: 10% or 0.1.")
 @options.missing
 @options.config
-@options.manners
+@options.listening
 def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, **flags: Any) -> int:
     """Run a prompt's suite on models, judge every answer, and report.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli.plain import say
+from promptpex.codecs.wording import plural
 from promptpex.errors import GateFailed, Interrupted
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _on_terminal(summary: Any, totals: Mapping[str, Any] | None) -> None:
     show(summary, console)
     if totals is not None:
         asked, cached = totals.get("requests", 0), totals.get("cached", 0)
-        console.print(f"{asked} requests sent, {cached} answers from the store", highlight=False)
+        console.print(f"{plural(asked, 'answer')} from models, {cached} from the store", highlight=False)
 
 
 def _gate(models: Any, fail_over: float | None) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from promptpex.codecs.wording import plural
 from promptpex.records import NOT_ASKED
 
 if TYPE_CHECKING:
@@ -48,5 +49,6 @@ def silent_judges(summary: Summary) -> Iterator[str]:
 
 
 def _counted(reasons: Counter[str]) -> str:
-    outputs = "1 output" if reasons.total() == 1 else f"{reasons.total()} outputs"
-    return f"{outputs}: " + ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    return f"{plural(reasons.total(), 'output')}: " + ", ".join(
+        f"{count} {reason}" for reason, count in reasons.most_common()
+    )

@@ -9,6 +9,7 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.plain import say
+from promptpex.codecs.wording import plural
 
 
 @click.command("validate")
@@ -30,6 +31,6 @@ def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -
             say(problem.text())
         errors = sum(problem.severity == "error" for problem in problems)
         if not quiet:
-            counted = f"{errors} error" + ("" if errors == 1 else "s")
-            click.echo(f"{counted}, {len(problems) - errors} warnings and hints", err=True)
+            hints = plural(len(problems) - errors, "warning or hint", "warnings and hints")
+            click.echo(f"{plural(errors, 'error')}, {hints}", err=True)
     return 2 if any(problem.severity == "error" for problem in problems) else 0

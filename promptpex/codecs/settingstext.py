@@ -41,6 +41,11 @@ def texts_in(value: Any) -> Iterable[str]:
             yield from texts_in(item)
 
 
+def is_cut(value: Any) -> bool:
+    """Whether a text in it holds half of a character, as those of the environment do that are no UTF-8."""
+    return any("\ud800" <= letter <= "\udfff" for text in texts_in(value) for letter in text)
+
+
 def line_of(name: str, text: str) -> int | None:
     """The line of a TOML text that sets a name; None where none is found."""
     word = re.escape(name).replace("_", "[_-]")

@@ -7,11 +7,15 @@ values and inputs is kept from its template engine, which would run it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from promptpex.codecs import yamltext
+from promptpex.errors import ConfigError
+from promptpex.llm.names import parse_model
+from promptpex.llm.routes import resolve
 from promptpex.records import Case, Check, Prompt, Spec, Suite
 
 _SAME = frozenset(
@@ -22,6 +26,10 @@ _SAME = frozenset(
 )  # fmt: skip
 """Kinds that promptfoo has under the same name (its document "Deterministic metrics")."""
 
+_THEIRS = re.compile(
+    r"(?:openai|anthropic|ollama|azure|azureopenai|google|vertex|bedrock|huggingface|openrouter|exec|file|python|https?):"
+)
+"""How promptfoo's own ids begin, as far as no model of an Ollama is called so."""
 _PLACEHOLDER = "echo"
 """A provider of promptfoo that asks no model, for a suite that names none."""
 
@@ -38,7 +46,7 @@ def config(prompt: Prompt, spec: Spec, suite: Suite, *, models: Sequence[str] = 
     """The configuration: the prompt as chat messages, the usable cases as tests, the rules' checks for each of them.
 
     Args:
-        models: names as promptfoo knows them; without any, its ``echo``, to be replaced.
+        models: our names of models, or promptfoo's; without any, its ``echo``, to be replaced.
         rubrics: whether rules that code does not decide become ``llm-rubric`` assertions, for which promptfoo asks a
             judge.
     """
@@ -54,13 +62,40 @@ def config(prompt: Prompt, spec: Spec, suite: Suite, *, models: Sequence[str] = 
     content: dict[str, Any] = {
         "description": _line(spec.intent or prompt.name),
         "prompts": [_chat(prompt)],
-        "providers": list(models) or [_PLACEHOLDER],
+        "providers": [_provider(name, left_out) for name in models] or [_PLACEHOLDER],
     }
     if asserts:
         content["defaultTest"] = {"assert": asserts}
     content["tests"] = [_test(case) for case in suite.usable()]
     schema = "# yaml-language-server: $schema=https://promptfoo.dev/config-schema.json\n"
     return Config(schema + yamltext.document(content), tuple(left_out))
+
+
+def _provider(label: str, left_out: list[str]) -> Any:
+    """A model by promptfoo's id, with its server and parameters where its name has some; what is no name of ours stays
+    as it is."""
+    if _THEIRS.match(label):
+        return label
+    try:
+        model = parse_model(label)
+    except ConfigError:
+        return label
+    route = resolve(model.name, model.api_base)
+    prefix, _, rest = model.name.partition("/")
+    if route.provider == "ollama":
+        name = f"ollama:chat:{model.name.removeprefix('ollama/')}"
+    elif route.provider == "openai-compatible":
+        name = f"openai:chat:{model.name.removeprefix('openai/')}"
+    elif route.provider == "litellm" and prefix == "anthropic":
+        name = f"anthropic:messages:{rest}"
+    else:
+        if route.provider is not None:
+            left_out.append(f"the model {label} keeps our name; write promptfoo's id of its provider")
+        return label
+    config = model.params.model_dump(include={"temperature", "max_tokens", "top_p", "seed"}, exclude_none=True)
+    if model.api_base and route.provider == "openai-compatible":
+        config["apiBaseUrl"] = model.api_base
+    return {"id": name, "config": config} if config else name
 
 
 def _rule(rule_id: str, checks: Sequence[Check], left_out: list[str]) -> list[dict[str, Any]]:

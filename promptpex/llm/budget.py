@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from promptpex.codecs.wording import plural
 from promptpex.errors import BudgetExceeded
 from promptpex.llm.client import Client
 from promptpex.records import Completion, Request
@@ -132,9 +133,9 @@ class Budget:
         if self.max_cost is not None and total.cost_usd > self.max_cost + 1e-12:
             return f"{self.max_cost:g} US dollars"
         if self.max_requests is not None and total.requests > self.max_requests:
-            return f"{self.max_requests} requests"
+            return plural(self.max_requests, "request")
         if self.max_tokens is not None and total.tokens > self.max_tokens:
-            return f"{self.max_tokens} tokens"
+            return plural(self.max_tokens, "token")
         return None
 
     async def _next_settlement(self) -> None:

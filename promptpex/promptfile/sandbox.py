@@ -201,7 +201,7 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         elif operator == "**" and isinstance(left, int) and isinstance(right, int):
             a = MAX_VALUE + 1 if left.bit_length() * abs(right) > MAX_NUMBER_BITS else 1
         elif operator == "%" and isinstance(left, str):
-            raise SecurityError("text cannot be formatted with %; use the filter 'format' or join it with ~")
+            raise SecurityError("text cannot be formatted with %; join it with ~")
         if a + b > MAX_VALUE:
             raise TemplateTooLarge(f"the template makes a value of more than {MAX_VALUE} characters")
         return bounded(super().call_binop(context, operator, left, right))

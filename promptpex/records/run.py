@@ -28,7 +28,7 @@ class Manifest(Record):
         settings: the resolved settings.
         origins: where each setting came from.
         reported: per model label, the ids that the providers returned.
-        versions: of promptpex, Python and the libraries that shape results.
+        versions: of promptpex and Python.
         templates: fingerprint of each stage template.
         created: ISO 8601, UTC.
         partial: why the run is not complete, where it is not (``running`` until it has ended, ``interrupted``,

@@ -32,9 +32,8 @@ class Check(Record):
         unit: of ``word-count``.
         dialect: of ``regex``.
         n: of ``rouge-n``.
-        language: of ``javascript`` or other kinds that take one; free for the kind to use.
         asserts: of ``assert-set``; written ``assert``.
-        provider, config: promptfoo's keys; ``config`` is given to scripts, ``provider`` is kept and not used.
+        config: given to scripts, as promptfoo does.
     """
 
     kind: str = Field(validation_alias=AliasChoices("kind", "type"))

@@ -138,12 +138,13 @@ class Appender:
 
 
 @collector_paused()
-def read(folder: Path, *, verdicts: bool = True) -> Run:
+def read(folder: Path | str, *, verdicts: bool = True) -> Run:
     """The run kept in a folder; without its verdicts where they are not wanted.
 
     Raises:
         RunError: no run there, or a file that is damaged, with its line.
     """
+    folder = Path(folder)
     known = _known(folder)
     outputs = tuple(_lines(folder / OUTPUTS, Output))
     there = {output.key for output in outputs}

@@ -226,3 +226,19 @@ def test_nesting_without_end_is_survived() -> None:
     tags = "<a>" * 20_000
     for kind in ("contains-xml", "is-xml", "is-html", "contains-html"):
         sound(check(tags, [{"kind": kind}]))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#/$defs/n", "$defs": {"n": {"type": "zzz"}}},
+        {"$ref": "#/$defs/n", "$defs": {"n": {"minimum": "x"}}},
+        {"$ref": "#/$defs/n", "$defs": {"n": {"required": 5}}},
+        {"$ref": "#/$defs/n", "$defs": {"n": {"properties": []}}},
+        {"$ref": "#/const", "const": {"type": ["a", "b"]}},
+    ],
+)
+def test_a_reference_to_what_is_no_schema_is_unscored(schema: dict[str, Any]) -> None:
+    reports = [check(output, [{"kind": "is-json", "value": schema}]) for output in ('{"a": 1}', "5")]
+    report = next(report for report in reports if report.status != "pass")
+    assert (report.status, report.unscored) == ("unscored", "bad-schema")

@@ -49,6 +49,30 @@ def test_it_is_an_error(
     assert not Path("results").exists()
 
 
+def test_extract_and_generate_do_not_pass_over_a_misspelt_file(there: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for line in (
+        ["extract", str(there), "--update", "--cases", "no.yaml"],
+        ["generate", str(there), "--spec", "no.yaml"],
+    ):
+        assert run_cli([*line, "--author", "fake/x"]) == 2
+        assert "no.yaml: there is no such" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("share", ["10%", "0.1"])
+def test_fail_over_takes_a_share_as_every_option_does(
+    there: Path, capsys: pytest.CaptureFixture[str], share: str
+) -> None:
+    spec = there.with_name("prompt.spec.yaml")
+    text = spec.read_text(encoding="utf-8")
+    spec.write_text(text.replace("source:", "checks: [{kind: equals, value: RED}], source:"), encoding="utf-8")
+    line = ["run", str(there), "--judge", "none", "--fail-over", share, "-q"]
+    assert run_cli([*line, "--models", "fake/RED"]) == 0
+    assert run_cli([*line, "--models", "fake/GREEN"]) == 1
+    assert "--fail-over fails fake/GREEN" in capsys.readouterr().err
+    assert run_cli(["run", str(there), "--models", "fake/RED", "--fail-over", "ten"]) == 2
+    assert "--fail-over: " in capsys.readouterr().err
+
+
 def test_an_empty_list_is_an_error_in_files_and_programs(there: Path) -> None:
     Path("promptpex.toml").write_text('models = ""\n', encoding="utf-8")
     with pytest.raises(ConfigError, match="it names no model"):

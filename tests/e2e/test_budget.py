@@ -67,7 +67,7 @@ async def test_a_budget_stops_cleanly_and_a_larger_one_pays_only_the_rest(
     assert (script.sent, script.twice) == (12, 0)
     told = f"{12 - answered} budget"
     TALLY.rows.append(Row(f"{flag} {small}", 12, answered, told, done.code, 12 - answered, script.twice))
-    assert f"{12 - answered} requests sent, {answered} answers from the store" in again.out
+    assert f"{12 - answered} answers from models, {answered} from the store" in again.out
 
 
 async def test_no_budget_at_all_is_said_with_code_0_and_the_store_answers_all_the_same(
@@ -127,7 +127,7 @@ async def test_the_author_counts_and_nothing_half_made_is_written(tmp_path: Path
     scripted.otherwise = Step(body=completion_body(json.dumps({"intent": "Name a colour.", "constraints": ["short"]})))
     done = await command(asked(here, scripted, "--author", "openai/author", "--max-requests", "1"))
     assert done.code == 3
-    assert "budget of 1 requests would be passed" in done.err
+    assert "budget of 1 request would be passed" in done.err
     assert scripted.count == 1
     assert not prompt.with_name("prompt.spec.yaml").exists()
 

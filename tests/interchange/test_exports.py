@@ -80,6 +80,33 @@ def test_promptfoo_gets_prompt_cases_and_checks() -> None:
     assert made.left_out == ("rule r2 is not decided by code (--rubrics makes it an llm-rubric)",)
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("gpt-4o-mini", "openai:chat:gpt-4o-mini"),
+        ("openai/m", "openai:chat:m"),
+        ("anthropic/claude-3-haiku-20240307", "anthropic:messages:claude-3-haiku-20240307"),
+        ("llama3.2:1b", "ollama:chat:llama3.2:1b"),
+        ("ollama/x", "ollama:chat:x"),
+        ("openai:gpt-4o-mini", "openai:gpt-4o-mini"),
+        ("anthropic:messages:claude-3", "anthropic:messages:claude-3"),
+        ("file://mine.js", "file://mine.js"),
+        (
+            "openai/m?api_base=http://127.0.0.1:1/v1&temperature=0.5",
+            {"id": "openai:chat:m", "config": {"temperature": 0.5, "apiBaseUrl": "http://127.0.0.1:1/v1"}},
+        ),
+    ],
+)
+def test_promptfoo_gets_the_models_by_its_own_ids(ours: str, theirs: Any) -> None:
+    assert _config(promptfoo.config(prompt(), spec(), suite(), models=[ours]))["providers"] == [theirs]
+
+
+def test_a_model_that_promptfoo_knows_otherwise_is_named() -> None:
+    made = promptfoo.config(prompt(), spec(), suite(), models=["gemini/gemini-2.0-flash"], rubrics=True)
+    assert _config(made)["providers"] == ["gemini/gemini-2.0-flash"]
+    assert made.left_out == ("the model gemini/gemini-2.0-flash keeps our name; write promptfoo's id of its provider",)
+
+
 def test_promptfoo_rubrics_are_asked_for() -> None:
     made = promptfoo.config(prompt(), spec(), suite(), rubrics=True)
     assert _config(made)["defaultTest"]["assert"][1] == {

@@ -1,0 +1,72 @@
+"""Options act: what a command takes does something, and what every command should take is there."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from promptpex.cli.estimate import show
+from promptpex.cli.main import MODULES, VERBS, run_cli
+from promptpex.estimate import Line
+
+ASKING = {"run", "estimate", "extract", "generate", "judge", "bench"}
+"""Commands that open a session, in which something is going on."""
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    for verb in VERBS:
+        command = importlib.import_module(f"promptpex.cli.{MODULES.get(verb, verb)}").command
+        if isinstance(command, click.Group):
+            yield from ((verb, each) for each in command.commands.values())
+        else:
+            yield verb, command
+
+
+def flags(command: click.Command) -> set[str]:
+    return {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
+
+
+@pytest.mark.parametrize(
+    ("verb", "command"), list(commands()), ids=lambda part: part if isinstance(part, str) else part.name
+)
+def test_every_command_takes_json_and_quiet_and_those_that_ask_say_more(verb: str, command: click.Command) -> None:
+    found = flags(command)
+    assert {"--json", "-q", "--debug"} <= found
+    assert ("-v" in found) == ("--log" in found) == (verb in ASKING)
+
+
+def test_no_command_takes_what_it_never_reads() -> None:
+    by_verb = {verb: flags(command) for verb, command in commands()}
+    assert not {"--cases-per-rule", "--rounds", "--expansion", "--validity", "--language"} & by_verb["extract"]
+    assert not {"--temperature", "--max-tokens"} & (by_verb["extract"] | by_verb["judge"])
+    assert {"--temperature", "--cases-per-rule"} <= by_verb["run"] & by_verb["estimate"] & by_verb["bench"]
+    assert not any("--repeat" in found for found in by_verb.values())
+
+
+def test_export_takes_json_only_with_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    suite = tmp_path / "a.cases.yaml"
+    suite.write_text("prompt: a.md\ncases:\n  - {id: c1, inputs: {thing: fox}}\n", encoding="utf-8")
+    assert run_cli(["export", "csv", str(suite), "--json"]) == 2
+    assert "--json goes with --out" in capsys.readouterr().err
+    assert run_cli(["export", "csv", str(suite), "--json", "--out", str(tmp_path / "a.csv")]) == 0
+    assert json.loads(capsys.readouterr().out)["left_out"] == []
+
+
+def test_an_estimate_fits_80_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = [
+        Line(stage, model, 131, exact=False, stored=0, tokens_in=123_456, tokens_out=78_900, cost_usd=1.25)
+        for stage in ("groundedness", "output")
+        for model in ("gpt-4o-mini", "ollama/llama3.2:1b")
+    ]
+    show(lines)
+    said = capsys.readouterr().out
+    assert "gpt-4o-mini" in said
+    assert "ollama/llama3.2:1b" in said
+    assert "stored" not in said
+    assert all(len(line.rstrip()) <= 80 for line in said.splitlines())
