@@ -131,10 +131,8 @@ def test_what_a_cut_look_holds_is_in_the_shares_and_in_no_place(tmp_path: Path) 
     """Budgets that end in each part of a look: the places are those of the looks before it."""
     fates = by({"a": first(0), "b": lambda case, repeat: "broken" if case % 2 else "kept"})
     for budget in range(20, 44, 4):
-        where = tmp_path / str(budget)
-        where.mkdir()
         settings: Any = {"until_decided": True, "max_requests": budget, "concurrency": 1}
-        run = ran(where, ["a", "b"], cases(100, 4), fates, aims=4, judge=False, **settings)
+        run = ran(tmp_path / str(budget), ["a", "b"], cases(100, 4), fates, aims=4, judge=False, **settings)
         answered = [one for one in run.outputs if one.error is None]
         whole = [
             look
