@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from promptpex.llm.providers.http import MAX_REPLY_BYTES
 from tests.e2e.faults import GOOD, Fault, Mortal, Script, campaign, command, place, reasons, sound, told, until
 from tests.e2e.tally import TALLY, Row
 from tests.servers import ScriptedServer, Seen, Step, completion_body, error_body
@@ -166,6 +167,14 @@ async def test_a_name_that_does_not_resolve(tmp_path: Path, scripted: ScriptedSe
     here = place(tmp_path, cells=6)
     expected = {"unavailable": 6}
     await campaign("DNS failure", here, scripted, first(0, GOOD), "--timeout", "3", expected=expected, code=3, url=url)
+
+
+async def test_a_reply_beyond_the_limit_is_malformed(tmp_path: Path, scripted: ScriptedServer) -> None:
+    huge = Step(body=completion_body("NN " * (MAX_REPLY_BYTES // 3)))
+    expected = {"malformed": 1}
+    await campaign(
+        "a reply beyond the limit", place(tmp_path, cells=1), scripted, first(99, huge), expected=expected, code=3
+    )
 
 
 async def test_a_server_that_dies_and_comes_back(tmp_path: Path) -> None:

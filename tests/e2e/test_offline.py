@@ -52,7 +52,6 @@ import atexit
 atexit.register(report)
 """
 COMMAND = GUARD + "from promptpex.cli.main import run_cli\nsys.exit(run_cli(sys.argv[1:]))\n"
-LITELLM = GUARD + "from promptpex.llm.providers.litellm_any import loaded\nloaded()\n"
 PROBE = (
     GUARD + "import urllib.request\ntry:\n    urllib.request.urlopen('http://example.org')\nexcept OSError:\n    pass\n"
 )
@@ -77,13 +76,6 @@ def reached(code: str, folder: Path, *arguments: str) -> tuple[list[str], subpro
 
 def test_the_guard_sees_what_is_reached_for(tmp_path: Path) -> None:
     assert reached(PROBE, tmp_path)[0] == ["example.org"]
-
-
-@pytest.mark.slow
-def test_importing_litellm_as_we_do_reaches_for_nothing(tmp_path: Path) -> None:
-    hosts, done = reached(LITELLM, tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert hosts == []
 
 
 async def test_a_run_reaches_for_the_chosen_server_alone(tmp_path: Path, scripted: ScriptedServer) -> None:

@@ -101,6 +101,7 @@ def test_a_failure_by_code_whose_judge_was_not_asked_is_no_scored_failure(tmp_pa
     assert row["at_least"] is False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("judge", "budget"), [(False, 25), (True, 75)], ids=["answering", "judging"])
 def test_shares_of_runs_cut_short_are_right_on_average(tmp_path: Path, judge: bool, budget: int) -> None:
     """30% of 50 cases break a check. The budget ends in the middle of the answers, or of the judging."""
@@ -109,7 +110,7 @@ def test_shares_of_runs_cut_short_are_right_on_average(tmp_path: Path, judge: bo
         broken = np.random.default_rng(seed).permutation(50) < 15
         fates = table({("a", case, 0): "broken" if broken[case] else "kept" for case in range(50)})
         settings: Any = {"max_requests": budget, "seed": seed, "concurrency": 1}
-        run = ran(folder(tmp_path, str(seed)), ["a"], cases(50, 3), fates, aims=3, judge=judge, **settings)
+        run = ran(tmp_path / str(seed), ["a"], cases(50, 3), fates, aims=3, judge=judge, **settings)
         row = summed(run)[1]["a"]
         assert (row["scored"], row["not_asked"]) == (25, 25)
         shares.append(row["non_compliance"])
@@ -123,11 +124,6 @@ def test_a_run_cut_short_is_no_beginning_of_the_suite(tmp_path: Path) -> None:
     row = summed(run)[1]["a"]
     assert (row["scored"], row["not_asked"]) == (40, 40)
     assert 10 <= row["non_compliant"] <= 30
-
-
-def folder(parent: Path, name: str) -> Path:
-    (parent / name).mkdir()
-    return parent / name
 
 
 def test_a_deadline_is_a_limit_like_a_budget() -> None:

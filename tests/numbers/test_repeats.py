@@ -112,8 +112,6 @@ def test_equal_shares_with_other_flakiness_are_seldom_called_different(repeats: 
 
 def test_one_repeat_of_each_case_broken_is_a_regression(tmp_path: Path) -> None:
     made = cases(60, 16)
-    (tmp_path / "old").mkdir()
-    (tmp_path / "new").mkdir()
     before = ran(tmp_path / "old", ["a"], made, by({"a": first(0)}), judge=False, repeats=3)
     after = ran(tmp_path / "new", ["a"], made, by({"a": one_of_three}), judge=False, repeats=3)
     found = compare_runs(before, after)

@@ -130,11 +130,9 @@ async def test_a_look_that_a_budget_cut_decides_nothing_and_is_gone_on_with(here
 def test_what_a_cut_look_holds_is_in_the_shares_and_in_no_place(tmp_path: Path) -> None:
     """Budgets that end in each part of a look: the places are those of the looks before it."""
     fates = by({"a": first(0), "b": lambda case, repeat: "broken" if case % 2 else "kept"})
-    for budget in range(20, 44, 4):
-        where = tmp_path / str(budget)
-        where.mkdir()
+    for budget in (20, 28, 36):
         settings: Any = {"until_decided": True, "max_requests": budget, "concurrency": 1}
-        run = ran(where, ["a", "b"], cases(100, 4), fates, aims=4, judge=False, **settings)
+        run = ran(tmp_path / str(budget), ["a", "b"], cases(100, 4), fates, aims=4, judge=False, **settings)
         answered = [one for one in run.outputs if one.error is None]
         whole = [
             look
@@ -155,11 +153,11 @@ def test_what_a_cut_look_holds_is_in_the_shares_and_in_no_place(tmp_path: Path) 
 @pytest.mark.parametrize("shares", [(0.3, 0.3), (0.3, 0.5, 0.3)], ids=["two alike", "one bad"])
 def test_over_all_looks_equal_models_are_seldom_called_worse(shares: tuple[float, ...]) -> None:
     """The same looks as a run takes, on drawn outcomes: models stop when they are settled."""
-    rng, wrong, draws = np.random.default_rng(5), 0, 100
+    rng, wrong, draws = np.random.default_rng(5), 0, 60
     for _ in range(draws):
         wrong += raced(rng.random((len(shares), 100)) < np.array(shares)[:, None], shares)
-    # 0.06 and two and a half standard errors of 100 draws.
-    assert wrong <= 0.12 * draws
+    # 0.06 and two and a half standard errors of 60 draws.
+    assert wrong <= 0.137 * draws
 
 
 def raced(broken: Any, shares: tuple[float, ...]) -> bool:

@@ -48,13 +48,12 @@ def block() -> None:
     import urllib3
     from litellm.llms.custom_httpx.aiohttp_transport import LiteLLMAiohttpTransport
 
-    async def by_httpx(self: object, request: httpx.Request) -> NoReturn:
-        note(request.url, request.headers)
-        raise httpx.ConnectError("blocked")
-
     def by_httpx_at_once(self: object, request: httpx.Request) -> NoReturn:
         note(request.url, request.headers)
         raise httpx.ConnectError("blocked")
+
+    async def by_httpx(self: object, request: httpx.Request) -> NoReturn:
+        by_httpx_at_once(self, request)
 
     async def by_aiohttp(self: object, method: str, url: object, **named: Any) -> NoReturn:
         note(url, named.get("headers"))
@@ -80,13 +79,18 @@ def block() -> None:
         setattr(owner, name, function)
 
 
-def plant(litellm: Any, only: str | None) -> dict[str, str]:
-    """A canary in every variable that litellm's source names like a key, or in one; canary to variable."""
+def named_like_keys(source: Path) -> list[str]:
+    """The variables that the source names like a key."""
     found: set[str] = set()
-    for path in Path(litellm.__file__).parent.rglob("*.py"):
+    for path in source.rglob("*.py"):
         text = path.read_text(encoding="utf-8", errors="replace")
         found |= set(re.findall(r"""["']([A-Z][A-Z0-9_]*(?:_KEY|_KEY_ID|_TOKEN|_PAT|_SECRET))["']""", text))
-    names = sorted(name for name in found if not name.startswith("LITELLM_")) if only is None else [only]
+    return sorted(name for name in found if not name.startswith("LITELLM_"))
+
+
+def plant(litellm: Any, only: str | None) -> dict[str, str]:
+    """A canary in every variable that litellm's source names like a key, or in one; canary to variable."""
+    names = named_like_keys(Path(litellm.__file__).parent) if only is None else [only]
     for name in names:
         os.environ[name] = f"canary-{name.lower().replace('_', '-')}-x9"
     os.environ.update(PLACES)

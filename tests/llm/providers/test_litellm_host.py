@@ -35,6 +35,7 @@ loaded()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [HOST_FIRST, HOST_LATER], ids=["first", "later"])
 def test_a_hosts_litellm_is_left_to_it(order: str) -> None:
     code = f"{WATCHED}{order}print(json.dumps([was == state(litellm), before == dict(os.environ)]))"
