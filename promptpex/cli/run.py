@@ -27,9 +27,7 @@ from promptpex.cli import options
     help="Look at a growing part of the suite, and stop asking a model once its place is shown.",
 )
 @click.option("--limit", help="With --until-decided: stop once a model is above or below this non-compliance: 10%.")
-@click.option(
-    "--fail-over", type=click.FloatRange(0, 1), help="Exit 1 if any model's non-compliance is above this share."
-)
+@click.option("--fail-over", help="Exit 1 if any model's non-compliance is above this share: 10%.")
 @options.missing
 @options.config
 @options.manners
