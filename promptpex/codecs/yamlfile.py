@@ -15,7 +15,8 @@ from typing import Any
 
 from promptpex.codecs import libyaml
 from promptpex.codecs.libyaml import STANDARD_TAG, UNTAGGED
-from promptpex.codecs.textfile import read_text
+from promptpex.codecs.ordinary import read_bytes
+from promptpex.codecs.textfile import decode
 from promptpex.errors import InputError
 from promptpex.records import collector_paused
 
@@ -120,11 +121,10 @@ def read(
     Raises:
         InputError: (as ``error``) a file that cannot be read, is not YAML, says a key twice, or unfolds too far.
     """
-    text = read_text(path, error=error, what=what, limit=limit)
+    data = read_bytes(Path(path), error=error, what=what, limit=limit)
+    text = decode(data, path=path, error=error, what=what)
     doc = load(text, path=path, error=error, what=what, to_edit=to_edit)
-    with Path(path).open("rb") as file:
-        marked = file.read(3) == codecs.BOM_UTF8
-    return replace(doc, mark="\ufeff") if marked else doc
+    return replace(doc, mark="\ufeff") if data.startswith(codecs.BOM_UTF8) else doc
 
 
 @collector_paused()
