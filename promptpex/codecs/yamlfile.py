@@ -32,6 +32,8 @@ _OCT = re.compile(r"0o[0-7]{1,400}\Z")
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,400}\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _INFINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
+_FIRST = frozenset("~nNtTfF+-.0123456789")
+"""What a scalar that is not a text begins with."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _KNOWN = ("str", "int", "float", "bool", "null", "timestamp", "merge", "value", "seq", "map")
 _TAGS = frozenset((UNTAGGED, *(STANDARD_TAG + name for name in _KNOWN)))
@@ -209,11 +211,13 @@ class _Builder:
 
 def half_character(text: str) -> bool:
     """Whether the text holds a lone surrogate, which no encoding, and so no request to a model, can carry."""
-    return _SURROGATE.search(text) is not None
+    return not text.isascii() and _SURROGATE.search(text) is not None
 
 
 def plain_value(text: str) -> Any:
     """What an unquoted scalar means under the core schema; infinities and not-a-number stay text."""
+    if text and text[0] not in _FIRST:
+        return text
     if _NULL.match(text):
         return None
     if _TRUE.match(text):
