@@ -18,9 +18,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError, field_validator
 
-from promptpex.codecs.anchors import anchor, anchored
+from promptpex.codecs.anchors import anchor, anchored, refuse_downloads
 from promptpex.codecs.settingsfile import PROJECT, find_file, not_obeyed, user_file
-from promptpex.codecs.settingstext import dollars, line_of, near_name, texts_in
+from promptpex.codecs.settingstext import NO_KEYS, dollars, flag_of, line_of, near_name, texts_in
 from promptpex.codecs.textfile import read_text
 from promptpex.errors import ConfigError
 from promptpex.llm.names import check_label
@@ -119,7 +119,8 @@ class Settings(Record):
             the GGUF file of the embedded model.
         confidence: level of intervals. tolerance: loss against the best, or against the model ``against``, that one is
             ready to accept, as a share.
-        weights: how many times each case counts: whole numbers for ``rule`` and ``inverse`` cases, or for a rule's id.
+        weights: how many times each case counts: whole numbers for ``rule`` and ``inverse`` cases, or for a rule's id;
+            a case that aims at no rule counts once.
         until_decided: look at a growing part of the suite, and stop asking a model once its place is settled, or, with
             ``limit``, once it is known on which side of that non-compliance it lies.
         fail_over: highest non-compliance before the command exits with 1.
@@ -302,7 +303,7 @@ def load(flags: Mapping[str, Any], *, start: Path, env: Mapping[str, str]) -> Re
         origins.update(dict.fromkeys(layer.values, layer.where))
     _preset(values, origins)
     project = files[-1] if files else _Layer("file", {})
-    values.update(_paths(project, layers[len(files) :], values, start, named=bool(named)))
+    values.update(_paths(project, layers[len(files) :], values, start, named=bool(named), trusted=trusted))
     path = project.path
     return Resolved(
         settings=Settings.model_validate(values),
@@ -315,9 +316,10 @@ def load(flags: Mapping[str, Any], *, start: Path, env: Mapping[str, str]) -> Re
 
 
 def _paths(
-    file: _Layer, over: Sequence[_Layer], values: Mapping[str, Any], start: Path, *, named: bool
+    file: _Layer, over: Sequence[_Layer], values: Mapping[str, Any], start: Path, *, named: bool, trusted: bool
 ) -> dict[str, str]:
-    """The paths that nobody set, and those of the project's file where no flag and no variable is over them."""
+    """The paths that nobody set, and those of the project's file where no flag and no variable is over them; what that
+    file would have downloaded is refused unless it is trusted."""
     cwd = Path.cwd()
     set_here = dict(file.values)
     for layer in over:
@@ -329,6 +331,8 @@ def _paths(
     def refuse(name: str, message: str) -> ConfigError:
         return _fail(file if name in set_here else _Layer("default", {}), name, message)
 
+    if not trusted:
+        refuse_downloads(set_here, refuse)
     found = anchored({}, unset, top=home, cwd=cwd, refuse=refuse)
     return found if folder is None else {**found, **anchored(set_here, {}, top=folder, cwd=cwd, refuse=refuse)}
 
@@ -425,7 +429,7 @@ def _env_layer(env: Mapping[str, str], warnings: list[str]) -> _Layer:
         if name in Settings.model_fields:
             values[name] = _from_text(name, text.strip())
         elif _KEY_NAME.search(name):
-            raise ConfigError(f"{variable}: {_NO_KEYS}")
+            raise ConfigError(f"{variable}: {NO_KEYS}")
         else:
             warnings.append(f"{variable} is not a setting{near_name(name, Settings.model_fields, PREFIX)}")
     return _Layer("environment", values)
@@ -441,18 +445,12 @@ def _from_text(name: str, text: str) -> Any:
         raise ConfigError(f"{PREFIX}{name.upper()} must be JSON") from None
 
 
-_NO_KEYS = (
-    "API keys do not belong in settings, which are written into every run's manifest; put it into the environment "
-    "variable that its provider names, such as OPENAI_API_KEY"
-)
-
-
 def _refuse_strangers(layer: _Layer) -> None:
     for name in layer.values:
         if name in Settings.model_fields:
             continue
         if _KEY_NAME.search(name):
-            raise _fail(layer, name, _NO_KEYS)
+            raise _fail(layer, name, NO_KEYS)
         raise _fail(layer, name, f"there is no such setting{near_name(name, Settings.model_fields)}")
 
 
@@ -460,18 +458,22 @@ def _refuse_keys(layer: _Layer) -> None:
     for name, value in layer.values.items():
         texts = list(texts_in(value))
         if any(holds_key(text) or _KEY_FIELD.search(text) for text in texts):
-            raise _fail(layer, name, _NO_KEYS)
-        for label in texts if name in LABELS else ():
-            _check_labels(layer, name, label)
-
-
-def _check_labels(layer: _Layer, name: str, text: str) -> None:
-    """Refuses a bad name of a model here, where its place is known, and before anything is written down."""
-    for label in filter(None, (part.strip() for part in text.split(","))):
+            raise _fail(layer, name, NO_KEYS)
         try:
-            check_label(label)
+            _check_texts(name, texts)
         except ConfigError as error:
             raise _fail(layer, name, scrub(error.message)) from None
+
+
+def _check_texts(name: str, texts: Sequence[str]) -> None:
+    """Refuses a bad name or address of a model here, where its place is known, and before anything is written down."""
+    for label in ",".join(texts).split(",") if name in LABELS else ():
+        if label.strip():
+            check_label(label)
+    if name == "api_base" and texts:
+        from promptpex.llm.providers.http import checked_base
+
+        checked_base(texts[0])
 
 
 def _validated(values: dict[str, Any], layer: _Layer) -> None:
@@ -490,8 +492,5 @@ def _validated(values: dict[str, Any], layer: _Layer) -> None:
 def _fail(layer: _Layer, name: str, message: str) -> ConfigError:
     if layer.path is not None:
         return ConfigError(f"{name}: {message}", path=layer.path, line=line_of(name, layer.text))
-    if layer.where == "default":
-        return ConfigError(f"{name}: {message}")
-    if layer.where == "environment":
-        return ConfigError(f"{PREFIX}{name.upper()}: {message}")
-    return ConfigError(f"--{name.replace('_', '-')}: {message}")
+    named = {"default": name, "environment": f"{PREFIX}{name.upper()}"}
+    return ConfigError(f"{named.get(layer.where, flag_of(name))}: {message}")

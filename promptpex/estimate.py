@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
+from promptpex.allowance import Allowance
 from promptpex.cases.generate import request_text
 from promptpex.cases.plan import Plan
 from promptpex.config import Settings
@@ -13,6 +14,7 @@ from promptpex.llm.names import parse_model
 from promptpex.llm.stack import rates_for
 from promptpex.outputs import Cell, cells, request_for
 from promptpex.pipeline import generation, judges_for, planned
+from promptpex.promptfile import RENDERING_SECONDS
 from promptpex.records import Completion, Message, Output, Prompt, Request, Spec, Suite
 from promptpex.session import Session
 from promptpex.stats import Resolution, smallest_shown
@@ -133,7 +135,8 @@ class _Answers:
     def __init__(self, session: Session, prompt: Prompt, questions: Sequence[Cell]) -> None:
         self._session = session
         defaults = session.output_params()
-        self.questions = [(cell, request_for(prompt, cell, defaults)) for cell in questions]
+        time = Allowance(RENDERING_SECONDS)
+        self.questions = [(cell, request_for(prompt, cell, defaults, time)) for cell in questions]
         self.found: Mapping[str, Completion] = session.store.get_many(request.id for _, request in self.questions)
 
     def lines(self) -> list[Line]:
@@ -172,10 +175,10 @@ def _extraction(session: Session, prompt: Prompt) -> list[Line]:
     author = session.author().label
     each = tokens_of(prompt.messages) + 350
     variables = len(prompt.variables) + (len(prompt.variables) > 1)
-    inverses = min(session.settings.max_rules, TYPICAL_RULES)
-    calls = {"intent": 1, "inputs": variables, "rules": 1, "inverse": inverses}
-    later = {"checks": inverses * session.settings.checks, "groundedness": inverses * session.settings.verify}
-    calls |= {stage: count for stage, count in later.items() if count}
+    settings = session.settings
+    wanted = {"inverse": settings.inverse_cases > 0, "checks": settings.checks, "groundedness": settings.verify}
+    rules = min(settings.max_rules, TYPICAL_RULES)
+    calls = {"intent": 1, "inputs": variables, "rules": 1, **{stage: rules for stage, asked in wanted.items() if asked}}
     sure = ("intent", "inputs", "rules")
     return [_guess(session, stage, author, count, each, exact=stage in sure) for stage, count in calls.items()]
 

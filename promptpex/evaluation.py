@@ -8,7 +8,8 @@ from pathlib import Path
 from promptpex import pipeline, project, runs
 from promptpex.cases.file import read_suite, write_suite
 from promptpex.codecs.atomic import write_text
-from promptpex.errors import ModelError, Stopped
+from promptpex.codecs.ordinary import refuse_led_out
+from promptpex.errors import ModelError, RunError, Stopped
 from promptpex.events import Notice
 from promptpex.pipeline import Bench
 from promptpex.project import Files
@@ -34,7 +35,11 @@ async def evaluate(
 
     Raises:
         ModelError: a model failed for every prompt; the first failure.
+        RunError: a link leads a folder of the results elsewhere.
     """
+    results = Path(session.settings.results_dir)
+    if folder.is_relative_to(results):
+        refuse_led_out(folder, results, RunError)
     found: list[tuple[str, Bench]] = []
     failures: list[tuple[str, ModelError]] = []
     prompts = [project.read_prompt(session, files.prompt) for files in all_files]
@@ -57,6 +62,7 @@ async def _one(
 ) -> Bench:
     spec, suite = await _material(session, prompt, files)
     place = runs.folder_for(folder, prompt.name, BASELINE)
+    refuse_led_out(place, folder, RunError)
     base = await _baseline(session, files, prompt, place, baseline)
     done = await pipeline.bench(session, prompt, spec, suite, base, sample=sample)
     session.refuse_if_stopped()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from promptpex.allowance import Allowance
 from promptpex.engines import run_all
 from promptpex.errors import InputError, ModelError
 from promptpex.events import Listener, StageEnded, StageStarted, StepDone, nobody
 from promptpex.llm.answers import usable
 from promptpex.llm.asker import merged
 from promptpex.llm.client import Client
-from promptpex.promptfile import render
+from promptpex.promptfile import RENDERING_SECONDS, render
 from promptpex.records import Case, Completion, ModelName, Output, Params, Prompt, Request
 
 STAGE = "output"
@@ -33,15 +34,15 @@ def cells(cases: Sequence[Case], models: Sequence[ModelName], repeats: int) -> l
     return [Cell(case, model, repeat) for model in models for repeat in range(repeats) for case in cases]
 
 
-def request_for(prompt: Prompt, cell: Cell, defaults: Params) -> Request:
-    """The request of a cell.
+def request_for(prompt: Prompt, cell: Cell, defaults: Params, time: Allowance | None = None) -> Request:
+    """The request of a cell; ``time`` is that of rendering the prompt in all (``promptfile.render``).
 
     Raises:
         InputError: the prompt cannot be rendered with the case's inputs.
     """
     return Request(
         model=cell.model.name,
-        messages=render(prompt, cell.case.inputs),
+        messages=render(prompt, cell.case.inputs, time),
         params=merged(cell.model.params, defaults, repeat=cell.repeat),
         repeat=cell.repeat,
         api_base=cell.model.api_base,
@@ -59,10 +60,12 @@ async def collect(
     order: Sequence[int] | None = None,
     emit: Listener = nobody,
     on_output: Callable[[Output], None] = lambda output: None,
+    rendering: Allowance | None = None,
 ) -> list[Output]:
     """An output for every question, in their order; ``on_output`` hears each as it comes.
 
-    They are asked in ``order``, which holds the number of each; by default as they stand.
+    They are asked in ``order``, which holds the number of each; by default as they stand. Once rendering the prompt
+    has taken more than ``rendering`` gives, what is left is not asked.
 
     An answer that is empty, cut off or filtered, and a model that gives none, are outputs with their reason in
     ``error``; one model's failure never ends another's.
@@ -71,8 +74,10 @@ async def collect(
     for label in labels:
         emit(StageStarted(STAGE, sum(q.model.label == label for q in questions), label))
 
+    rendering = rendering or Allowance(RENDERING_SECONDS)
+
     async def answer(number: int) -> tuple[int, Output]:
-        output = await _answer(client, prompt, questions[number], defaults)
+        output = await _answer(client, prompt, questions[number], defaults, rendering)
         emit(StepDone(STAGE, output.model, output.error))
         on_output(output)
         return number, output
@@ -83,11 +88,11 @@ async def collect(
     return [found[number] for number in range(len(questions))]
 
 
-async def _answer(client: Client, prompt: Prompt, question: Cell, defaults: Params) -> Output:
+async def _answer(client: Client, prompt: Prompt, question: Cell, defaults: Params, time: Allowance) -> Output:
     asked: Request | None = None
     completion: Completion | None = None
     try:
-        asked = request_for(prompt, question, defaults)
+        asked = request_for(prompt, question, defaults, time)
         completion = await client.complete(asked)
         text = usable(completion, question.model.label)
         return _output(question, asked, completion, text=text)

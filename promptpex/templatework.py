@@ -12,19 +12,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
+from itertools import islice
 from typing import Any
 
-from jinja2 import nodes
+from jinja2 import Environment, nodes
 from jinja2.compiler import CodeGenerator, Frame
 
 ITEM = 20
 """What an item of a list or an object counts, in characters, beside its own size."""
-SECONDS = 10.0
+SECONDS = 5.0
 """The longest that one rendering may take, whatever it counts."""
 
 
+MOST_TOKENS = 50_000
+"""Names, signs and values that the tags of a template may have; compiling takes time in proportion, and some seconds
+for so many."""
+
+
 class TooMuchWork(Exception):
-    """A rendering that has used up its share."""
+    """A rendering that has used up its share, or a template with too much in it to be compiled."""
 
 
 class Work:
@@ -138,6 +144,20 @@ def adding(made: Callable[..., Any]) -> Callable[..., Any]:
         return made(*given, **named)
 
     return added
+
+
+def refuse_long(source: str, environment: Environment) -> None:
+    """Looks at a template before it is compiled.
+
+    Raises:
+        TooMuchWork: its tags hold more than ``MOST_TOKENS``.
+        jinja2.TemplateSyntaxError: it cannot be read.
+    """
+    if len(source) <= MOST_TOKENS:
+        return
+    tokens = (kind for _, kind, _ in environment.lex(source) if kind not in ("data", "whitespace"))
+    if next(islice(tokens, MOST_TOKENS, None), None) is not None:
+        raise TooMuchWork(f"its tags hold more than {MOST_TOKENS:,} names and signs")
 
 
 class Weighing(CodeGenerator):

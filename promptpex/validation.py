@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptpex import promptfile
-from promptpex.assertions import check_inputs
+from promptpex.assertions import check_inputs, check_time
 from promptpex.cases import file as case_file
 from promptpex.cases.samples import read_samples
 from promptpex.cases.scenarios import read_scenarios
@@ -42,9 +42,10 @@ def validate(paths: Iterable[Path | str]) -> list[Problem]:
     A prompt brings its spec and its cases along; a spec or a case file brings the prompt it names, for comparison.
     """
     found: dict[str, Problem] = {}
-    for path in paths:
-        for problem in _of_set(_belonging(Path(path))):
-            found.setdefault(str(problem), problem)
+    with check_time():
+        for path in paths:
+            for problem in _of_set(_belonging(Path(path))):
+                found.setdefault(str(problem), problem)
     return list(found.values())
 
 

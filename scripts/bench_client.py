@@ -19,12 +19,13 @@ import random
 import resource
 import socket
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,6 +34,7 @@ CACHE = Path(tempfile.gettempdir()) / "promptpex-bench-pycache"
 PROMPT = " ".join(["The fox, well-known for its cunning, asks: which part of speech is this word?"] * 18)
 LATENCIES_MS = (20, 100, 500)
 CONCURRENCIES = (16, 64, 256)
+TURNS = 3
 SECTIONS = ("throughput", "cpu", "start", "store")
 Ask = Callable[[int], Awaitable[object]]
 
@@ -56,20 +58,33 @@ def main() -> None:
 
 
 def throughput(args: argparse.Namespace) -> None:
-    """Requests per second through the whole stack with a store, over the ideal: requests x latency / concurrency."""
-    print("| latency | concurrency | requests | ideal | bare client | stack | share of ideal | CPU ms per request |")
+    """Seconds through the whole stack with a store, beside a bare client's in turn with it: medians of ``TURNS``.
+
+    Ideal is requests x latency / concurrency.
+    """
+    print(
+        "| latency | concurrency | requests | ideal | bare client | stack | of the bare client | CPU ms per request |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for latency in LATENCIES_MS:
         with server(args.mock, latency) as base:
             for concurrency in CONCURRENCIES:
                 count = 4 * concurrency if args.quick and latency == 500 else 1000
-                bare = measured("aiohttp", base, concurrency, count)["seconds"]
-                got = measured("stack", base, concurrency, count)
+                bare, stack = in_turn(("aiohttp", "stack"), base, concurrency, count)
                 ideal = count * latency / 1000 / concurrency
                 print(
-                    f"| {latency} ms | {concurrency} | {count} | {ideal:.2f} s | {bare:.2f} s ({ideal / bare:.0%}) "
-                    f"| {got['seconds']:.2f} s | {ideal / got['seconds']:.0%} | {got['cpu_ms']:.2f} |"
+                    f"| {latency} ms | {concurrency} | {count} | {ideal:.2f} s | {bare['seconds']:.2f} s "
+                    f"| {stack['seconds']:.2f} s | {bare['seconds'] / stack['seconds']:.0%} | {stack['cpu_ms']:.2f} |"
                 )
+
+
+def in_turn(clients: Sequence[str], base: str, concurrency: int, count: int) -> list[dict[str, float]]:
+    """Medians of what the clients take, each turn one after the other, so that a busy machine slows all alike."""
+    turns = [[measured(client, base, concurrency, count) for client in clients] for _ in range(TURNS)]
+    return [
+        {name: statistics.median(turn[at][name] for turn in turns) for name in turns[0][at]}
+        for at in range(len(clients))
+    ]
 
 
 def cpu(args: argparse.Namespace) -> None:
@@ -85,20 +100,20 @@ def cpu(args: argparse.Namespace) -> None:
 
 
 def start(args: argparse.Namespace) -> None:
-    """Seconds from the shell to the end: help, and a run whose 1,000 outputs are all stored."""
-    print("| what | seconds | of them CPU |")
-    print("|---|---|---|")
-    print(f"| promptpex --help | {min(timed(['--help'], ROOT)[0] for _ in range(4)):.2f} | |")
-    with tempfile.TemporaryDirectory() as folder, server(args.mock, 1) as base:
-        warm = Path(folder) / "warm"
-        run = ["run", "prompt.md", "--models", "openai/mock", "--api-base", base, "--quiet"]
-        write_project(warm, 1)
-        timed(run, warm)
-        write_project(Path(folder), 1000)
-        asked, cpu_s = timed(run, Path(folder))
-        print(f"| promptpex run, 1,000 outputs asked for at 1 ms | {asked:.2f} | {cpu_s:.2f} |")
-        stored, cpu_s = min(timed(run, Path(folder)) for _ in range(3))
-        print(f"| promptpex run, 1,000 outputs stored | {stored:.2f} | {cpu_s:.2f} |")
+    """Seconds from the shell to the end: help, and runs whose outputs are asked for, then all stored."""
+    print("| what | seconds | of them CPU | CPU ms per output |")
+    print("|---|---|---|---|")
+    print(f"| promptpex --help | {min(timed(['--help'], ROOT)[0] for _ in range(4)):.2f} | | |")
+    for count, latency in ((1000, 1),) if args.quick else ((1000, 1), (10_000, 20)):
+        with tempfile.TemporaryDirectory() as folder, server(args.mock, latency) as base:
+            run = ["run", "prompt.md", "--models", "openai/mock", "--api-base", base, "--quiet", "--concurrency", "64"]
+            for name, cases in (("warm", 1), ("own", count)):
+                write_project(Path(folder) / name, cases)
+            timed(run, Path(folder) / "warm")
+            for what in (f"asked for at {latency} ms", "stored"):
+                seconds, cpu_s = timed(run, Path(folder) / "own")
+                told = f"{seconds:.2f} | {cpu_s:.2f} | {cpu_s / count * 1000:.2f}"
+                print(f"| promptpex run, {count:,} outputs {what} | {told} |")
 
 
 def store(args: argparse.Namespace) -> None:
@@ -124,6 +139,8 @@ def measured(client: str, base: str, concurrency: int, count: int) -> dict[str, 
 
 async def one(client: str, base: str, concurrency: str, count: str) -> dict[str, float]:
     """Seconds, CPU milliseconds per request and requests per second of one client."""
+    from promptpex.engines import run_all
+
     with tempfile.TemporaryDirectory(prefix="promptpex-bench-") as folder:
         if client.startswith(("store", "sqlite")):
             return await storing(client, Path(folder), int(count))
@@ -132,7 +149,7 @@ async def one(client: str, base: str, concurrency: str, count: str) -> dict[str,
             ask = await make(client, base, int(concurrency), Path(folder), after)
             await ask(-1)
             began, cpu_began = time.perf_counter(), time.process_time()
-            await asyncio.gather(*(ask(number) for number in range(int(count))))
+            await run_all(ask, range(int(count)))
             return figures(began, cpu_began, int(count))
 
 
@@ -298,7 +315,7 @@ def write_project(folder: Path, cases: int, checks: tuple[str, ...] = ("{kind: e
         f"    checks:\n      - {check}\n    decides: wholly\n    origin: added\n"
         for number, check in enumerate(checks, 1)
     )
-    folder.mkdir(exist_ok=True)
+    (folder / ".git").mkdir(parents=True)  # the store and the results stand here, whatever lies above
     (folder / "prompt.md").write_text("Answer with OK to anything.\n\n{{question}}\n", encoding="utf-8")
     (folder / "prompt.spec.yaml").write_text(
         f"prompt: prompt.md\nintent: To say OK.\nrules:\n{rules}", encoding="utf-8"

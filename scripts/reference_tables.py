@@ -8,6 +8,7 @@ cases are valid and which rules grounded is not kept in the runs, so ``shares.cs
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -71,7 +72,7 @@ def _agreement(row: Row) -> tuple[str, ...]:
 
 def _side(row: Row, side: str) -> str:
     broken, n, low, high = (row[f"{side}_{name}"] for name in ("broken", "n", "low", "high"))
-    return f"{broken} of {n} ({100 * low:.0f}–{100 * high:.0f} %)" if n else f"{DASH} of 0"
+    return f"{broken} of {n} ({100 * low:.0f}–{100 * high:.0f}%)" if n else f"{DASH} of 0"
 
 
 def _gap(row: Row) -> str:
@@ -81,13 +82,19 @@ def _gap(row: Row) -> str:
     return f"{100 * row['difference']:+.0f} ({ends})"
 
 
-def main(folder: Path) -> None:
-    """Writes and prints the tables."""
+def main(folder: Path) -> int:
+    """Writes and prints the tables; 1 where the folder holds no run of ``promptpex bench``."""
+    if not any(folder.glob("*/prompt")):
+        print(f"{folder} holds no run of promptpex bench: name its folder, such as {FOLDER}", file=sys.stderr)
+        return 1
     tables = rebuilt(folder)
     for name, table in tables.items():
         write_text(folder / f"{name}.csv", csv_text(table))
     print(markdown(tables), end="")
+    return 0
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)
+    parser = argparse.ArgumentParser(description="The tables of a kept evaluation, made again from its runs.")
+    parser.add_argument("folder", nargs="?", type=Path, default=FOLDER, help=f"of the runs [{FOLDER}]")
+    sys.exit(main(parser.parse_args().folder))

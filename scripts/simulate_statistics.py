@@ -4,6 +4,8 @@ Draws suites whose truth is known, asks the shipped functions, and prints tables
 
 - ``intervals``: coverage and mean width of the interval of non-compliance, rules fixed;
 - ``sampled``: the same for the interval "if the rules were a sample", cases of a rule correlated by .1;
+- ``weights``: the same where cases weigh differently, and break differently;
+- ``differences``: the same for the interval of the difference of two models;
 - ``places``: how often any model is falsely called worse or tied, and how often true gaps and ties are shown;
 - ``looks``: the same for --until-decided over all looks together, beside one look at the end.
 
@@ -17,6 +19,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -27,8 +30,10 @@ from promptpex.stats import (
     Grid,
     Race,
     Suitability,
+    difference_interval,
     looks_at,
     over_looks,
+    pair,
     pair_tests,
     placed,
     repeat_correlation,
@@ -123,6 +128,67 @@ def _sampled(rng: Any, rounds: int, rate: float, cases: int, repeats: int) -> st
         made = drawn(rng, [rate, rate, rate], cases, repeats=repeats, correlation=0.1)
         found = share_interval(made, 0, correlation=repeat_correlation(made), sampled_rules=True)
         inside += found.contains(rate)
+        width += found.width
+    return f"{percent(inside, rounds)} ({100 * width / rounds:.0f})"
+
+
+Kinds = Sequence[tuple[int, int, float]]
+"""Cases by kind: how many, their weight, and their chance to break a rule."""
+
+
+def weights(rng: Any, rounds: int) -> None:
+    """Each case asked once, its weight by its kind."""
+    few = [((10, 10, chance), (90, 1, 0.0)) for chance in (0.05, 0.1, 0.3, 0.5, 0.8)]
+    alike = [((10, 10, chance), (90, 1, chance)) for chance in (0.05, 0.3, 0.5)]
+    halves = [((40, 3, 0.1), (40, 1, 0.5)), ((40, 3, 0.3), (40, 1, 0.0))]
+
+    def lines() -> Iterator[list[str]]:
+        for kinds in (*few, *alike, *halves, ((3, 5, 0.5), (27, 1, 0.0)), ((30, 10, 0.5), (270, 1, 0.0))):
+            told = ", ".join(f"{count} x {weight}" for count, weight, _ in kinds)
+            yield [told, ", ".join(f"{chance:g}" for *_, chance in kinds), _weighed(rng, rounds, kinds)]
+
+    print("\nCoverage of the 95% interval in %, and its mean width in points, with weights; rules fixed.")
+    rows(("cases x weight", "rates", "coverage"), lines())
+
+
+def _weighed(rng: Any, rounds: int, kinds: Kinds) -> str:
+    counts, weight, chance = (np.array(column) for column in zip(*kinds, strict=True))
+    weight, chance = np.repeat(weight, counts), np.repeat(chance, counts)
+    truth, inside, width = float(np.average(chance, weights=weight)), 0, 0.0
+    for _ in range(rounds):
+        found = share_interval(replace(drawn(rng, [chance], len(chance)), weights=weight), 0, correlation=1.0)
+        inside += found.contains(truth)
+        width += found.width
+    return f"{percent(inside, rounds)} ({100 * width / rounds:.0f})"
+
+
+def differences(rng: Any, rounds: int) -> None:
+    """Cases hard for both models or for each apart; repeats of a case correlated by .4."""
+    worlds = [(base, gap) for base in (0.3, 0.05) for gap in (0.0, 0.05, 0.2)]
+
+    def lines() -> Iterator[list[str]]:
+        for repeats in (1, 3):
+            for cases in SIZES:
+                for shared in (False, True):
+                    cells = [_apart(rng, rounds, *world, cases, repeats, shared) for world in worlds]
+                    yield [str(repeats), str(cases), "shared" if shared else "apart", *cells]
+
+    print("\nCoverage of the 95% interval of a difference in %, and its mean width in points. The second model breaks")
+    print(".3, or .05, of the cases, the first the gap more; hard cases are hard for both models or for each apart.")
+    rows(("repeats", "cases", "hard", *(f"{base:g}, gap {gap:g}" for base, gap in worlds)), lines())
+
+
+def _apart(rng: Any, rounds: int, base: float, gap: float, cases: int, repeats: int, shared: bool) -> str:
+    hardness = [np.sort(rng.beta(rate * 1.5, (1 - rate) * 1.5, 100_000)) for rate in (base + gap, base)]
+    truth, inside, width = float(hardness[0].mean() - hardness[1].mean()), 0, 0.0
+    for _ in range(rounds):
+        ranks = rng.integers(0, 100_000, (2, cases))
+        chances = [hard[ranks[0 if shared else row]] for row, hard in enumerate(hardness)]
+        table = rng.binomial(repeats, np.array(chances))
+        even = np.ones(cases, dtype=np.int64)
+        made = Grid(("a", "b"), table, repeats - table, np.zeros_like(table), np.arange(cases), even)
+        found = difference_interval(pair(made, 0, 1))
+        inside += found.contains(truth)
         width += found.width
     return f"{percent(inside, rounds)} ({100 * width / rounds:.0f})"
 
@@ -250,6 +316,8 @@ def raced(whole: Grid, rates: Sequence[float]) -> tuple[Suitability, Claims, flo
 TABLES: dict[str, Callable[[Any, int], None]] = {
     "intervals": intervals,
     "sampled": sampled,
+    "weights": weights,
+    "differences": differences,
     "places": places,
     "looks": looks,
 }

@@ -21,7 +21,7 @@ ENTRY = "promptpex"
 """What ``import promptpex`` means inside the package: a climb to the public names."""
 
 LEVELS: dict[int, tuple[str, ...]] = {
-    0: ("errors", "ids", "stats", "templatework"),
+    0: ("allowance", "errors", "ids", "stats", "templatework"),
     1: ("records", "engines", "solver", "events"),
     2: ("tables", "llm", "templates", "codecs"),
     3: (
@@ -50,9 +50,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "templates": GROUND,
     "tables": GROUND | {"stats"},
     "llm": GROUND | {"codecs", "engines", "events", "templates"},
+    "allowance": set(),
     "templatework": set(),
-    "assertions": GROUND | {"codecs", "templatework"},
-    "promptfile": GROUND | {"codecs", "templatework"},
+    "assertions": GROUND | {"allowance", "codecs", "templatework"},
+    "promptfile": GROUND | {"allowance", "codecs", "templatework"},
     "config": GROUND | {"codecs", "llm"},
     "schemas": GROUND | {"codecs"},
     "runs": GROUND | {"codecs"},
@@ -63,14 +64,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "judging": GROUND | {"codecs", "engines", "events", "llm", "templates"},
     "interchange": GROUND | FILES | {"llm", "runs", "stats", "tables"},
     "validation": GROUND | FILES | {"config", "schemas"},
-    "outputs": GROUND | {"engines", "events", "llm", "promptfile"},
+    "outputs": GROUND | {"allowance", "engines", "events", "llm", "promptfile"},
     "synthesis": GROUND | {"assertions", "codecs", "engines", "events", "llm", "solver", "stats", "templates"},
     "alignment": GROUND | {"assertions", "codecs", "engines", "events", "llm", "stats", "templates"},
     "session": GROUND | {"config", "events", "llm", "store"},
     "pipeline": GROUND
     | STAGES
     | {"assertions", "config", "engines", "events", "session", "stats", "tables", "templates"},
-    "estimate": GROUND | STAGES | {"config", "llm", "pipeline", "session", "stats"},
+    "estimate": GROUND | STAGES | {"allowance", "config", "llm", "pipeline", "promptfile", "session", "stats"},
     "project": GROUND | FILES | {"config", "estimate", "events", "pipeline", "runs", "session", "tables"},
     "evaluation": GROUND | FILES | {"events", "pipeline", "project", "report", "runs", "session", "tables"},
     "api": GROUND | {"config", "events", "llm", "pipeline", "runs", "session"},

@@ -203,6 +203,20 @@ def test_without_a_project_our_own_folder_marks_it(tmp_path: Path, monkeypatch: 
     assert places(prompts) == {(tmp_path / "a" / ".promptpex" / "store.db", tmp_path / "a" / "results")}
 
 
+def test_neither_the_home_folder_nor_the_root_becomes_a_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".git").rmdir()
+    prompts = tmp_path / "prompts"
+    prompts.mkdir()
+    (tmp_path / ".promptpex").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for cwd in (tmp_path, Path("/")):
+        monkeypatch.chdir(cwd)
+        store = Path(load({}, start=prompts, env={}).settings.store).resolve()
+        assert store == prompts / ".promptpex" / "store.db"
+
+
 def test_flags_and_variables_are_taken_from_the_working_folder(project: Path) -> None:
     (project / "promptpex.toml").write_text('results_dir = "out"\nstore = "in.db"\n', encoding="utf-8")
     flags, env = {"results_dir": "../elsewhere"}, {"PROMPTPEX_STORE": "/far/store.db"}
@@ -234,6 +248,43 @@ def test_a_settings_file_leads_nowhere_out_of_its_project(project: Path, line: s
         load({}, start=project, env={})
     assert caught.value.line == text.count("\n") + 1
     assert "PROMPTPEX_" in str(caught.value) or "flag" in str(caught.value)
+
+
+FETCHED = ['models = "a, embedded/hf:org/repo/w.gguf?seed=1"', 'judge = ["embedded/hf:org/repo/w.gguf"]', "pull = true"]
+
+
+@pytest.mark.parametrize("line", FETCHED)
+def test_a_settings_file_of_the_project_has_nothing_downloaded(project: Path, line: str) -> None:
+    (project / "promptpex.toml").write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"promptpex\.toml:1: .* would be downloaded; .* --trust-settings"):
+        load({}, start=project, env={})
+    assert load({"trust_settings": True}, start=project, env={}).file is not None
+    name = line.partition(" ")[0]
+    over = {"models": ["b"], "judge": ["b"], "pull": False}[name]
+    assert load({name: over}, start=project, env={}).origins[name] == "flag"
+    own = load({}, start=project, env={f"PROMPTPEX_{name.upper()}": line.partition(" = ")[2].strip('[]"')})
+    assert own.origins[name] == "environment"
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [("call_timeout_s", "--timeout"), ("run_deadline_s", "--deadline"), ("max_cost", "--max-cost"), ("tpm", "--tpm")],
+)
+def test_a_bad_flag_is_named_as_it_is_typed(tmp_path: Path, name: str, flag: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{flag}: it should be greater than"):
+        load({name: -1}, start=tmp_path, env={})
+
+
+@pytest.mark.parametrize(
+    "address", ["http://h:-0", "h:x", "", " ", "ftp://h", "http://u:hunter2word@h/v1", "http://[::1"]
+)
+def test_an_address_that_is_none_is_refused_where_it_stands_and_not_repeated(tmp_path: Path, address: str) -> None:
+    (tmp_path / "promptpex.toml").write_text(f'api_base = "{address}"\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"promptpex\.toml:1: api_base: (The address|API keys)") as caught:
+        load({}, start=tmp_path, env={})
+    assert "hunter2word" not in str(caught.value)
+    with pytest.raises(ConfigError, match=r"^--api-base: (The address|API keys)"):
+        load({"api_base": address, "no_config": True}, start=tmp_path, env={})
 
 
 @pytest.mark.parametrize("name", ["results", ".promptpex", "out"])

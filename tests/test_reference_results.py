@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -62,3 +64,13 @@ def test_the_script_writes_the_same_tables(tmp_path: Path, capsys: pytest.Captur
     wanted = [line for line in whole if line.startswith(("benchmark,", "classify,"))]
     assert (tmp_path / "table2.csv").read_text(encoding="utf-8").splitlines() == wanted
     assert "| classify | 3 of 4" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("argument", "code", "said"), [("--help", 0, "folder"), ("nowhere", 1, "holds no run")])
+def test_the_script_makes_no_tables_of_nothing(tmp_path: Path, argument: str, code: int, said: str) -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "reference_tables.py"), argument]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert said in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -272,3 +272,79 @@ def test_check_reads_rows_from_no_pipe_and_shows_no_link_out(
     Path("rows.jsonl").symlink_to(users(checkout))
     assert run_cli(["check", "rows.jsonl"]) == 2
     assert SECRET not in "".join(capsys.readouterr())
+
+
+PROMPT = "Name the colour of {{thing}}.\n"
+SPEC = """prompt: prompt.md
+rules:
+  - {id: r1, rule: One word., source: the colour, checks: [{kind: contains, value: R}]}
+"""
+CASES = "prompt: prompt.md\ncases:\n  - {id: c1, rule: r1, inputs: {thing: fox}}\n"
+
+
+@pytest.fixture
+def there(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The checkout as the working folder, with a prompt, its spec and its cases."""
+    for name, text in (("prompt.md", PROMPT), ("prompt.spec.yaml", SPEC), ("prompt.cases.yaml", CASES)):
+        (checkout / name).write_text(text, encoding="utf-8")
+    (checkout / "outputs.jsonl").write_text('{"output": "RED", "assert": []}\n', encoding="utf-8")
+    monkeypatch.chdir(checkout)
+    return checkout
+
+
+RUN = ("run", "prompt.md", "--models", "fake/RED", "--judge", "none")
+
+
+@pytest.mark.parametrize("target", ["key.txt", "new.txt"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        (*RUN, "--log"),
+        (*RUN, "--record"),
+        ("check", "outputs.jsonl", "--out"),
+        ("export", "csv", "prompt.cases.yaml", "--out"),
+    ],
+    ids=["log", "record", "check", "export"],
+)
+def test_a_file_that_a_flag_names_is_not_written_through_a_link_out(
+    there: Path, capsys: pytest.CaptureFixture[str], line: tuple[str, ...], target: str
+) -> None:
+    (there / "l.jsonl").symlink_to(users(there).parent / target)
+    assert run_cli([*line, "l.jsonl"]) == 2
+    assert untouched(there)
+    assert "link" in capsys.readouterr().err
+    assert run_cli([*line, "ordinary.jsonl"]) in (0, 3)
+
+
+@pytest.mark.parametrize("place", ["results/bench", "results/bench/prompt"])
+def test_the_tables_of_bench_are_not_written_through_a_link(
+    there: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    (there / place).parent.mkdir(parents=True)
+    (there / place).symlink_to(users(there).parent, target_is_directory=True)
+    assert run_cli(["bench", "prompt.md", "--models", "fake/RED", "--author", "fake/x", "--judge", "none"]) == 2
+    assert untouched(there)
+    assert "a link leads this folder out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", ["promptpex.toml", "pyproject.toml", "prompt.md", "prompt.spec.yaml", "prompt.cases.yaml"]
+)
+@pytest.mark.parametrize("kind", ["link", "pipe", "device"])
+@pytest.mark.parametrize(
+    "line", [RUN, ("validate", "prompt.md"), ("extract", "prompt.md", "--author", "fake/x", "--force")]
+)
+def test_no_file_of_the_project_is_a_way_out_or_without_end(
+    there: Path, capfd: pytest.CaptureFixture[str], name: str, kind: str, line: tuple[str, ...]
+) -> None:
+    (there / name).unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(there / name)
+    else:
+        (there / name).symlink_to(users(there) if kind == "link" else "/dev/zero")
+    refused = run_cli(list(line)) in (2, 3)
+    assert refused or name.endswith(".toml")  # what is no settings file is none
+    said = "".join(capfd.readouterr())
+    assert untouched(there)
+    assert SECRET not in said
+    assert "error of promptpex itself" not in said

@@ -8,6 +8,7 @@ import pytest
 
 from promptpex.assertions import check, templates
 from promptpex.errors import PromptFileError
+from promptpex.promptfile import parse
 from promptpex.promptfile.render import render, required
 from promptpex.records import Message, Prompt
 from promptpex.templatework import TooMuchWork, share, size_of, spend, weighed
@@ -107,6 +108,25 @@ def test_work_in_a_prompt_is_bounded(work: str) -> None:
 def test_a_word_as_long_as_a_book_is_not_wrapped() -> None:
     with pytest.raises(PromptFileError):
         render(_prompt("{{ x|wordwrap(10) }}"), {"x": "a" * 4_000_000})
+
+
+TAGS = ["{{x|upper}}" * 20_000, "{{[" + "1," * 60_000 + "]}}", "{% set a=1 %}" * 20_000, "{{" + "x~" * 60_000 + "x}}"]
+
+
+@pytest.mark.parametrize("template", TAGS, ids=range(len(TAGS)))
+def test_a_template_of_too_many_tags_is_not_compiled(template: str) -> None:
+    with pytest.raises(PromptFileError, match="more than 50,000 names and signs"):
+        parse(f"user:\n{template}")
+    report = check("x", [{"kind": "contains", "value": template}])
+    assert report.unscored == "bad-template"
+    assert "more than 50,000 names and signs" in report.reason
+
+
+def test_a_long_text_with_some_tags_is_compiled() -> None:
+    text = "A sentence of words. " * 20_000
+    (message,) = render(parse(f"user:\n{text}{{{{x}}}}"), {"x": "end"})
+    assert message.content == f"{text}end"
+    assert templates.render(f"{text}{{% if x %}}{{{{x}}}}{{% endif %}}", {"x": "end"}) == f"{text}end"
 
 
 def test_ordinary_templates_have_room() -> None:

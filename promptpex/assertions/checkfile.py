@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from promptpex.assertions import engine, jsvalues
+from promptpex.assertions.clock import Turn, check_time
+from promptpex.assertions.model import Unscorable
 from promptpex.assertions.rows import INPUTS, kept
 from promptpex.codecs import yamlfile
 from promptpex.codecs.ordinary import inside, read_bytes
@@ -46,9 +49,9 @@ def read(path: Path) -> CheckFile:
         CheckError: the file cannot be read, or an assertion cannot be used; with file and line.
     """
     doc = yamlfile.read(path, error=CheckError, what="assertion file")
-    return _compiled(
-        doc, path, "the file has no assertions; write a list, a mapping with assert, or a spec with checks"
-    )
+    none = "the file has no assertions; write a list, a mapping with assert, or a spec with checks"
+    with check_time():
+        return _compiled(doc, path, none)
 
 
 def of_run(folder: Path) -> CheckFile:
@@ -59,7 +62,8 @@ def of_run(folder: Path) -> CheckFile:
     """
     path = folder / INPUTS
     doc = YamlDoc("", kept(path).get("spec"), None, path, error=CheckError)
-    return _compiled(doc, path, "the run's spec has no checks; give some by --assertions FILE")
+    with check_time():
+        return _compiled(doc, path, "the run's spec has no checks; give some by --assertions FILE")
 
 
 def _compiled(doc: YamlDoc, path: Path, none: str) -> CheckFile:
@@ -136,9 +140,10 @@ def _of_spec(doc: YamlDoc, data: Mapping[str, Any]) -> Iterator[tuple[Keys, Any]
 def _threshold(doc: YamlDoc) -> float | None:
     for keys, place in _places(doc):
         if "threshold" in place:
-            if not jsvalues.is_number(place["threshold"]):
+            found = place["threshold"]
+            if not jsvalues.is_number(found) or not math.isfinite(jsvalues.as_double(found)):
                 raise doc.fail("the threshold is a number", *keys, "threshold")
-            return float(place["threshold"])
+            return float(found)
     return None
 
 
@@ -177,21 +182,29 @@ def _place(doc: YamlDoc, keys: Keys, item: Any) -> Keys:
     return keys
 
 
-def _resolved(doc: YamlDoc, item: Any, keys: Keys, path: Path) -> Any:
-    """The assertion with its ``$ref`` to a template and its ``file://`` values put in."""
+def _resolved(doc: YamlDoc, item: Any, keys: Keys, path: Path, inside_a_set: bool = False) -> Any:
+    """The assertion with its ``$ref`` to a template and its ``file://`` values put in.
+
+    No set stands in a set, so the parts of one are looked at and theirs are not: templates may name each other.
+    """
     if not isinstance(item, Mapping):
         return item
     reference = item.get("$ref")
     if isinstance(reference, str) and "kind" not in item and "type" not in item:
         item = {**_template(doc, reference, keys), **{key: value for key, value in item.items() if key != "$ref"}}
     made = dict(item)
-    if isinstance(made.get("assert"), list):
-        made["assert"] = [_resolved(doc, part, (*keys, "assert", n), path) for n, part in enumerate(made["assert"])]
+    if isinstance(made.get("assert"), list) and not inside_a_set:
+        parts = enumerate(made["assert"])
+        made["assert"] = [_resolved(doc, part, (*keys, "assert", n), path, inside_a_set=True) for n, part in parts]
     value = made.get("value")
     if isinstance(value, str) and value.startswith(_FILE):
         name = value.removeprefix(_FILE)
         file = inside(path.parent, name, error=CheckError, what="value's file", path=path, line=doc.line(*keys))
-        made["value"] = _value_file(doc, file, keys)
+        try:
+            with Turn():
+                made["value"] = _value_file(doc, file, keys)
+        except Unscorable as late:
+            raise doc.fail(f"the value's file {file.name}: {late.message}", *keys) from late
     return made
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from promptpex.allowance import Allowance
 from promptpex.assertions import engine
 from promptpex.assertions.checkfile import CheckFile
+from promptpex.assertions.clock import COMMAND_SECONDS, check_time
 from promptpex.assertions.model import CheckReport, Facts
 from promptpex.assertions.rows import Row
 from promptpex.errors import CheckError
@@ -20,20 +22,19 @@ def reports(rows: Iterable[Row], checks: CheckFile | None = None) -> Iterator[tu
     Raises:
         CheckError: a row without assertions, where no file gives any.
     """
-    waiting = iter(rows)
+    waiting, time_of_all = iter(rows), Allowance(COMMAND_SECONDS)
     while chunk := list(islice(waiting, AT_ONCE)):
-        ready = [(row, _compiled(row, checks)) for row in chunk]
-        jobs = [
-            (compiled, _facts(row, checks), _threshold(row, checks)) for row, compiled in ready if row.problem is None
-        ]
-        judged = iter(engine.judge_many(jobs))
-        for row, _ in ready:
+        with check_time(time_of_all):
+            judged = iter(engine.judge_many([_job(row, checks) for row in chunk if row.problem is None]))
+        for row in chunk:
             yield row, _unjudged(row) if row.problem is not None else next(judged)
 
 
+def _job(row: Row, checks: CheckFile | None) -> tuple[engine.Compiled, Facts, float | None]:
+    return _compiled(row, checks), _facts(row, checks), _threshold(row, checks)
+
+
 def _compiled(row: Row, checks: CheckFile | None) -> engine.Compiled:
-    if row.problem is not None:
-        return engine.Compiled(())
     if row.asserts is None:
         if checks is None:
             message = "the row has no assertions; give --assertions FILE, or a list under assert in the row"

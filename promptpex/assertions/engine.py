@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from promptpex.assertions import combine, parse, registry, templates, v8
+from promptpex.allowance import Allowance
+from promptpex.assertions import clock, combine, jsvalues, parse, registry, templates, v8
 from promptpex.assertions.jsvalues import MISSING
 from promptpex.assertions.model import Assertion, CheckReport, CheckResult, Facts, Judged, Unscorable
 from promptpex.errors import CheckError
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
     from promptpex.records import Check
 
 
+def _time_of_one() -> Allowance:
+    return Allowance(clock.CHECKS_SECONDS)
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """An assertion made ready: its kind, and its plan where the value needs no variables.
 
-    ``problem`` is set where it cannot be used as written.
+    ``problem`` is set where it cannot be used as written; ``time`` is what it may take on all outputs.
     """
 
     assertion: Assertion
@@ -29,6 +34,7 @@ class Step:
     planned: bool = False
     steps: tuple[Step, ...] = ()
     problem: Unscorable | None = None
+    time: Allowance = field(default_factory=_time_of_one, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +61,16 @@ def compile_checks(checks: Sequence[Check | Mapping[str, Any]], *, where: str = 
         CheckError: an unknown kind (with a suggestion), a value of the wrong type, a pattern, schema or template that
             does not compile, a missing threshold. One sentence; the caller adds file and line.
     """
-    steps = [_strict_step(check, where) for check in checks]
+    with clock.check_time():
+        steps = [_strict_step(check, where) for check in checks]
     return Compiled(tuple(steps), tuple(_warnings(steps, where)))
 
 
 def _strict_step(check: Any, where: str) -> Step:
     found = _step(check)
     try:
-        _refuse(found)
+        with clock.Turn(found.time):
+            _refuse(found)
     except Unscorable as error:
         raise CheckError(f"{where}: {error.message}" if where else error.message) from error
     return found
@@ -88,20 +96,23 @@ def _warnings(steps: Iterable[Step], where: str) -> Iterable[str]:
 
 def ready(checks: Iterable[Any]) -> Compiled:
     """Make checks ready; one that cannot be used gives unscored results with its reason, its neighbours stay."""
-    return Compiled(tuple(_step(check) for check in checks))
+    with clock.check_time():
+        return Compiled(tuple(_step(check) for check in checks))
 
 
 def _step(check: Any) -> Step:
+    assertion = None
     try:
         assertion = parse.assertion(check)
+        with clock.Turn():
+            return _planned(assertion)
     except Unscorable as error:
-        return Step(_nameless(check), problem=error)
-    try:
-        return _planned(assertion)
-    except Unscorable as error:
-        return Step(assertion, problem=error)
+        problem = error
     except RecursionError:
-        return Step(assertion, problem=Unscorable("bad-value", f"the value of {assertion.kind} nests too deep"))
+        problem = Unscorable("bad-value", "its value nests too deep")
+    except Exception as error:  # numbers of any length, objects of any kind: what a check holds is hostile
+        problem = Unscorable("bad-value", f"it cannot be used: {_detail(error)}")
+    return Step(assertion or _nameless(check), problem=problem)
 
 
 def _nameless(check: Any) -> Assertion:
@@ -151,21 +162,24 @@ def rendered(value: Any, variables: Mapping[str, Any]) -> Any:
 
 def judge(compiled: Compiled, facts: Facts, threshold: float | None = None) -> CheckReport:
     """The verdicts on one output, and what they come to."""
-    results = [_result(found, facts) for found in compiled.steps]
-    return combine.combine(results, threshold)
+    with clock.check_time():
+        results = [_result(found, facts) for found in compiled.steps]
+    return combine.combine(results, None if threshold is None else jsvalues.as_double(threshold))
 
 
 def judge_many(rows: Sequence[tuple[Compiled, Facts, float | None]]) -> list[CheckReport]:
     """``judge`` for several rows, with all their regular expressions in one call into V8."""
-    prime((compiled, facts) for compiled, facts, _ in rows)
-    return [judge(compiled, facts, threshold) for compiled, facts, threshold in rows]
+    with clock.check_time():
+        prime((compiled, facts) for compiled, facts, _ in rows)
+        return [judge(compiled, facts, threshold) for compiled, facts, threshold in rows]
 
 
 def prime(rows: Iterable[tuple[Compiled, Facts]]) -> None:
     """Make the matches of these rows now, in few calls."""
-    matches = [match for compiled, facts in rows for found in compiled.steps for match in _matches(found, facts)]
-    if len(matches) > 1:
-        v8.REGEXES.prime(matches)
+    with clock.check_time() as together, together.piece():
+        matches = [match for compiled, facts in rows for found in compiled.steps for match in _matches(found, facts)]
+        if len(matches) > 1:
+            v8.REGEXES.prime(matches)
 
 
 def warm_up(compiled: Compiled) -> None:
@@ -177,8 +191,7 @@ def warm_up(compiled: Compiled) -> None:
 def _needs_v8(found: Step) -> bool:
     assertion = found.assertion
     scripted = assertion.base == "javascript" or assertion.transform is not None
-    matched = assertion.base == "regex" and assertion.dialect == "ecmascript"
-    return scripted or matched or any(_needs_v8(part) for part in found.steps)
+    return scripted or assertion.base == "regex" or any(_needs_v8(part) for part in found.steps)
 
 
 def _matches(found: Step, facts: Facts) -> Iterable[v8.Match]:
@@ -190,7 +203,8 @@ def _matches(found: Step, facts: Facts) -> Iterable[v8.Match]:
     if facts.output is None or found.problem is not None:
         return
     try:
-        match = (_plan(found, facts), "", facts.text)
+        with clock.Turn(found.time):
+            match = (_plan(found, facts), "", facts.text)
     except Exception:  # ``judge`` meets it again, and says so of this one output
         return
     yield match
@@ -210,7 +224,9 @@ def _result(found: Step, facts: Facts) -> CheckResult:
     try:
         if facts.output is None:
             raise Unscorable("no-output", "there is no output to judge")
-        return _scored(found.assertion, _judged(found, facts), facts)
+        with clock.Turn(found.time):
+            judged = _judged(found, facts)
+        return _scored(found.assertion, judged, facts)
     except Unscorable as error:
         return _unscored(found.assertion, error, facts)
     except (RecursionError, MemoryError):
@@ -220,8 +236,11 @@ def _result(found: Step, facts: Facts) -> CheckResult:
 
 
 def _broken(error: Exception) -> Unscorable:
-    detail = " ".join(str(error).split())[:120]
-    return Unscorable("script-error", f"the check broke on this output: {type(error).__name__}: {detail}")
+    return Unscorable("script-error", f"the check broke on this output: {_detail(error)}")
+
+
+def _detail(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
 
 
 def _judged(found: Step, facts: Facts) -> Judged:
@@ -342,7 +361,6 @@ def check(
     Returns:
         a verdict per assertion and the row's. What cannot judge is unscored with its reason; nothing is raised.
     """
-    compiled = ready(assertions)
     facts = facts_of(
         output,
         vars,
@@ -354,7 +372,8 @@ def check(
         prompt=prompt,
         metadata=metadata,
     )
-    return judge(compiled, facts, threshold)
+    with clock.check_time():
+        return judge(ready(assertions), facts, threshold)
 
 
 __all__ = ["MISSING", "Compiled", "Step", "check", "compile_checks", "facts_of", "judge", "judge_many", "ready"]

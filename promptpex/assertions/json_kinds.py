@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from promptpex.assertions import jsvalues
@@ -23,10 +24,11 @@ class LazySchema:
 
     def problem(self, found: Any) -> str | None:
         """See ``schemas.Schema.problem``."""
-        return self.compile().problem(found)
+        return self.schema.problem(found)
 
-    def compile(self) -> Schema:
-        """The schema.
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema, compiled.
 
         Raises:
             Unscorable: ``bad-value`` where it is none, ``bad-schema`` where it does not compile.
@@ -55,7 +57,7 @@ def _object(assertion: Assertion, value: Any) -> Mapping[str, Any]:
 
 def _verify(assertion: Assertion, schema: LazySchema | None) -> None:
     if schema is not None:
-        schema.compile()
+        _ = schema.schema
 
 
 def _is_json(assertion: Assertion, schema: LazySchema | None, facts: Facts) -> Judged:

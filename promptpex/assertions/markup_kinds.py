@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from promptpex.assertions import jsvalues, xml_text
+from promptpex.assertions.clock import in_time
 from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.wording import shown
@@ -42,7 +43,7 @@ def _contains_xml(assertion: Assertion, paths: tuple[str, ...], facts: Facts) ->
 
 
 def _by_paths(trees: list[dict[str, Any]], paths: tuple[str, ...], what: str) -> Judged:
-    if any(all(xml_text.reaches(tree, path) for path in paths) for tree in trees):
+    if any(all(xml_text.reaches(tree, path) for path in paths) for tree in in_time(trees)):
         return Judged(True, f"the output {what}" + (" with the elements wanted" if paths else ""))
     missing = next((path for path in paths if not xml_text.reaches(trees[0], path)), paths[0])
     return Judged(False, f"the output {what}, but has no element {shown(missing)}")

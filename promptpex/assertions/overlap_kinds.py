@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from promptpex.assertions import jsvalues
+from promptpex.assertions.clock import in_time
 from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
 from promptpex.assertions.registry import Kind
 
@@ -61,13 +62,13 @@ def bleu(candidate: str, references: Sequence[str]) -> float:
 def _precision(tokens: Tokens, references: Sequence[Tokens], order: int) -> float:
     """The best share of the text's n-grams found in a reference, each counted at most as often as there."""
     grams = _grams(tokens, order)
-    return max((grams & _grams(reference, order)).total() for reference in references) / grams.total()
+    return max((grams & _grams(reference, order)).total() for reference in in_time(references)) / grams.total()
 
 
 def gleu(candidate: str, references: Sequence[str]) -> float:
     """Google-BLEU, 0..1: the smaller of precision and recall over all n-grams of 1 to 4; the best reference counts."""
     tokens = _without_stops(candidate)
-    return max((_gleu(tokens, _without_stops(reference)) for reference in references), default=0.0)
+    return max((_gleu(tokens, _without_stops(reference)) for reference in in_time(references)), default=0.0)
 
 
 def _without_stops(text: str) -> Tokens:

@@ -124,7 +124,10 @@ def _inner(part: Any) -> Assertion:
 
 
 def _named(value: Any) -> str:
-    shown = "null" if value is None else repr(value)
+    try:
+        shown = "null" if value is None else repr(value)
+    except ValueError:
+        return "a number of so many digits"
     return shown if len(shown) <= 40 else shown[:37] + "..."
 
 

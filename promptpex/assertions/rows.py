@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -112,11 +113,16 @@ def _json_lines(lines: Iterable[str], path: Path, inputs: Mapping[str, Any]) -> 
         try:
             data = json.loads(line)
         except (ValueError, RecursionError) as error:
-            said = error.msg if isinstance(error, json.JSONDecodeError) else "it nests too deep"
-            raise CheckError(f"the line is not JSON ({said})", path=path, line=number) from error
+            raise CheckError(f"the line is not JSON ({_not_json(error)})", path=path, line=number) from error
         if not isinstance(data, dict):
             raise CheckError("a row is an object with an id and an output", path=path, line=number)
         yield row_of(data, number, inputs)
+
+
+def _not_json(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return error.msg
+    return "it nests too deep" if isinstance(error, RecursionError) else "a number has too many digits"
 
 
 def row_of(data: Mapping[str, Any], number: int, inputs: Mapping[str, Any] | None = None) -> Row:
@@ -157,11 +163,15 @@ def _problem(data: Mapping[str, Any], row: Row, variables: Any) -> Unscorable | 
         return Unscorable("bad-check", "the assertions of a row are a list")
     if not isinstance(variables, Mapping):
         return Unscorable("bad-row", "the vars of a row are an object")
+    if jsvalues.is_number(data.get("threshold")) and _number(data["threshold"]) is None:
+        return Unscorable("bad-row", "the threshold of a row is out of range")
     return None
 
 
 def _number(value: Any) -> float | None:
-    return value if jsvalues.is_number(value) else None
+    """The number as a double; None for what is none, and for what no double holds."""
+    double = jsvalues.as_double(value) if jsvalues.is_number(value) else math.nan
+    return double if math.isfinite(double) else None
 
 
 def _logprobs(value: Any) -> list[Any] | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpex.assertions import engine
+from promptpex.assertions.clock import check_time
 from promptpex.assertions.model import CheckReport, CheckResult, Facts
 from promptpex.ids import digest
 
@@ -34,6 +35,13 @@ def check_rules(
     Raises:
         CheckError: a check that cannot be used as written.
     """
+    with check_time():
+        return _checked(rules, outputs, inputs_of)
+
+
+def _checked(
+    rules: Sequence[Rule], outputs: Sequence[Output], inputs_of: Callable[[Output], Mapping[str, Any]]
+) -> list[Verdict]:
     checked = [(rule, engine.compile_checks(rule.checks, where=f"rule {rule.id}")) for rule in rules if rule.checks]
     prints = {rule.id: fingerprint(rule) for rule, _ in checked}
     usable = [output for output in outputs if output.error is None and output.text is not None]

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from functools import cache, lru_cache
 from typing import Any
 
-from promptpex.assertions import formats, jsvalues, v8
+from promptpex.assertions import clock, formats, jsvalues, v8
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.wording import shown
 
@@ -216,6 +216,7 @@ def _timed(keyword: Any) -> Any:
     """The keyword's function, refusing to go on when the time is over."""
 
     def judge(validator: Any, wanted: Any, value: Any, schema: Mapping[str, Any]) -> Any:
+        clock.tick()
         if time.monotonic() > _DEADLINE.get():
             raise Unscorable("timeout", f"holding the JSON against the schema took longer than {SECONDS:g} s")
         return keyword(validator, wanted, value, schema)

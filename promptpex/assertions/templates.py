@@ -139,9 +139,10 @@ _PATIENCE = Patience()
 @lru_cache(maxsize=4096)
 def _compiled(source: str) -> jinja2.Template:
     from promptpex.assertions import nunjucks
-    from promptpex.templatework import share
+    from promptpex.templatework import refuse_long, share
 
     try:
+        refuse_long(source, nunjucks.environment())
         with share(nunjucks.WORK):  # what does not depend on variables is worked out now
             return nunjucks.environment().from_string(source)
     except (RecursionError, MemoryError) as error:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from promptpex.assertions import jsvalues, templates
+from promptpex.assertions.clock import in_time
 from promptpex.assertions.jsvalues import MISSING
 from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
 from promptpex.assertions.registry import Kind
@@ -121,7 +122,7 @@ def _icontains(assertion: Assertion, needle: str, facts: Facts) -> Judged:
 
 def _all_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], Facts], Judged]:
     def judge(assertion: Assertion, items: tuple[str, ...], facts: Facts) -> Judged:
-        missing = [item for item in items if not _held(item, facts, fold)]
+        missing = [item for item in in_time(items) if not _held(item, facts, fold)]
         if not missing:
             return Judged(True, f"the output holds all {len(items)} texts")
         return Judged(False, f"the output does not hold {', '.join(shown(item) for item in missing[:5])}")
@@ -131,7 +132,7 @@ def _all_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], Facts], Judged]
 
 def _any_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], Facts], Judged]:
     def judge(assertion: Assertion, items: tuple[str, ...], facts: Facts) -> Judged:
-        found = next((item for item in items if _held(item, facts, fold)), None)
+        found = next((item for item in in_time(items) if _held(item, facts, fold)), None)
         if found is not None:
             return Judged(True, f"the output holds {shown(found)}")
         return Judged(False, f"the output holds none of the {len(items)} texts")

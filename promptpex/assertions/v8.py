@@ -1,5 +1,7 @@
 """V8 in a process of its own: ECMAScript regular expressions and scripts, with limits on time and memory.
 
+Patterns of the python dialect are searched for in that process as well.
+
 Whoever has many matches to make announces them (``prime``), and they are made in one call. No match and no script can
 hang or end a run: V8 falls back to a linear engine where a pattern backtracks without end, every call has a time
 limit, and a V8 that does not answer or dies is replaced.
@@ -20,6 +22,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from promptpex.assertions import clock
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.patience import Patience
 from promptpex.assertions.wording import shown
@@ -156,18 +159,22 @@ def _closed(pipe: Any) -> None:
 
 
 def _started() -> subprocess.Popen[str]:
-    spec = importlib.util.find_spec("py_mini_racer")
-    if spec is None or spec.origin is None:
-        raise Unscorable("no-engine", "the package mini-racer, which brings V8, is not installed")
     command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("v8_worker.py"))]
     return subprocess.Popen(
-        [*command, str(Path(spec.origin).parent.parent)],
+        [*command, *dict.fromkeys(map(_home, ("py_mini_racer", "regex")))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=_environment(),
         encoding="ascii",
     )
+
+
+def _home(package: str) -> str:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise Unscorable("no-engine", f"the package {package.replace('_', '-')}, which checks need, is not installed")
+    return str(Path(spec.origin).parent.parent)
 
 
 def _environment() -> dict[str, str]:
@@ -203,8 +210,10 @@ class Regexes:
         """Whether the pattern is found anywhere in the text.
 
         Raises:
-            Unscorable: ``bad-pattern`` where it is none, ``timeout`` where the match takes too long.
+            Unscorable: ``bad-pattern`` where it is none, ``timeout`` where the match takes too long, or where the check
+                that makes it has made many and its time is over.
         """
+        clock.tick()
         match = (pattern, flags, text)
         with self._lock:
             known = match in self._known
@@ -230,7 +239,7 @@ class Regexes:
         results: list[bool | str | None] = []
         while len(results) < len(matches):
             rest = matches[len(results) :]
-            if self._patience.lost(rest[0][:2]):
+            if clock.used_up() or self._patience.lost(rest[0][:2]):
                 results.append(None)
                 continue
             some = list(takewhile(lambda match: not self._patience.lost(match[:2]), rest))
@@ -284,6 +293,12 @@ def _batches(matches: Sequence[Match]) -> Iterable[Sequence[Match]]:
 REGEXES = Regexes()
 
 
+def search(pattern: str, text: str) -> dict[str, Any]:
+    """Whether a pattern of the python dialect is found; see ``v8_worker``."""
+    request = {"op": "search", "pattern": pattern, "text": text, "seconds": MATCH_SECONDS}
+    return _asked(request, MATCH_SECONDS)
+
+
 def run_script(body: str, output: Any, context: Any, mode: str = "judge") -> dict[str, Any]:
     """What a script came to, in a context where nothing of other scripts and outputs can be met.
 
@@ -302,20 +317,22 @@ def run_script(body: str, output: Any, context: Any, mode: str = "judge") -> dic
     packed = json.dumps({"output": output, "context": context})
     request: dict[str, Any] = {"op": "run", "body": body, "mode": mode, "packed": packed}
     request |= {"seconds": SCRIPT_SECONDS, "memory": SCRIPT_BYTES}
-    answer = _asked(request)
-    if answer["kind"] == "fell":  # by itself or ended from outside: the second time it is the script's doing
-        answer = _asked(request)
-    if answer["kind"] == "fell":
-        answer = {"kind": "memory"}
+    answer = _asked(request, SCRIPT_SECONDS)
     _PATIENCE.tell(body, overran=answer["kind"] in ("timeout", "memory"))
     return answer
 
 
-def _asked(request: dict[str, Any]) -> dict[str, Any]:
+def _asked(request: dict[str, Any], seconds: float, again: bool = True) -> dict[str, Any]:
+    """The answer; ``timeout`` or ``memory`` where the process did not live to give one.
+
+    It may have been ended from outside: the second time it is the request's doing.
+    """
     try:
-        return ENGINE.ask(request, SCRIPT_SECONDS)
+        return ENGINE.ask(request, seconds)
     except Died as death:
-        return {"kind": "timeout" if death.late else "fell"}
+        if death.late:
+            return {"kind": "timeout"}
+    return _asked(request, seconds, again=False) if again else {"kind": "memory"}
 
 
 _PATIENCE = Patience()

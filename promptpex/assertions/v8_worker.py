@@ -1,9 +1,11 @@
 """The process that holds V8. It runs alone, with nothing of promptpex imported and an empty environment.
 
-A script can bring V8 itself down (``new Array(1e9).fill(0)`` ends the process, whatever the memory limit says), so V8
-never lives in the process of a run. Requests and replies are lines of ASCII JSON on stdin and stdout.
+A script can bring V8 itself down (``new Array(1e9).fill(0)`` ends the process, whatever the memory limit says), and
+the package ``regex`` compiles ``(?:a{60000}){60000}`` for ever, so neither works in the process of a run. Requests and
+replies are lines of ASCII JSON on stdin and stdout.
 
-Started as ``python -I -S v8_worker.py FOLDER``, the folder being where ``py_mini_racer`` is installed.
+Started as ``python -I -S v8_worker.py FOLDER ...``, the folders being where ``py_mini_racer`` and ``regex`` are
+installed.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import re
 import secrets
 import sys
 import time
+from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +39,8 @@ def _literal(text: str) -> str:
 
 
 class Worker:
-    """The requests: ``match`` in one lasting context; ``run`` in a context of its own, or in the one of its script."""
+    """The requests: ``match`` in one lasting context; ``run`` in a context of its own, or in the one of its script;
+    ``search`` by the package regex."""
 
     def __init__(self) -> None:
         self._regexes: Any = None
@@ -49,6 +54,8 @@ class Worker:
             return {}
         if request["op"] == "match":
             return {"results": self._match(request)}
+        if request["op"] == "search":
+            return _searched(request["pattern"], request["text"], request["seconds"])
         deadline = time.monotonic() + request["seconds"]
         return self._frozen.answer(request, deadline) or self._run(request, deadline)
 
@@ -97,6 +104,28 @@ class Worker:
         return found
 
 
+def _searched(pattern: str, text: str, seconds: float) -> dict[str, Any]:
+    """Whether the package regex finds the pattern: ``kind`` is ``found``, ``bad`` (``message``), ``timeout`` or
+    ``memory``."""
+    try:
+        compiled = _python_pattern(pattern)
+    except Exception as error:  # whatever its parser trips over, the pattern is not one
+        return {"kind": "bad", "message": str(error) or type(error).__name__}
+    try:
+        return {"kind": "found", "found": compiled.search(text, timeout=seconds) is not None}
+    except TimeoutError:
+        return {"kind": "timeout"}
+    except (RecursionError, MemoryError):
+        return {"kind": "memory"}
+
+
+@lru_cache(maxsize=256)
+def _python_pattern(pattern: str) -> Any:
+    import regex
+
+    return regex.compile(pattern, regex.VERSION0)
+
+
 class FrozenContexts:
     """A lasting context per script, in which nothing can be changed, for scripts that can live with that.
 
@@ -106,20 +135,21 @@ class FrozenContexts:
 
     def __init__(self) -> None:
         self._setup = f"{_source('frozen.js')}({_source('verdict.js')})"
-        self._kept: dict[tuple[str, str], tuple[Any, str]] = {}
-        self._met: set[tuple[str, str]] = set()
-        self._unfit: set[tuple[str, str]] = set()
-        self._refused: tuple[str, str] | None = None
+        self._kept: dict[bytes, tuple[Any, str]] = {}
+        self._met: set[bytes] = set()
+        self._unfit: set[bytes] = set()
+        self._refused: bytes | None = None
 
     def answer(self, request: dict[str, Any], deadline: float) -> dict[str, Any] | None:
         """What the script says of this output; None where a context of its own has to."""
         self._refused = None
-        script = request["body"], request["mode"]
+        script = named(request)
         if script in self._unfit or NEEDS_ITS_OWN.search(request["body"]):
             return None
         if script not in self._met:
             if len(self._met) >= MOST_MET:
                 self._met.clear()
+                self._unfit.clear()
             self._met.add(script)
             return None
         found = self._asked(script, request, deadline)
@@ -129,16 +159,16 @@ class FrozenContexts:
 
     def judged_alone(self, request: dict[str, Any]) -> None:
         """A context of its own came to a verdict: where the lasting one had not, the script needs its own."""
-        script = request["body"], request["mode"]
+        script = named(request)
         if self._refused == script:
             self._unfit.add(script)
             self._drop(script)
 
-    def _asked(self, script: tuple[str, str], request: dict[str, Any], deadline: float) -> dict[str, Any] | None:
+    def _asked(self, script: bytes, request: dict[str, Any], deadline: float) -> dict[str, Any] | None:
         from py_mini_racer import JSEvalException, JSTimeoutException
 
         try:
-            kept = self._kept.pop(script) if script in self._kept else self._made(script, request["memory"], deadline)
+            kept = self._kept.pop(script) if script in self._kept else self._made(request, deadline)
             racer, name = kept
             self._kept[script] = racer, name
             state = racer.eval(f"{name}({_literal(request['packed'])})", timeout_sec=_left(deadline))
@@ -151,15 +181,15 @@ class FrozenContexts:
         found: dict[str, Any] | None = None if state == "again" else json.loads(str(state))
         return found
 
-    def _made(self, script: tuple[str, str], memory: int, deadline: float) -> tuple[Any, str]:
+    def _made(self, request: dict[str, Any], deadline: float) -> tuple[Any, str]:
         from py_mini_racer import JSEvalException, MiniRacer
 
         while len(self._kept) >= MOST_KEPT:
             self._drop(next(iter(self._kept)))
         racer, name = MiniRacer(), "_" + secrets.token_hex(16)
-        given = ", ".join(map(_literal, script))
+        given = ", ".join(_literal(request[part]) for part in ("body", "mode"))
         try:
-            racer.set_hard_memory_limit(memory)
+            racer.set_hard_memory_limit(request["memory"])
             if racer.eval(f"{self._setup}({given}, '{name}')", timeout_sec=_left(deadline)) is True:
                 return racer, name
         except JSEvalException:
@@ -168,9 +198,14 @@ class FrozenContexts:
         racer.close()
         raise JSEvalException("the context cannot be frozen")
 
-    def _drop(self, script: tuple[str, str]) -> None:
+    def _drop(self, script: bytes) -> None:
         if script in self._kept:
             self._kept.pop(script)[0].close()
+
+
+def named(request: dict[str, Any]) -> bytes:
+    """What a script is known by: a hash, for there may be thousands of them, of a megabyte each."""
+    return sha256(f"{request['mode']} {request['body']}".encode("utf-8", "surrogatepass")).digest()
 
 
 MOST_KEPT, MOST_MET = 6, 10_000
@@ -206,7 +241,7 @@ def _limit() -> None:
 
 def serve() -> None:
     """Answer requests until stdin ends."""
-    sys.path.append(sys.argv[1])
+    sys.path.extend(sys.argv[1:])
     _limit()
     from py_mini_racer import DEFAULT_V8_FLAGS, init_mini_racer
 

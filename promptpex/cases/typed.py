@@ -76,11 +76,13 @@ def _schema(value: Any, variable: VariableSpec) -> list[str]:
     """What breaks the schema; nothing where the schema itself cannot be used, which is for ``validate`` to say."""
     if not variable.schema_:
         return []
+    from promptpex.assertions.clock import Turn
     from promptpex.assertions.model import Unscorable
     from promptpex.assertions.schemas import compiled
 
     try:
-        said = compiled(variable.schema_).problem(value)
+        with Turn():
+            said = compiled(variable.schema_).problem(value)
     except Unscorable:
         return []
     return [f"is not as it should be: {said}"] if said else []

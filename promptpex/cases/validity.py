@@ -107,7 +107,10 @@ async def validity(
         CheckError: an input check of the spec that cannot be used as written.
         ModelError: of a kind that holds for the whole judge.
     """
-    found = {case.id: _by_code(case, prompt, spec, suite_language) for case in cases}
+    from promptpex.assertions import check_time
+
+    with check_time():
+        found = {case.id: _by_code(case, prompt, spec, suite_language) for case in cases}
     sentences = constraints_of(prompt, spec)
     open_cases = [case for case in cases if found[case.id].status == "valid"] if sentences else []
     if judge is None:

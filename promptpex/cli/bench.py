@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
+from promptpex.cli.plain import say
 
 if TYPE_CHECKING:
     from promptpex.tables.bench import Tables
@@ -49,7 +50,7 @@ def command(
         print_json({name: records(table) for name, table in tables.items()})
     else:
         _show(tables)
-        click.echo(f"Tables in {folder}")
+        say(f"Tables in {folder}")
     return 0
 
 

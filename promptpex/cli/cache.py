@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
+from promptpex.cli.plain import say
 from promptpex.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
@@ -36,12 +37,12 @@ def stats(as_json: bool, **flags: Any) -> int:
     if as_json:
         print_json(asdict(found))
         return 0
-    click.echo(f"{_replies(found.replies)}, {found.bytes / 1e6:.1f} MB in {found.path}")
+    say(f"{_replies(found.replies)}, {found.bytes / 1e6:.1f} MB in {found.path}")
     for title, counts in (("model", found.models), ("stage", found.stages)):
         for name, count in counts.items():
-            click.echo(f"  {title} {name}: {count}")
-    if found.oldest is not None and found.newest is not None:
-        click.echo(f"  from {_date(found.oldest)} to {_date(found.newest)}")
+            say(f"  {title} {name}: {count}")
+    if found.replies:
+        say(f"  from {_date(found.oldest)} to {_date(found.newest)}")
     return 0
 
 
@@ -91,7 +92,7 @@ def verify(as_json: bool, **flags: Any) -> int:
         print_json([asdict(problem) for problem in problems])
     else:
         for problem in problems:
-            click.echo(f"{problem.id or 'store'}: {problem.what}")
+            say(f"{problem.id or 'store'}: {problem.what}")
         click.echo("the store is sound" if not problems else f"{len(problems)} problem" + "s" * (len(problems) > 1))
     return 2 if problems else 0
 
@@ -122,5 +123,9 @@ def _replies(count: int) -> str:
     return f"{count} reply" if count == 1 else f"{count} replies"
 
 
-def _date(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+def _date(at: float | None) -> str:
+    """The time that an entry says it was made at; a foreign store may say any."""
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError, OSError):
+        return "an unknown time"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from promptpex.cli.plain import say
 
 if TYPE_CHECKING:
     from promptpex.assertions.checkfile import CheckFile
@@ -57,13 +60,12 @@ def command(
 def _checks(file: Path, assertions: Path | None, quiet: bool) -> CheckFile | None:
     """The assertions for rows that bring none: those of a file, else of the run whose folder is checked."""
     from promptpex.assertions import checkfile
-    from promptpex.cli.plain import visible
 
     if assertions is None and not file.is_dir():
         return None
     found = checkfile.of_run(file) if assertions is None else checkfile.read(assertions)
     for warning in found.compiled.warnings if not quiet else ():
-        click.echo(visible(f"promptpex: {warning}"), err=True)
+        say(f"promptpex: {warning}", err=True)
     return found
 
 
@@ -89,10 +91,11 @@ def _write(texts: Iterable[str], out: Path | None) -> None:
             sys.stdout.write(text)
         sys.stdout.flush()
         return
+    from promptpex.codecs.ordinary import created
     from promptpex.errors import CheckError
 
     try:
-        with out.open("w", encoding="utf-8", newline="") as file:
+        with os.fdopen(created(out), "w", encoding="utf-8", newline="") as file:
             file.writelines(texts)
     except OSError as error:
         raise CheckError(f"the file cannot be written ({error.strerror})", path=out) from error

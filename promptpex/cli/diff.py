@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
+from promptpex.cli.plain import say
 
 if TYPE_CHECKING:
     from promptpex.specs.comparing import Comparison
@@ -39,18 +40,17 @@ def command(
     Example:
       git show HEAD~1:prompt.md > old.md && promptpex diff old.md prompt.md
     """
-    from promptpex.cli.plain import visible
     from promptpex.cli.showing import print_json
     from promptpex.project import compare_files
 
     found, warnings = compare_files(old, new, spec=spec, old_spec=old_spec, suite=cases)
     for warning in warnings if not quiet else ():
-        click.echo(visible(f"warning: {warning}"), err=True)
+        say(f"warning: {warning}", err=True)
     if as_json:
         print_json(found.model_dump(mode="json"))
         return 0
     for line in told(found):
-        click.echo(visible(line))
+        say(line)
     return 0
 
 

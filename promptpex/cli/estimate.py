@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
+from promptpex.cli.plain import say, visible
 
 if TYPE_CHECKING:
     from promptpex.estimate import Line
@@ -48,7 +49,7 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
         print_json([asdict(line) for line in lines])
     else:
         show(lines)
-    click.echo(best, err=as_json)
+    say(best, err=as_json)
     return 0
 
 
@@ -71,7 +72,7 @@ def show(lines: Sequence[Line]) -> None:
         table.add_row(line.stage, Text(clean(line.model, 60)), calls, str(line.stored), *tokens, money(line.cost_usd))
     console = Console()
     console.print(table)
-    console.print(_total(lines), highlight=False)
+    console.print(visible(_total(lines)), highlight=False, markup=False, emoji=False)
 
 
 def _total(lines: Sequence[Line]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
+from promptpex.cli.plain import data, say
 
 if TYPE_CHECKING:
     from promptpex.records import Prompt, Run, Spec, Suite
@@ -33,12 +34,11 @@ def command(
     promptfoo    prompt, cases and checks as a promptfooconfig.yaml; a suite takes prompt and spec from beside it
     junit        a run's verdicts as JUnit XML, for CI
     """
-    from promptpex.cli.plain import data, visible
     from promptpex.cli.showing import print_json
 
     text, notes = _text(shape, source, models, rubrics, flags)
     for note in notes if not flags.get("quiet") else ():
-        click.echo(visible(f"note: {note}"), err=True)
+        say(f"note: {note}", err=True)
     if out is None:
         click.echo(data(text), nl=False)
         return 0
@@ -52,7 +52,7 @@ def command(
     if as_json:
         print_json({"out": str(out), "left_out": list(notes)})
     elif not flags.get("quiet"):
-        click.echo(f"written: {out}")
+        say(f"written: {out}")
     return 0
 
 

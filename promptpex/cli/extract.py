@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
+from promptpex.cli.plain import say
 
 if TYPE_CHECKING:
     from promptpex.project import Extracted, Files
@@ -32,7 +33,6 @@ def command(
 
     Edit the file as you like before you generate cases: what you change or add stays yours.
     """
-    from promptpex.cli.plain import visible
     from promptpex.cli.showing import print_json
     from promptpex.cli.work import work
     from promptpex.errors import SpecError
@@ -49,9 +49,9 @@ def command(
         said = [asdict(one) for one in found.groundedness]
         print_json({**found.spec.plain(), "groundedness": said})
         return 0
-    click.echo(f"{len(found.spec.rules)} rules in {files.spec}")
+    say(f"{len(found.spec.rules)} rules in {files.spec}")
     for line in _grounds(found):
-        click.echo(visible(line))
+        say(line)
     return 0
 
 
@@ -81,6 +81,6 @@ def _update(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
         return 0
     for name, ids in told.items():
         if ids:
-            click.echo(f"{name}: {', '.join(ids)}")
-    click.echo(f"{len(done.spec.rules)} rules in {files.spec}")
+            say(f"{name}: {', '.join(ids)}")
+    say(f"{len(done.spec.rules)} rules in {files.spec}")
     return 0

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from promptpex.cli import options
+from promptpex.cli.plain import say
 
 
 @click.command("gate")
@@ -97,7 +98,6 @@ def _share(text: str) -> float:
 
 
 def _say(found: dict[str, list[str]]) -> None:
-    from promptpex.cli.plain import visible
 
     for model, broken in found.items():
-        click.echo(visible(f"{'FAIL' if broken else 'pass'}  {model}{': ' if broken else ''}{'; '.join(broken)}"))
+        say(f"{'FAIL' if broken else 'pass'}  {model}{': ' if broken else ''}{'; '.join(broken)}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
+from promptpex.cli.plain import say
 
 if TYPE_CHECKING:
     from promptpex.cases.plan import Plan
@@ -61,9 +62,9 @@ def _generate(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
     if as_json:
         print_json({"made": new, "kept": kept, "retired": retired, "quality": asdict(made.quality)})
         return 0
-    click.echo(f"{len(made.suite.cases)} cases in {files.suite} ({new} made, {kept} kept, {retired} retired)")
+    say(f"{len(made.suite.cases)} cases in {files.suite} ({new} made, {kept} kept, {retired} retired)")
     for line in told(made.quality):
-        click.echo(line)
+        say(line)
     return 0
 
 
@@ -96,9 +97,9 @@ def _dry(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
         print_json({**_plain(todo), "requests": [asdict(line) for line in lines]})
         return 0
     for aim, count in todo.make:
-        click.echo(f"make {count}: {aim.stem}")
+        say(f"make {count}: {aim.stem}")
     for case in todo.retire:
-        click.echo(f"retire: {case.id}")
+        say(f"retire: {case.id}")
     click.echo(f"keep: {len(todo.keep)} cases")
     show(lines)
     return 0
@@ -124,5 +125,5 @@ def _baseline(files: Files, count: int, as_json: bool, flags: dict[str, Any]) ->
     if as_json:
         print_json({"cases": len(suite.cases), "file": str(path)})
     else:
-        click.echo(f"{len(suite.cases)} baseline cases in {path}")
+        say(f"{len(suite.cases)} baseline cases in {path}")
     return 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
+from promptpex.cli.plain import data, say
 
 if TYPE_CHECKING:
     from promptpex.interchange.published import Benchmark
@@ -96,7 +97,7 @@ def _cases(shape: str, path: Path, out: Path | None, rules: int | None, variable
     suite, problems = _suite(shape, path, rules, variable)
     _tell(problems, quiet=False)
     if out is None:
-        click.echo(jsonl_text(suite), nl=False)
+        click.echo(data(jsonl_text(suite)), nl=False)
         return 0
     try:
         write_suite(out, suite)
@@ -105,7 +106,7 @@ def _cases(shape: str, path: Path, out: Path | None, rules: int | None, variable
     if as_json:
         print_json({"cases": len(suite.cases), "out": str(out)})
     else:
-        click.echo(f"{len(suite.cases)} cases in {out}")
+        say(f"{len(suite.cases)} cases in {out}")
     return 0
 
 
@@ -126,7 +127,6 @@ def _suite(shape: str, path: Path, rules: int | None, variable: str) -> tuple[Su
 
 
 def _tell(problems: list[Problem] | tuple[Problem, ...], *, quiet: bool) -> None:
-    from promptpex.cli.plain import visible
 
     for problem in problems if not quiet else ():
-        click.echo(visible(str(problem)), err=True)
+        say(str(problem), err=True)

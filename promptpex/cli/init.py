@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from promptpex.cli import options
+from promptpex.cli.plain import say
 
 PROMPT = """---
 name: {name}
@@ -54,6 +55,6 @@ def command(folder: Path, as_json: bool, quiet: bool, **flags: object) -> int:
         print_json({"made": made, "left_alone": [file for file in texts if file not in made]})
     elif not quiet:
         for file in texts:
-            click.echo(f"{'made' if file in made else 'left alone'}: {folder / file}")
-        click.echo(f"Next: promptpex run {shlex.quote(str(folder / 'prompt.md'))} --models MODEL")
+            say(f"{'made' if file in made else 'left alone'}: {folder / file}")
+        say(f"Next: promptpex run {shlex.quote(str(folder / 'prompt.md'))} --models MODEL")
     return 0

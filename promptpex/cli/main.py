@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import click
 
+from promptpex.cli.plain import say
 from promptpex.errors import PromptpexError
 
 VERBS = (
@@ -133,6 +134,5 @@ def _invoke(arguments: Sequence[str]) -> int:
 
 
 def _say(sentence: str) -> None:
-    from promptpex.cli.plain import visible
 
-    click.echo(f"promptpex: {visible(sentence)}", err=True)
+    say(f"promptpex: {sentence}", err=True)

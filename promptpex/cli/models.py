@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.plain import visible
+from promptpex.cli.plain import say, visible
 
 if TYPE_CHECKING:
     from promptpex.llm.providers.reach import Reachable
@@ -33,7 +33,7 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
     if fetch:
         from promptpex.llm.providers.weights import fetch_default, found_default
 
-        click.echo(f"weights: {found_default() or fetch_default()}", err=True)
+        say(f"weights: {found_default() or fetch_default()}", err=True)
     found = reached(options_)
     if as_json:
         print_json([{"name": m.name, "provider": m.provider, "roles": list(m.roles), "note": m.note} for m in found])
@@ -41,7 +41,7 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
     _print(found)
     if not quiet:
         for line in not_found(found, options_):
-            click.echo(line, err=True)
+            say(line, err=True)
     return 0
 
 
@@ -61,7 +61,7 @@ def _pull(name: str) -> None:
 
     from promptpex.llm.providers.ollama_admin import pull
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(f"pulling {name}", total=None)
         pull(name, lambda status, done, total: progress.update(task, completed=done or 0, total=total))

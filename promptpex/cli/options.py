@@ -87,7 +87,7 @@ missing = click.option(
 weights = click.option(
     "--weights",
     metavar="NAME=TIMES,...",
-    help="Times each case counts: rule=3,inverse=1, or a rule's id; inverse=0 leaves rule cases alone [1].",
+    help="Times each case counts: rule=3,inverse=1, or a rule's id; inverse=0 leaves inverse cases out [1].",
 )
 
 tolerance = click.option("--tolerance", help="Loss against the best that you accept: 5% or 0.05 [5%].")

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import sys
 
+import click
+
 from promptpex.codecs.controls import visible
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """A line on stdout, or on stderr, in which nothing is obeyed."""
+    click.echo(visible(text), err=err)
 
 
 def data(text: str) -> str:
@@ -12,4 +19,4 @@ def data(text: str) -> str:
     return visible(text.replace("\r\n", "\n")) if sys.stdout.isatty() else text
 
 
-__all__ = ["data", "visible"]
+__all__ = ["data", "say", "visible"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -11,10 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-import click
-
-from promptpex.cli.plain import visible
+from promptpex.cli.plain import say, visible
 from promptpex.codecs.controls import escaped
+from promptpex.codecs.ordinary import created
 from promptpex.errors import ConfigError
 from promptpex.events import Answered, Event, Failed, Listener, Notice, Retrying, StageEnded, StageStarted, StepDone
 from promptpex.records import NOT_ASKED
@@ -136,7 +136,7 @@ def notices(verbose: bool, *, quiet: bool = False) -> Listener:
             return
         if line not in said:
             said.add(line)
-            click.echo(visible(line), err=True)
+            say(line, err=True)
 
     return hear
 
@@ -153,7 +153,7 @@ def plain_lines(clock: Callable[[], float] = time.monotonic) -> Listener:
         waited = now - tally.shown >= EVERY_S and tally.done < tally.total
         if isinstance(event, StageEnded) or waited:
             tally.shown = now
-            click.echo(visible(f"{event.stage}  {event.model}  {tally.text(now)}"), err=True)
+            say(f"{event.stage}  {event.model}  {tally.text(now)}", err=True)
 
     return hear
 
@@ -205,15 +205,14 @@ def _label_column() -> ProgressColumn:
 def json_log(path: Path | None) -> Iterator[Listener | None]:
     """A listener that appends every event to a file, one JSON object a line; None without a path.
 
-    A new file is for its owner alone: it names models, servers and what they said.
+    A new file is for its owner alone: it names models, servers and what they said. A link is not followed.
     """
     if path is None:
         yield None
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600)
-        file = path.open("a", encoding="utf-8", newline="\n")
+        file = os.fdopen(created(path, append=True, mode=0o600), "a", encoding="utf-8", newline="\n")
     except OSError as error:
         raise ConfigError(f"--log: cannot be written ({error.strerror}); name another file", path=path) from error
     with file:

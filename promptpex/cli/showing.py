@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from promptpex.cli.plain import say
 from promptpex.errors import GateFailed, Interrupted
 
 if TYPE_CHECKING:
@@ -57,7 +58,6 @@ def exit_code(
         Interrupted: the run was stopped.
         GateFailed: a model's non-compliance is above ``fail_over``.
     """
-    from promptpex.cli.plain import visible
     from promptpex.cli.silence import silent_judges, silent_models
     from promptpex.cli.work import kept_and_resumed
 
@@ -65,7 +65,7 @@ def exit_code(
         raise Interrupted(kept_and_resumed())
     said = [*silent_models(summary, allowed=allow_missing), *silent_judges(summary)]
     for sentence in said:
-        click.echo(visible(f"promptpex: {sentence}"), err=True)
+        say(f"promptpex: {sentence}", err=True)
     _gate(summary.models, fail_over)
     return NO_ANSWER if said else 0
 

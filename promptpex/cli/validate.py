@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from promptpex.cli import options
+from promptpex.cli.plain import say
 
 
 @click.command("validate")
@@ -18,7 +19,6 @@ def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -
 
     Exit code 2 when there is an error; warnings and hints leave it at 0.
     """
-    from promptpex.cli.plain import visible
     from promptpex.cli.showing import print_json
     from promptpex.validation import validate
 
@@ -27,7 +27,7 @@ def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -
         print_json([problem.plain() for problem in problems])
     else:
         for problem in problems:
-            click.echo(visible(problem.text()))
+            say(problem.text())
         errors = sum(problem.severity == "error" for problem in problems)
         if not quiet:
             counted = f"{errors} error" + ("" if errors == 1 else "s")

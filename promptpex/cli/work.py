@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from promptpex.cli import main, progress
-from promptpex.cli.plain import visible
+from promptpex.cli.plain import say
 from promptpex.errors import ConfigError, Interrupted, Stopped
 from promptpex.events import Listener, fan_out
 
@@ -44,7 +44,7 @@ def settings(flags: Mapping[str, Any], *, start: Path | None = None) -> Resolved
                 raise ConfigError(f"--{name} names no model; write --{name} NAME, or leave it out")
     resolved = load(given, start=start or Path.cwd(), env=os.environ)
     for warning in resolved.warnings:
-        click.echo(visible(f"warning: {warning}"), err=True)
+        say(f"warning: {warning}", err=True)
     return resolved
 
 
@@ -151,7 +151,7 @@ def listeners(*, quiet: bool, verbose: bool, log: Path | None) -> Iterator[Liste
 def say_settings(resolved: Resolved) -> None:
     """Prints every setting with its origin."""
     for name, origin in sorted(resolved.origins.items()):
-        click.echo(visible(f"{name} = {getattr(resolved.settings, name)!r}  ({origin})"), err=True)
+        say(f"{name} = {getattr(resolved.settings, name)!r}  ({origin})", err=True)
 
 
 def resume_line() -> str:

@@ -7,9 +7,10 @@ user's own; they are taken as they stand.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -55,28 +56,45 @@ def anchored(
     return found
 
 
+def refuse_downloads(values: Mapping[str, Any], refuse: Refuse) -> None:
+    """Refuses what would be fetched because a settings file of the project says so, and nobody else.
+
+    Raises:
+        Exception: what ``refuse`` makes.
+    """
+    if_meant = "if you want that, say it by a flag, or allow it with --trust-settings"
+    for name in MODELS:
+        for label in _labels(values.get(name)):
+            if label.startswith("embedded/hf:"):
+                raise refuse(name, f"the weights of {label!r} would be downloaded; {if_meant}")
+    if values.get("pull"):
+        raise refuse("pull", f"missing models would be downloaded; {if_meant}")
+
+
 def anchor(start: Path, cwd: Path) -> Path:
     """The folder of a prompt's project, where no settings file says it.
 
-    The nearest one from ``start`` upward, and below the home folder, that git keeps, that is known by its pyproject, or
-    that has the user's own ``.promptpex``; else the working folder, if ``start`` is in it, else ``start``.
+    The nearest one from ``start`` upward, below the home folder and the root of the file system, that git keeps, that
+    is known by its pyproject, or that has the user's own ``.promptpex``; else the working folder, if ``start`` is in it
+    and it is neither of those two, else ``start``.
     """
-    folder = start.resolve()
-    places = [place for place in _below_home(folder) if not _anybodys(place)]
+    folder, here = start.resolve(), cwd.resolve()
+    tops = _tops(folder)
+    below = takewhile(lambda place: place not in tops, (folder, *folder.parents))
+    places = [place for place in below if not _anybodys(place)]
     for known in (_has(".git"), _has(*ROOTS), _is_own):
         found = next(filter(known, places), None)
         if found is not None:
             return found
-    return cwd.resolve() if folder.is_relative_to(cwd.resolve()) else folder
+    return here if folder.is_relative_to(here) and here not in tops else folder
 
 
-def _below_home(folder: Path) -> Iterator[Path]:
-    """The folder and those above it, up to the home folder, which is nobody's project."""
-    try:
-        home: Path | None = Path.home().resolve()
-    except (OSError, RuntimeError):
-        home = None
-    return takewhile(lambda place: place != home, (folder, *folder.parents))
+def _tops(folder: Path) -> set[Path]:
+    """The home folder and the root of the file system: too much lies below them to be one project."""
+    tops = {Path(folder.anchor)}
+    with contextlib.suppress(OSError, RuntimeError):
+        tops.add(Path.home().resolve())
+    return tops
 
 
 def _anybodys(place: Path) -> bool:
@@ -132,4 +150,4 @@ def _seen_from(cwd: Path, path: Path, top: Path) -> str:
     return str(whole)
 
 
-__all__ = ["anchor", "anchored"]
+__all__ = ["anchor", "anchored", "refuse_downloads"]

@@ -12,6 +12,9 @@ Result = TypeVar("Result")
 ALIVE = 2048
 """Jobs alive at a time. How many are in flight to a server is the limiter's business, not the engine's."""
 
+AT_ONCE = 16
+"""Jobs that are started before the event loop has a turn, so that the first are sent before the last are prepared."""
+
 
 async def run_all(
     worker: Callable[[Item], Awaitable[Result]], items: Iterable[Item], *, alive: int = ALIVE
@@ -29,8 +32,11 @@ async def run_all(
             index, item = queue.pop()
             results[index] = await worker(item)
 
-    tasks = [asyncio.create_task(work()) for _ in range(min(alive, len(queue)))]
+    tasks: list[asyncio.Task[None]] = []
     try:
+        while queue and len(tasks) < alive:
+            tasks += [asyncio.create_task(work()) for _ in range(min(AT_ONCE, alive - len(tasks), len(queue)))]
+            await asyncio.sleep(0)
         await asyncio.gather(*tasks)
     finally:
         for task in tasks:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
-from promptpex.records import Output, Rule, Spec, Verdict
+from promptpex.records import NOT_ASKED, Output, Rule, Spec, Verdict
 
 Quorum = Literal["majority", "unanimous"]
 
@@ -75,7 +75,8 @@ def agreed(group: Sequence[Verdict], quorum: Quorum) -> Verdict:
     """What several judges say together of one rule on one output.
 
     Majority: more than half of those who could judge; a tie, or nobody, is unscored. Unanimous: pass only if every
-    judge passes it; one fail among scored verdicts is a fail; one unscored without a fail leaves it unscored.
+    judge passes it; one fail among scored verdicts is a fail; one unscored without a fail leaves it unscored. Where a
+    judge was not asked any more, that is the reason: it says nothing of the judges.
     """
     votes = [verdict.status for verdict in group if verdict.status != "unscored"]
     failed, passed = votes.count("fail"), votes.count("pass")
@@ -83,14 +84,20 @@ def agreed(group: Sequence[Verdict], quorum: Quorum) -> Verdict:
         status = "fail" if failed else "pass" if passed == len(group) else "unscored"
     else:
         status = "fail" if failed > passed else "pass" if passed > failed else "unscored"
-    code = None if status != "unscored" else "judges-tied" if votes else group[0].unscored
     return group[0].but(
         status=status,
         reason=f"{passed} of {len(group)} judges pass it, {failed} fail it",
-        unscored=code,
+        unscored=_left_open(group) if status == "unscored" else None,
         source=f"judges:{quorum}",
         confidence=None,
     )
+
+
+def _left_open(group: Sequence[Verdict]) -> str | None:
+    """Why several judges come to nothing together."""
+    cut = next((verdict.unscored for verdict in group if verdict.unscored in NOT_ASKED), None)
+    some = any(verdict.status != "unscored" for verdict in group)
+    return cut or ("judges-tied" if some else group[0].unscored)
 
 
 def row_status(verdicts: Iterable[Verdict]) -> tuple[str, str | None]:

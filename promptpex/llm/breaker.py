@@ -1,4 +1,4 @@
-"""A circuit breaker per server: a server that is down costs one patience, not attempts times requests.
+"""A circuit breaker per server and model: one that is down costs one patience, not attempts times requests.
 
 Closed, requests pass. After several failures in a row it opens: everyone waits, and one request at a time is let
 through as a probe. A probe that succeeds closes it. When no probe has succeeded for as long as the patience lasts,
@@ -27,7 +27,7 @@ FIRST_PATIENCE_S = 6.0
 
 
 class Breaker:
-    """The state of one server.
+    """The state of one model at its server.
 
     Args:
         clock: seconds, monotonic.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from promptpex.records import Completion, Request
 
@@ -18,3 +18,13 @@ class Client(Protocol):
     async def complete(self, request: Request) -> Completion: ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class Loading(Protocol):
+    """A client that has to load something before it can send a request, which takes seconds and is done once.
+
+    ``load`` raises what ``complete`` would raise.
+    """
+
+    async def load(self, request: Request) -> None: ...

@@ -17,12 +17,14 @@ from promptpex.records import Completion, Request
 LINGER_S = 0.05
 """Seconds for which a server of one model at a time waits for that model's next request before it changes over."""
 
-RAMP_S = 0.05
+RAMP_S = 0.03
 """Seconds over which a server that was idle is given what it bears. Requests sent all at once are answered all at once,
 and then sent all at once again: each round would take longer by the time that handling all of them takes."""
 
 AT_ONCE = 8
-"""Requests that may be sent at once all the same."""
+"""Requests that may be sent at once all the same, however long this process was busy with something else."""
+
+TICK_S = 0.001
 
 BYTES_PER_TOKEN = 4
 USUAL_TOKENS_OUT = 1024
@@ -136,7 +138,9 @@ class ServerQueue:
         self._lane: str | None = None
         self._idle_since = 0.0
         self._woken = 0.0
+        self._ramp = AT_ONCE
         self._timer: asyncio.TimerHandle | None = None
+        self._tick: asyncio.TimerHandle | None = None
 
     async def slot(self, request: Request) -> Slot:
         """A slot, when it is this request's turn."""
@@ -180,8 +184,8 @@ class ServerQueue:
             queue = self._next()
             if queue is None:
                 return
-            if self.in_flight >= self._ramp():
-                self._look_again(RAMP_S / 50)
+            if self.in_flight >= self._ramp:
+                self._widen_soon()
                 return
             wait = self._wait_s(queue[0].tokens)
             if wait > 0:
@@ -194,7 +198,7 @@ class ServerQueue:
             return
         now = self._clock()
         if not self.in_flight:
-            self._woken = now
+            self._woken, self._ramp = now, AT_ONCE
         self.requests.add(now, 1)
         spent = self.tokens.add(now, waiting.tokens)
         self.in_flight += 1
@@ -225,11 +229,16 @@ class ServerQueue:
                 return queue
         return None
 
-    def _ramp(self) -> int:
-        """How many may be in flight by now, since the server was idle."""
-        if not self.in_flight:
-            return AT_ONCE
-        return AT_ONCE + int(self.pace.allowed * (self._clock() - self._woken) / RAMP_S)
+    def _widen_soon(self) -> None:
+        if self._tick is None:
+            self._tick = asyncio.get_running_loop().call_later(TICK_S, self._widen)
+
+    def _widen(self) -> None:
+        """Lets more be in flight to a server that was idle."""
+        self._tick = None
+        due = AT_ONCE + int(self.pace.allowed * (self._clock() - self._woken) / RAMP_S)
+        self._ramp = min(due, self._ramp + AT_ONCE)
+        self._pump()
 
     def _wait_s(self, tokens: int) -> float:
         now = self._clock()

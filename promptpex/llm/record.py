@@ -21,7 +21,7 @@ from promptpex import errors
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.ordinary import created, opened
 from promptpex.errors import ConfigError, ModelError, NotRecorded, StoreError
-from promptpex.ids import digest
+from promptpex.ids import canonical, digest
 from promptpex.llm.client import Client
 from promptpex.llm.readable import readable, readable_answer
 from promptpex.llm.secrets import scrub
@@ -215,13 +215,14 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:
 def _line(raw: bytes, path: Path, number: int) -> dict[str, Any]:
     wrong = ConfigError("This line is no record of a request; the file is no recording.", path=path, line=number)
     try:
-        line = json.loads(raw)
+        line = json.loads(raw.decode("utf-8"))
         if "completion" in line:
             Completion.model_validate(line["completion"])
         elif not {"reason", "message"} <= line["error"].keys():
             raise wrong
         if not isinstance(line["id"], str) or not isinstance(line["request"]["model"], str):
             raise wrong
+        canonical(line["request"])
     except (ValueError, ValidationError, KeyError, TypeError, AttributeError, RecursionError):
         raise wrong from None
     return dict(line)

@@ -79,7 +79,7 @@ class RetryingClient:
         self._sleep = sleep
         self._emit = emit
         self._where = where
-        self._breakers: dict[str, Breaker] = {}
+        self._breakers: dict[tuple[str, str], Breaker] = {}
         self._run_ends = None if policy.run_deadline_s is None else clock() + policy.run_deadline_s
         stop.on_stop(self._wake)
 
@@ -137,8 +137,8 @@ class RetryingClient:
             async with asyncio.timeout(self._run_left()):
                 if not await breaker.admit(lambda: self._check(request)):
                     raise Unavailable(
-                        f"{request.model} was not asked: its server ({self._where(request).key}) has not answered for "
-                        "a while. Start it, or run the same command again later.",
+                        f"{request.model} was not asked: its server ({self._where(request).key}) has answered none of "
+                        "its requests for a while. See whether both are up, or run the same command again later.",
                         model=request.model,
                     )
                 return await self._limiter.slot(request)
@@ -198,7 +198,8 @@ class RetryingClient:
         return DeadlinePassed(message + "the same command goes on from here.", model=request.model)
 
     def _breaker(self, request: Request) -> Breaker:
-        key = self._where(request).key
+        """Of this model at its server: a gateway that fails one model may answer for the next."""
+        key = self._where(request).key, request.model
         breaker = self._breakers.get(key)
         if breaker is None:
             breaker = self._breakers[key] = Breaker(

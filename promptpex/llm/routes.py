@@ -32,7 +32,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where requests end up: what limits, turns and circuit breakers are kept per.
+    """Where requests end up: what limits and turns are kept per.
 
     Attributes:
         key: its name.

@@ -7,10 +7,10 @@ schema into a grammar. Both ignore or refuse some keywords; what is left out her
 from __future__ import annotations
 
 import json
-from functools import cache
-from typing import Annotated, Any
+from functools import cache, lru_cache
+from typing import Annotated, Any, Literal, Union
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 DROPPED = frozenset({"title", "default", "examples", "minLength", "maxLength", "uniqueItems", "discriminator", "$defs"})
 """Keywords that strict takers refuse or that say nothing to a model."""
@@ -34,6 +34,41 @@ def _cached(reply_type: type[BaseModel]) -> dict[str, Any]:
     written = _written_out(schema, schema.get("$defs", {}), ())
     assert isinstance(written, dict)
     return written
+
+
+_SCALARS: dict[Any, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": None}
+
+
+def reply_type_of(schema: dict[str, Any]) -> type[BaseModel]:
+    """A type that reads replies as the one does that ``schema`` was written for, up to what its validators leave out.
+
+    Raises:
+        ValueError, TypeError: it is no schema of a reply.
+    """
+    return _reply_type(json.dumps(schema, sort_keys=False))
+
+
+@lru_cache(maxsize=64)
+def _reply_type(schema: str) -> type[BaseModel]:
+    found = _type_of(json.loads(schema))
+    if not (isinstance(found, type) and issubclass(found, BaseModel)):
+        raise ValueError("The schema of a reply is that of an object.")
+    return found
+
+
+def _type_of(node: dict[str, Any]) -> Any:
+    if "enum" in node or "const" in node:
+        return Literal[tuple(node.get("enum", [node.get("const")]))]
+    if "anyOf" in node:
+        return Union[tuple(_type_of(each) for each in node["anyOf"])]  # noqa: UP007 (of a tuple)
+    if node.get("type") == "array":
+        item = _type_of(node.get("items", {}))
+        return Annotated[list[item], Field(min_length=node.get("minItems", 0))]  # type: ignore[valid-type]
+    if "properties" in node:
+        named = enumerate(node["properties"].items())
+        fields: dict[str, Any] = {f"v{at}": (_type_of(each), Field(alias=name)) for at, (name, each) in named}
+        return create_model("Read", __config__=ConfigDict(populate_by_name=False), **fields)
+    return dict[str, Any] if node.get("type") == "object" else _SCALARS.get(node.get("type"), Any)
 
 
 def shortened(most: int) -> BeforeValidator:

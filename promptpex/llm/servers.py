@@ -1,4 +1,4 @@
-"""Which server a request goes to: what limits, turns and circuit breakers are kept per."""
+"""Which server a request goes to: what limits and turns are kept per."""
 
 from __future__ import annotations
 

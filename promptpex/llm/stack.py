@@ -7,10 +7,11 @@
         AheadClient    so many on their way, so that the first are sent soon
           CachedClient   paid for once
             SchemaFallback   reply schemas in words where a model takes none
-              RetryingClient   queue, deadlines, attempts
-                FirstClient      each model once before many times; an error that may pass lets all go
-                  BudgetedClient   reserves what is about to be sent
-                    the provider
+              FirstClient      each model once before many times
+                RetryingClient   queue, deadlines, attempts
+                  TriedClient      the first attempt's answer lets all go
+                    BudgetedClient   reserves what is about to be sent
+                      the provider
 
 The id of a request is taken above the fallback, so what is learned about a model changes no id. The budget is below
 the queue, so that what merely waits reserves nothing, and stored answers are free.
@@ -28,9 +29,9 @@ from promptpex.events import Listener, nobody
 from promptpex.llm.ahead import AheadClient
 from promptpex.llm.budget import Budget, BudgetedClient, Rates
 from promptpex.llm.cache import CachedClient, Store
-from promptpex.llm.client import Client
+from promptpex.llm.client import Client, Loading
 from promptpex.llm.fallback import SchemaFallback
-from promptpex.llm.first import FirstClient
+from promptpex.llm.first import FirstClient, Gate, TriedClient
 from promptpex.llm.limits import Limiter
 from promptpex.llm.meter import Meter, MeteredClient
 from promptpex.llm.providers.prices import rates_of
@@ -145,8 +146,9 @@ def build(
         rates=lambda request: rates(request, options.prices),
     )
     client: Client = provider if budget.unlimited else BudgetedClient(provider, budget)
+    gate = Gate()
     client = RetryingClient(
-        FirstClient(client, emit),
+        TriedClient(client, gate, loading=provider if isinstance(provider, Loading) else None),
         RetryPolicy(
             max_attempts=options.max_attempts,
             call_deadline_s=options.call_deadline_s,
@@ -159,7 +161,7 @@ def build(
         sleep=sleep,
         emit=emit,
     )
-    client = SchemaFallback(client, emit)
+    client = SchemaFallback(FirstClient(client, gate, emit), emit)
     if store is not None:
         client = AheadClient(
             CachedClient(client, store, fresh=options.fresh, stop=stop, sleep=sleep), options.concurrency

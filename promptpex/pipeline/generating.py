@@ -20,6 +20,7 @@ from promptpex.cases.validity import limited, put_aside, settle
 from promptpex.events import Notice
 from promptpex.outputs import Cell, collect
 from promptpex.pipeline.notes import language, notes
+from promptpex.pipeline.specifying import lacks_inverse
 from promptpex.records import Case, ModelName, Output, Prompt, Spec, Suite
 from promptpex.session import Session
 
@@ -69,6 +70,10 @@ async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -
     for orphan in todo.orphans:
         if orphan.origin != "generated":
             emit(Notice(f"case {orphan.id} is yours and stays, but its rule {orphan.rule} is gone", "warning"))
+    bare = [rule.id for rule in spec.rules if lacks_inverse(rule)]
+    if bare and settings.inverse_cases:
+        how = "`promptpex extract PROMPT --update` asks for it"
+        emit(Notice(f"no inverse is written for {', '.join(bare)}, so no case aims at one; {how}", "warning"))
     made = await generate_cases(author, prompt, spec, todo, suite_for=suite.prompt, options=options, emit=emit)
     said = notes(settings, prompt)
     look: dict[str, Any] = {

@@ -97,13 +97,14 @@ async def update(
     An extracted rule whose words are not there any more is no rule until the author, who reads the prompt anew without
     knowing of it, proposes the same again: then it is back, under its id, with the words that it rests on now. No id
     is given twice, neither of the spec nor of the suite. A rule that a person marked as gone is not proposed again. A
-    prompt that has not changed needs no author.
+    prompt that has not changed needs no author, unless extracted rules lack the inverse that cases are wanted for.
 
     Where checks were asked for by a flag, they are proposed for every rule that has none and that nobody edited; else
     for new rules alone. ``before`` is an earlier run, whose verdicts they may not contradict.
     """
     marked = mark_gone(spec, words_of(prompt))
     missing = [name for name in prompt.variables if name not in spec.inputs]
+    marked = await _with_inverses(session, prompt, marked)
     if spec.prompt_fingerprint == prompt.fingerprint and not missing:
         if _wants_checks(session):
             return _told(spec, await _checked(session, prompt, marked, marked.rules, before), prompt)
@@ -122,6 +123,22 @@ async def update(
     if session.settings.checks:
         updated = await _checked(session, prompt, updated, updated.rules if _wants_checks(session) else new, before)
     return _told(spec, updated, prompt)
+
+
+async def _with_inverses(session: Session, prompt: Prompt, spec: Spec) -> Spec:
+    """The spec with an inverse for each extracted rule that was left without: by a smaller effort, or a failure."""
+    options = _options(session, prompt)
+    bare = [rule for rule in spec.rules if lacks_inverse(rule)]
+    if not bare or not options.inverses:
+        return spec
+    new = await add_inverses(session.author(), spec.intent, bare, options=options, emit=session.emit)
+    by_id = {rule.id: rule for rule in new}
+    return spec.but(rules=tuple(by_id.get(rule.id, rule) for rule in spec.rules))
+
+
+def lacks_inverse(rule: Rule) -> bool:
+    """Whether the author still owes the rule's inverse; a person's rule is as the person wants it."""
+    return rule.origin == "extracted" and not rule.gone and not rule.inverse
 
 
 def _wants_checks(session: Session) -> bool:
@@ -165,4 +182,5 @@ def _told(before: Spec, after: Spec, prompt: Prompt) -> Update:
 
 
 def _options(session: Session, prompt: Prompt) -> Extraction:
-    return Extraction(max_rules=session.settings.max_rules, instructions=notes(session.settings, prompt))
+    settings = session.settings
+    return Extraction(settings.max_rules, settings.inverse_cases > 0, notes(settings, prompt))

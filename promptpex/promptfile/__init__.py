@@ -5,6 +5,17 @@ from __future__ import annotations
 from promptpex.promptfile.formats import stem
 from promptpex.promptfile.neighbours import beside
 from promptpex.promptfile.read import examine, parse, read, read_with_warnings
-from promptpex.promptfile.render import render, required, variables
+from promptpex.promptfile.render import RENDERING_SECONDS, render, required, variables
 
-__all__ = ["beside", "examine", "parse", "read", "read_with_warnings", "render", "required", "stem", "variables"]
+__all__ = [
+    "RENDERING_SECONDS",
+    "beside",
+    "examine",
+    "parse",
+    "read",
+    "read_with_warnings",
+    "render",
+    "required",
+    "stem",
+    "variables",
+]

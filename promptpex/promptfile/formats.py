@@ -162,10 +162,10 @@ def _from_yaml(text: str, path: Path | str) -> Parsed:
 
 def _line_of(failure: json.JSONDecodeError) -> int:
     """The line at which JSON breaks. From Python 3.13 on a trailing comma is told at the comma, not at what follows."""
-    at, text = failure.pos, failure.doc
-    if text[at : at + 1] == ",":
-        at = len(text) - len(text[at + 1 :].lstrip())
-    return text.count("\n", 0, at) + 1
+    if not failure.msg.startswith("Illegal trailing comma"):
+        return failure.lineno
+    after = failure.doc[failure.pos + 1 :]
+    return failure.doc.count("\n", 0, len(failure.doc) - len(after.lstrip())) + 1
 
 
 def _from_json(text: str, path: Path | str) -> Parsed:

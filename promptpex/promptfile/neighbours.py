@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from promptpex.codecs.ordinary import read_bytes
-from promptpex.errors import InputError
+from promptpex.errors import InputError, PromptFileError
 from promptpex.promptfile.formats import stem
 
 Kind = Literal["spec", "cases"]
@@ -21,7 +21,12 @@ def beside(prompt: Path, kind: Kind) -> Path:
 
     Earlier versions cut the name at its first dot, so that ``mail.v1.md`` and ``mail.v2.md`` shared ``mail.spec.yaml``.
     Such a file is still found where it alone is there and names this prompt.
+
+    Raises:
+        PromptFileError: the path names no file, as ``.`` and ``/`` do.
     """
+    if not prompt.name:
+        raise PromptFileError("this is a folder; name the prompt's file", path=prompt)
     own = prompt.with_name(f"{stem(prompt) or prompt.name}.{kind}.yaml")
     short = prompt.with_name(f"{prompt.name.split('.')[0] or prompt.name}.{kind}.yaml")
     if own != short and not own.exists() and _names(short, prompt.name):

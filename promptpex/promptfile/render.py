@@ -8,37 +8,54 @@ from typing import Any
 
 from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError, meta, nodes
 
+from promptpex.allowance import Allowance
 from promptpex.errors import PromptFileError
 from promptpex.promptfile.sandbox import PromptEnvironment, TemplateTooLarge, compile_template, run_template
 from promptpex.records import INPUT_VARIABLE, Message, Prompt
+from promptpex.templatework import TooMuchWork, refuse_long
 
 _ENVIRONMENT = PromptEnvironment()
 
 
-def render(prompt: Prompt, inputs: Mapping[str, Any]) -> tuple[Message, ...]:
+RENDERING_SECONDS = 30.0
+"""What rendering all cases of a prompt may take in one command, before what each of them adds."""
+
+
+def render(prompt: Prompt, inputs: Mapping[str, Any], time: Allowance | None = None) -> tuple[Message, ...]:
     """The messages that a model is sent for these inputs.
 
     Texts go in as they are; everything else as JSON, so that ``true`` is ``true``; loops over lists work. Inputs that
     the front matter gives a ``default`` may be missing. A prompt that names no variable gets its input as a last
     user message.
 
+    Args:
+        prompt: its template and what its front matter says.
+        inputs: values by the names of variables.
+        time: of all renderings of a command together, ``Allowance(RENDERING_SECONDS)`` at its start.
+
     Raises:
-        PromptFileError: a variable has no value, the template fails on these values, or makes far too much text.
+        PromptFileError: a variable has no value, the template fails on these values or makes far too much text, or
+            rendering has taken too long already.
     """
+    if time is None:
+        return _messages(prompt, inputs)
+    if time.used_up:
+        raise _fail(prompt, f"rendering it has taken more than {time.seconds:.0f} s in all; make its template simpler")
+    with time.piece():
+        return _messages(prompt, inputs)
+
+
+def _messages(prompt: Prompt, inputs: Mapping[str, Any]) -> tuple[Message, ...]:
     values = {**_defaults(prompt), **inputs}
     if prompt.implicit_input:
-        given = values.get(INPUT_VARIABLE)
-        if given is None:
-            raise _fail(prompt, f"there is no value for {INPUT_VARIABLE!r}; give it in the case's inputs")
-        added: tuple[Message, ...] = (
-            Message(role="user", content=_render_text(prompt, "{{input}}", {INPUT_VARIABLE: given})),
-        )
-    else:
-        added = ()
-    turns = tuple(
+        return (*_turns(prompt, values), _implicit(prompt, values))
+    return _turns(prompt, values)
+
+
+def _turns(prompt: Prompt, values: Mapping[str, Any]) -> tuple[Message, ...]:
+    return tuple(
         Message(role=turn.role, content=_render_text(prompt, turn.content, values)) for turn in prompt.messages
     )
-    return turns + added
 
 
 def variables(prompt: Prompt) -> tuple[str, ...]:
@@ -75,9 +92,12 @@ def compiled(source: str) -> Any:
         TemplateSyntaxError: with its line.
     """
     try:
+        refuse_long(source, _ENVIRONMENT)
         return compile_template(source, _ENVIRONMENT)
     except TemplateSyntaxError:
         raise
+    except TooMuchWork as over:
+        raise TemplateSyntaxError(f"the template cannot be compiled: {over}", 1) from None
     except (TemplateError, RecursionError, ValueError, SyntaxError, OverflowError, MemoryError) as failure:
         raise TemplateSyntaxError(f"the template cannot be compiled: {type(failure).__name__}", 1) from None
 

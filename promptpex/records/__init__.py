@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptpex.records._base import MOST, Record, in_range
+from promptpex.records._base import MOST, MOST_COUNTED, Record
 from promptpex.records.call import Completion, ModelName, Params, Request, TokenLogprob
 from promptpex.records.case import Case, Suite
 from promptpex.records.collector import collector_paused
@@ -25,6 +25,7 @@ from promptpex.records.spec import (
 __all__ = [
     "INPUT_VARIABLE",
     "MOST",
+    "MOST_COUNTED",
     "NOT_ASKED",
     "PROMPT_RULE",
     "RUNNING",
@@ -60,5 +61,4 @@ __all__ = [
     "VariableSpec",
     "Verdict",
     "collector_paused",
-    "in_range",
 ]

@@ -9,20 +9,23 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 MOST = 2**53
 """The largest number that a record keeps: up to here a double holds every whole number (IEEE 754)."""
 
+MOST_COUNTED = 2**31
+"""The largest number of tokens of one request that is believed: four billion of them still add up in 64 bits."""
 
-def in_range(value: float | None) -> bool:
-    """Whether it is a number from 0 to ``MOST``."""
-    return value is not None and 0 <= value <= MOST
+
+def _counted(value: int | None) -> int | None:
+    return value if value is not None and 0 <= value <= MOST_COUNTED else None
 
 
 def _measured(value: float | None) -> float | None:
-    return value if in_range(value) else None
+    return value if value is not None and 0 <= value <= MOST else None
 
 
-Count = Annotated[int | None, AfterValidator(_measured)]
-"""A number of things as somebody else counted it. One that cannot be true, below 0 or above ``MOST``, is unknown."""
+Count = Annotated[int | None, AfterValidator(_counted)]
+"""A number of tokens as somebody else counted them. One that cannot be true, below 0 or above ``MOST_COUNTED``, is
+unknown."""
 Amount = Annotated[float | None, AfterValidator(_measured)]
-"""A cost or a time as somebody else measured it, with the same range; NaN and infinities are unknown as well."""
+"""A cost or a time as somebody else measured it, from 0 to ``MOST``; any other, NaN and infinities are unknown."""
 Ordinal = Annotated[int, Field(ge=0, le=MOST)]
 """A number that a record is told from others by; one out of range is refused."""
 

@@ -40,7 +40,7 @@ def answer(rows: Sequence[Row], standing: Standings, judges: Sequence[Row] = ())
     if standing.basis == "limit":
         told += _beside_limit(scored, standing)
     elif any(row["place"] == "alone" for row in rows):
-        told += _alone(scored[0])
+        told += _alone(scored[0], standing)
     elif standing.question.against is not None and any(row["place"] == "reference" for row in rows):
         told += _against(scored, standing)
     else:
@@ -66,14 +66,14 @@ def _asked(judge: Row) -> str:
     return f"{judge['asked']} {'outputs' if once else 'requests'}"
 
 
-def _alone(row: Row) -> list[str]:
-    return [f"{row['model']} broke at least one rule in {_figures(row)}."]
+def _alone(row: Row, standing: Standings) -> list[str]:
+    return [f"{row['model']} broke at least one rule in {_figures(row, standing)}."]
 
 
 def _ranked(rows: Sequence[Row], standing: Standings) -> list[str]:
     by_place = _by_place(rows)
     told = [
-        f"{row['model']} is shown to be the best: it broke a rule in {_figures(row)}."
+        f"{row['model']} is shown to be the best: it broke a rule in {_figures(row, standing)}."
         for row in by_place.get("best", [])
     ]
     tied, open_ = by_place.get("tied", []), by_place.get("undecided", [])
@@ -108,7 +108,7 @@ def _against(rows: Sequence[Row], standing: Standings) -> list[str]:
 
 
 def _beside_limit(rows: Sequence[Row], standing: Standings) -> list[str]:
-    by_place, limit = _by_place(rows), percent(standing.question.limit or 0.0)
+    by_place, limit = _by_place(rows), as_given(standing.question.limit or 0.0)
     told = []
     for place, words in (
         ("below limit", f"Shown to be below the limit of {limit}"),
@@ -224,12 +224,12 @@ def _named(rows: Iterable[Row]) -> str:
     return listed(f"{row['model']} ({_short(row)})" for row in rows)
 
 
-def _figures(row: Row) -> str:
+def _figures(row: Row, standing: Standings) -> str:
     if row["at_least"]:
         return f"at least {row['non_compliant']} of {row['usable']} usable outputs ({_short(row)})"
     counts = f"{row['non_compliant']} of {row['scored']} scored outputs"
     if abs(row["non_compliant"] / row["scored"] - row["non_compliance"]) > EVEN:
-        return f"{counts}, counted by case ({_short(row)})"
+        return f"{counts}, {'weighted' if standing.question.weights else 'counted by case'} ({_short(row)})"
     return f"{counts} ({_short(row)})"
 
 
@@ -240,12 +240,17 @@ def _short(row: Row) -> str:
 
 def percent(share: float) -> str:
     """A share as a percentage, with a digit after the point where it is small. Every report rounds so."""
-    return f"{_rounded_share(share)} %"
+    return f"{_rounded_share(share)}%"
+
+
+def as_given(limit: float) -> str:
+    """A limit as a percentage, with all the digits that somebody gave it."""
+    return f"{100 * limit:g}%"
 
 
 def ends(low: float, high: float) -> str:
     """The ends of an interval as percentages."""
-    return f"{_rounded_share(low)}–{_rounded_share(high)} %"
+    return f"{_rounded_share(low)}–{_rounded_share(high)}%"
 
 
 def _rounded_share(share: float) -> str:

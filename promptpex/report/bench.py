@@ -22,11 +22,11 @@ WHY = 320
 NONE = "none\nscored"
 DASH = "–"
 
-INTERVALS = "Below each figure: its 95 % interval."
+INTERVALS = "Below each figure: its 95% interval."
 TESTED = "p: exact permutation test of the cases; unscored outputs count against a difference."
 BOUND = " ≥: verdicts are missing, so the share is a lower bound; its interval holds whatever they are."
 PAIRED = (
-    "Below the counts: the share, each case counting once; below the difference: its 95 % interval. "
+    "Below the counts: the share, each case counting once; below the difference: its 95% interval. "
     "p: exact sign flips of the cases."
 )
 SMALL = f" * fewer than {FEW}: only a large difference could be seen."
@@ -109,13 +109,13 @@ def _failed(rows: list[dict[str, Any]]) -> Table:
 def _share(share: float | None, low: float, high: float, n: int) -> str:
     if share is None or not n:
         return NONE
-    return f"{100 * share:.0f} % of {n}{_star(n)}\n({100 * low:.0f}–{100 * high:.0f} %)"
+    return f"{100 * share:.0f}% of {n}{_star(n)}\n({100 * low:.0f}–{100 * high:.0f}%)"
 
 
 def _side(row: Mapping[str, Any], side: str) -> str:
     share, low, high, n = (row[f"{side}_{name}"] for name in ("share", "low", "high", "n"))
     if n and row[f"{side}_at_least"]:
-        return f"≥{100 * share:.0f} %{_star(n)}\n({100 * low:.0f}–{100 * high:.0f} %)"
+        return f"≥{100 * share:.0f}%{_star(n)}\n({100 * low:.0f}–{100 * high:.0f}%)"
     return _share(share, low, high, n)
 
 
@@ -123,7 +123,7 @@ def _count(row: Mapping[str, Any], side: str) -> str:
     if not row["cases"]:
         return NONE
     broken, scored, share = (row[f"{side}_{name}"] for name in ("broken", "scored", "share"))
-    return f"{broken} of {scored}{_star(row['cases'])}\n{100 * share:.0f} %"
+    return f"{broken} of {scored}{_star(row['cases'])}\n{100 * share:.0f}%"
 
 
 def _left_out(cases: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from promptpex.errors import InputError
-from promptpex.report.answer import FINEST, percent
+from promptpex.report.answer import FINEST, as_given, percent
 
 Decide = Literal["point", "low", "high"]
 
@@ -69,7 +69,9 @@ def _of_model(row: Mapping[str, Any], limits: Limits) -> Iterator[str]:
     elif worst > limit:
         missing = row["unscored"] - row["not_asked"]
         outputs = row["outputs"] - row["not_asked"]
-        yield f"{missing} of {outputs} outputs are unscored; had they failed, {_above(limits.decide, worst, limit)}"
+        verb, they = ("is", "it") if missing == 1 else ("are", "they")
+        above = _above(limits.decide, worst, limit)
+        yield f"{missing} of {outputs} outputs {verb} unscored; had {they} failed, {above}"
 
 
 def _above(decide: Decide, value: float, bound: float) -> str:
@@ -82,10 +84,15 @@ def _above(decide: Decide, value: float, bound: float) -> str:
 
 
 def apart(value: float, bound: float) -> tuple[str, str]:
-    """Two shares as percentages, with as many digits as it takes to see which is the greater."""
-    shown = percent(value), percent(bound)
-    digits = 1
-    while shown[0] == shown[1] and value != bound and digits < FINEST:
-        shown = f"{100 * value:.{digits}f} %", f"{100 * bound:.{digits}f} %"
+    """A share and a limit as percentages: the limit as it was given, the share with as many digits as it takes to see
+    on which side of it the share lies."""
+    shown, limit, digits = percent(value), as_given(bound), 1
+    while _side(shown, limit) != _side(value, bound) and digits < FINEST:
+        shown = f"{100 * value:.{digits}f}%"
         digits += 1
-    return shown
+    return shown, limit
+
+
+def _side(value: str | float, bound: str | float) -> int:
+    first, second = (float(one.rstrip("%")) if isinstance(one, str) else one for one in (value, bound))
+    return (first > second) - (first < second)

@@ -109,6 +109,7 @@ class Page:
 
     names: tuple[str, ...]
     axis: float
+    at_least: bool
     models: tuple[Model, ...]
     reasons: tuple[str, ...]
     rules: tuple[RuleRow, ...]
@@ -131,6 +132,7 @@ def page(summary: Summary) -> Page:
     return Page(
         names=names,
         axis=axis,
+        at_least=any(frame["at_least"].fillna(False).any() for frame in (summary.models, summary.rules)),
         models=tuple(_model(row, summary, axis) for row in records(summary.models)),
         reasons=tuple(dict.fromkeys(reason for found in summary.unscored.values() for reason in found)),
         rules=tuple(_rules(summary, names)),

@@ -89,7 +89,7 @@ def _store_note(summary: Summary) -> Iterator[str]:
 
 def _interval_notes(summary: Summary) -> Iterator[str]:
     methods = set(summary.models["interval"].dropna()) | set(summary.rules["interval"].dropna())
-    level = f"{100 * summary.confidence:g} %"
+    level = f"{100 * summary.confidence:g}%"
     if methods & {"exact", "bounds"}:
         yield f"{level} intervals are exact (Clopper and Pearson); each case counts once."
     if "effective-size" in methods:
@@ -132,7 +132,7 @@ def _place_notes(summary: Summary) -> Iterator[str]:
     question = standing.question
     if len(standing.models) < 2 and standing.basis != "limit":
         return
-    wrong = f"{100 * question.alpha:g} %"
+    wrong = f"{100 * question.alpha:g}%"
     points = f"{100 * question.tolerance:g} points"
     if standing.basis == "limit":
         yield (

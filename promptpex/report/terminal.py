@@ -57,7 +57,7 @@ def show(summary: Summary, console: Console) -> None:
 
 def show_comparison(found: Comparison, console: Console) -> None:
     """Prints what changed from one run to another."""
-    level = f"{100 * found.confidence:g} %"
+    level = f"{100 * found.confidence:g}%"
     header = ("model", "change", "before", "after", "broke", "mended", f"difference ({level} interval)", "p (Holm)")
     rows = tuple(_compared(row) for row in records(found.models))
     _line(clean(found.answer, LONG), console)
@@ -172,7 +172,7 @@ def _columns(summary: Summary) -> list[tuple[str, list[str]]]:
     broken = [f"{row['non_compliant']} of {counted(row)}{'*' if 0 < row['scored'] < FEW else ''}" for row in rows]
     figures = [
         ("broken", broken),
-        (f"share ({100 * summary.confidence:g} % interval)", [_share(row) for row in rows]),
+        (f"share ({100 * summary.confidence:g}% interval)", [_share(row) for row in rows]),
         ("unscored", [str(row["unscored"]) for row in rows]),
         ("cost", [money(row["cost_usd"]) for row in rows]),
         ("p50", [seconds(row["latency_p50_ms"]) for row in rows]),

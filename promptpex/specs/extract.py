@@ -57,9 +57,11 @@ class InverseReply(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """How to extract: at most ``max_rules`` rules; the owner's instructions per stage (``rules``, ``intent``, ...)."""
+    """How to extract: at most ``max_rules`` rules; whether each gets its inverse, which only cases aimed at it need;
+    the owner's instructions per stage (``rules``, ``intent``, ...)."""
 
     max_rules: int = 10
+    inverses: bool = True
     instructions: Mapping[str, str] = field(default_factory=dict)
 
     def note(self, stage: str) -> str:
@@ -135,8 +137,9 @@ async def add_inverses(
     options: Extraction = Extraction(),
     emit: Listener = nobody,
 ) -> list[Rule]:
-    """The rules, each that had no inverse with one, in a request of its own; one that fails stays without."""
-    missing = [rule for rule in rules if not rule.inverse]
+    """The rules, each that had no inverse with one, in a request of its own; one that fails stays without, and so do
+    all where no inverses are wanted."""
+    missing = [rule for rule in rules if not rule.inverse and options.inverses]
 
     async def ask(rule: Rule) -> str:
         rendered = render("specs/inverse", intent=intent, rule=rule.rule, instructions=options.note("inverse"))

@@ -137,20 +137,27 @@ def _load(doc: YamlDoc, found: Findings) -> Spec | None:
         if key not in Spec.model_fields:
             message, suggestion = unknown_key(key, Spec.model_fields)
             found.add(message, key, suggestion=suggestion)
-    rules = _rules(_items(data, "rules", found), found)
-    inputs = _inputs(data.get("inputs"), found)
-    checks = [
-        take(InputCheck, item, ("input_checks", number), found, text_fields=("variable",))
-        for number, item in enumerate(_items(data, "input_checks", found))
-    ]
-    for number, check in enumerate(checks):
-        if check is not None:
-            _compile(check, f"the input check of {check.variable}", ("input_checks", number), found)
+    from promptpex.assertions import check_time
+
+    with check_time():
+        rules = _rules(_items(data, "rules", found), found)
+        inputs = _inputs(data.get("inputs"), found)
+        checks = _input_checks(_items(data, "input_checks", found), found)
     top = {name: data[name] for name in _TOP if name in data}
     head = take(Spec, top, (), found, text_fields=_TOP)
     if head is None or any(problem.severity == "error" for problem in found.problems):
         return None
-    return head.but(rules=tuple(rules), inputs=inputs, input_checks=tuple(check for check in checks if check))
+    return head.but(rules=tuple(rules), inputs=inputs, input_checks=tuple(checks))
+
+
+def _input_checks(items: list[Any], found: Findings) -> list[InputCheck]:
+    checks: list[InputCheck] = []
+    for number, item in enumerate(items):
+        check = take(InputCheck, item, ("input_checks", number), found, text_fields=("variable",))
+        if check is not None:
+            _compile(check, f"the input check of {check.variable}", ("input_checks", number), found)
+            checks.append(check)
+    return checks
 
 
 def _items(data: dict[str, Any], key: str, found: Findings) -> list[Any]:

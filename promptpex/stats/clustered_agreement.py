@@ -9,7 +9,7 @@ from promptpex.errors import InputError
 from promptpex.stats.agreement import Agreement, Table, cohens_kappa, described
 from promptpex.stats.arguments import require_share
 from promptpex.stats.bootstrap import resampled_bounds
-from promptpex.stats.intervals import Interval, wilson
+from promptpex.stats.intervals import Interval, clopper_pearson
 from promptpex.stats.korn_graubard import korn_graubard
 from promptpex.stats.special import two_sided_t
 
@@ -31,7 +31,7 @@ def clustered_agreement(
 
     Raw agreement has `korn_graubard`'s interval, kappa that of `kappa_bootstrap`, beyond ``BOOTSTRAP_UP_TO`` clusters
     that of `kappa_delta`. Where every cluster holds one item the items are independent, and the intervals are those of
-    `wilson` and `cohens_kappa`.
+    `clopper_pearson` and `cohens_kappa`.
 
     Args:
         tables: per cluster, its items by label of the first (rows) and of the second rater (columns): clusters x labels
@@ -49,7 +49,8 @@ def clustered_agreement(
     cells = _filled(tables)
     table, sizes, agreed = _summed(cells), cells.sum(axis=(1, 2)), np.trace(cells, axis1=1, axis2=2)
     if (sizes <= 1).all():
-        return described(table, wilson(int(agreed.sum()), len(sizes), confidence), cohens_kappa(table, confidence))
+        raw = clopper_pearson(int(agreed.sum()), len(sizes), confidence)
+        return described(table, raw, cohens_kappa(table, confidence))
     raw = korn_graubard(agreed.tolist(), sizes.tolist(), confidence)
     if len(cells) > BOOTSTRAP_UP_TO:
         return described(table, raw, kappa_delta(cells, confidence))

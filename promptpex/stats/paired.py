@@ -7,7 +7,7 @@ import math
 from promptpex.errors import InputError
 from promptpex.stats.arguments import require_share
 from promptpex.stats.intervals import Interval
-from promptpex.stats.special import crossing, two_sided_z
+from promptpex.stats.special import crossing, two_sided_t, two_sided_z
 
 
 def paired_score(first_only: float, second_only: float, n: float, difference: float) -> float:
@@ -44,7 +44,9 @@ def restricted_shares(b: float, c: float, n: float, difference: float) -> tuple[
     return q + difference, q
 
 
-def tango_interval(first_only: float, second_only: float, n: float, confidence: float = 0.95) -> Interval:
+def tango_interval(
+    first_only: float, second_only: float, n: float, confidence: float = 0.95, *, df: float | None = None
+) -> Interval:
     """The difference of shares, first minus second, by inverting Tango's score test (Tango 1998).
 
     Agrees with `non_inferiority_p` where that goes by the score. Never of width zero. (-1, 1) without pairs.
@@ -54,19 +56,20 @@ def tango_interval(first_only: float, second_only: float, n: float, confidence: 
         second_only: pairs on which only the second passes.
         n: all pairs; the interval's own ``n`` is the whole ones.
         confidence: two-sided coverage.
+        df: degrees of freedom of Student's quantile, which is wider where pairs are few; None: the normal one.
     """
     require_share("confidence", confidence)
     require_pairs(first_only, second_only, n)
     if n == 0:
         return Interval(None, -1.0, 1.0, confidence, 0, "tango")
-    z = two_sided_z(confidence)
+    quantile = two_sided_z(confidence) if df is None else two_sided_t(confidence, df)
     d = (first_only - second_only) / n
 
     def above(difference: float) -> float:
         return paired_score(first_only, second_only, n, difference)
 
-    low = -1.0 if d <= -1.0 else crossing(lambda x: above(x) - z, -1.0, d)
-    high = 1.0 if d >= 1.0 else crossing(lambda x: above(x) + z, d, 1.0)
+    low = -1.0 if d <= -1.0 else crossing(lambda x: above(x) - quantile, -1.0, d)
+    high = 1.0 if d >= 1.0 else crossing(lambda x: above(x) + quantile, d, 1.0)
     return Interval(d, low, high, confidence, math.floor(n + 1e-9), "tango")
 
 

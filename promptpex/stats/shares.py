@@ -64,9 +64,9 @@ def share_interval(
     sizes = grid.sizes(completion)[model]
     if estimate is None:
         return Interval(None, 0.0, 1.0, confidence, 0, "exact")
-    worth = effective_cases(grid, sizes, correlation, sampled_rules=sampled_rules)
+    worth = effective_cases(grid, sizes, correlation, at=estimate, sampled_rules=sampled_rules)
     low, high = exact_bounds(estimate, worth, confidence)
-    once = effective_cases(grid, sizes, 1.0, sampled_rules=sampled_rules)
+    once = effective_cases(grid, sizes, 1.0, at=0.0, sampled_rules=sampled_rules)
     if worth > once:
         _, least = exact_bounds(0.0, once, confidence)
         low, high = min(low, 1.0 - least), max(high, least)
@@ -75,13 +75,17 @@ def share_interval(
     return Interval(estimate, low, high, confidence, int(counted.sum()), "exact" if alone else "effective-size")
 
 
-def effective_cases(grid: Grid, sizes: Ints, correlation: float, *, sampled_rules: bool = False) -> float:
+def effective_cases(grid: Grid, sizes: Ints, correlation: float, *, at: float, sampled_rules: bool = False) -> float:
     """How many independent cases, asked once each and weighed alike, the cases with their repeats are worth.
+
+    Where weights differ, that depends on which cases break their rules: it is the least number that any spread of the
+    share over the weights would leave.
 
     Args:
         grid: for the weights and the rules of the cases.
         sizes: outputs of each case; cases without any are left out.
         correlation: between repeats of a case.
+        at: the share that breaks a rule.
         sampled_rules: whether cases of one rule are correlated too, by ``RULE_CORRELATION``.
     """
     import numpy as np
@@ -90,10 +94,32 @@ def effective_cases(grid: Grid, sizes: Ints, correlation: float, *, sampled_rule
     weights = grid.weights[some].astype(np.float64)
     whole = weights.sum() ** 2
     spread = float((weights**2 * (correlation + (1.0 - correlation) / sizes[some])).sum()) / whole
+    spread *= _stretch(weights, at)
     if sampled_rules:
         by_rule = np.bincount(grid.rules[some], weights)
         spread += RULE_CORRELATION * float((by_rule**2).sum() - (weights**2).sum()) / whole
     return float(1.0 / spread)
+
+
+def _stretch(weights: Floats, share: float) -> float:
+    """How much greater the variance of a weighted share may be than if all cases were as likely to break a rule.
+
+    The variance is greatest where a case of weight w breaks with probability (1 - c/w) / 2, heavy cases before light
+    ones, with c such that the share comes out (Lagrange); for a share near 0 the heaviest alone break.
+    """
+    import numpy as np
+
+    share = min(share, 1.0 - share)
+    heavy = np.sort(weights)[::-1]
+    if heavy[0] == heavy[-1]:
+        return 1.0
+    total, squares = float(heavy.sum()), float((heavy**2).sum())
+    if share <= 0.0:
+        return float(heavy[0]) * total / squares
+    levels = (np.cumsum(heavy) - 2.0 * total * share) / np.arange(1, heavy.size + 1)
+    level = float(levels.max())
+    breaking = heavy[heavy > level]
+    return float((breaking**2 - level**2).sum()) / 4.0 / (squares * share * (1.0 - share))
 
 
 def repeat_correlation(grid: Grid, completion: Completion = "seen") -> float:

@@ -14,13 +14,21 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
 
 _MOST_STEPS = 200_000_000
-"""Additions up to which the distribution is built case by case; beyond, through its characteristic function."""
+"""Additions up to which the distribution is built case by case, and cosines up to which it is built through its
+characteristic function."""
+
+_MOST_TOTAL = 1 << 22
+"""Sum of the sizes up to which either is done: some 100 MB."""
+
+_PARTS, _FEWEST_PARTS = 300_000, 20
+"""Where that is too much, the greatest difference has the first of these parts divided by the number of cases, and at
+least the second."""
 
 _NOISE = 1e-12
 """Below it a p-value from the characteristic function is rounding."""
 
 
-def sign_flip_p(differences: Ints) -> float:
+def sign_flip_p(differences: Ints, *, rounded: bool = False) -> float:
     """The two-sided p-value that the differences of the cases are as likely to have either sign.
 
     Under the hypothesis each difference keeps its size and takes its sign by the toss of a fair coin (Fisher 1935, The
@@ -28,8 +36,12 @@ def sign_flip_p(differences: Ints) -> float:
     0 as the one seen, counted exactly. Where all differences are 0 or of one size, as with one repeat, this is
     McNemar's exact test (McNemar 1947).
 
+    Very many cases with differences of very many sizes would take too long. Theirs are rounded first, at most to
+    twentieths of the greatest: rounding treats both signs alike, so the test of what was rounded is exact too.
+
     Args:
         differences: a whole number per case: the difference of two case means in a unit that all of them share.
+        rounded: whether they are rounded already.
     """
     import numpy as np
 
@@ -43,9 +55,10 @@ def sign_flip_p(differences: Ints) -> float:
     m, total = int(sizes.size), int(sizes.sum())
     if sizes.max() == 1:
         return min(1.0, 2.0 * binomial_cdf((m - seen) // 2, m, 0.5))
-    if m * total <= _MOST_STEPS:
-        return _by_counting(sizes, total, seen)
-    return _by_frequencies(sizes, total, seen)
+    if rounded or (total <= _MOST_TOTAL and min(m, np.unique(sizes).size) * total <= _MOST_STEPS):
+        return (_by_counting if m * total <= _MOST_STEPS else _by_frequencies)(sizes, total, seen)
+    parts = max(_FEWEST_PARTS, _PARTS // m) / int(np.abs(differences).max())
+    return sign_flip_p(np.rint(differences * parts).astype(np.int64), rounded=True)
 
 
 def _by_counting(sizes: Ints, total: int, seen: int) -> float:

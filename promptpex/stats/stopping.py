@@ -117,7 +117,7 @@ def _side_p(grid: Grid, row: int, limit: float, side: Side, correlation: float, 
     estimate = share(grid, row, completion)
     if estimate is None:
         return 1.0
-    size = effective_cases(grid, grid.sizes(completion)[row], correlation, sampled_rules=sampled_rules)
+    size = effective_cases(grid, grid.sizes(completion)[row], correlation, at=estimate, sampled_rules=sampled_rules)
     hits = estimate * size
     if side == "below":
         return min(1.0, 2.0 * beta_cdf(1.0 - limit, size - hits, hits + 1.0)) if hits < size else 1.0

@@ -118,7 +118,8 @@ def suitability(
         tolerance: the loss that one is ready to accept, as a share.
         alpha: the probability of any wrong statement, for each of the two kinds of statement.
         against: a reference fixed before the data are seen; there is one statement of each kind per other model.
-        incomplete: models whose verdicts are incomplete: their share is a lower bound, so they are never best or tied.
+        incomplete: models whose verdicts are incomplete: their share is a lower bound, so they are never best, better
+            or tied.
         reading: of open outputs; what is not read ``against`` the statements is no claim.
 
     Raises:
@@ -187,11 +188,11 @@ def _claims(
     for name in grid.models:
         beating = [other for other in grid.models if worse.get((name, other), 1.0) <= alpha]
         beaten = min(beating, key=lambda other: (worse[name, other], tests.worse[name, other]), default=None)
-        speaking = [(name, beaten)] if beaten else [(name, anchor), (anchor, name)]
+        speaking = [(name, anchor), (anchor, name)] if beaten is None else [(name, beaten)]
         p_tie = close.get(name, 1.0)
         found[name] = ModelPlace(
             model=name,
-            place="worse" if beaten and name != against else "undecided",
+            place="worse" if beaten is not None and name != against else "undecided",
             beaten_by=beaten,
             p=min(worse.get(couple, 1.0) for couple in speaking),
             p_tie=p_tie,
@@ -217,7 +218,7 @@ def _place(
         return "reference"
     if one.place == "worse":
         return "worse"
-    if one.model in better:
+    if one.model in better and one.model not in incomplete:
         return "better"
     others = [other for other in found.values() if other is not one]
     if not others:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
+import stat
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 from promptpex.codecs.atomic import write_bytes
-from promptpex.codecs.ordinary import created
 from promptpex.errors import StoreDamaged, StoreError, StoreFull, StoreLocked, StoreReadOnly
 
 APPLICATION_ID = 0x70707831
@@ -68,14 +70,33 @@ def open_database(path: Path, *, synchronous: Synchronous, busy_timeout_s: float
         return connection
 
 
+_MAKING = threading.Lock()
+"""Two threads that open one store: the second waits until the first has made the file and closed it."""
+
+
 def _make_file(path: Path) -> None:
+    if not path.name or path.is_dir():
+        raise StoreReadOnly(f"{path}: the store is a folder; name a file for it.")
     if not path.parent.is_dir():
         path.parent.mkdir(parents=True, exist_ok=True)
     _ignore(path.parent)
     for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
         if file.is_symlink():
             raise StoreReadOnly(f"{file}: the store is a link, which is not followed; name the file itself.")
-    os.close(created(path, append=True, mode=0o600))
+    # A file that SQLite has open must not be opened beside it: closing it would give up this process's locks on it, and
+    # another process could take the log away (https://www.sqlite.org/howtocorrupt.html, 2.2).
+    with _MAKING:
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            _refuse_odd(path)
+
+
+def _refuse_odd(path: Path) -> None:
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+    if not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 def _ignore(folder: Path) -> None:
@@ -160,12 +181,16 @@ def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("COMMIT")
 
 
+FAILURES = (sqlite3.Error, OSError, UnicodeDecodeError)
+"""What SQLite and the file system raise; a damaged file can hold texts that are none, also in SQLite's own messages."""
+
+
 @contextlib.contextmanager
 def named_errors(path: Path) -> Iterator[None]:
     """Turns what SQLite and the file system raise into a ``StoreError`` that says what to do."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except FAILURES as error:
         raise store_error(path, error) from error
 
 
@@ -177,7 +202,7 @@ def store_error(path: Path, error: BaseException) -> StoreError:
     if isinstance(error, StoreError):
         return error
     code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, UnicodeDecodeError):
         return StoreDamaged(
             f"{path}: the store is damaged or no SQLite file. Move it away to start afresh, or recover what it holds "
             "with sqlite3's .recover command; nothing was written to it."

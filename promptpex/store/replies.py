@@ -17,10 +17,10 @@ from promptpex.errors import StoreDamaged
 from promptpex.ids import canonical
 from promptpex.llm.readable import readable
 from promptpex.records import Completion, Request
-from promptpex.store.database import Synchronous, named_errors, open_database, store_error
+from promptpex.store.database import FAILURES, Synchronous, named_errors, open_database, store_error
 from promptpex.store.jobs import Claim, Put, Release, Row
 from promptpex.store.owners import Owner
-from promptpex.store.uses import of_no_use
+from promptpex.store.uses import useless_replies
 from promptpex.store.writer import GroupWriter
 
 ASKED_AT_ONCE = 500
@@ -167,7 +167,8 @@ class ReplyStore:
         Args:
             older_than_s: stored more than so many seconds ago.
             stage, model: of this stage, by this model (its name without parameters).
-            failed: of no use: empty, cut off, withheld, or not in the form that was asked for.
+            failed: of no use: empty, cut off, withheld, or not in the form that was asked for, read as the stage that
+                asked reads it; what a repair turn put right stays.
             dry_run: only count them.
         """
         with named_errors(self.path):
@@ -189,7 +190,7 @@ class ReplyStore:
         where = " AND ".join(given) or "1"
         query = f"SELECT id, request, completion FROM replies WHERE {where}"
         rows = self._connection.execute(query, list(given.values()))
-        return [one for one, request, completion in rows if not failed or of_no_use(request, completion)]
+        return useless_replies(rows) if failed else [one for one, _, _ in rows]
 
     def verify(self) -> list[Problem]:
         """What is wrong with the file and its entries; nothing when all is well."""
@@ -201,7 +202,7 @@ class ReplyStore:
                 what = _wrong_with(*row)
                 if what is not None:
                     problems.append(Problem(row[0], what))
-        except sqlite3.Error as error:
+        except FAILURES as error:
             problems.append(Problem(None, str(store_error(self.path, error))))
         return problems
 
@@ -211,7 +212,7 @@ class ReplyStore:
             for request_id, created_at, _, request, completion in self._rows():
                 try:
                     asked = Request.model_validate(json.loads(request))
-                except ValueError as error:
+                except (ValueError, RecursionError) as error:
                     raise self._damaged(request_id) from error
                 yield Entry(request_id, created_at, asked, self._completion(request_id, completion))
 
@@ -273,7 +274,7 @@ def _wrong_with(request_id: str, _: float, scrubbed: int, request: str, completi
         return "its answer cannot be read"
     try:
         asked = Request.model_validate(json.loads(request))
-    except ValueError:
+    except (ValueError, RecursionError):
         return "its request cannot be read"
     if not scrubbed and asked.id != request_id:
         return "its request has another id"

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterable
 
-from promptpex.codecs.replies import ReplyError, read_json_reply
-from promptpex.errors import ModelError
-from promptpex.llm.answers import usable
-from promptpex.records import Completion
+from promptpex.llm.structured import is_useless, repaired_by
+from promptpex.records import Completion, Request
 
 
-def of_no_use(request: str, completion: str) -> bool:
-    """Whether a reply is empty, cut off, withheld, or no JSON of the form that its request asks for.
+def useless_replies(rows: Iterable[tuple[str, str, str]]) -> list[str]:
+    """The ids of replies that are empty, cut off, withheld, or not in the form that was asked for.
+
+    One that a repair turn put right is of use, as long as that turn's reply is there.
 
     Args:
-        request, completion: as the store holds them; what cannot be read is of no use either.
+        rows: id, request and completion, as the store holds them; what cannot be read is of no use either.
     """
-    try:
-        text = usable(Completion.model_validate_json(completion), "")
-        schema = json.loads(request).get("reply_schema")
-        return schema is not None and not _fits(read_json_reply(text).value, schema)
-    except (ModelError, ReplyError, ValueError, AttributeError, RecursionError):
-        return True
-
-
-def _fits(value: Any, schema: Any) -> bool:
-    """Whether the value has what the schema asks for at its top; a bare list may stand for its only field."""
-    wanted = schema.get("required", [])
-    if isinstance(value, list):
-        return len(schema.get("properties", {})) == 1
-    return isinstance(value, dict) and all(name in value for name in wanted)
+    useless: dict[str, str] = {}
+    repaired: set[str] = set()
+    for row_id, asked, reply in rows:
+        try:
+            request, completion = Request.model_validate(json.loads(asked)), Completion.model_validate_json(reply)
+            if is_useless(request, completion):
+                useless[row_id] = request.id
+            elif (first := repaired_by(request)) is not None:
+                repaired.add(first.id)
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            useless[row_id] = ""
+    return [row_id for row_id, request_id in useless.items() if request_id not in repaired]

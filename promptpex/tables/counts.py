@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     Bools = npt.NDArray[np.bool_]
 
 Weights = Mapping[str, int]
-"""How many times a case counts: under ``rule`` and ``inverse`` for the cases of either kind, under a rule's id for
-those that aim at it or at its inverse; the two are multiplied, and 1 where nothing is said."""
+"""How many times a case counts: under ``rule`` and ``inverse`` for the cases that aim at a rule or at its inverse,
+under a rule's id for those of that rule; the two are multiplied, and 1 where nothing is said. A case that aims at no
+rule counts once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +105,14 @@ def weighed(rules: Sequence[str | None], inverse: Sequence[Any], weights: Weight
     """The weight of each case by the rule that it aims at and its side."""
     if not weights:
         return [1] * len(rules)
-    sides = ["inverse" if side is not None and bool(side) else "rule" for side in inverse]
-    return [
-        weights.get(side, 1) * (weights.get(rule, 1) if rule not in (None, "rule", "inverse") else 1)
-        for rule, side in zip(rules, sides, strict=True)
-    ]
+    return [_weight(rule, side is not None and bool(side), weights) for rule, side in zip(rules, inverse, strict=True)]
+
+
+def _weight(rule: str | None, inverse: bool, weights: Weights) -> int:
+    if rule is None:
+        return 1
+    kind = weights.get("inverse" if inverse else "rule", 1)
+    return kind if rule in ("rule", "inverse") else kind * weights.get(rule, 1)
 
 
 def check_weights(weights: Weights, rules: Sequence[str | None], inverse: Sequence[bool]) -> None:

@@ -43,8 +43,8 @@ MEANINGS: Mapping[str, str] = {
     "after_scored": "scored outputs of the second run",
     "agreed": "share of agreement",
     "agreed_high": "upper end of its interval",
-    "agreed_interval": "how it was made: `wilson` where each case is there once, else `korn-graubard`, exact and "
-    "by case, since the verdicts of one case hang together",
+    "agreed_interval": "how it was made: `exact` (Clopper and Pearson) where each case is there once, else "
+    "`korn-graubard`, the same by case, since the verdicts of one case hang together",
     "agreed_low": "lower end of its interval",
     "aim": "rule that the case aims at",
     "answered": "answers that a model gave, usable or not",

@@ -3,7 +3,7 @@
 #   prepare run    promptpex (editable), the embedded model and its weights
 #   prepare dev    the same and the tools that the tests and checks need
 #
-# PYTHON=/path/to/python chooses the interpreter of a new environment. Sets VENV and BIN.
+# PYTHON=/path/to/python names the interpreter; an environment of another version is not replaced. Sets VENV and BIN.
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 VENV="$ROOT/.venv"
@@ -20,6 +20,16 @@ has_uv() { command -v uv >/dev/null 2>&1 && uv --version >/dev/null 2>&1; }
 # Whether an interpreter runs and is new enough.
 is_recent() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
 
+# The version of an interpreter, such as 3.13.
+version() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])'; }
+
+# Ends the script unless the interpreter that PYTHON names can be used, and is of the version of .venv if that works.
+check_named_python() {
+    is_recent "$PYTHON" || die "PYTHON=$PYTHON is no Python 3.11 or newer that runs; name another, or unset PYTHON to have one found."
+    ! is_recent "$BIN/python" || [ "$(version "$BIN/python")" = "$(version "$PYTHON")" ] ||
+        die "$VENV has Python $(version "$BIN/python"), and PYTHON names $(version "$PYTHON"); remove .venv, or use another clone for that version."
+}
+
 # The path of the first interpreter that is recent enough; fails when there is none.
 find_python() {
     local name
@@ -35,6 +45,7 @@ find_python() {
 # Makes .venv unless there is one that works.
 make_venv() {
     [ ! -d "$VENV/Scripts" ] || BIN="$VENV/Scripts"
+    [ -z "${PYTHON:-}" ] || check_named_python
     if is_recent "$BIN/python"; then
         return
     fi

@@ -40,6 +40,28 @@ def test_no_output_of_any_kind_is_raised(output: Any) -> None:
             assert report.status in ("pass", "fail", "unscored")
 
 
+LARGE = 10**5000
+ODD_CHECKS: list[Any] = [
+    LARGE,
+    {"kind": LARGE},
+    {"kind": "contains", "value": "x", "threshold": LARGE},
+    {"kind": "contains", "value": "x", "weight": -LARGE},
+    {"kind": "rouge-n", "value": "x", "n": LARGE},
+    {"kind": "contains", "value": "x", LARGE: 1},
+    {"kind": "is-sql", "value": {"databaseType": LARGE}},
+    {"kind": "is-json", "value": {"const": LARGE}},
+    {"kind": "word-count", "value": LARGE},
+    {"kind": "equals", "value": {"a": LARGE}},
+]
+
+
+@pytest.mark.parametrize("odd", ODD_CHECKS, ids=range(len(ODD_CHECKS)))
+def test_no_check_of_any_kind_is_raised(odd: Any) -> None:
+    report = check("x", [odd, {"kind": "contains", "value": "x"}], threshold=LARGE)
+    assert report.results[1].status == "pass"
+    report.plain()
+
+
 class _Odd:
     """What a caller of the library may hand over, and JSON does not have."""
 

@@ -264,3 +264,49 @@ def test_on_a_terminal_every_row_is_a_line(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert len(shown.splitlines()) == 2
     assert max(len(line) for line in shown.splitlines()) < 80
+
+
+def test_numbers_out_of_range_are_said_of_their_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nines = "9" * 4000
+    path = tmp_path / "rows.jsonl"
+    path.write_text(
+        f'{{"output": "x", "latency_ms": 1e999, "cost": {nines}, "logprobs": [1e999], "threshold": 0.5}}\n'
+        f'{{"output": "x", "threshold": {nines}}}\n{{"output": "x", "threshold": -1e999}}\n',
+        encoding="utf-8",
+    )
+    checks = tmp_path / "checks.yaml"
+    checks.write_text("- {kind: latency, threshold: 5}\n- {kind: cost, threshold: 5}\n", encoding="utf-8")
+    assert run_cli(["check", str(path), "--assertions", str(checks), "--json", "-q"]) == 0
+    first, *others = lines(capsys.readouterr().out)
+    assert [result["unscored"] for result in first["assertions"]] == ["no-latency", "no-cost"]
+    assert {(row["unscored"], row["reason"]) for row in others} == {
+        ("bad-row", "the threshold of a row is out of range")
+    }
+    path.write_text(f'{{"output": {"9" * 5000}}}\n', encoding="utf-8")
+    assert run_cli(["check", str(path), "--assertions", str(checks), "-q"]) == 2
+    assert "the line is not JSON (a number has too many digits)" in capsys.readouterr().err
+
+
+def test_templates_of_assertions_that_name_each_other_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two names a set, forty sets deep, were 2^40 assertions; one that named itself, without end."""
+    path = rows_file(tmp_path, [{"output": "x"}])
+    refer = "{{$ref: '#/assertionTemplates/{0}'}}".format
+    for deep in (0, 40):
+        templates = [
+            f"  t{n}: {{type: assert-set, assert: [{refer(f't{n + 1}')}, {refer(f't{n + 1}')}]}}" for n in range(deep)
+        ]
+        templates += [f"  t{deep}: {{type: assert-set, assert: [{refer(f't{deep}')}]}}"]
+        text = "assertionTemplates:\n" + "\n".join(templates) + f"\nassert: [{refer('t0')}]\n"
+        (tmp_path / "checks.yaml").write_text(text, encoding="utf-8")
+        assert run_cli(["check", str(path), "--assertions", str(tmp_path / "checks.yaml"), "-q"]) == 2
+        assert "an assert-set cannot stand inside an assert-set" in capsys.readouterr().err
+
+
+def test_a_threshold_of_a_file_that_no_number_holds_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = rows_file(tmp_path, [{"output": "x"}])
+    checks = tmp_path / "checks.yaml"
+    checks.write_text(f"assert: [{{type: contains, value: x}}]\nthreshold: {'9' * 400}\n", encoding="utf-8")
+    assert run_cli(["check", str(path), "--assertions", str(checks)]) == 2
+    assert "checks.yaml:2: the threshold is a number" in capsys.readouterr().err

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from promptpex.codecs.controls import OBEYED
 from promptpex.records import Completion
 from promptpex.store import ReplyStore
 from tests.e2e.faults import command
@@ -37,6 +38,19 @@ async def test_a_missing_store_is_named_and_not_made(tmp_path: Path, verb: tuple
     assert done.code == 2
     assert "none.db: no store here yet" in done.err
     assert not path.exists()
+
+
+@pytest.mark.parametrize("at", ["1e308", "-1e308", "'\x1b]0;x\x07'"])
+async def test_a_strangers_store_is_shown_whatever_it_says(tmp_path: Path, at: str) -> None:
+    path = await filled(tmp_path / "store.db")
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"UPDATE replies SET created_at = {at}, model = 'a\x1b[2J\u202e[/b]'")
+    done = await command(["cache", "stats", "--store", str(path)])
+    assert done.code == 0, done.err
+    assert "from an unknown time to an unknown time" in done.out
+    assert not OBEYED.search(done.out)
+    listed = await command(["cache", "verify", "--store", str(path)])
+    assert not OBEYED.search(listed.out)
 
 
 @pytest.mark.parametrize("age", ["30", "d", "30x", "-5d", "1e3d", "", "30 d", "nand"])

@@ -45,9 +45,7 @@ def test_a_certain_regression_fails_only_where_it_shall(results: Path, capsys: p
     kept(results, "new", a=lambda n: n >= 20, b=lambda n: n % 2 == 0)
     code, out, err = called(capsys, "compare", "old", "new")
     assert (code, err) == (0, "")
-    assert "a is shown to be worse: 0 % before, 33 % after (20 of 60 cases got worse, 0 better)." in " ".join(
-        out.split()
-    )
+    assert "a is shown to be worse: 0% before, 33% after (20 of 60 cases got worse, 0 better)." in " ".join(out.split())
     assert "+33 (" in out
     code, _, err = called(capsys, "compare", "old", "new", "--fail-on-regression")
     assert code == 1
@@ -109,7 +107,7 @@ GATES: list[tuple[list[str], int]] = [
 def test_the_gate_holds_each_model_to_its_limits(
     results: Path, capsys: pytest.CaptureFixture[str], limits: list[str], expected: int
 ) -> None:
-    """``a`` breaks 8 of 60 (13 %, 7 to 24 %), ``b`` nothing."""
+    """``a`` breaks 8 of 60 (13%, 7 to 24%), ``b`` nothing."""
     kept(results, "one", a=lambda n: n >= 8, b=lambda n: True)
     code, out, err = called(capsys, "gate", "one", *limits)
     assert code == expected
@@ -152,7 +150,7 @@ def test_report_takes_another_tolerance_model_and_level(results: Path, capsys: p
     code, out, _ = called(capsys, "report", "one")
     assert code == 0
     assert report(folder)["b"]["place"] == "undecided"
-    assert "95 % interval" in out
+    assert "95% interval" in out
     assert called(capsys, "report", "one", "--tolerance", "30%")[0] == 0
     assert report(folder)["b"]["place"] == "tied"
     code, out, _ = called(capsys, "report", "one", "--against", "b", "--confidence", "80%", "--json")

@@ -145,7 +145,7 @@ async def test_a_gate_that_fails_goes_before_and_the_silent_model_is_named_all_t
     done = await made(scripted, "openai/wordy,openai/dead", "--fail-over", "50%")
     assert done.code == 1
     assert DEAD in done.err
-    assert last(done).startswith("promptpex: --fail-over fails openai/wordy (non-compliance is 100 %, above 50 %)")
+    assert last(done).startswith("promptpex: --fail-over fails openai/wordy (non-compliance is 100%, above 50%)")
 
 
 def test_an_interruption_goes_before_all() -> None:

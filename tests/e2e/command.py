@@ -31,7 +31,7 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, "PROMPTPEX_EMBEDDED_THREADS": "1", "PYTHONUTF8": "1", "COLUMNS": "100", **more}
 
 
-def promptpex(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 240) -> Done:
+def promptpex(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 500) -> Done:
     """Runs ``promptpex`` and waits for it."""
     done = subprocess.run(
         [sys.executable, "-m", "promptpex", *arguments],

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.command import Done, benchmark, promptpex, promptpex_beside
+from tests.e2e.faults import command
 from tests.servers import ScriptedServer, Step, completion_body
 
 MODEL = ("--models", "openai/any", "--api-base", "http://127.0.0.1:9/v1")
@@ -41,6 +42,19 @@ def test_a_prompt_file_that_cannot_be_used(tmp_path: Path, name: str, content: b
     assert done.code == 2
     is_one_sentence(done)
     assert says in done.err
+
+
+@pytest.mark.parametrize("verb", ["run", "estimate", "extract", "generate", "bench", "validate"])
+@pytest.mark.parametrize("name", [".", "/", "..", "results"])
+async def test_a_folder_is_no_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results").mkdir()
+    models = () if verb in ("extract", "generate", "validate") else MODEL[:2]
+    done = await command([verb, name, *models])
+    assert done.code == 2
+    if verb != "validate":
+        is_one_sentence(done)
+    assert "is a folder" in done.err + done.out
 
 
 SPEC_EDITS: list[tuple[str, Callable[[str], str], str]] = [

@@ -71,6 +71,16 @@ def test_quorum(votes: list[str], majority: str, unanimous: str) -> None:
         assert (together.unscored is not None) == (together.status == "unscored")
 
 
+@pytest.mark.parametrize("others", [["judge-empty"], ["pass"], ["pass", "fail"], ["judge-empty", "pass", "fail"]])
+def test_judges_of_whom_one_was_not_asked_any_more_leave_that_as_the_reason(others: list[str]) -> None:
+    said = [verdict("unscored", unscored=one) if one.startswith("judge-") else verdict(one) for one in others]
+    cut = verdict("unscored", unscored="judge-budget")
+    for group in ([cut, *said], [*said, cut]):
+        for quorum in ("majority", "unanimous"):
+            together = agreed(group, quorum)
+            assert together.unscored == (None if together.status != "unscored" else "judge-budget")
+
+
 def test_a_row_fails_before_it_is_unscored_and_passes_only_when_all_do() -> None:
     open_ = verdict("unscored", unscored="judge-timed-out")
     assert row_status([verdict("fail"), open_]) == ("fail", None)

@@ -94,16 +94,24 @@ async def test_whoever_waits_for_the_same_question_gets_its_error(tmp_path: Path
 
 
 async def test_when_the_one_who_asks_is_cancelled_another_asks(tmp_path: Path) -> None:
-    inner = FakeClient(["one", "two"], latency_s=0.05)
+    asked = asyncio.Event()
+
+    async def reply(_: Request) -> str:
+        if not asked.is_set():
+            asked.set()
+            await asyncio.Event().wait()
+        return "for the second"
+
+    inner = FakeClient(reply)
     with ReplyStore(tmp_path / "store.db") as store:
         client = CachedClient(inner, store)
         first = asyncio.create_task(client.complete(request()))
         second = asyncio.create_task(client.complete(request()))
-        await asyncio.sleep(0.02)
+        await asked.wait()
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
             await first
-        assert (await second).text == "one"
+        assert (await second).text == "for the second"
     assert len(inner.requests) == 2
 
 

@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import random
+import time
+from collections import Counter
 
 import pytest
 
-from promptpex.errors import BadRequest, ModelError, NotAuthorised, TimedOut
-from promptpex.events import Event, Notice
+from promptpex.errors import (
+    BadRequest,
+    BudgetExceeded,
+    ModelError,
+    NotAuthorised,
+    RateLimited,
+    Stopped,
+    TimedOut,
+    UnknownModel,
+)
+from promptpex.events import Event, Listener, Notice, nobody
+from promptpex.llm.client import Client, Loading
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.first import FirstClient
+from promptpex.llm.first import FirstClient, Gate, TriedClient
+from promptpex.llm.providers import Router
+from promptpex.llm.stack import StackOptions, build
 from promptpex.records import Completion, Request
 from tests.llm.questions import request
+from tests.servers import ScriptedServer, Step, error_body
+
+
+def first_of(inner: Client, emit: Listener = nobody, *, alone_s: float = 60.0) -> FirstClient:
+    """Both halves around ``inner``, with nothing between them."""
+    gate = Gate()
+    loading = inner if isinstance(inner, Loading) else None
+    return FirstClient(TriedClient(inner, gate, loading=loading, alone_s=alone_s), gate, emit)
 
 
 class Slow:
@@ -38,14 +61,14 @@ class Slow:
         pass
 
 
-async def many(client: FirstClient, count: int = 66, **more: object) -> list[object]:
+async def many(client: Client, count: int = 66, **more: object) -> list[object]:
     asked = [request(f"q{n}").model_copy(update=more) for n in range(count)]
     return list(await asyncio.gather(*(client.complete(one) for one in asked), return_exceptions=True))
 
 
 async def test_a_wrong_key_is_found_by_one_request_and_said_once() -> None:
     inner, heard = Slow(NotAuthorised), list[Event]()
-    outcomes = await many(FirstClient(inner, heard.append))
+    outcomes = await many(first_of(inner, heard.append))
     assert inner.sent == 1
     assert {type(outcome) for outcome in outcomes} == {NotAuthorised}
     assert [event.level for event in heard if isinstance(event, Notice)] == ["warning"]
@@ -53,7 +76,7 @@ async def test_a_wrong_key_is_found_by_one_request_and_said_once() -> None:
 
 async def test_one_dead_model_of_two_holds_the_other_up_in_nothing() -> None:
     inner = FakeClient(lambda asked: NotAuthorised("no", model="b") if asked.model == "b" else "fine")
-    client = FirstClient(inner)
+    client = first_of(inner)
     good, bad = await asyncio.gather(many(client, model="a"), many(client, model="b"))
     assert all(isinstance(outcome, Completion) for outcome in good)
     assert all(isinstance(outcome, NotAuthorised) for outcome in bad)
@@ -62,7 +85,7 @@ async def test_one_dead_model_of_two_holds_the_other_up_in_nothing() -> None:
 
 async def test_the_same_name_at_another_server_is_another_model() -> None:
     inner = Slow(NotAuthorised)
-    client = FirstClient(inner)
+    client = first_of(inner)
     await many(client, api_base="http://127.0.0.1:1/v1")
     await many(client, api_base="http://127.0.0.1:2/v1")
     assert inner.sent == 2
@@ -71,7 +94,7 @@ async def test_the_same_name_at_another_server_is_another_model() -> None:
 @pytest.mark.parametrize("error", [None, BadRequest, TimedOut])
 async def test_all_go_side_by_side_once_the_first_is_back(error: type[ModelError] | None) -> None:
     inner = Slow(error)
-    outcomes = await many(FirstClient(inner))
+    outcomes = await many(first_of(inner))
     assert inner.sent == len(outcomes) == 66
     assert inner.first_alone
     assert inner.most == 65
@@ -79,7 +102,7 @@ async def test_all_go_side_by_side_once_the_first_is_back(error: type[ModelError
 
 async def test_when_the_first_is_cancelled_the_next_is_the_first() -> None:
     inner = Slow()
-    client = FirstClient(inner)
+    client = first_of(inner)
     first = asyncio.create_task(client.complete(request("a")))
     second = asyncio.create_task(client.complete(request("b")))
     await asyncio.sleep(0)
@@ -100,7 +123,7 @@ async def test_a_slow_server_is_not_made_slower() -> None:
             return Completion(text="fine")
 
     inner = Hangs()
-    client = FirstClient(inner, alone_s=0.01)
+    client = first_of(inner, alone_s=0.01)
     first = asyncio.create_task(client.complete(request("first")))
     await asyncio.sleep(0)
     outcomes = await many(client)
@@ -111,3 +134,81 @@ async def test_a_slow_server_is_not_made_slower() -> None:
     with pytest.raises(NotAuthorised):
         await client.complete(request("later"))
     assert inner.sent == 67
+
+
+async def test_a_server_that_refuses_the_first_attempt_for_a_while_is_then_asked_by_all() -> None:
+    """Not by one request, attempt after attempt, with all others behind it."""
+    sent: list[int] = []
+
+    async def answer(asked: Request) -> Completion:
+        sent.append(inner.in_flight)
+        if len(sent) <= 2:
+            raise TimedOut("later", model=asked.model)
+        await asyncio.sleep(0.01)
+        return Completion(text="fine")
+
+    inner = FakeClient(answer)
+    client = build(
+        inner, store=None, rng=random.Random(1), clock=time.monotonic, sleep=lambda seconds: asyncio.sleep(60),
+        options=StackOptions(max_attempts=2),
+    )  # fmt: skip
+    first = asyncio.create_task(client.complete(request("first")))
+    others = [asyncio.create_task(client.complete(request(f"q{n}"))) for n in range(30)]
+    done, _ = await asyncio.wait(others[1:], timeout=30)
+    assert len(done) == 29
+    assert not first.done()
+    for task in (first, others[0]):
+        task.cancel()
+
+
+async def test_the_time_of_the_first_begins_when_it_is_sent() -> None:
+    """A model that waits behind another on one server, or for a library to load, is asked once all the same."""
+
+    class Queue:
+        def __init__(self, inner: Client) -> None:
+            self.inner = inner
+
+        async def complete(self, request: Request) -> Completion:
+            await asyncio.sleep(0.1)
+            return await self.inner.complete(request)
+
+        async def close(self) -> None:
+            pass
+
+    class Loads(Slow):
+        async def load(self, request: Request) -> None:
+            await asyncio.sleep(0.1)
+
+    gate, inner = Gate(), Loads(NotAuthorised)
+    tried = TriedClient(inner, gate, loading=inner, alone_s=0.05)
+    outcomes = await many(FirstClient(Queue(tried), gate))
+    assert {type(outcome) for outcome in outcomes} == {NotAuthorised}
+    assert inner.sent == 1
+
+
+@pytest.mark.parametrize("error", [BudgetExceeded, Stopped, RateLimited])
+async def test_what_says_nothing_of_the_model_does_not_end_the_others(error: type[ModelError]) -> None:
+    """The longest question may pass a budget that has room for the others; a stop is not the model's fault."""
+    inner = FakeClient(lambda asked: error("no") if "long" in asked.messages[-1].content else "fine")
+    heard = list[Event]()
+    client = first_of(inner, heard.append)
+    first = asyncio.create_task(client.complete(request("long")))
+    outcomes = await many(client)
+    assert all(isinstance(outcome, Completion) for outcome in outcomes)
+    with pytest.raises(error):
+        await first
+    assert heard == []
+
+
+async def test_one_dead_model_of_two_is_asked_once_by_the_whole_stack(scripted: ScriptedServer) -> None:
+    refused = Step(error_body("no such model", "model_not_found"), status=404, delay_s=0.05)
+    scripted.otherwise = lambda seen: refused if seen.body["model"] == "dead" else Step()
+    client = build(Router(), store=None, rng=random.Random(1), clock=time.monotonic, options=StackOptions())
+    base = f"{scripted.url}/v1"
+    good, bad = await asyncio.gather(
+        many(client, model="openai/good", api_base=base), many(client, model="openai/dead", api_base=base)
+    )
+    await client.close()
+    assert all(isinstance(outcome, Completion) for outcome in good)
+    assert {type(outcome) for outcome in bad} == {UnknownModel}
+    assert Counter(seen.body["model"] for seen in scripted.requests) == {"good": 66, "dead": 1}

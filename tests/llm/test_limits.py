@@ -161,6 +161,26 @@ async def test_a_server_that_was_idle_is_not_asked_all_at_once() -> None:
     assert sum(at == min(sent) for at in sent) <= 2 * AT_ONCE
 
 
+async def test_a_process_that_was_busy_meanwhile_does_not_ask_an_idle_server_all_at_once() -> None:
+    """The time in which the server was to be given more has passed before anything could be sent."""
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 1.0
+        return now[0]
+
+    limits = Limiter(concurrency=64, clock=clock, stop=StopFlag())
+    asked = [asyncio.create_task(limits.slot(request(str(number)))) for number in range(64)]
+    steps, before = list[int](), 0
+    while before < 64:
+        await asyncio.sleep(0)
+        in_flight = limits.queue_of(request()).in_flight
+        steps.append(in_flight - before)
+        before = in_flight
+    assert max(steps) <= AT_ONCE
+    await asyncio.gather(*asked)
+
+
 async def test_what_an_answer_may_take_is_set_aside_before_it_is_sent() -> None:
     now = [0.0]
     limits = Limiter(concurrency=64, tpm=10_000, clock=lambda: now[0], stop=StopFlag())

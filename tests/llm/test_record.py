@@ -168,7 +168,15 @@ async def test_half_a_line_at_the_end_is_a_crash_not_damage(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["no json\n", "[]\n", '{"id": "x"}\n', '{"id": "x", "request": {}, "completion": {}}\n']
+    "text",
+    [
+        "no json\n",
+        "[]\n",
+        '{"id": "x"}\n',
+        '{"id": "x", "request": {}, "completion": {}}\n',
+        '{"id": "x", "request": {"model": "m", "seed": NaN}, "completion": {"text": "a"}}\n',
+        '{"id": "x", "request": {"model": "m", "seed": 1e999}, "completion": {"text": "a"}}\n',
+    ],
 )
 def test_a_file_that_is_no_recording_is_named_with_its_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.jsonl").write_text(text)
@@ -177,6 +185,15 @@ def test_a_file_that_is_no_recording_is_named_with_its_line(tmp_path: Path, text
     with pytest.raises(ConfigError, match=r"x\.jsonl:1: "):
         RecordingClient(FakeClient([]), tmp_path / "x.jsonl")
     assert (tmp_path / "x.jsonl").read_text() == text
+
+
+@pytest.mark.parametrize("raw", [b'{"id": "x\xed\xa0\x80", ', '{"id": "x"'.encode("utf-16-le")])
+def test_a_recording_that_is_not_utf_8_is_none(tmp_path: Path, raw: bytes) -> None:
+    end = b'"request": {"model": "m"}, "completion": {"text": "a"}}'
+    whole = raw + (end if raw[1] else (", " + end.decode()).encode("utf-16-le")) + b"\n"
+    (tmp_path / "x.jsonl").write_bytes(whole)
+    with pytest.raises(ConfigError, match=r"x\.jsonl:1: "):
+        RecordingClient(FakeClient([]), tmp_path / "x.jsonl")
 
 
 def test_a_missing_recording_is_named(tmp_path: Path) -> None:

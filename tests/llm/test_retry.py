@@ -198,6 +198,14 @@ async def test_one_servers_failures_are_not_anothers() -> None:
     bad.cancel()
 
 
+async def test_a_model_that_its_gateway_cannot_serve_does_not_silence_the_others() -> None:
+    inner = FakeClient(lambda asked: Unavailable("HTTP 500") if asked.model == "openai/dead" else "fine")
+    client = retrying(inner, max_attempts=6, first_patience_s=0.1)
+    dead = (client.complete(request(str(n), model="openai/dead")) for n in range(20))
+    assert all(isinstance(one, Unavailable) for one in await asyncio.gather(*dead, return_exceptions=True))
+    assert (await client.complete(request(model="openai/judge"))).text == "fine"
+
+
 async def test_the_same_seed_waits_the_same() -> None:
     waits = []
     for _ in range(2):

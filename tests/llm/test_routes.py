@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from promptpex.llm.limits import Limiter
@@ -73,7 +71,6 @@ async def test_names_of_one_provider_share_a_queue_and_others_have_their_own() -
     one, same, claude, gemini = (limiter.queue_of(request(model=name)) for name in names)
     assert one is same
     assert len({id(one), id(claude), id(gemini)}) == 3
-    await asyncio.sleep(0)
 
 
 def test_an_origin_is_scheme_host_and_port() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Literal
@@ -7,12 +8,12 @@ from typing import Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
-from promptpex.errors import EmptyReply, Filtered, MalformedReply, RateLimited, TruncatedReply
+from promptpex.errors import EmptyReply, Filtered, MalformedReply, ModelError, RateLimited, TruncatedReply
 from promptpex.llm.cache import CachedClient
 from promptpex.llm.fake import Answer, FakeClient
-from promptpex.llm.structured import Reply, Structured, ask
+from promptpex.llm.structured import IN_VAIN, Reply, Structured, ask, is_useless
 from promptpex.records import Completion
 from promptpex.store import ReplyStore
 from tests.llm.questions import request
@@ -154,3 +155,66 @@ async def test_an_empty_cut_or_filtered_reply_from_the_store_is_asked_for_anew(t
         with pytest.raises((EmptyReply, TruncatedReply, Filtered)):
             await ask(CachedClient(inner, store), request(), Verdict)
         assert (await ask(CachedClient(inner, store), request(), Verdict)).value.verdict == "pass"
+
+
+async def test_a_judge_that_stays_broken_is_paid_for_a_few_questions_of_each_command(tmp_path: Path) -> None:
+    inner = FakeClient(lambda asked: "no")
+    questions = [request(f"q{n}") for n in range(40)]
+    with ReplyStore(tmp_path / "store.db") as store:
+        for command, paid in ((1, 80), (2, 80 + 2 * IN_VAIN), (3, 80 + 4 * IN_VAIN)):
+            judge = Structured(CachedClient(inner, store))
+            outcomes = await asyncio.gather(*(judge.ask(one, Verdict) for one in questions), return_exceptions=True)
+            assert {type(outcome) for outcome in outcomes} == {MalformedReply}
+            assert sum("was not asked again" in str(outcome) for outcome in outcomes) == (command > 1) * (40 - IN_VAIN)
+            assert len(inner.requests) == paid
+
+
+async def test_a_judge_that_was_repaired_is_asked_everything_anew(tmp_path: Path) -> None:
+    broken = FakeClient(lambda asked: "no")
+    repaired = FakeClient(lambda asked: "no" if "q1" in asked.messages[0].content else GOOD, latency_s=0.001)
+    questions = [request(f"q{n}") for n in range(40)]
+    with ReplyStore(tmp_path / "store.db") as store:
+        judge = Structured(CachedClient(broken, store))
+        await asyncio.gather(*(judge.ask(one, Verdict) for one in questions), return_exceptions=True)
+        judge = Structured(CachedClient(repaired, store))
+        outcomes = await asyncio.gather(*(judge.ask(one, Verdict) for one in questions), return_exceptions=True)
+    assert sum(isinstance(outcome, MalformedReply) for outcome in outcomes) == 11
+    assert sum(isinstance(outcome, Reply) for outcome in outcomes) == 29
+    assert repaired.max_in_flight > 20
+
+
+class Deep(BaseModel):
+    """A reply of every shape that stages ask for."""
+
+    model_config = ConfigDict(populate_by_name=True)
+    verdicts: list[Verdict] = Field(alias="all verdicts", min_length=1)
+    count: int | None
+    kind: Literal["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        ('{"all verdicts": [{"reason": "r", "verdict": "pass"}], "count": 1, "kind": "a"}', True),
+        ('{"all verdicts": [{"reason": "r", "verdict": "pass"}], "count": null, "kind": "b", "more": 1}', True),
+        ('```json\n{"all verdicts": [{"reason": "r", "verdict": "pass"}], "count": "2", "kind": "a"}\n```', True),
+        ('{"all verdicts": [{"reason": "r"}], "count": 1, "kind": "a"}', False),
+        ('{"all verdicts": [{"reason": "r", "verdict": "perhaps"}], "count": 1, "kind": "a"}', False),
+        ('{"all verdicts": [], "count": 1, "kind": "a"}', False),
+        ('{"all verdicts": [{"reason": "r", "verdict": "pass"}], "count": "many", "kind": "a"}', False),
+        ('{"all verdicts": [{"reason": "r", "verdict": "pass"}], "count": 1, "kind": "c"}', False),
+        ("no JSON", False),
+        ("", False),
+    ],
+)
+@pytest.mark.parametrize("finish", ["stop", "length"])
+async def test_a_stored_reply_is_read_as_its_stage_reads_it(text: str, reads: bool, finish: str) -> None:
+    completion = Completion(text=text, finish_reason=finish)
+    client = FakeClient([completion, "nothing"])
+    try:
+        await ask(client, request(), Deep)
+        read = True
+    except ModelError:
+        read = False
+    assert read == reads or finish == "length"
+    assert is_useless(client.requests[0], completion) == (not read)

@@ -42,9 +42,10 @@ class Drawn:
         return [self.fates[model, case, repeat] for repeat in range(self.repeats)]
 
     def weight(self, case: Case) -> int:
-        """How many times a case counts."""
-        side = self.weights.get("inverse" if case.inverse else "rule", 1)
-        return side * (self.weights.get(case.rule, 1) if case.rule else 1)
+        """How many times a case counts; once where it aims at nothing."""
+        if case.rule is None:
+            return 1
+        return self.weights.get("inverse" if case.inverse else "rule", 1) * self.weights.get(case.rule, 1)
 
 
 def draw(seed: int, *, most_cases: int = 80, most_models: int = 5, lost: float = 0.5, weighed: bool = True) -> Drawn:

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from promptpex import runs
+from promptpex.cli.main import run_cli
+from promptpex.records import Run
 from tests.e2e.command import Done
 from tests.e2e.faults import command
 from tests.servers import ScriptedServer, Seen, Step, completion_body, error_body
@@ -51,6 +54,13 @@ class Place:
         asked = ["run", "p.md", "--models", named, "--judge", judge, "-q", "--json", *more]
         done = await command([*asked, "--api-base", f"{self.server.url}/v1"])
         return done, json.loads(done.out) if done.out else {}
+
+
+def gate_code(run: Run, name: str, *asked: str) -> int:
+    """The exit code of ``gate`` on a run, kept under this name among the results of the working folder."""
+    where = runs.folder_for(Path("results"), run.prompt.name, name)
+    runs.finish(where, run.but(manifest=run.manifest.but(run=where.name)))
+    return run_cli(["gate", str(where), *asked])
 
 
 def answering(broken: dict[str, int], nonsense: Nonsense = lambda number: False) -> Callable[[Seen], Step]:

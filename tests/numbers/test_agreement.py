@@ -14,7 +14,7 @@ from promptpex import tables
 from promptpex.records import Completion, Request
 from tests.numbers.world import World, by, cases, first, material
 from tests.samples import asked
-from tests.tables.test_agreement import cube_of
+from tests.tables.cubes import cube_of
 
 
 def test_repeats_and_models_of_a_case_make_the_interval_hardly_narrower(tmp_path: Path) -> None:

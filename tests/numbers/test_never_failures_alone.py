@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import re
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 import promptpex
 from promptpex.errors import DeadlinePassed
 from promptpex.records import Completion, Request
-from promptpex.report import Summary
 from promptpex.report.comparison import compare_runs
 from promptpex.report.html import html
 from promptpex.report.summary import records
-from promptpex.report.terminal import notes, show
-from tests.numbers.test_unscored import partly
+from promptpex.report.terminal import notes
+from tests.numbers.partly import partly
 from tests.numbers.world import Fate, World, by, cases, first, material, summed, told
+from tests.report.printed import printed
 from tests.samples import asked
-
-
-def printed(summary: Summary) -> str:
-    console = Console(file=io.StringIO(), width=160)
-    show(summary, console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
 
 
 def test_a_comparison_shows_no_share_of_failures_alone() -> None:
@@ -37,7 +28,7 @@ def test_a_comparison_shows_no_share_of_failures_alone() -> None:
     row = found.models.iloc[0]
     assert row["non_compliance_before"] == pytest.approx(0.1)
     assert row["non_compliance_after"] == pytest.approx(0.1)
-    assert "100 %" not in found.answer
+    assert "100%" not in found.answer
     assert "at least" in found.answer
 
 
@@ -46,7 +37,7 @@ def test_a_comparison_of_two_runs_without_a_judge_shows_none_either() -> None:
     found = compare_runs(*(told(["a"], made, by({"a": first(count, else_="open")})) for count in (6, 12)))
     row = found.models.iloc[0]
     assert (row["non_compliance_before"], row["non_compliance_after"]) == (pytest.approx(0.1), pytest.approx(0.2))
-    assert "100 %" not in found.answer
+    assert "100%" not in found.answer
 
 
 def test_passing_in_all_repeats_rests_on_what_was_judged() -> None:
@@ -58,13 +49,13 @@ def test_passing_in_all_repeats_rests_on_what_was_judged() -> None:
 
 
 def test_passing_in_any_repeat_is_not_denied_for_want_of_verdicts() -> None:
-    """One case in five breaks a check, and the judge talks nonsense of the rest: perhaps 80 % pass."""
+    """One case in five breaks a check, and the judge talks nonsense of the rest: perhaps 80% pass."""
     fates = by({"a": lambda case, repeat: "broken" if case % 5 == 0 else "open"})
     summary, rows = summed(told(["a"], cases(60, 4), fates, repeats=2))
     assert rows["a"]["non_compliance"] == pytest.approx(0.2)
     for column in ("pass_at_k", "pass_hat_k"):
         assert rows["a"][column] is None or rows["a"][column] >= 0.8
-    assert "0 % (0–" not in printed(summary).partition("Repeats of the same case")[2].partition("flip rate:")[0]
+    assert "0% (0–" not in printed(summary).partition("Repeats of the same case")[2].partition("flip rate:")[0]
 
 
 def test_what_one_of_two_judges_was_not_asked_is_not_asked(tmp_path: Path) -> None:
@@ -124,7 +115,18 @@ def test_the_page_marks_a_lower_bound() -> None:
 
 def test_the_page_does_not_say_that_unscored_outputs_are_in_no_share_where_they_are() -> None:
     summary, _ = summed(told(["a"], cases(60, 4), by({"a": first(12, else_="open")})))
-    assert "unscored outputs are in no share" not in " ".join(html(summary).split())
+    head = " ".join(html(summary).partition("</header>")[0].split())
+    assert "in no share" not in head
+    assert "the share is the known failures among all usable outputs" in head
+    whole, _ = summed(told(["a"], cases(60, 4), by({"a": first(12, else_="cut")})))
+    assert "What could not be scored is in no share." in html(whole)
+
+
+def test_the_table_of_rules_marks_a_lower_bound() -> None:
+    """The judge's rule is open in half of the outputs, the others are decided by checks."""
+    summary, _ = summed(told(["a"], cases(60, 4), by({"a": first(30, fate="open")})))
+    cells = dict(re.findall(r'aria-label="(r1|taste), fake/a: broken[^"]*">([^<]*)<', html(summary)))
+    assert cells == {"r1": "0%", "taste": "at least 0%"}
 
 
 def test_a_rule_decided_in_part_is_not_shown_as_broken_by_all(tmp_path: Path) -> None:
@@ -133,7 +135,7 @@ def test_a_rule_decided_in_part_is_not_shown_as_broken_by_all(tmp_path: Path) ->
     (found,) = (row for row in records(summary.rules) if (row["rule"], row["model"]) == ("r1", "fake/b"))
     assert (found["share"], found["at_least"]) == (0.5, True)
     worst = html(summary).partition("Most broken rules")[2]
-    assert "broken in 30 of 30 (100 %)" not in " ".join(worst.split())
+    assert "broken in 30 of 30 (100%)" not in " ".join(worst.split())
     assert not re.search(r"broken in 30 of 30\b", printed(summary))
     by_rule = printed(summary).partition("Broken per rule")[2].partition("at once")[0]
     assert "30 of 30" not in by_rule

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,11 @@ import pytest
 
 from tests.numbers.server import Place, answering
 from tests.numbers.world import by, cases, first, ran, summed, table, told
-from tests.servers import ScriptedServer
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripted: ScriptedServer) -> Place:
-    place = Place(tmp_path, scripted, 40)
-    place.write()
-    monkeypatch.chdir(tmp_path)
-    return place
+def here(place: Callable[[int], Place]) -> Place:
+    return place(40)
 
 
 def places(rows: Any) -> dict[str, str]:
@@ -106,7 +103,7 @@ def test_a_failure_by_code_whose_judge_was_not_asked_is_no_scored_failure(tmp_pa
 
 @pytest.mark.parametrize(("judge", "budget"), [(False, 25), (True, 75)], ids=["answering", "judging"])
 def test_shares_of_runs_cut_short_are_right_on_average(tmp_path: Path, judge: bool, budget: int) -> None:
-    """30 % of 50 cases break a check. The budget ends in the middle of the answers, or of the judging."""
+    """30% of 50 cases break a check. The budget ends in the middle of the answers, or of the judging."""
     shares = []
     for seed in range(10):
         broken = np.random.default_rng(seed).permutation(50) < 15

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from promptpex.report.terminal import show
 from promptpex.tables import Question, models, outputs, standings
 from tests.numbers.server import Place, answering
 from tests.numbers.world import by, cases, first, ran, rows_of, summed, told
-from tests.servers import ScriptedServer
 
 
 def printed(summary: Summary, width: int = 100) -> str:
@@ -67,7 +67,7 @@ def test_a_model_s_name_is_shown_and_not_obeyed(name: str) -> None:
     assert "49" not in page.partition("<main>")[0].partition("answer")[2].partition("</p>")[0]
     assert not any(line.startswith("=1") for line in csv_text(summary.models).splitlines())
     if name == "[bold]x[/bold]":
-        assert "[bold]x[/bold] (0 %" in " ".join(screen.split())
+        assert "[bold]x[/bold] (0%" in " ".join(screen.split())
 
 
 def test_one_case() -> None:
@@ -178,7 +178,7 @@ async def test_weights_on_a_report_change_what_it_says_and_not_the_run(
     assert run_cli(["gate", "--max-non-compliance", "20%", "--weights", "inverse=0"]) == 0
     assert run_cli(["report", "--weights", "inverse=0"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "weighted by inverse 0; 0 % of them tempt the model to fail" in shown
+    assert "weighted by inverse 0; 0% of them tempt the model to fail" in shown
 
 
 def test_a_named_reference_that_has_nothing_scored_places_nobody() -> None:
@@ -207,12 +207,10 @@ def test_public_names_are_enough(tmp_path: Path) -> None:
 
 
 async def test_a_run_that_stands_on_a_server_says_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripted: ScriptedServer
+    place: Callable[[int], Place],
 ) -> None:
-    here = Place(tmp_path, scripted, 40)
-    here.write()
-    monkeypatch.chdir(tmp_path)
-    scripted.otherwise = answering({"b": 20})
+    here = place(40)
+    here.server.otherwise = answering({"b": 20})
     done, found = await here.run("a,b")
     assert (done.code, done.err) == (0, "")
     places: dict[str, Any] = {row["model"]: row["place"] for row in found["models"]}

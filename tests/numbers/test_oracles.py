@@ -14,10 +14,9 @@ from promptpex import tables
 from promptpex.records import Run
 from promptpex.report import summarise
 from tests.numbers.drawn import Drawn, draw
-from tests.numbers.world import Fate, cases, rows_of, table, told
+from tests.numbers.world import Cells, Fate, cases, completions, rows_of, table, told
 
 Row = dict[str, Any]
-Cells = dict[tuple[str, int, int], Fate]
 NOT_ASKED = ("unasked", "unjudged", "unjudged broken")
 BROKEN: tuple[Fate, ...] = ("broken", "judged broken")
 
@@ -127,14 +126,6 @@ def shifts(before: Cells, after: Cells, repeats: int, lost: int) -> list[Fractio
         return sum(fates["a", n, r] == "broken" or (cut and fates["a", n, r] == "cut") for r in range(repeats))
 
     return [Fraction(broken(after, n, lost == 1) - broken(before, n, lost == 0), repeats) for n in range(10)]
-
-
-def completions(fates: Cells) -> Iterator[Cells]:
-    """Every way in which what is open could have come out."""
-    lost = [key for key, fate in fates.items() if fate in ("open", "cut")]
-    ways: tuple[Fate, ...] = ("kept", "broken")
-    for chosen in product(ways, repeat=len(lost)):
-        yield {**fates, **dict(zip(lost, chosen, strict=True))}
 
 
 def tiny(seed: int) -> tuple[list[str], int, int, float, Cells]:

@@ -11,6 +11,7 @@ import pytest
 
 from promptpex import tables
 from promptpex.report.comparison import compare_runs
+from promptpex.report.gate import Limits, breaches
 from promptpex.tables import Question
 from tests.numbers.world import Fate, by, cases, first, frame, ran, summed, told
 
@@ -29,7 +30,7 @@ def one_case_in_five(case: int, repeat: int) -> Fate:
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """Of two models: 33 % of outputs, one in each case, against 20 % of the cases, each in all repeats."""
+    """Of two models: 33% of outputs, one in each case, against 20% of the cases, each in all repeats."""
     folder = tmp_path_factory.mktemp("repeats")
     fates = by({"a": one_of_three, "b": one_case_in_five})
     return summed(ran(folder, ["a", "b"], cases(60, 16), fates, judge=False, repeats=3))[1]
@@ -97,7 +98,7 @@ def test_nobody_is_called_worse_than_a_model_with_a_higher_share(seed: int) -> N
 
 @pytest.mark.parametrize("repeats", [2, 3, 5])
 def test_equal_shares_with_other_flakiness_are_seldom_called_different(repeats: int) -> None:
-    """Model ``a`` throws a coin each time, ``b`` once for each case; both break 30 %."""
+    """Model ``a`` throws a coin each time, ``b`` once for each case; both break 30%."""
     rng = np.random.default_rng(repeats)
     called = 0
     for _ in range(SIMULATIONS):
@@ -122,14 +123,12 @@ def test_one_repeat_of_each_case_broken_is_a_regression(tmp_path: Path) -> None:
     assert row["difference"] == pytest.approx(1 / 3)
     assert row["difference_low"] > 0
     assert found.regressions == ("fake/a",)
-    assert "fake/a is shown to be worse: 0 % before, 33 % after (60 of 60 cases got worse, 0 better)." in found.answer
+    assert "fake/a is shown to be worse: 0% before, 33% after (60 of 60 cases got worse, 0 better)." in found.answer
 
 
 def test_a_gate_speaks_of_the_same_share(tmp_path: Path) -> None:
-    from promptpex.report.gate import Limits, breaches
-
     run = ran(tmp_path, ["a"], cases(60, 16), by({"a": one_of_three}), judge=False, repeats=3)
     _, rows = summed(run)
     assert breaches(list(rows.values()), Limits(max_non_compliance=0.34)) == {"fake/a": []}
     found = breaches(list(rows.values()), Limits(max_non_compliance=0.3))
-    assert found == {"fake/a": ["non-compliance is 33 %, above 30 %"]}
+    assert found == {"fake/a": ["non-compliance is 33%, above 30%"]}

@@ -76,7 +76,7 @@ def test_a_change_between_runs_is_marked_as_well() -> None:
 def test_equal_models_whose_failures_hang_on_the_rule_are_seldom_called_worse_where_that_is_marked_as_holding(
     models: int,
 ) -> None:
-    """Each model draws how hard each rule is for it; all break 10 % on average. Without the mark they would be called
+    """Each model draws how hard each rule is for it; all break 10% on average. Without the mark they would be called
     worse several times as often."""
     rng = np.random.default_rng(models)
     fixed = holding = 0

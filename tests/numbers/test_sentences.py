@@ -14,7 +14,7 @@ from tests.numbers.world import Fate, by, cases, first, rows_of, summed, told
 
 Row = dict[str, Any]
 NUMBER = r"<?\d+(?:\.\d+)?"
-SHARE = rf"(?P<bound>at least )?(?P<share>{NUMBER}) %, interval (?P<low>{NUMBER})–(?P<high>{NUMBER}) %"
+SHARE = rf"(?P<bound>at least )?(?P<share>{NUMBER})%, interval (?P<low>{NUMBER})–(?P<high>{NUMBER})%"
 
 
 def sentences(answer: str) -> list[str]:
@@ -61,7 +61,7 @@ def check_counts(answer: str, rows: dict[str, Row]) -> None:
 
 def check_bounds(answer: str, rows: dict[str, Row]) -> None:
     """What the unscored leave open."""
-    for name, low, high in re.findall(r"fake/(\w+)'s non-compliance between (<?[\d.]+) % and (<?[\d.]+) %", answer):
+    for name, low, high in re.findall(r"fake/(\w+)'s non-compliance between (<?[\d.]+)% and (<?[\d.]+)%", answer):
         assert near(low, rows[name]["best_case"])
         assert near(high, rows[name]["worst_case"])
 
@@ -116,7 +116,7 @@ def test_every_number_in_the_answer_is_the_table_s(start: int) -> None:
 
 def without_ends(answer: str) -> str:
     """An answer without the ends of its intervals: those are held against the table elsewhere."""
-    return re.sub(rf"interval {NUMBER}–{NUMBER} %", "interval", answer)
+    return re.sub(rf"interval {NUMBER}–{NUMBER}%", "interval", answer)
 
 
 def fates_of(*table: tuple[str, int, Fate]) -> Any:
@@ -130,13 +130,13 @@ def fates_of(*table: tuple[str, int, Fate]) -> Any:
         (
             (("a", 6, "broken"),),
             60,
-            "fake/a broke at least one rule in 6 of 60 scored outputs (10 %, interval 3.8–21 %).",
+            "fake/a broke at least one rule in 6 of 60 scored outputs (10%, interval 3.8–21%).",
         ),
         (
             (("a", 0, "kept"), ("b", 30, "broken")),
             60,
-            "fake/a is shown to be the best: it broke a rule in 0 of 60 scored outputs (0 %, interval 0–6 %). Shown to "
-            "be worse: fake/b (50 %, interval 37–63 %, worse than fake/a).",
+            "fake/a is shown to be the best: it broke a rule in 0 of 60 scored outputs (0%, interval 0–6%). Shown to "
+            "be worse: fake/b (50%, interval 37–63%, worse than fake/a).",
         ),
         ((("a", 60, "cut"), ("b", 60, "cut")), 60, "Nothing was scored, so nothing can be said of any model."),
         (
@@ -147,14 +147,14 @@ def fates_of(*table: tuple[str, int, Fate]) -> Any:
         (
             (("a", 0, "kept"), ("b", 0, "kept"), ("c", 0, "kept")),
             300,
-            "fake/a (0 %, interval 0–1.2 %), fake/b (0 %, interval 0–1.2 %) and "
-            "fake/c (0 %, interval 0–1.2 %) are tied: "
+            "fake/a (0%, interval 0–1.2%), fake/b (0%, interval 0–1.2%) and "
+            "fake/c (0%, interval 0–1.2%) are tied: "
             "each is shown to be less than 5 percentage points worse than the best.",
         ),
         (
             (("a", 15, "broken"), ("b", 15, "broken")),
             30,
-            "Undecided: fake/a (50 %, interval 31–69 %) and fake/b (50 %, interval 31–69 %); these data do not tell "
+            "Undecided: fake/a (50%, interval 31–69%) and fake/b (50%, interval 31–69%); these data do not tell "
             "which model is best.",
         ),
     ],

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from promptpex import tables
 from promptpex.records import Run
 from promptpex.report import summarise
+from promptpex.stats import looks_at
 from tests.e2e.command import Done
 from tests.e2e.faults import command
 from tests.numbers.server import Place, answering
 from tests.numbers.world import by, cases, first, ran, summed
-from tests.servers import ScriptedServer
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripted: ScriptedServer) -> Place:
-    place = Place(tmp_path, scripted, 100)
-    place.write()
-    monkeypatch.chdir(tmp_path)
-    return place
+def here(place: Callable[[int], Place]) -> Place:
+    return place(100)
 
 
 def decided(run: Run) -> tables.Standings:
@@ -77,7 +76,7 @@ def test_a_limit_stops_each_model_on_its_own(tmp_path: Path) -> None:
     assert [row["place"] for row in rows.values()] == ["below limit", "above limit"]
     assert max(asked_of(run, "a"), asked_of(run, "b")) < 200
     assert summary.answer is not None
-    assert "Shown to be below the limit of 20 %: fake/a" in summary.answer
+    assert "Shown to be below the limit of 20%: fake/a" in summary.answer
     assert rows["a"]["ci_high"] <= 0.2 < rows["b"]["ci_low"]
 
 
@@ -165,10 +164,6 @@ def test_over_all_looks_equal_models_are_seldom_called_worse(shares: tuple[float
 
 def raced(broken: Any, shares: tuple[float, ...]) -> bool:
     """Whether a model was called worse than one that is not better, when all have stopped."""
-    import pandas as pd
-
-    from promptpex.stats import looks_at
-
     ends, names = looks_at(100), [f"m{number}" for number in range(len(shares))]
     looks = [[f"c{case}" for case in range(start, end)] for start, end in zip((0, *ends), ends, strict=False)]
     asked, rows = list(range(len(shares))), pd.DataFrame()

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from promptpex import runs
-from promptpex.cli.main import run_cli
 from promptpex.report.summary import records
 from promptpex.stats import wilson
-from tests.numbers.world import Fate, Fates, by, cases, first, ran, summed, table, told
+from tests.numbers.server import gate_code
+from tests.numbers.world import Cells, Fates, by, cases, first, ran, summed, table, told
 
 FAILURES = (0, 1, 2, 3, 4, 5, 8, 13)
 
@@ -50,7 +48,7 @@ def test_upper_ends_rise_with_repeats_on_the_same_cases(judge: bool) -> None:
     """20 cases ten times; the failures lie in one case first, or each in another case."""
     names = [f"m{count}" for count in FAILURES]
     for per_case, per_repeat in ((10, 1), (1, 20)):
-        fates: dict[tuple[str, int, int], Fate] = {
+        fates: Cells = {
             (f"m{count}", case, repeat): "broken" if per_case * case + per_repeat * repeat < count else "kept"
             for count in FAILURES
             for case in range(20)
@@ -78,9 +76,7 @@ def test_nothing_jumps_between_nine_and_ten_rules(repeats: int) -> None:
     """The same failures, the cases spread over more rules: the interval of fixed rules does not change at all."""
     ends = []
     for aims in (2, 8, 9, 10, 11, 12, 45):
-        made = told(
-            ["a"], cases(180, aims), lambda m, case, r: "broken" if case < 40 else "kept", aims=aims, repeats=repeats
-        )
+        made = told(["a"], cases(180, aims), by({"a": first(40)}), aims=aims, repeats=repeats)
         row = summed(made)[1]["a"]
         ends.append((row["ci_low"], row["ci_high"], row["interval"]))
     assert len(set(ends)) == 1
@@ -89,7 +85,7 @@ def test_nothing_jumps_between_nine_and_ten_rules(repeats: int) -> None:
 def test_the_interval_for_a_sample_of_rules_narrows_smoothly_with_the_rules() -> None:
     ends = []
     for aims in (4, 6, 9, 10, 12, 18, 20, 36, 180):
-        made = told(["a"], cases(180, aims), lambda m, case, r: "broken" if case < 40 else "kept", aims=aims)
+        made = told(["a"], cases(180, aims), by({"a": first(40)}), aims=aims)
         row = summed(made)[1]["a"]
         assert row["sampled_low"] <= row["ci_low"] <= row["ci_high"] <= row["sampled_high"]
         ends.append(row["sampled_high"])
@@ -119,24 +115,20 @@ def test_upper_ends_rise_by_kind_and_by_rule() -> None:
         assert rising([row["ci_high"] for row in found])
 
 
-def gated(folder: Path, failed: int, monkeypatch: pytest.MonkeyPatch, *asked: str) -> int:
-    """The exit code of ``gate`` on a run of one model that breaks so many of 304 cases."""
-    monkeypatch.chdir(folder)
-    run = told(["a"], cases(304, 16), lambda m, case, r: "broken" if case < failed else "kept", judge=False)
-    where = runs.folder_for(folder / "results", run.prompt.name, f"failed-{failed}")
-    runs.finish(where, run.but(manifest=run.manifest.but(run=where.name)))
-    return run_cli(["gate", str(where), *asked])
-
-
 def test_a_gate_passes_who_never_fails_before_who_fails_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    limit = ("--max-non-compliance", "10%", "--decide", "high")
-    assert [gated(tmp_path, failed, monkeypatch, *limit) for failed in (0, 1, 20, 31)] == [0, 0, 0, 1]
-    tight = ("--max-non-compliance", "1.5%", "--decide", "high")
-    assert [gated(tmp_path, failed, monkeypatch, *tight) for failed in (0, 1, 2)] == [0, 1, 1]
+    """Each model in a run of its own, of 304 cases."""
+    monkeypatch.chdir(tmp_path)
+
+    def code(failed: int, limit: str) -> int:
+        run = told(["a"], cases(304, 16), by({"a": first(failed)}), judge=False)
+        return gate_code(run, f"failed-{failed}", "--max-non-compliance", limit, "--decide", "high")
+
+    assert [code(failed, "10%") for failed in (0, 1, 20, 31)] == [0, 0, 0, 1]
+    assert [code(failed, "1.5%") for failed in (0, 1, 2)] == [0, 1, 1]
 
 
 def test_cases_without_a_rule_have_the_same_intervals() -> None:
-    fates: Any = lambda m, case, r: "broken" if case < 7 else "kept"  # noqa: E731
+    fates = by({"a": first(7)})
     ends = {
         baseline: summed(told(["a"], cases(96, 16, baseline=baseline), fates, judge=False))[1]["a"]
         for baseline in (False, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from promptpex.errors import PromptpexError
 from tests.e2e.faults import command
 from tests.numbers.server import Place, answering
 from tests.numbers.world import Fate, World, by, cases, first, material, summed, told
-from tests.servers import ScriptedServer
 
 
 @pytest.mark.parametrize("fate", ["cut", "unasked"])
@@ -32,23 +32,24 @@ def test_a_model_scored_only_on_cases_without_a_weight_says_nothing(fate: Fate) 
     assert not {row["place"] for row in rows.values()} & {"best", "tied", "worse"}
     assert "fake/a" not in {row["versus"] for row in rows.values()}
     assert summary.answer is not None
-    assert "fake/a (0 %" not in summary.answer
+    assert "fake/a (0%" not in summary.answer
 
 
 def counts_fit_the_share(answer: str) -> bool:
     """Whether "x of y scored outputs (z %" can be true of the share that stands behind it."""
-    found = re.search(r"(\d+) of (\d+) scored outputs \(([\d.]+) %", answer)
+    found = re.search(r"(\d+) of (\d+) scored outputs \(([\d.]+)%", answer)
     return found is None or abs(int(found[1]) / int(found[2]) - float(found[3]) / 100) < 0.006
 
 
 def test_the_counts_in_the_sentence_fit_the_share_where_cases_are_weighed() -> None:
-    """All inverse cases are broken and none counts: the answer said 20 of 40 outputs, 0 %."""
+    """All inverse cases are broken and none counts: the answer said 20 of 40 outputs, 0%."""
     made = cases(40, 4, inverses=True)
     fates = by({"a": lambda case, repeat: "broken" if made[case].inverse else "kept"})
     for weights in ({"inverse": 0}, {"rule": 3}):
         summary, rows = summed(told(["a"], made, fates, weights=weights))
         assert rows["a"]["non_compliance"] == pytest.approx(0.0 if "inverse" in weights else 0.25)
         assert counts_fit_the_share(summary.answer or "")
+    assert "in 20 of 40 scored outputs, weighted (25%" in (summary.answer or "")
 
 
 def test_the_counts_in_the_sentence_fit_the_share_where_repeats_were_lost() -> None:
@@ -57,6 +58,15 @@ def test_the_counts_in_the_sentence_fit_the_share_where_repeats_were_lost() -> N
     summary, rows = summed(told(["a"], cases(10, 2), fates, aims=2, repeats=3))
     assert rows["a"]["non_compliance"] == pytest.approx(0.5)
     assert counts_fit_the_share(summary.answer or "")
+
+
+def test_a_case_that_aims_at_nothing_counts_once() -> None:
+    """``rule`` is for cases that aim at a rule: half of the cases aim at none, and break."""
+    made = (*cases(40, 4), *(case.but(id=f"n{case.id}", rule=None) for case in cases(40, 4)))
+    fates = by({"a": lambda case, repeat: "broken" if made[case].rule is None else "kept"})
+    for weights, share in (({"rule": 3}, 0.25), ({"rule": 0}, 1.0), ({"inverse": 5}, 0.5)):
+        rows = summed(told(["a"], made, fates, judge=False, weights=weights))[1]
+        assert rows["a"]["non_compliance"] == pytest.approx(share)
 
 
 def test_few_are_few_that_count() -> None:
@@ -83,18 +93,16 @@ def test_compare_refuses_weights_that_no_case_has(
 
 
 async def test_run_refuses_weights_that_no_case_has_before_anything_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripted: ScriptedServer
+    place: Callable[[int], Place],
 ) -> None:
-    here = Place(tmp_path, scripted, 10)
-    here.write()
-    monkeypatch.chdir(tmp_path)
-    scripted.otherwise = answering({})
+    server = place(10).server
+    server.otherwise = answering({})
     for more in ((), ("--until-decided",)):
         asked = ["run", "p.md", "--models", "openai/a,openai/b", "--judge", "none", "--weights", "nonsense=2", "-q"]
-        done = await command([*asked, *more, "--api-base", f"{scripted.url}/v1"])
+        done = await command([*asked, *more, "--api-base", f"{server.url}/v1"])
         assert done.code == 2
         assert "nonsense" in done.err
-        assert scripted.count == 0
+        assert server.count == 0
 
 
 def test_the_api_refuses_weights_that_no_case_has_before_anything_is_asked(tmp_path: Path) -> None:

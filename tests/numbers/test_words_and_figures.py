@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-import io
 import re
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
-from promptpex.report import Summary
 from promptpex.report.gate import Limits, breaches
 from promptpex.report.html import html
 from promptpex.report.sections import footnotes
-from promptpex.report.terminal import show
 from tests.numbers.world import by, cases, first, ran, summed, told
-
-
-def printed(summary: Summary) -> str:
-    console = Console(file=io.StringIO(), width=160)
-    show(summary, console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+from tests.report.printed import printed
 
 
 @pytest.mark.parametrize(("broken", "count"), [(10, 300), (19, 200), (1, 400), (1, 2000)])
 def test_the_share_in_the_sentence_is_printed_in_the_table(broken: int, count: int) -> None:
     summary, _ = summed(told(["a"], cases(count, 4), by({"a": first(broken)}), judge=False))
-    said = re.search(r"\((<?[\d.]+ %), interval (<?[\d.]+–<?[\d.]+ %)\)", summary.answer or "")
+    said = re.search(r"\((<?[\d.]+%), interval (<?[\d.]+–<?[\d.]+%)\)", summary.answer or "")
     assert said is not None
     table = printed(summary).partition("outputs that break a rule")[2]
     assert f"{said[1]} ({said[2]})" in table
     assert f"{said[1]} ({said[2]})" in unescape(html(summary)).partition("<main>")[2]
 
 
-@pytest.mark.parametrize(("broken", "count", "never"), [(1, 400, "0 % ("), (1, 2000, "0–0 %"), (399, 400, "100 % (")])
+@pytest.mark.parametrize(("broken", "count", "never"), [(1, 400, "0% ("), (1, 2000, "0–0%"), (399, 400, "100% (")])
 def test_who_fails_once_is_not_shown_as_one_that_never_does(broken: int, count: int, never: str) -> None:
     """And who passes once not as one that never does."""
     summary, _ = summed(told(["a"], cases(count, 4), by({"a": first(broken)}), judge=False))
@@ -96,9 +86,38 @@ def test_what_was_saved_leaves_out_what_a_budget_cut(tmp_path: Path) -> None:
 def test_a_gate_tells_apart_what_it_holds_against_each_other(broken: int, limit: float) -> None:
     _, rows = summed(told(["a"], cases(2000, 4), by({"a": first(broken)}), judge=False))
     ((said,),) = breaches(list(rows.values()), Limits(max_non_compliance=limit)).values()
-    found = re.fullmatch(r"non-compliance is ([\d.]+) %, above ([\d.]+) %", said)
+    found = re.fullmatch(r"non-compliance is ([\d.]+)%, above ([\d.]+)%", said)
     assert found is not None
     assert float(found[1]) > float(found[2])
+
+
+@pytest.mark.parametrize(
+    ("broken", "limit", "expected"),
+    [(668, 0.333, "33.4%, above 33.3%"), (67, 0.0333, "3.4%, above 3.33%"), (201, 0.1, "10.1%, above 10%")],
+)
+def test_a_limit_is_shown_as_it_was_given(broken: int, limit: float, expected: str) -> None:
+    _, rows = summed(told(["a"], cases(2000, 4), by({"a": first(broken)}), judge=False))
+    ((said,),) = breaches(list(rows.values()), Limits(max_non_compliance=limit)).values()
+    assert said == f"non-compliance is {expected}"
+    beside = told(["a"], cases(400, 4), by({"a": first(400)}), judge=False, until_decided=True, limit=limit)
+    looks = (tuple(case.id for case in beside.suite.cases),)
+    summary, _ = summed(beside.but(manifest=beside.manifest.but(looks=looks)))
+    assert f"Shown to be above the limit of {expected.partition('above ')[2]}: fake/a" in (summary.answer or "")
+
+
+def test_a_gate_says_of_one_output_that_it_is_unscored() -> None:
+    fates = by({"a": lambda case, repeat: "cut" if case == 99 else "kept"})
+    _, rows = summed(told(["a"], cases(100, 4), fates, judge=False))
+    ((said,),) = breaches(list(rows.values()), Limits(max_non_compliance=0.005)).values()
+    assert said == "1 of 100 outputs is unscored; had it failed, non-compliance is 1%, above 0.5%"
+
+
+def test_percentages_have_no_blank_before_their_sign() -> None:
+    fates = by({"a": first(2), "b": lambda case, repeat: "broken" if (case + repeat) % 3 == 0 else "kept"})
+    summary, _ = summed(told(["a", "b"], cases(60, 4, inverses=True), fates, repeats=2))
+    for shown in (printed(summary), unescape(html(summary)).partition("<body>")[2]):
+        assert "%" in shown
+        assert not re.search(r"\d %", shown)
 
 
 def test_one_output_is_unscored() -> None:

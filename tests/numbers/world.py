@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,6 +39,9 @@ it; it is cut off; a deadline comes before it, before its judge, or before its j
 
 Fates = Callable[[str, int, int], Fate]
 """Of a model, a case by its number, and a repeat."""
+
+Cells = dict[tuple[str, int, int], Fate]
+"""The fates of a run as a table: model, case by its number, repeat."""
 
 JUDGE = "fake/judge"
 TASTE = "taste"
@@ -215,6 +219,14 @@ def _record(case: Case, label: str, repeat: int, fate: Fate, judge: bool) -> tup
 def table(fates: Mapping[tuple[str, int, int], Fate]) -> Fates:
     """Fates told by a table of them."""
     return lambda model, case, repeat: fates[model, case, repeat]
+
+
+def completions(fates: Cells) -> Iterator[Cells]:
+    """Every way in which what is open could have come out."""
+    lost = [key for key, fate in fates.items() if fate in ("open", "cut")]
+    ways: tuple[Fate, ...] = ("kept", "broken")
+    for chosen in product(ways, repeat=len(lost)):
+        yield {**fates, **dict(zip(lost, chosen, strict=True))}
 
 
 def by(table: Mapping[str, Callable[[int, int], Fate]]) -> Fates:

@@ -220,3 +220,23 @@ async def test_run_says_what_it_cannot_place(tmp_path: Path) -> None:
     assert any("2 cases aim at rules that are gone (b, c)" in one for one in said)
     assert not any("r2 rests on" in one for one in said)
     assert len(finished.outputs) == 3
+
+
+async def test_no_inverse_is_paid_for_before_a_case_needs_it(tmp_path: Path) -> None:
+    author = Author(RULES)
+    client, files = author.client(), folder(tmp_path, ONE, SMALL)
+    small = await do(extract, files, client, effort="min")
+    assert [rule.inverse for rule in small.spec.rules] == [None, None]
+    assert author.stages["inverse"] == 0
+    heard: list[Event] = []
+    await do(generate, files, client, heard)
+    assert "no inverse is written for r1, r2" in "".join(e.message for e in heard if isinstance(e, Notice))
+    unasked = await do(update, files, client, effort="min")
+    assert [rule.inverse for rule in unasked.spec.rules] == [None, None]
+    assert author.stages["inverse"] == 0
+    done = await do(update, files, client)
+    assert author.stages["inverse"] == 2
+    assert all(rule.inverse for rule in read_spec(files.spec).rules)
+    assert (done.added, done.gone) == ((), ())
+    made = await do(generate, files, client)
+    assert {case.rule for case in made.suite.cases if case.inverse} == {"r1", "r2"}

@@ -109,7 +109,7 @@ async def test_a_limit_decides_for_one_model_alone(tmp_path: Path) -> None:
     assert summary.models["place"].tolist() == ["above limit"]
     assert len(fake.requests) < 40
     assert summary.answer is not None
-    assert "Shown to be above the limit of 20 %: fake/bad" in summary.answer
+    assert "Shown to be above the limit of 20%: fake/bad" in summary.answer
 
 
 async def test_a_model_that_never_answers_beats_nobody_and_is_not_beaten(tmp_path: Path) -> None:

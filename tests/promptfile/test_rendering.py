@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptpex.allowance import Allowance
 from promptpex.errors import PromptFileError
+from promptpex.llm.fake import FakeClient
+from promptpex.outputs import cells, collect
 from promptpex.promptfile import parse, render
+from promptpex.records import Case, ModelName
 
 texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]))
 
@@ -117,6 +121,23 @@ def test_a_hostile_template_ends_soon_with_a_named_error(template: str) -> None:
         _one(template, a=[1], input="x")
     assert time.perf_counter() - begun < 10
     assert len(str(caught.value)) < 400
+
+
+async def test_a_template_that_is_slow_on_every_case_does_not_hold_up_a_command() -> None:
+    """The clock says that each rendering takes 4 s, under the limit of one."""
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 4.0
+        return now[0]
+
+    prompt = parse("user:\nSay {{a}}")
+    asked = cells([Case(id=f"c{n}", inputs={"a": "x"}) for n in range(9)], [ModelName(name="m", label="m")], 1)
+    client = FakeClient(lambda _: "yes")
+    found = await collect(client, prompt, asked, rendering=Allowance(10.0, clock=clock))
+    assert [output.error for output in found] == [None] * 3 + ["bad-input"] * 6
+    assert "rendering it has taken more than 10 s in all; make its template simpler" in str(found[-1].message)
+    assert len(client.requests) == 3
 
 
 @given(st.text("{}%# abx|~()[]'1*+.forinsetd", max_size=40))

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from promptpex import runs, tables
 from promptpex.llm.providers.chat_format import completion_of
-from promptpex.records import MOST, Completion, Output, Request, Verdict
-from promptpex.runs import folder
+from promptpex.records import MOST, MOST_COUNTED, Completion, Output, Request, Run, RunColumns, Verdict
+from tests.tables.by_hand import colours
 
 TOO_MUCH = [MOST + 1, 2**63, 2**64, 10**30, -1]
 
 
-@pytest.mark.parametrize("count", TOO_MUCH)
+@pytest.mark.parametrize("count", [*TOO_MUCH, MOST_COUNTED + 1])
 def test_a_count_out_of_range_is_unknown(count: int) -> None:
     usage = {"prompt_tokens": count, "completion_tokens": 7}
     completion = completion_of({"choices": [{"message": {"content": "x"}}], "usage": usage}, model="m")
@@ -47,16 +49,27 @@ def test_a_repeat_out_of_range_is_refused(number: int) -> None:
 
 
 def test_the_largest_numbers_are_kept() -> None:
-    kept = Output(case="c", model="m", repeat=MOST, tokens_in=MOST, tokens_out=0, cost_usd=0.0)
-    assert (kept.repeat, kept.tokens_in, kept.tokens_out, kept.cost_usd) == (MOST, MOST, 0, 0.0)
+    kept = Output(case="c", model="m", repeat=MOST, tokens_in=MOST_COUNTED, tokens_out=0, cost_usd=0.0)
+    assert (kept.repeat, kept.tokens_in, kept.tokens_out, kept.cost_usd) == (MOST, MOST_COUNTED, 0, 0.0)
 
 
-def test_a_folder_with_such_numbers_makes_tables(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [MOST_COUNTED, 2**53])
+def test_sums_of_tokens_do_not_wrap(count: int) -> None:
+    """2,048 times 2^53 is 2^64, which is 0 in 64 bits."""
     from promptpex.tables import frames
 
-    line: dict[str, Any] = {"case": "c", "model": "m", "text": "x", "tokens_in": 10**30, "tokens_out": 2}
-    (tmp_path / folder.OUTPUTS).write_text(json.dumps(line | {"latency_ms": math.inf}) + "\n", encoding="utf-8")
-    read = list(folder._lines(tmp_path / folder.OUTPUTS, Output))
-    frame = frames.typed([output.model_dump() for output in read], {"tokens_in": "Int64", "tokens_out": "Int64"})
-    assert frame["tokens_in"].isna().all()
-    assert frame["tokens_out"].sum() == 2
+    outputs = [Output(case=f"c{number}", model="m", tokens_in=count).model_dump() for number in range(2048)]
+    tokens = frames.typed(outputs, {"tokens_in": "Int64"})["tokens_in"]
+    known = count == MOST_COUNTED
+    assert tokens.notna().all() == known
+    assert tokens.sum() == (2048 * count if known else 0)
+
+
+@pytest.mark.parametrize("read", [runs.read, runs.read_columns])
+def test_a_folder_with_such_numbers_makes_tables(tmp_path: Path, read: Callable[[Path], Run | RunColumns]) -> None:
+    runs.begin(tmp_path, colours())
+    line: dict[str, Any] = {"case": "c1", "model": "a", "text": "x", "tokens_in": 10**30, "tokens_out": 2}
+    (tmp_path / "outputs.jsonl").write_text(json.dumps(line | {"latency_ms": math.inf}) + "\n", encoding="utf-8")
+    frame = tables.outputs(read(tmp_path))
+    assert frame[["tokens_in", "latency_ms"]].isna().all(axis=None)
+    assert frame["tokens_out"].tolist() == [2]

@@ -28,7 +28,7 @@ def priced(made: Run, prices: dict[str, tuple[float | None, float]]) -> Run:
 
 def test_noise_is_called_undecided_and_says_what_would_decide() -> None:
     text = told(many(30, {"a": lambda n: n % 6 > 0, "b": lambda n: n % 15 not in (1, 2, 3, 4)}))
-    assert text.startswith("Undecided: a (17 %, interval 5.6–35 %) and b (27 %, interval 12–46 %)")
+    assert text.startswith("Undecided: a (17%, interval 5.6–35%) and b (27%, interval 12–46%)")
     assert "these data do not tell which model is best" in text
     assert re.search(r"Between [\d,]+ and [\d,]+ more cases would probably decide", text)
     assert "shown" not in text
@@ -37,8 +37,8 @@ def test_noise_is_called_undecided_and_says_what_would_decide() -> None:
 def test_the_best_and_the_worse_are_named() -> None:
     text = told(many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0}))
     assert text == (
-        "a is shown to be the best: it broke a rule in 0 of 60 scored outputs (0 %, interval 0–6 %). "
-        "Shown to be worse: b (50 %, interval 37–63 %, worse than a). "
+        "a is shown to be the best: it broke a rule in 0 of 60 scored outputs (0%, interval 0–6%). "
+        "Shown to be worse: b (50%, interval 37–63%, worse than a). "
         "This would also be shown if the rules were only a sample of the prompt's."
     )
 
@@ -68,17 +68,17 @@ def test_a_choice_among_the_undecided_comes_with_its_caveat() -> None:
 def test_against_a_named_model() -> None:
     made = many(100, {"a": lambda n: True, "b": lambda n: n % 2 == 0, "c": lambda n: n % 2 == 0 or n < 2})
     text = told(made, against="b", tolerance=0.1)
-    assert text.startswith("Against b (50 %, interval 40–60 %): shown to be better: a (0 %, interval 0–3.6 %);")
+    assert text.startswith("Against b (50%, interval 40–60%): shown to be better: a (0%, interval 0–3.6%);")
     assert "shown to be less than 10 percentage points worse: c" in text
 
 
 def test_few_and_unscored_outputs_are_said_to_be_so() -> None:
     text = told(many(10, {"a": lambda n: None if n < 4 else n > 4, "dead": lambda n: None}))
     assert text == (
-        "Undecided: a (at least 10 %, interval 0.3–81 %); these data do not tell which model is best. "
+        "Undecided: a (at least 10%, interval 0.3–81%); these data do not tell which model is best. "
         "Undecided because 4 of 10 outputs of a and 10 of 10 outputs of dead are unscored. "
         "Few outputs were scored of a (6): read those shares as hints. Nothing was scored of dead. "
-        "The unscored outputs leave a's non-compliance between 10 % and 50 %."
+        "The unscored outputs leave a's non-compliance between 10% and 50%."
     )
 
 
@@ -106,7 +106,7 @@ def failing(count: int, broken: int) -> Run:
 def test_a_failing_judge_is_the_first_thing_said() -> None:
     text = told(failing(100, 6))
     assert text.startswith("The judge j gave no usable verdict on 6 of 100 outputs (6 judge-malformed): ")
-    assert "a broke at least one rule in at least 0 of 100 usable outputs (at least 0 %, interval 0–13 %)." in text
+    assert "a broke at least one rule in at least 0 of 100 usable outputs (at least 0%, interval 0–13%)." in text
     assert told(failing(100, 5)).startswith("a broke")
 
 

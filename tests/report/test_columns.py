@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,14 +11,15 @@ import pytest
 from promptpex import runs
 from promptpex.errors import InputError
 from promptpex.records import Run, RunColumns
-from promptpex.report import Summary, plain, summarise
+from promptpex.report import plain, summarise
 from promptpex.report.comparison import compare_runs
 from promptpex.report.comparison import plain as plain_comparison
 from promptpex.report.files import csv_text
 from promptpex.report.html import html
 from promptpex.report.page import Answer, Said, page
-from promptpex.report.terminal import notes, show
+from promptpex.report.terminal import notes
 from promptpex.tables import VERDICT_COLUMNS, typed
+from tests.report.printed import printed
 from tests.tables.by_hand import colours, output, run, verdict
 
 ODD = ["", "a\x00", "a", "\ud800", "\\ud800", "'\\ud800'", "=1\u2028", "\u0085", "<b>\n", "x" * 30_000]
@@ -59,15 +59,7 @@ def test_every_form_of_the_report_is_the_same(made: Run, tmp_path: Path) -> None
     for name in ("models", "outputs", "verdicts", "rules", "agreements", "disagreements"):
         assert csv_text(getattr(columns, name)) == csv_text(getattr(records, name))
     assert notes(columns) == notes(records)
-    assert shown(columns) == shown(records)
-
-
-def shown(summary: Summary) -> str:
-    from rich.console import Console
-
-    file = io.StringIO()
-    show(summary, Console(file=file, width=120))
-    return file.getvalue()
+    assert printed(columns, width=120) == printed(records, width=120)
 
 
 def test_two_folders_are_compared_as_their_records_are(tmp_path: Path) -> None:

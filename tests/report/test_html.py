@@ -142,9 +142,9 @@ def test_the_figures_are_on_the_page() -> None:
     text = read(colours()).text
     for told in ("2 models, 4 cases, 7 outputs: 6 scored, of which 4 break a rule; 1 unscored.", "1 of 3", "3 of 3"):
         assert told in text
-    assert "33 % (0.8–91 %)" in text
+    assert "33% (0.8–91%)" in text
     assert "only 3 scored" in text
-    assert "r2 broken in 3 of 3 (100 %)" in text
+    assert "r2 broken in 3 of 3 (100%)" in text
     assert "$0.0300" in text
     assert "unknown" in text
 
@@ -157,7 +157,7 @@ def test_every_column_rule_model_and_output_is_there() -> None:
     assert sum(name.startswith("output m0 ") for name in classes) == 3
     assert sum(name.startswith("output m1 ") for name in classes) == 4
     labels = page_.having("aria-label")
-    assert "r2, b: broken in 3 of 3, 100 % (29–100 %), 1 unscored" in labels
+    assert "r2, b: broken in 3 of 3, 100% (29–100%), 1 unscored" in labels
     assert "r1, b: nothing scored" in labels
 
 

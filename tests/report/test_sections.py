@@ -13,6 +13,7 @@ from promptpex.report.files import write
 from promptpex.report.html import html
 from promptpex.report.sections import footnotes, sections
 from promptpex.report.terminal import show
+from tests.report.printed import printed
 from tests.tables.by_hand import colours, output, run, verdict
 from tests.tables.many import many
 
@@ -58,10 +59,7 @@ def test_a_small_plain_run_has_few_sections() -> None:
 
 def test_they_are_in_the_terminal_and_on_the_page() -> None:
     summary = summarise(full())
-    console = Console(file=io.StringIO(), width=100)
-    show(summary, console)
-    assert isinstance(console.file, io.StringIO)
-    text, page = console.file.getvalue(), html(summary)
+    text, page = printed(summary, width=100), html(summary)
     for section in sections(summary):
         assert section.title in text
         assert f'<h2 id="{section.id}">{section.title}</h2>' in page
@@ -70,16 +68,11 @@ def test_they_are_in_the_terminal_and_on_the_page() -> None:
 
 def test_the_terminal_shows_the_first_rows_and_says_where_the_rest_is() -> None:
     made = full()
-    console = Console(file=io.StringIO(), width=100)
-    show(summarise(made), console)
-    assert isinstance(console.file, io.StringIO)
-    assert "in disagreements.csv" not in console.file.getvalue()
+    assert "in disagreements.csv" not in printed(summarise(made), width=100)
     many_more = [one.but(case=f"{one.case}", repeat=one.repeat + 2 * k) for k in range(3) for one in made.verdicts]
     outputs = [one.but(repeat=one.repeat + 2 * k) for k in range(3) for one in made.outputs]
-    console = Console(file=io.StringIO(), width=100)
-    show(summarise(made.but(outputs=tuple(outputs), verdicts=tuple(many_more))), console)
-    assert isinstance(console.file, io.StringIO)
-    assert "more, in disagreements.csv." in console.file.getvalue()
+    whole = made.but(outputs=tuple(outputs), verdicts=tuple(many_more))
+    assert "more, in disagreements.csv." in printed(summarise(whole), width=100)
 
 
 def test_agreement_is_written_where_there_is_any_and_taken_away_where_there_is_none(tmp_path: Path) -> None:
@@ -101,16 +94,16 @@ def test_footnotes_say_how_the_figures_were_made() -> None:
     assert "sign flips" not in alone
     assert "fewer than" not in alone
     assert "at least:" not in alone
-    assert "90 % intervals" in " ".join(footnotes(summarise(full(), confidence=0.9)))
+    assert "90% intervals" in " ".join(footnotes(summarise(full(), confidence=0.9)))
 
 
 def test_a_footnote_says_what_the_shares_are_of() -> None:
     made = colours()
     told = " ".join(footnotes(summarise(made)))
-    assert "cases that this author would write for these rules, weighted as in this suite; 50 % of them tempt" in told
+    assert "cases that this author would write for these rules, weighted as in this suite; 50% of them tempt" in told
     assert "not the rate in production" in told
     weighed = " ".join(footnotes(summarise(made, weights={"inverse": 0})))
-    assert "weighted by inverse 0; 0 % of them tempt" in weighed
+    assert "weighted by inverse 0; 0% of them tempt" in weighed
 
 
 def test_missing_verdicts_and_weak_claims_are_marked_and_explained() -> None:
@@ -122,7 +115,7 @@ def test_missing_verdicts_and_weak_claims_are_marked_and_explained() -> None:
     show(summarise(made), console)
     assert isinstance(console.file, io.StringIO)
     assert "worse†" in console.file.getvalue()
-    assert "≥22 %" in console.file.getvalue()
+    assert "≥22%" in console.file.getvalue()
 
 
 def test_machines_get_all_of_it() -> None:

@@ -1,29 +1,23 @@
 from __future__ import annotations
 
-import io
 import unicodedata
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 from promptpex.records import Run
 from promptpex.report import summarise
-from promptpex.report.terminal import clean, money, notes, percent, seconds, show
+from promptpex.report.terminal import clean, money, notes, percent, seconds
+from tests.report.printed import printed
 from tests.tables.by_hand import colours, output, run, verdict
 
 EVIL = "\x1b]0;owned\x07\x1b[31m red \x9b31m \u202e back \u2028 line \r over \x00 [/b] [link=x] :smile:"
 
 
 def shown(made: Run, *, folder: Path | None = None, colour: bool = False, width: int = 100) -> str:
-    console = Console(
-        file=io.StringIO(), width=width, force_terminal=colour, color_system="standard" if colour else None
-    )
-    show(summarise(made, folder=folder), console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return printed(summarise(made, folder=folder), width=width, colour=colour)
 
 
 def hostile() -> Run:
@@ -50,7 +44,7 @@ def test_foreign_text_is_neither_markup_nor_a_code_for_an_emoji() -> None:
 def test_the_table_says_how_many_of_how_many() -> None:
     text = shown(colours())
     assert "1 of 3" in text
-    assert "33 % (0.8–91 %)" in text
+    assert "33% (0.8–91%)" in text
     assert "3 of 3" in text
     assert "unknown" in text
     assert "Unscored, b: 1 truncated." in text
@@ -63,7 +57,7 @@ def test_a_figure_is_shown_whole_or_said_to_be_left_out(width: int) -> None:
     start = next(index for index, line in enumerate(lines) if line.lstrip().startswith("model "))
     text = "\n".join(lines[start:])
     assert max(len(line.rstrip()) for line in lines[start : start + 8]) <= width
-    assert "33 % (0.8–91 %)" in text
+    assert "33% (0.8–91%)" in text
     spared = next((line for line in lines if line.startswith("No room here for")), "")
     row = next(line for line in lines[start:] if line.lstrip().startswith("a "))
     assert ("cost" in spared) != ("$0.0300" in row)
@@ -102,7 +96,7 @@ def test_an_empty_run_has_a_table_and_no_share() -> None:
     text = shown(run(models=("silent",)))
     assert "silent" in text
     assert "0 of 0" in text
-    assert "%" not in text.replace("95 %", "")
+    assert "%" not in text.replace("95%", "")
 
 
 def test_notes_name_what_was_not_judged_and_what_is_not_complete() -> None:
@@ -136,5 +130,5 @@ def test_money(usd: float | None, told: str) -> None:
 
 
 def test_shares_and_times() -> None:
-    assert (percent(None), percent(0.125), percent(1.0)) == ("–", "12 %", "100 %")
+    assert (percent(None), percent(0.125), percent(1.0)) == ("–", "12%", "100%")
     assert (seconds(None), seconds(1234.5)) == ("–", "1.23 s")

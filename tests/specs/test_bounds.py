@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from promptpex.records import Message, Prompt, Rule, Spec
@@ -48,8 +50,6 @@ def rule(number: int, source: str) -> Rule:
 
 
 def words(count: int, seed: int = 7) -> str:
-    import random
-
     chance = random.Random(seed)
     return " ".join("".join(chance.choices("abcdefghij", k=6)) for _ in range(count))
 

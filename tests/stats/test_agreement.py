@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.stats import clustered_agreement, wilson
+from promptpex.stats import clopper_pearson, clustered_agreement
 from promptpex.stats.agreement import cohens_kappa
 from tests.stats.rated import singles
 
@@ -44,7 +44,7 @@ def test_the_published_example() -> None:
 
 
 def test_agreement_tells_the_base_rates_beside_kappa() -> None:
-    """Feinstein and Cicchetti 1990: 85 % agreement both times, kappa .70 and .32 by prevalence alone."""
+    """Feinstein and Cicchetti 1990: 85% agreement both times, kappa .70 and .32 by prevalence alone."""
     balanced, skewed = (clustered_agreement(singles(table)) for table in ([[45, 6], [9, 40]], [[5, 5], [10, 80]]))
     assert balanced.raw.estimate == skewed.raw.estimate == 0.85
     assert balanced.kappa.estimate == pytest.approx(0.70, abs=0.005)
@@ -53,7 +53,7 @@ def test_agreement_tells_the_base_rates_beside_kappa() -> None:
     assert (skewed.n, skewed.table) == (100, ((5, 5), (10, 80)))
     assert skewed.base_first == pytest.approx((0.1, 0.9))
     assert skewed.base_second == pytest.approx((0.15, 0.85))
-    assert skewed.raw == wilson(85, 100)
+    assert skewed.raw == clopper_pearson(85, 100)
 
 
 def test_kappa_is_none_where_it_means_nothing() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.errors import InputError
-from promptpex.stats import clustered_agreement, korn_graubard, wilson
+from promptpex.stats import clopper_pearson, clustered_agreement, korn_graubard
 from promptpex.stats.agreement import cohens_kappa
 from promptpex.stats.clustered_agreement import BOOTSTRAP_UP_TO, kappa_bootstrap, kappa_delta
 from tests.stats.rated import singles
@@ -44,7 +44,7 @@ def test_the_figures_are_those_of_the_items(tables: list[list[list[int]]]) -> No
 def test_only_items_that_hang_together_need_an_interval_by_cluster(tables: list[list[list[int]]]) -> None:
     got = clustered_agreement(tables, draws=50)
     if all(sum(map(sum, table)) <= 1 for table in tables):
-        assert got.raw == wilson(sum(table[i][i] for table in tables for i in range(2)), got.n)
+        assert got.raw == clopper_pearson(sum(table[i][i] for table in tables for i in range(2)), got.n)
         assert got.kappa == cohens_kappa(got.table)
     else:
         assert got.raw.method == "korn-graubard"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,8 +60,8 @@ def test_repeats_that_are_all_alike_add_nothing_and_independent_ones_nearly_coun
     assert repeat_correlation(alike) == pytest.approx(1.0)
     assert repeat_correlation(apart) < 0.15
     sizes = apart.sizes("seen")[0]
-    assert effective_cases(apart, sizes, 1.0) == pytest.approx(200)
-    assert effective_cases(apart, sizes, 0.0) == pytest.approx(800)
+    assert effective_cases(apart, sizes, 1.0, at=0.3) == pytest.approx(200)
+    assert effective_cases(apart, sizes, 0.0, at=0.3) == pytest.approx(800)
 
 
 def test_one_model_whose_repeats_say_nothing_makes_each_case_count_once() -> None:
@@ -71,7 +72,7 @@ def test_one_model_whose_repeats_say_nothing_makes_each_case_count_once() -> Non
 def test_rules_as_a_sample_cost_what_a_correlation_of_a_tenth_costs() -> None:
     made = grid([[0] * 304], rules=16)
     fixed, sampled = (share_interval(made, 0, correlation=1.0, sampled_rules=rules) for rules in (False, True))
-    assert effective_cases(made, made.sizes("seen")[0], 1.0, sampled_rules=True) == pytest.approx(304 / 2.8)
+    assert effective_cases(made, made.sizes("seen")[0], 1.0, at=0.0, sampled_rules=True) == pytest.approx(304 / 2.8)
     assert fixed.high < sampled.high < wilson(0, 100).high
 
 
@@ -79,7 +80,43 @@ def test_weights_make_cases_count_several_times_and_none_leave_them_out() -> Non
     counts = {"m": {"x": (1, 0, 0), "y": (0, 1, 0), "z": (1, 0, 0)}}
     weighed = grid_of(counts, weights={"x": 3, "z": 0})
     assert share(weighed, 0) == 0.75
-    assert effective_cases(weighed, weighed.sizes("seen")[0], 1.0) == pytest.approx(16 / 10)
+    assert effective_cases(weighed, weighed.sizes("seen")[0], 1.0, at=0.75) == pytest.approx(3 / 2)
+
+
+@pytest.mark.parametrize("at", [0.0, 0.01, 0.2, 0.5, 0.9])
+def test_weighted_cases_are_worth_what_the_worst_spread_of_the_share_leaves(at: float) -> None:
+    """Two weights: all ways to come to the share are tried."""
+    made = replace(grid([[0] * 50]), weights=np.array([7] * 10 + [2] * 40))
+    heavy = np.linspace(0, 1, 20_001)
+    light = (150 * at - 70 * heavy) / 80
+    inside = (light >= 0) & (light <= 1)
+    variance = (490 * heavy * (1 - heavy) + 160 * light * (1 - light))[inside].max() / 150**2
+    worth = effective_cases(made, made.sizes("seen")[0], 1.0, at=at)
+    assert worth == pytest.approx(at * (1 - at) / variance if at else 150 / 7, rel=1e-3)
+    even = replace(made, weights=np.array([7] * 50))
+    assert effective_cases(even, even.sizes("seen")[0], 1.0, at=at) == pytest.approx(50)
+
+
+def test_the_interval_covers_where_few_heavy_cases_alone_break() -> None:
+    rng, rounds, covered = np.random.default_rng(11), 400, 0
+    weights = np.array([10] * 10 + [1] * 90)
+    for _ in range(rounds):
+        broken = np.concatenate([rng.binomial(1, 0.5, 10), np.zeros(90, dtype=np.int64)])
+        made = replace(grid([broken]), weights=weights)
+        covered += share_interval(made, 0, correlation=1.0).contains(50 / 190)
+    assert covered / rounds > 0.95
+
+
+def test_with_weights_too_the_upper_end_rises_with_the_share() -> None:
+    rng, found = np.random.default_rng(12), dict[float, float]()
+    weights = np.array([9] * 5 + [3] * 15 + [1] * 40)
+    for rate in np.linspace(0, 1, 150):
+        broken = rng.binomial(1, rate * rng.random(), 60)
+        one = share_interval(replace(grid([broken]), weights=weights), 0, correlation=1.0)
+        found[one.estimate or 0.0] = one.high
+    ends = [found[estimate] for estimate in sorted(found)]
+    assert len(ends) > 50
+    assert ends == sorted(ends)
 
 
 @pytest.mark.parametrize(("repeats", "alike"), [(1, 0.0), (3, 0.3), (3, 0.9)])

@@ -95,7 +95,7 @@ def test_sizes_that_do_not_exist() -> None:
 
 @pytest.mark.parametrize(("alpha", "n"), [(0.05, 59), (0.1, 45)])
 def test_models_that_never_differ_need_the_cases_of_the_rule_of_three(alpha: float, n: int) -> None:
-    """The chance to see none of 5 % of cases, .95 ** n, is alpha at most."""
+    """The chance to see none of 5% of cases, .95 ** n, is alpha at most."""
     assert 0.95**n <= alpha < 0.95 ** (n - 1)
     assert cases_for_non_inferiority(0.0, 0.0, 0.05, alpha=alpha) == n
     assert non_inferiority_p(0, 0, n, 0.05) <= alpha < non_inferiority_p(0, 0, n - 1, 0.05)

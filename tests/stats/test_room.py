@@ -38,6 +38,6 @@ def test_opening_the_room_imports_nothing_heavy() -> None:
 
 
 def test_the_published_intervals_are_as_wide_as_the_field_says() -> None:
-    """20 of 48 non-compliant: what a table prints as 42 % is anything between 29 and 56 %."""
+    """20 of 48 non-compliant: what a table prints as 42% is anything between 29 and 56%."""
     got = stats.wilson(20, 48)
     assert 0.25 < got.width < 0.28

@@ -49,6 +49,18 @@ def test_mcnemars_test_on_the_published_example() -> None:
     assert round(sign_flip_p(np.array([1] + [-1] * 7 + [0] * 13)), 4) == 0.0703
 
 
+def test_differences_of_very_many_sizes_are_rounded_before_they_are_flipped() -> None:
+    """Sums up to 10 to the 15 cannot be counted out; whoever rounds keeps the p-value, and treats both signs alike."""
+    rng = np.random.default_rng(2)
+    small = rng.integers(-9, 11, 400)
+    large = small * 10**12 + rng.integers(-1000, 1000, 400)
+    p = sign_flip_p(large)
+    assert p == pytest.approx(sign_flip_p(small), rel=0.05)
+    assert sign_flip_p(-large) == pytest.approx(p)
+    assert sign_flip_p(np.array([10**14, 1, -1])) == pytest.approx(1.0)
+    assert sign_flip_p(np.array([10**14 + n for n in range(12)])) == pytest.approx(2 / 2**12)
+
+
 @settings(deadline=None)
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=60), st.integers(0, 200))
 def test_the_way_for_very_many_cases_agrees(sizes: list[int], drop: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -70,8 +72,32 @@ def test_asked_once_the_tests_are_mcnemars_and_tangos() -> None:
     assert more_failures_p(statements(made, 1, 0).worse) == pytest.approx(mcnemar_p(9, 2))
     assert more_failures_p(statements(made, 0, 1).worse) == 1.0
     assert tie_p(statements(made, 1, 0).close, 0.1) == pytest.approx(non_inferiority_p(2, 9, 60, 0.1))
-    apart, plain = difference_interval(pair(made, 1, 0)), tango_interval(9, 2, 60)
+    apart, plain = difference_interval(pair(made, 1, 0)), tango_interval(9, 2, 60, df=59)
     assert (apart.estimate, apart.low, apart.high) == pytest.approx((7 / 60, plain.low, plain.high))
+
+
+def test_the_interval_of_a_difference_does_not_deny_what_the_exact_test_shows() -> None:
+    """Ten cases of which two weigh five times: worth six alike, of which Tango's score says little."""
+    made = replace(
+        grid([[3] * 10, [3, 1, 1, 1, 0, 1, 0, 0, 1, 0]], repeats=3), weights=np.array([5, 1, 1, 1, 1, 5, 1, 1, 1, 1])
+    )
+    shift = pair(made, 0, 1)
+    assert more_failures_p(shift) < 0.01
+    assert difference_interval(shift).low >= 0.0
+    assert difference_interval(pair(made, 1, 0)).high <= 0.0
+
+
+def test_the_interval_of_a_difference_covers_with_few_pairs() -> None:
+    """All outcomes of 30 pairs, each with its chance: 93% with the normal quantile where one model alone fails."""
+    for only_first, only_second in ((0.3, 0.0), (0.2, 0.0), (0.3, 0.1), (0.1, 0.1)):
+        missed = 0.0
+        for b, c in ((first, second) for first in range(31) for second in range(31 - first)):
+            shift = pair(grid([[1] * b + [0] * (30 - b), [0] * b + [1] * c + [0] * (30 - b - c)]), 0, 1)
+            if not difference_interval(shift).contains(only_first - only_second):
+                both = 1.0 - only_first - only_second
+                ways = math.comb(30, b) * math.comb(30 - b, c)
+                missed += ways * only_first**b * only_second**c * both ** (30 - b - c)
+        assert missed < 0.06
 
 
 def test_repeats_are_means_and_neither_majorities_nor_all_of_them() -> None:
@@ -128,6 +154,18 @@ def test_against_a_named_model() -> None:
         suitability(made, against="nobody")
     with pytest.raises(InputError):
         suitability(made, tolerance=0)
+
+
+def test_an_incomplete_model_is_not_called_better_than_a_named_one() -> None:
+    made = grid([column(60), column(60, range(60))])
+    assert places(suitability(made, against="b")) == {"a": "better", "b": "reference"}
+    assert places(suitability(made, against="b", incomplete=["a"])) == {"a": "undecided", "b": "reference"}
+
+
+def test_a_model_without_a_name_beats_another_all_the_same() -> None:
+    found = suitability(replace(grid([column(60), column(60, range(60))]), models=("", "b")))
+    assert places(found) == {"": "best", "b": "worse"}
+    assert found.models["b"].beaten_by == ""
 
 
 def test_an_incomplete_model_is_never_best_or_tied() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.errors import StoreDamaged, StoreError
+from promptpex.errors import StoreDamaged, StoreError, StoreReadOnly
 from promptpex.records import Completion
 from promptpex.store import ReplyStore
 from promptpex.store.database import APPLICATION_ID, SCHEMA_VERSION
@@ -75,3 +75,32 @@ async def test_an_ordinary_store_is_used_also_after_analyze(tmp_path: Path) -> N
         assert store.get(request().id) == Completion(text="kept")
         store.prune(0)
         assert store.verify() == []
+
+
+async def test_a_schema_whose_text_is_no_text_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    await made(path)
+    raw = path.read_bytes()
+    start = raw.index(b"CREATE TABLE owners")
+    for place in range(start, start + 40):
+        path.write_bytes(raw[:place] + b"\xbe" + raw[place + 1 :])
+        with pytest.raises(StoreError, match=r"store\.db: "):
+            ReplyStore(path)
+
+
+@pytest.mark.parametrize("name", [".", "/", ".."])
+def test_a_folder_is_no_store(name: str) -> None:
+    with pytest.raises(StoreReadOnly, match="is a folder; name a file"):
+        ReplyStore(Path(name))
+
+
+async def test_an_entry_nested_too_deep_to_be_read_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    await made(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE replies SET request = ?", ("[" * 100_000,))
+    connection.close()
+    with ReplyStore(path) as store:
+        assert [problem.what for problem in store.verify()] == ["its request cannot be read"]
+        with pytest.raises(StoreDamaged):
+            list(store.entries())

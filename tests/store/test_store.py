@@ -1,22 +1,37 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sqlite3
 import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
-from promptpex.errors import StoreDamaged, StoreError, StoreFull, StoreLocked, StoreReadOnly
+from promptpex.errors import MalformedReply, StoreDamaged, StoreError, StoreFull, StoreLocked, StoreReadOnly
+from promptpex.llm.cache import CachedClient
+from promptpex.llm.fake import FakeClient
+from promptpex.llm.structured import ask
 from promptpex.records import Completion, Message, Request, TokenLogprob
 from promptpex.store import ReplyStore
 from promptpex.store.database import store_error
 from tests.llm.questions import request
+
+
+class One(BaseModel):
+    verdict: Literal["pass", "fail"]
+
+
+class Judged(BaseModel):
+    verdicts: list[One]
+
 
 ANSWER = Completion(text="Hà Nội \u2028 \x00", finish_reason="stop", tokens_in=3, cost_usd=0.5, latency_ms=1.5)
 
@@ -125,6 +140,24 @@ async def test_statistics_and_pruning(tmp_path: Path) -> None:
         assert store.prune(4001.0) == 0
         assert store.prune(3999.0) == 1
         assert [entry.request.messages[0].content for entry in store.entries()] == ["new"]
+
+
+async def test_failed_replies_are_told_by_their_stages_reading(tmp_path: Path) -> None:
+    """A verdict that is none, deep in the reply, is of no use; what a repair turn put right is, and so is a whole
+    reply that ends at the token limit."""
+    bad, good = '{"verdicts": [{"verdict": "perhaps"}]}', '{"verdicts": [{"verdict": "pass"}]}'
+    answers = {
+        "mended": [Completion(text=bad), Completion(text=good)],
+        "broken": [Completion(text=bad), Completion(text=bad)],
+        "whole": [Completion(text=good, finish_reason="length")],
+    }
+    with ReplyStore(tmp_path / "store.db") as store:
+        for name, replies in answers.items():
+            with contextlib.suppress(MalformedReply):
+                await ask(CachedClient(FakeClient(replies), store), request(name), Judged)
+        assert store.prune(failed=True) == 2
+        assert {entry.request.messages[0].content for entry in store.entries()} == {"mended", "whole"}
+        assert (await ask(CachedClient(FakeClient([]), store), request("mended"), Judged)).turns == 2
 
 
 async def test_verify_names_what_is_wrong(tmp_path: Path) -> None:
@@ -252,6 +285,9 @@ async def test_a_write_goes_on_when_its_caller_is_cancelled(tmp_path: Path) -> N
 
 KILLED = """
 import asyncio, os, signal, sys
+from promptpex.llm.cache import CachedClient
+from promptpex.llm.fake import FakeClient
+from promptpex.llm.structured import ask
 from promptpex.records import Completion, Message, Request
 from promptpex.store import ReplyStore
 

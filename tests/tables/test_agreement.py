@@ -1,24 +1,21 @@
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import pandas as pd
 import pytest
 
 from promptpex.records import Run, Verdict
-from promptpex.stats import wilson
+from promptpex.stats import clopper_pearson
 from promptpex.stats.agreement import cohens_kappa
 from promptpex.tables import (
     AGREEMENT_COLUMNS,
     DISAGREEMENT_COLUMNS,
-    VERDICT_COLUMNS,
     agreements,
     disagreements,
     outputs,
     verdicts,
 )
 from tests.tables.by_hand import output, run, verdict
+from tests.tables.cubes import cube_of
 from tests.tables.many import cases
 
 
@@ -52,8 +49,8 @@ def test_code_and_judge_are_counted_overall_and_per_rule() -> None:
     assert (row["agreed"], row["kappa"]) == (pytest.approx(0.7), pytest.approx(0.4))
     assert (row["fail_rate_first"], row["fail_rate_second"]) == (pytest.approx(0.4), pytest.approx(0.5))
     assert row["adjusted"] == pytest.approx(0.4)
-    assert row["agreed_low"] == pytest.approx(wilson(35, 50).low)
-    assert (row["agreed_interval"], row["kappa_interval"]) == ("wilson", "fleiss-cohen-everitt")
+    assert row["agreed_low"] == pytest.approx(clopper_pearson(35, 50).low)
+    assert (row["agreed_interval"], row["kappa_interval"]) == ("exact", "fleiss-cohen-everitt")
     assert row["kappa_low"] == pytest.approx(cohens_kappa([[15, 5], [10, 20]]).low)
     assert table.iloc[0]["n"] == 55
 
@@ -72,19 +69,6 @@ def test_cases_that_occur_more_than_once_widen_the_interval_of_kappa() -> None:
     naive = cohens_kappa([[30, 9], [9, 30]])
     assert row["kappa_high"] - row["kappa_low"] > 1.3 * naive.width
     assert agreements(verdicts(of(again))).equals(agreements(verdicts(of(again))))
-
-
-def cube_of(agrees: Any, fails: Any) -> pd.DataFrame:
-    """Code and a judge on rules x cases x models: whether they agree, and whether code fails it."""
-    rule, case, model = (part.ravel() for part in np.indices(agrees.shape))
-    keys = {"rule": rule, "case": case, "model": model}
-    asked = pd.DataFrame({name: [f"{name}{number}" for number in numbers.tolist()] for name, numbers in keys.items()})
-    said = {"check:x": fails.ravel(), "judge:j": (fails == agrees).ravel()}
-    both = [
-        asked.assign(status=np.where(failed, "fail", "pass"), source=source, repeat=0, turn=0)
-        for source, failed in said.items()
-    ]
-    return pd.concat(both).reindex(columns=list(VERDICT_COLUMNS)).astype(dict(VERDICT_COLUMNS))
 
 
 @pytest.mark.parametrize(("cases", "models", "share"), [(30, 5, 0.8), (100, 15, 0.9)])

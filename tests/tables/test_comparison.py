@@ -24,7 +24,7 @@ def test_each_model_is_compared_on_common_cases_and_corrected_for_all() -> None:
     assert tuple(b[["cases", "before", "after", "broke", "mended", "change"]]) == (40, 20, 20, 0, 0, "undecided")
     assert (a["p"], a["p_adjusted"]) == pytest.approx((mcnemar_p(0, 12), 2 * mcnemar_p(0, 12)))
     assert a["difference"] == pytest.approx(0.3)
-    assert a["difference_high"] == pytest.approx(-tango_interval(0, 12, 40).low)
+    assert a["difference_high"] == pytest.approx(-tango_interval(0, 12, 40, df=39).low)
 
 
 def test_a_change_for_the_better_is_no_regression_and_few_are_undecided() -> None:

@@ -4,7 +4,7 @@
 ((verdict) => {
   'use strict';
   const { parse } = JSON;
-  const { apply, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
+  const { apply, defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
   const { freeze } = Object;
   const NativeFunction = Function;
 
@@ -17,6 +17,13 @@
   ]) {
     if (!deleteProperty(globalThis, name)) globalThis[name] = undefined;
   }
+  // No code is made of text here, and no task outlives a call: whoever wants that gets a context of its own.
+  const refused = () => { throw new TypeError('not in a lasting context'); };
+  for (const made of [() => {}, async () => {}, function* () {}, async function* () {}]) {
+    defineProperty(getPrototypeOf(made), 'constructor', { value: refused });
+  }
+  for (const name of ['eval', 'Function', 'Promise', 'AsyncDisposableStack']) globalThis[name] = refused;
+  deleteProperty(Array, 'fromAsync');
   // The last match of any pattern is remembered by the constructor itself.
   const remembered = ['input', '$_', 'lastMatch', '$&', 'lastParen', '$+', 'leftContext', '$`', 'rightContext', "$'"];
   for (const name of [...remembered, '$1', '$2', '$3', '$4', '$5', '$6', '$7', '$8', '$9']) {
@@ -37,9 +44,9 @@
     () => Iterator.zip([[]]), () => new Intl.Segmenter().segment('x'),
     () => new Intl.Segmenter().segment('x')[Symbol.iterator](), () => ({ get: new Intl.NumberFormat().format }),
     () => { const held = {}; Error.captureStackTrace(held); return held; }, () => new AggregateError([]),
-    () => Promise.resolve(), () => new Proxy({}, {}), () => Object.getOwnPropertyDescriptor(new Error('x'), 'stack'),
-    () => new SuppressedError(1, 2), () => new DisposableStack(), () => new AsyncDisposableStack(),
-    () => (async function* () {})().next(), () => Temporal.Now, () => Array.fromAsync([]),
+    () => (async () => {})(), () => new Proxy({}, {}), () => Object.getOwnPropertyDescriptor(new Error('x'), 'stack'),
+    () => new SuppressedError(1, 2), () => new DisposableStack(), () => (async function* () {})().next(),
+    () => Temporal.Now,
   ];
   for (const made of also) { try { hidden[hidden.length] = made(); } catch {} }
 

@@ -2,7 +2,8 @@
 (() => {
   'use strict';
   const { stringify } = JSON;
-  const { ownKeys } = Reflect;
+  const { apply, ownKeys } = Reflect;
+  const { slice } = String.prototype;
   const { create } = Object;
   const isFinite = Number.isFinite;
   const toText = String;
@@ -14,11 +15,20 @@
     return stringify(made);
   };
   const number = (value) => (isFinite(value) ? value : toText(value));
+  // What is read of a verdict: a line of its reason is shown, and nobody reads so many scores.
+  const MOST_REASON = 5000;
+  const MOST_NAMES = 1000;
+  const MOST_VALUE = 20000000;
+  const cut = (text) => (text.length > MOST_REASON ? apply(slice, text, [0, MOST_REASON]) : text);
   const named = (scores) => {
     const made = create(null);
     if (typeof scores !== 'object' || scores === null) return made;
-    for (const name of ownKeys(scores)) {
-      if (typeof name === 'string' && typeof scores[name] === 'number' && isFinite(scores[name])) made[name] = scores[name];
+    const names = ownKeys(scores);
+    for (let index = 0; index < names.length && index < MOST_NAMES; index += 1) {
+      const name = names[index];
+      if (typeof name !== 'string' || name.length > MOST_NAMES) continue;
+      const score = scores[name];
+      if (typeof score === 'number' && isFinite(score)) made[name] = score;
     }
     return made;
   };
@@ -28,23 +38,24 @@
     if (typeof value === 'object' && value !== null) {
       const { pass, score, reason } = value;
       if (typeof pass === 'boolean' && typeof score === 'number' && typeof reason === 'string') {
-        return written('object', { pass, score: number(score), reason, named: named(value.namedScores) });
+        return written('object', { pass, score: number(score), reason: cut(reason), named: named(value.namedScores) });
       }
     }
     return written('other', { message: value === null ? 'null' : typeof value });
   };
   const keep = (value) => {
     if (value === undefined || typeof value === 'function' || typeof value === 'symbol') return written('other', { message: typeof value });
-    return written('value', { json: stringify(value) });
+    const json = stringify(value);
+    if (typeof json === 'string' && json.length > MOST_VALUE) return written('other', { message: 'more than 20 MB' });
+    return written('value', { json });
   };
-
 
   const threw = (error) => {
     let message = 'it threw';
     try {
       message = typeof error === 'object' && error !== null ? toText(error.name) + ': ' + toText(error.message) : toText(error);
     } catch {}
-    return written('threw', { message });
+    return written('threw', { message: cut(message) });
   };
   return { of: (value, mode) => (mode === 'transform' ? keep(value) : judge(value)), threw };
 })()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from promptpex.errors import MalformedReply
-from promptpex.records import Completion, Request, TokenLogprob, in_range
+from promptpex.records import MOST_COUNTED, Completion, Request, TokenLogprob
 
 TOP_LOGPROBS = 5
 
@@ -115,8 +115,9 @@ def text_or_none(value: Any) -> str | None:
 
 
 def count_or_none(value: Any) -> int | None:
-    """``value`` if it is a whole number of things, and one that a record keeps."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and in_range(value) else None
+    """``value`` if it is a whole number, and one that a record would believe."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and 0 <= value <= MOST_COUNTED else None
 
 
 def logprobs_of(value: Any) -> tuple[TokenLogprob, ...] | None:

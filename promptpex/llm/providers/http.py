@@ -176,13 +176,21 @@ def parsed(raw: bytes, headers: Mapping[str, str], *, model: str, where: str) ->
 def refusal(status: int, headers: Mapping[str, str], raw: bytes, *, model: str, where: str) -> ModelError:
     """The error for a reply that is no success."""
     if 300 <= status < 400:
-        target = urlsplit(headers.get("Location", ""))
         return BadRequest(
-            f"{model} at {where}: the server redirects to {target.scheme}://{target.hostname}, which is not followed; "
+            f"{model} at {where}: the server redirects to {_redirected(headers)}, which is not followed; "
             "give the final address with --api-base.",
             model=model,
         )
     return from_status(status, model=model, where=where, detail=error_detail(raw), retry_after=retry_after_s(headers))
+
+
+def _redirected(headers: Mapping[str, str]) -> str:
+    """Where a redirect leads, without path, query and password."""
+    try:
+        target = urlsplit(headers.get("Location", ""))
+        return f"{target.scheme}://{target.hostname}"
+    except ValueError:
+        return "another place"
 
 
 def error_detail(raw: bytes) -> str:

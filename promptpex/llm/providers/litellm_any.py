@@ -80,6 +80,10 @@ class LitellmClient:
         answer = completion_of(reply.model_dump(), model=request.model, latency_ms=latency_ms)
         return answer.model_copy(update={"cost_usd": self._cost(request.model, answer, reply)})
 
+    async def load(self, request: Request) -> None:
+        """Imports litellm."""
+        await asyncio.to_thread(loaded)
+
     async def close(self) -> None:
         """Closes litellm's connections."""
         if self._used:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from promptpex.errors import ModelError, Unavailable, UnknownModel
 from promptpex.llm.failures import from_exception, from_status
+from promptpex.llm.providers.chat_format import count_or_none
 from promptpex.llm.providers.http import checked_base, proxy_for
 from promptpex.llm.routes import is_ollama_cloud
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     import ollama
 
 PORT = 11434
+LONGEST_CONTEXT = 2**27
+"""Tokens of context that no model was trained for yet; a server that says more is not believed."""
 DEFAULT_HOST = f"http://127.0.0.1:{PORT}"
 OnProgress = Callable[[str, int | None, int | None], None]
 """Hears of a download: what is being done, bytes done, bytes in all."""
@@ -99,8 +102,9 @@ def show(name: str, host: str | None = None, *, timeout_s: float = 30.0) -> Mode
     with _client(host, name, timeout_s) as client:
         answer = client.show(name)
     facts = answer.modelinfo or {}
-    lengths = [value for key, value in facts.items() if key.endswith(".context_length") and isinstance(value, int)]
-    return ModelFacts(context=max(lengths, default=None), capabilities=tuple(answer.capabilities or ()))
+    lengths = [count_or_none(value) or 0 for key, value in facts.items() if key.endswith(".context_length")]
+    believed = [length for length in lengths if 0 < length <= LONGEST_CONTEXT]
+    return ModelFacts(context=max(believed, default=None), capabilities=tuple(answer.capabilities or ()))
 
 
 def pull(name: str, on_progress: OnProgress | None = None, host: str | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
-from promptpex.llm.client import Client
+from promptpex.llm.client import Client, Loading
 from promptpex.llm.names import provider_of, takes_base
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.routes import Provider
@@ -35,10 +35,16 @@ class Router:
 
     async def complete(self, request: Request) -> Completion:
         """The provider's answer to ``request``; or an ``errors.ModelError``."""
-        client = self._routes.get((request.model, request.api_base))
-        if client is None:
-            client = self.client_for(request.model, request.api_base)
-        return await client.complete(request)
+        return await self._client_of(request).complete(request)
+
+    async def load(self, request: Request) -> None:
+        """Loads what the provider of this request needs before it can be asked."""
+        client = self._client_of(request)
+        if isinstance(client, Loading):
+            await client.load(request)
+
+    def _client_of(self, request: Request) -> Client:
+        return self._routes.get((request.model, request.api_base)) or self.client_for(request.model, request.api_base)
 
     def client_for(self, name: str, api_base: str | None = None) -> Client:
         """The client that answers to this name.

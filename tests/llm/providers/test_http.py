@@ -20,6 +20,7 @@ from promptpex.llm.providers.http import (
     error_detail,
     parsed,
     proxy_for,
+    refusal,
     retry_after_s,
 )
 from tests.llm.providers.questions import closed_port
@@ -135,6 +136,13 @@ def test_any_bytes_are_json_or_malformed(raw: bytes) -> None:
 )
 def test_any_error_reply_has_some_words(raw: bytes) -> None:
     assert isinstance(error_detail(raw), str)
+
+
+@pytest.mark.parametrize("location", ["http://[::1", "http://[a]/", "http://\u2100.com", "", "//"])
+def test_a_redirect_to_no_address_is_refused_as_any(location: str) -> None:
+    error = refusal(302, {"Location": location}, b"", model="m", where="w")
+    assert isinstance(error, BadRequest)
+    assert "is not followed" in str(error)
 
 
 def test_error_words_carry_the_code() -> None:

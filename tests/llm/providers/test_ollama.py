@@ -293,3 +293,14 @@ async def test_a_model_that_names_no_context_is_still_given_more(scripted: Scrip
     answer = await _complete(scripted.url, asked("ollama/m", "hi"))
     assert answer.text == "OK"
     assert [seen.body["options"]["num_ctx"] for seen in scripted.requests[1:]] == [4096, 8192]
+
+
+@pytest.mark.parametrize("length", ["1" + "0" * 3000, "0", "-5", "true"])
+async def test_a_context_that_cannot_be_true_is_unsaid(scripted: ScriptedServer, length: str) -> None:
+    """A server may say any number, and doubling up to it may be to ask for ever."""
+    scripted.steps = [Step(f'{{"model_info": {{"m.context_length": {length}}}}}'.encode())]
+    scripted.otherwise = Step(b'{"error": "the prompt exceeds the context length"}', status=400)
+    with pytest.raises(ContextTooSmall):
+        await _complete(scripted.url, asked("ollama/m", "hi"))
+    contexts = [seen.body["options"]["num_ctx"] for seen in scripted.requests[1:]]
+    assert contexts == [4096 * 2**step for step in range(6)]

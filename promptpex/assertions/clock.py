@@ -1,0 +1,100 @@
+"""The clock of checks: how long one may take on one output, on all outputs, and all checks of a command together.
+
+Whoever judges opens the time of the command (``check_time``); what is opened inside of that is the same time. A check's
+own limit is kept where the work is done: in V8, in the template engine, and by ``in_time`` wherever Python goes through
+something that may be long.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from typing import TypeVar
+
+from promptpex.allowance import Allowance
+from promptpex.assertions.model import Unscorable
+
+CHECK_SECONDS = 5.0
+"""The longest that Python may go through something for one check on one output."""
+CHECKS_SECONDS = 30.0
+"""What one check may take on all outputs, before what each of them adds."""
+COMMAND_SECONDS = 120.0
+"""What all checks of a command may take, before what each verdict adds."""
+
+Item = TypeVar("Item")
+
+_command: ContextVar[Allowance | None] = ContextVar("_command", default=None)
+_deadline: ContextVar[float | None] = ContextVar("_deadline", default=None)
+
+
+@contextmanager
+def check_time(time_of_all: Allowance | None = None) -> Iterator[Allowance]:
+    """The time of all checks of a command: what is open already, else the one given, else a new one."""
+    opened = _command.get() or time_of_all or Allowance(COMMAND_SECONDS)
+    before = _command.set(opened)
+    try:
+        yield opened
+    finally:
+        _command.reset(before)
+
+
+def used_up() -> bool:
+    """Whether all checks together have had their time."""
+    opened = _command.get()
+    return opened is not None and opened.used_up
+
+
+class Turn:
+    """One check on one output, its seconds counted for itself and for all.
+
+    Args:
+        own: the time of this check on all outputs; None where it is not counted apart.
+        seconds: what Python may go through for it.
+
+    Raises:
+        Unscorable: ``timeout``, on entering: it, or all checks together, have had their time.
+    """
+
+    __slots__ = ("_before", "_own", "_seconds", "_together")
+
+    def __init__(self, own: Allowance | None = None, seconds: float = CHECK_SECONDS) -> None:
+        self._own = own or Allowance(CHECKS_SECONDS)
+        self._together = _command.get() or Allowance(COMMAND_SECONDS)
+        self._seconds = seconds
+
+    def __enter__(self) -> None:
+        for given, whose in ((self._own, "it has taken"), (self._together, "the checks together have taken")):
+            if given.used_up:
+                raise Unscorable("timeout", f"it was not tried: {whose} more than {given.seconds:.0f} s")
+        self._before: Token[float | None] = _deadline.set(time.monotonic() + self._seconds)
+        self._own.begin()
+        self._together.begin()
+
+    def __exit__(self, *failure: object) -> None:
+        self._together.end()
+        self._own.end()
+        _deadline.reset(self._before)
+
+
+def tick() -> None:
+    """Called at each step of something long.
+
+    Raises:
+        Unscorable: ``timeout``: the time of the check under way is over.
+    """
+    deadline = _deadline.get()
+    if deadline is not None and time.monotonic() > deadline:
+        raise Unscorable("timeout", f"it took longer than {CHECK_SECONDS:g} s on this output")
+
+
+def in_time(items: Iterable[Item]) -> Iterator[Item]:
+    """The items, one after the other, while there is time.
+
+    Raises:
+        Unscorable: see ``tick``.
+    """
+    for item in items:
+        tick()
+        yield item

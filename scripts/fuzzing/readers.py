@@ -1,0 +1,483 @@
+"""Every reader of foreign text, as a function of a maker and a folder that makes one hostile input and reads it.
+
+What is read well is used as well: rendered, checked, exported, reported. An error of promptpex's own tree is a good
+end; any other exception is a find.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sqlite3
+import struct
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from fuzzing import seeds
+from fuzzing.making import Maker
+from promptpex import config, runs
+from promptpex.assertions import check, check_rules, checkfile, checking, rows, writers
+from promptpex.assertions.model import Unscorable
+from promptpex.assertions.schemas import compiled
+from promptpex.cases.file import examine as examine_suite
+from promptpex.cases.file import read_suite, write_suite
+from promptpex.cases.samples import read_samples
+from promptpex.cases.scenarios import read_scenarios
+from promptpex.cases.tabular import csv_rows, jsonl_text
+from promptpex.codecs import csvsafe
+from promptpex.codecs.replies import ReplyError, read_json_reply
+from promptpex.errors import PromptpexError
+from promptpex.interchange import junit, promptfoo, promptpex_tests
+from promptpex.llm.answers import usable
+from promptpex.llm.names import parse_models, provider_of
+from promptpex.llm.providers import chat_format, gguf, http, ollama
+from promptpex.llm.readable import readable
+from promptpex.llm.record import RecordingClient, ReplayClient
+from promptpex.promptfile import read_with_warnings, render
+from promptpex.records import Completion, Message, Prompt, Request, Spec
+from promptpex.specs.comparing import compare
+from promptpex.specs.file import examine as examine_spec
+from promptpex.specs.file import read_spec, write_spec
+from promptpex.store import ReplyStore
+from promptpex.tables.counts import check_weights
+from promptpex.validation import validate
+
+Reader = Callable[[Maker, Path], object]
+
+REQUEST = Request(model="openai/a", messages=(Message(role="user", content="apple"),), stage="output")
+INPUTS = {"thing": "apple", "count": 2}
+
+
+def _file(maker: Maker, folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_bytes(maker.bytes_of(text))
+    return path
+
+
+def prompts(maker: Maker, folder: Path) -> object:
+    """Prompt files of all formats, rendered with hostile inputs."""
+    kind = maker.rng.choice((".md", ".md", ".txt", ".prompty", ".prompt.yml", ".j2", ".json"))
+    listed = kind in (".json", ".prompt.yml")
+    good = json.dumps(seeds.MESSAGES if kind != ".json" else seeds.MESSAGES["messages"]) if listed else seeds.PROMPT
+    text = maker.document(good, json.loads(good)) if listed else maker.mangled(good)
+    prompt, _ = read_with_warnings(_file(maker, folder, f"prompt{kind}", text))
+    read_scenarios(prompt.meta.get("scenarios"), variables=prompt.variables)
+    given = {name: maker.value() for name in prompt.variables}
+    return render(prompt, {**INPUTS, **given} if maker.rng.random() < 0.7 else given)
+
+
+def specs(maker: Maker, folder: Path) -> object:
+    """Spec files: read, or every problem named; then their checks on an output."""
+    text = maker.document(seeds.SPEC_YAML, maker.changed(seeds.SPEC, 1))
+    path = _file(maker, folder, "prompt.spec.yaml", text)
+    if maker.rng.random() < 0.5:
+        return examine_spec(path)
+    spec = read_spec(path)
+    return _edited(maker, path, spec) if maker.rng.random() < 0.3 else spec
+
+
+def _edited(maker: Maker, path: Path, spec: Spec) -> object:
+    """The file edited in place and read again."""
+    rules = tuple(rule.but(rule=maker.text() or "x") if maker.rng.random() < 0.5 else rule for rule in spec.rules)
+    return write_spec(path, spec.but(rules=rules[: maker.rng.randrange(1, len(rules) + 1)], intent=maker.text() or "x"))
+
+
+def suites(maker: Maker, folder: Path) -> object:
+    """Case files in YAML, JSON lines and CSV: read, and written again in the other forms."""
+    kind, good = maker.rng.choice(
+        ((".yaml", seeds.CASES_YAML), (".jsonl", seeds.CASES_JSONL), (".csv", seeds.CASES_CSV))
+    )
+    path = _file(maker, folder, f"prompt.cases{kind}", maker.document(good, seeds.CASES))
+    if maker.rng.random() < 0.4:
+        return examine_suite(path)
+    suite = read_suite(path)
+    if maker.rng.random() < 0.2:
+        return write_suite(path, suite.but(cases=suite.cases[:-1]))
+    return csvsafe.loads(csvsafe.dumps(csv_rows(suite))), jsonl_text(suite)
+
+
+def exports(maker: Maker, folder: Path) -> object:
+    """A suite and a spec that can be read, as promptfoo's configuration."""
+    spec = read_spec(_file(maker, folder, "prompt.spec.yaml", json.dumps(maker.changed(seeds.SPEC, 1))))
+    suite = read_suite(_file(maker, folder, "prompt.cases.yaml", json.dumps(maker.changed(seeds.CASES, 1))))
+    body = "{{thing}} " + maker.text()
+    prompt = Prompt(name="p", messages=(Message(role="user", content=body),), variables=("thing",), fingerprint="f")
+    return promptfoo.config(prompt, spec, suite, models=["openai/a", maker.word()], rubrics=True).text
+
+
+def validated(maker: Maker, folder: Path) -> object:
+    """Prompt, spec, cases and settings side by side, by ``validate``."""
+    for name, good, value in (
+        ("prompt.md", seeds.PROMPT, seeds.MESSAGES),
+        ("prompt.spec.yaml", seeds.SPEC_YAML, seeds.SPEC),
+        ("prompt.cases.yaml", seeds.CASES_YAML, seeds.CASES),
+        ("promptpex.toml", seeds.SETTINGS, seeds.SPEC),
+    ):
+        _file(maker, folder, name, maker.document(good, value) if maker.rng.random() < 0.4 else good)
+    return [problem.text() for problem in validate([folder / "prompt.md"])]
+
+
+def compared(maker: Maker, folder: Path) -> object:
+    """Two versions of a prompt and of a spec, by ``diff``."""
+    versions = [_prompt(maker), _prompt(maker)]
+    spec = read_spec(_file(maker, folder, "prompt.spec.yaml", json.dumps(maker.changed(seeds.SPEC, 1))))
+    return compare(*versions, spec=spec)
+
+
+def _prompt(maker: Maker) -> Prompt:
+    body = maker.mangled("Name the colour of the thing in one word. Answer in capitals. Never explain.\n- One.\n- Two.")
+    return Prompt(name="p", messages=(Message(role="system", content=body),), variables=(), fingerprint=body)
+
+
+def assertion_files(maker: Maker, folder: Path) -> object:
+    """Files of assertions, ours and promptfoo's."""
+    good, value = maker.rng.choice(((seeds.ASSERTIONS_YAML, seeds.ASSERTIONS), ("", seeds.PROMPTFOO)))
+    path = _file(maker, folder, "asserts.yaml", maker.document(good or json.dumps(value), value))
+    found = checkfile.read(path)
+    row = rows.row_of({"output": maker.text(), "vars": INPUTS}, 1)
+    return "".join(writers.FORMATS[maker.rng.choice(list(writers.FORMATS))](checking.reports([row], found)))
+
+
+def assertions(maker: Maker, folder: Path) -> object:
+    """One assertion on one output."""
+    one = maker.rng.choice([each for each in seeds.CHECKS if each["kind"] != "javascript"])
+    made = maker.changed(one) if maker.rng.random() < 0.7 else one
+    output = maker.rng.choice(
+        (maker.text, lambda: maker.json(maker.value()), lambda: maker.mangled("<p>SELECT RED</p>"))
+    )()
+    facts: dict[str, Any] = {"cost": maker.value(), "latency_ms": maker.value()} if maker.rng.random() < 0.1 else {}
+    return check(output, [made], vars=_inputs(maker), **facts)
+
+
+def _inputs(maker: Maker) -> dict[str, Any]:
+    """A case's inputs, some of them odd; a mapping, as every door makes sure."""
+    odd = {maker.rng.choice((*INPUTS, "other")): maker.value() for _ in range(maker.rng.choice((0, 0, 1, 2)))}
+    return {**INPUTS, **odd}
+
+
+def scripts(maker: Maker, folder: Path) -> object:
+    """Assertions in JavaScript and transforms, mangled."""
+    good = maker.rng.choice(("output.length < 30", "({pass: output === 'RED', score: 1, reason: 'x'})", "return 1/0"))
+    made: dict[str, Any] = {"kind": "javascript", "value": maker.mangled(good) if maker.rng.random() < 0.8 else good}
+    if maker.rng.random() < 0.3:
+        made = {"kind": "contains", "value": "R", "transform": maker.mangled("output.trim()")}
+    return check(maker.text(), [made], vars=INPUTS)
+
+
+def output_rows(maker: Maker, folder: Path) -> object:
+    """Files of outputs for ``check``, as JSON lines and CSV."""
+    kind = maker.rng.choice((".jsonl", ".csv"))
+    good = json.dumps(seeds.ROW) + "\n" if kind == ".jsonl" else 'id,output,assert\n1,RED,"[{""kind"": ""is-json""}]"\n'
+    path = _file(maker, folder, f"outputs{kind}", maker.document(good, seeds.ROW))
+    return "".join(writers.FORMATS[maker.rng.choice(list(writers.FORMATS))](checking.reports(rows.read(path))))
+
+
+def settings_files(maker: Maker, folder: Path) -> object:
+    """The project's settings file."""
+    text = seeds.SETTINGS
+    for _ in range(maker.rng.randrange(1, 3)):
+        text = maker._mangled_once(text)
+    _file(maker, folder, "promptpex.toml", text if maker.rng.random() < 0.8 else _setting(maker))
+    return config.load({}, start=folder, env={})
+
+
+def _setting(maker: Maker) -> str:
+    """One setting with any value that TOML can say."""
+    try:
+        value = json.dumps(json.loads(maker.json(maker.value())), ensure_ascii=True)
+    except ValueError:
+        value = "nan"
+    return f"{maker.rng.choice(list(config.Settings.model_fields))} = {value}\n"
+
+
+def settings_values(maker: Maker, folder: Path) -> object:
+    """Flags and variables."""
+    names = list(config.Settings.model_fields)
+    flags = {maker.rng.choice(names): maker.value() for _ in range(maker.rng.randrange(3))}
+    env = {f"PROMPTPEX_{maker.rng.choice(names).upper()}": maker.text() for _ in range(maker.rng.randrange(3))}
+    return config.load(flags, start=folder, env=env)
+
+
+def model_names(maker: Maker, folder: Path) -> object:
+    """Names of models with their parameters, and who would answer."""
+    models = parse_models(maker.mangled(maker.rng.choice(seeds.NAMES)))
+    return [provider_of(model.name, model.api_base) for model in models]
+
+
+def weights(maker: Maker, folder: Path) -> object:
+    """Weights of cases, as a flag and as a table."""
+    said = maker.mangled(maker.rng.choice(seeds.WEIGHTS)) if maker.rng.random() < 0.7 else maker.value()
+    resolved = config.load({"weights": said}, start=folder, env={})
+    check_weights(resolved.settings.weights, ["r1", "r2", None], [False, True, False])
+    return resolved
+
+
+def gguf_heads(maker: Maker, folder: Path) -> object:
+    """Heads of files of weights."""
+    pairs = _gguf_text("general.architecture") + struct.pack("<I", 8) + _gguf_text("llama")
+    pairs += _gguf_text("llama.context_length") + struct.pack("<II", 4, 2048)
+    pairs += _gguf_text("a") + struct.pack("<IIQ", 9, 4, 2) + struct.pack("<II", 1, 2)
+    path = folder / "weights.gguf"
+    path.write_bytes(maker.flipped(b"GGUF" + struct.pack("<IQQ", 3, 0, 3) + pairs))
+    try:
+        return gguf.read_head(path)
+    except gguf.NotGguf:
+        return None
+
+
+def _gguf_text(said: str) -> bytes:
+    return struct.pack("<Q", len(said)) + said.encode()
+
+
+def samples(maker: Maker, folder: Path) -> object:
+    """Samples in front matter, and in the files that it names."""
+    _file(maker, folder, "samples.csv", maker.document(seeds.SAMPLES_CSV, INPUTS))
+    _file(maker, folder, "samples.jsonl", maker.document(json.dumps(INPUTS) + "\n", INPUTS))
+    said = ["apple", INPUTS, {"file": "samples.csv"}, {"file": "samples.jsonl"}]
+    value = maker.rng.choice((said, maker.changed(said), "samples.csv", "samples.jsonl", maker.text()))
+    return read_samples(value, variables=("thing", "count"), path=folder / "prompt.md")
+
+
+def schemas(maker: Maker, folder: Path) -> object:
+    """JSON schemas in checks, and values held against them."""
+    made = maker.changed(seeds.SCHEMA)
+    try:
+        schema = compiled(made if isinstance(made, dict) else {"not": made})
+        return schema.problem(
+            maker.value() if maker.rng.random() < 0.5 else maker.changed({"a": "x", "b": [1], "c": 1})
+        )
+    except Unscorable:
+        return None
+
+
+def tests_csv(maker: Maker, folder: Path) -> object:
+    """The published tests.csv, and any CSV."""
+    path = _file(maker, folder, "tests.csv", maker.document(seeds.TESTS_CSV, INPUTS))
+    if maker.rng.random() < 0.5:
+        return csvsafe.read(path, what="file")
+    return promptpex_tests.read(path, rules=maker.rng.choice((None, 1, 2)))
+
+
+def json_replies(maker: Maker, folder: Path) -> object:
+    """JSON as models write it: in prose, in fences, cut, doubled."""
+    text = maker.json(maker.value())
+    around = maker.rng.choice(("{}", "Here:\n```json\n{}\n```\nDone.", "<think>{}</think>{}", "{}{}", "a {} b"))
+    try:
+        return read_json_reply(maker.mangled(around.replace("{}", text)))
+    except ReplyError:
+        return None
+
+
+def server_replies(maker: Maker, folder: Path) -> object:
+    """Bodies of replies of OpenAI-compatible servers and of Ollama, usage and log-probabilities among them."""
+    good = maker.rng.choice((seeds.CHAT, seeds.OLLAMA))
+    body = maker.json(maker.changed(good)) if maker.rng.random() < 0.8 else maker.mangled(json.dumps(good))
+    payload = http.parsed(maker.bytes_of(body), {}, model="m", where="w")
+    if good is seeds.CHAT or not isinstance(payload, dict):
+        return usable(chat_format.completion_of(payload, model="m"), "m")
+    return usable(ollama._completion(http.Reply(payload, 1.0), "m"), "m")
+
+
+def usage_numbers(maker: Maker, folder: Path) -> object:
+    """Counts, costs and times in a reply, kept as a record keeps them."""
+    number = maker.value()
+    chat = {**seeds.CHAT, "usage": {"prompt_tokens": number, "completion_tokens": maker.value()}}
+    completion = chat_format.completion_of(chat, model="m", latency_ms=1.0)
+    text = completion.model_dump_json()
+    return Completion.model_validate(json.loads(text))
+
+
+def error_replies(maker: Maker, folder: Path) -> object:
+    """Replies that are no success, and how long they ask to wait."""
+    body = maker.bytes_of(maker.document('{"error": {"message": "no", "code": "x"}}', {"error": {"message": "no"}}))
+    headers = {"Retry-After": maker.mangled("Wed, 21 Oct 2026 07:28:00 GMT"), "retry-after-ms": maker.word()}
+    headers["Location"] = maker.mangled("http://127.0.0.1/v1")
+    return http.refusal(maker.rng.choice((301, 400, 401, 404, 429, 500, 599)), headers, body, model="m", where="w")
+
+
+def recordings(maker: Maker, folder: Path) -> object:
+    """Recordings, replayed and continued."""
+    asked, _ = readable(REQUEST)
+    good = {**seeds.RECORD, "request": asked, "id": REQUEST.id}
+    kind = maker.rng.random()
+    odd = maker.changed(good) if kind < 0.5 else {**good, "completion": maker.changed(seeds.COMPLETION)}
+    text = "".join(json.dumps(line) + "\n" for line in (seeds.RECORDED_ERROR, odd))
+    path = _file(maker, folder, "recording.jsonl", maker.mangled(text) if kind > 0.8 else text)
+    replay = ReplayClient(path)
+    client = RecordingClient(replay, path) if maker.rng.random() < 0.3 else replay
+    return asyncio.run(_asked(client))
+
+
+async def _asked(client: Any) -> object:
+    try:
+        return await client.complete(REQUEST)
+    finally:
+        await client.close()
+
+
+def run_folders(maker: Maker, folder: Path) -> object:
+    """The four files of a run, one of them hostile: read, and reported."""
+    run_files(maker, folder, hurt=True)
+    run = runs.read(folder)
+    if maker.rng.random() < 0.2:
+        junit.text(run)
+    return _reported(folder) if maker.rng.random() < 0.05 else runs.read_columns(folder)
+
+
+def run_files(maker: Maker, folder: Path, *, hurt: bool) -> None:
+    """Writes the files of a small run, one of them hostile if ``hurt``."""
+    good = _run_files()
+    for name, text in good.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    if hurt:
+        name = maker.rng.choice(list(good))
+        text = _record_changed(maker, good[name]) if maker.rng.random() < 0.7 else maker.mangled(good[name])
+        (folder / name).write_bytes(maker.bytes_of(text))
+
+
+def _record_changed(maker: Maker, text: str) -> str:
+    """One record of the file changed: the first line's, or the whole where that is a record."""
+    try:
+        return json.dumps(maker.changed(json.loads(text)))
+    except ValueError:
+        first, _, rest = text.partition("\n")
+        return json.dumps(maker.changed(json.loads(first))) + "\n" + rest
+
+
+def _reported(folder: Path) -> object:
+    from promptpex.report import html, plain, summarise
+
+    summary = summarise(runs.read_columns(folder), folder=folder)
+    return json.dumps(plain(summary)), html.html(summary)
+
+
+def _run_files() -> Mapping[str, str]:
+    """A small run as files, made once."""
+    if not _RUN:
+        import tempfile
+
+        spec, suite = Spec.model_validate(seeds.SPEC), _suite()
+        outputs = [{"case": f"c{n}", "model": m, "text": "RED", "tokens_in": 3} for n in (1, 2) for m in "ab"]
+        verdicts = [
+            {"case": one["case"], "model": one["model"], "rule": rule, "status": "pass", "source": "check:x"}
+            for one in outputs
+            for rule in ("r1", "r2")
+        ]
+        manifest = {
+            "run": "run-1", "prompt": "p", "prompt_fingerprint": "f1", "spec_digest": "d1", "suite_digest": "d2",
+            "models": ["a", "b"], "created": "2026-01-02T03:04:05Z",
+        }  # fmt: skip
+        from promptpex.records import Manifest, Output, Run, Verdict
+
+        run = Run(
+            manifest=Manifest.model_validate(manifest),
+            prompt=Prompt(
+                name="p", messages=(Message(role="user", content="{{thing}}"),), variables=("thing",), fingerprint="f"
+            ),
+            spec=spec,
+            suite=suite,
+            outputs=tuple(Output.model_validate(one) for one in outputs),
+            verdicts=tuple(Verdict.model_validate(one) for one in verdicts),
+        )
+        with tempfile.TemporaryDirectory() as place:
+            runs.finish(Path(place), run)
+            _RUN.update({file.name: file.read_text(encoding="utf-8") for file in Path(place).iterdir()})
+    return _RUN
+
+
+_RUN: dict[str, str] = {}
+
+
+def _suite() -> Any:
+    from promptpex.records import Suite
+
+    return Suite.model_validate(seeds.CASES)
+
+
+def stores(maker: Maker, folder: Path) -> object:
+    """Stores whose rows, tables or bytes are not ours."""
+    path = folder / "store.db"
+    store_file(maker, path, hurt=True)
+    with ReplyStore(path) as store:
+        store.stats()
+        store.verify()
+        store.prune(1e9, failed=maker.rng.random() < 0.5, dry_run=True)
+        return store.get(REQUEST.id)
+
+
+def store_file(maker: Maker, path: Path, *, hurt: bool) -> None:
+    """Writes a store, a hostile one if ``hurt``."""
+    if not _STORE:
+        asyncio.run(_stored(path))
+        _STORE.append(path.read_bytes())
+    flipped = hurt and maker.rng.random() < 0.5
+    path.write_bytes(maker.flipped(_STORE[0]) if flipped else _STORE[0])
+    if hurt and not flipped:
+        _rewritten(maker, path)
+
+
+_STORE: list[bytes] = []
+
+
+async def _stored(path: Path) -> None:
+    with ReplyStore(path) as store:
+        await store.put(REQUEST.id, REQUEST, Completion.model_validate(seeds.COMPLETION))
+
+
+STATEMENTS = (
+    "CREATE VIEW v AS SELECT 1", "CREATE TABLE t(a)", "DROP TABLE claims", "PRAGMA user_version = 7",
+    "CREATE TRIGGER t AFTER INSERT ON claims BEGIN DELETE FROM replies; END", "PRAGMA application_id = 1",
+    "ALTER TABLE replies ADD COLUMN b", "DELETE FROM replies", "CREATE INDEX i ON replies(model)",
+    "UPDATE replies SET created_at = 'x'", "UPDATE replies SET created_at = 1e308", "UPDATE replies SET id = x'00ff'",
+    "UPDATE replies SET model = NULL", "UPDATE replies SET completion = zeroblob(1000)",
+)  # fmt: skip
+
+
+def _rewritten(maker: Maker, path: Path) -> None:
+    column = maker.rng.choice(("request", "completion"))
+    good = seeds.COMPLETION if column == "completion" else REQUEST.model_dump(mode="json")
+    connection = sqlite3.connect(path)
+    try:
+        if maker.rng.random() < 0.4:
+            connection.executescript(maker.rng.choice(STATEMENTS))
+        else:
+            text = maker.document(json.dumps(good), good)
+            connection.execute(f"UPDATE replies SET {column} = ?", (text.encode("utf-8", "replace").decode(),))
+        connection.commit()
+    except (sqlite3.Error, OverflowError):
+        pass
+    finally:
+        connection.close()
+
+
+def rule_checks(maker: Maker, folder: Path) -> object:
+    """A spec that can be read, its checks on hostile outputs."""
+    from promptpex.records import Output
+
+    spec = Spec.model_validate(seeds.SPEC)
+    made = [
+        Output(case="c1", model="m", text=maker.text()),
+        Output(case="c2", model="m", text=maker.json(maker.value())),
+    ]
+    return check_rules(spec.rules, made, lambda output: _inputs(maker))
+
+
+READERS: dict[Reader, int] = {
+    prompts: 60, specs: 40, suites: 50, exports: 15, validated: 6, compared: 15, assertion_files: 30, assertions: 120,
+    scripts: 6, output_rows: 50, settings_files: 40, settings_values: 40, model_names: 90, weights: 30, gguf_heads: 40,
+    samples: 40, schemas: 50, tests_csv: 40, json_replies: 90, server_replies: 90, usage_numbers: 40,
+    error_replies: 30, recordings: 30, run_folders: 25, stores: 6, rule_checks: 15,
+}  # fmt: skip
+"""Each reader with its share of the inputs, in thousandths of all but the replies for stages."""
+
+GOOD_ENDS = (PromptpexError,)
+
+
+def clean(folder: Path) -> None:
+    """Takes away what the last input left."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_file(follow_symlinks=False):
+                os.unlink(entry.path)

@@ -1,0 +1,240 @@
+"""Good files and replies of each format, small, for hostile ones to be made from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+PROMPT = """---
+name: colours
+description: A colour in a word.
+inputs:
+  thing: {type: text, max_length: 200}
+  count: {type: integer, minimum: 1, maximum: 9}
+scenarios:
+  short: {constraints: [The thing is short.], fixed: {count: 2}}
+samples: [{thing: apple, count: 2}, {file: samples.csv}]
+instructions: {rules: Few rules., judging: Be strict.}
+language: en
+effort: min
+---
+system:
+Name the colour of the thing in one word. Answer in capitals. {% if count %}Give {{count}}.{% endif %}
+
+user:
+{{thing|upper}} {{ count }}
+"""
+
+MESSAGES = {
+    "name": "colours",
+    "messages": [{"role": "system", "content": "Name a colour. {{thing}}"}, {"role": "user", "content": "{{count}}"}],
+    "variables": {"thing": {"type": "string"}},
+}
+
+CHECKS: list[dict[str, Any]] = [
+    {"kind": "contains", "value": "RED"},
+    {"kind": "not-icontains-any", "value": ["a", "b"]},
+    {"kind": "regex", "value": "^[A-Z]+$"},
+    {"kind": "regex", "value": "(?P<a>x)+", "dialect": "python"},
+    {"kind": "is-json", "value": {"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}}},
+    {"kind": "contains-json"},
+    {"kind": "is-html"},
+    {"kind": "is-xml"},
+    {"kind": "is-sql", "value": {"database": "sqlite"}},
+    {"kind": "word-count", "value": {"min": 1, "max": 3}, "unit": "sentences"},
+    {"kind": "levenshtein", "value": "RED", "threshold": 2},
+    {"kind": "rouge-n", "value": "a red thing", "threshold": 0.5, "n": 1},
+    {"kind": "bleu", "value": "a red thing", "threshold": 0.5},
+    {"kind": "starts-with", "value": "{{thing}}"},
+    {"kind": "equals", "value": "{{ thing | upper }}", "transform": "output.trim()"},
+    {"kind": "javascript", "value": "output.length < 30"},
+    {"kind": "is-refusal"},
+    {"kind": "language", "value": "en"},
+    {"kind": "cost", "threshold": 0.1},
+    {"kind": "latency", "threshold": 500},
+    {"kind": "perplexity", "threshold": 9},
+    {"kind": "finish-reason", "value": "stop"},
+    {"kind": "assert-set", "threshold": 0.5, "assert": [{"kind": "contains", "value": "a"}, {"kind": "is-json"}]},
+]
+
+SPEC: dict[str, Any] = {
+    "prompt": "prompt.md",
+    "intent": "Name a colour.",
+    "inputs": {
+        "thing": {"constraints": ["The thing is an object."]},
+        "count": {"type": "integer", "minimum": 1, "maximum": 9},
+    },
+    "input_checks": [{"variable": "thing", "kind": "word-count", "value": {"max": 50}}],
+    "rules": [
+        {
+            "id": "r1",
+            "rule": "The output is one word.",
+            "inverse": "The output has several words.",
+            "source": "in one word",
+            "checks": [{"kind": "word-count", "value": {"max": 1}}, {"kind": "regex", "value": r"^\s*\S+\s*$"}],
+            "origin": "edited",
+        },
+        {"id": "r2", "rule": "The output is a colour.", "inverse": "No colour.", "source": "the colour"},
+    ],
+}
+
+SPEC_YAML = """# a comment
+prompt: prompt.md
+intent: Name a colour.   # what for
+inputs:
+  thing:
+    constraints:
+      - The thing is an object.
+  count: {type: integer, minimum: 1}
+rules:
+  - id: r1
+    rule: The output is one word.
+    inverse: >-
+      The output has several
+      words.
+    source: in one word
+    checks:
+      - {kind: regex, value: '^\\s*\\S+\\s*$'}
+      - kind: word-count
+        value: {max: 1}
+    decides: partly
+    origin: edited
+  - id: r2
+    rule: "The output is a colour."
+    gone: true
+"""
+
+CASES: dict[str, Any] = {
+    "prompt": "prompt.md",
+    "cases": [
+        {"id": "c1", "rule": "r1", "inputs": {"thing": "apple", "count": 2}, "origin": "added"},
+        {"id": "c2", "rule": "r2", "inverse": True, "inputs": {"thing": "sky", "count": 1}, "expected": "BLUE"},
+        {"id": "c3", "inputs": {"thing": "snow", "count": 3}, "invalid": "too short", "scenario": "short"},
+    ],
+}
+
+CASES_YAML = """prompt: prompt.md
+cases:
+  - id: c1
+    rule: r1
+    inputs: {thing: apple, count: 2}
+    origin: added   # mine
+  - id: c2
+    rule: r2
+    inverse: true
+    inputs:
+      thing: |
+        the sky
+        at night
+      count: 1
+    expected: BLUE
+"""
+
+CASES_CSV = (
+    'id,rule,inverse,inputs.thing,inputs.count,expected\r\nc1,r1,,apple,2,\r\nc2,r2,true,"the, sky",1,\'=BLUE\r\n'
+)
+CASES_JSONL = "\n".join(json.dumps({"prompt": "prompt.md", **case}) for case in CASES["cases"]) + "\n"
+SAMPLES_CSV = 'thing,count\napple,2\n"the, sky",1\n'
+TESTS_CSV = (
+    "promptid, model, ruleid, testid, testinput, expectedoutput, reasoning\n"
+    "p1, gpt-4, 1, 1, An apple, RED, one word\np1, gpt-4, 2, 1, The sky, BLUE, a colour\n"
+)
+
+ASSERTIONS = {"assert": CHECKS[:6], "threshold": 0.5, "vars": {"thing": "apple"}}
+ASSERTIONS_YAML = "".join(
+    ["assert:\n", *(f"  - {json.dumps(check)}\n" for check in CHECKS[:8]), "threshold: 0.5\nvars: {thing: apple}\n"]
+)
+PROMPTFOO = {
+    "prompts": ["file://prompt.md"],
+    "defaultTest": {"assert": [{"type": "contains", "value": "file://x.txt"}]},
+    "assertionTemplates": {"short": {"type": "javascript", "value": "output.length < 9"}},
+    "tests": [{"vars": {"thing": "a"}, "assert": [{"$ref": "#/assertionTemplates/short"}, {"type": "is-json"}]}],
+}
+
+SETTINGS = """models = ["openai/a", "openai/b?temperature=0.5&max_tokens=20"]
+author = "openai/author"
+judge = ["openai/judge"]
+repeats = 2
+max_requests = 200
+tolerance = "5%"
+weights = {rule = 3, inverse = 1}
+results_dir = "results"
+until_decided = true
+scenarios = [{name = "short", constraints = ["It is short."], fixed = {count = 2}}]
+
+[prices."openai/a"]
+input = 0.1
+output = 0.4
+
+[instructions]
+rules = "Few."
+"""
+
+COMPLETION: dict[str, Any] = {
+    "text": "RED", "finish_reason": "stop", "refusal": None, "reasoning": "hm", "tokens_in": 20, "tokens_out": 5,
+    "cost_usd": 0.01, "latency_ms": 12.5, "model_reported": "mock", "logprobs": [{"token": "RED", "logprob": -0.5}],
+}  # fmt: skip
+
+RECORD: dict[str, Any] = {
+    "id": "a" * 64,
+    "stage": "output",
+    "request": {"model": "openai/a", "messages": [{"role": "user", "content": "apple"}], "params": {}, "repeat": 0},
+    "completion": COMPLETION,
+}
+
+RECORDED_ERROR = {**RECORD, "id": "b" * 64, "error": {"reason": "rate-limited", "message": "later"}}
+RECORDED_ERROR.pop("completion")
+
+CHAT: dict[str, Any] = {
+    "id": "c1",
+    "object": "chat.completion",
+    "model": "mock",
+    "choices": [
+        {
+            "index": 0,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": "RED", "refusal": None, "reasoning_content": "hm"},
+            "logprobs": {
+                "content": [{"token": "RED", "logprob": -0.5, "top_logprobs": [{"token": "A", "logprob": -3}]}]
+            },
+        }
+    ],
+    "usage": {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25},
+}
+
+OLLAMA: dict[str, Any] = {
+    "model": "mock",
+    "message": {"role": "assistant", "content": "RED", "thinking": "hm"},
+    "done": True,
+    "done_reason": "stop",
+    "prompt_eval_count": 20,
+    "eval_count": 5,
+    "error": None,
+}
+
+ROW: dict[str, Any] = {
+    "id": 1, "output": "RED", "vars": {"thing": "apple"}, "cost": 0.01, "latency_ms": 5, "logprobs": [-0.5],
+    "finish_reason": "stop", "threshold": 0.5, "assert": CHECKS[:2],
+}  # fmt: skip
+
+NAMES = (
+    "gpt-4o-mini", "openai/a?temperature=0&max_tokens=9", "llama3.2:1b?num_ctx=4096", "anthropic/claude-3-haiku",
+    "openai/x?api_base=http://127.0.0.1:1/v1", "bedrock/anthropic.claude-v1:0", "openrouter/a/b:free", "azure/dep",
+    "ft:gpt-4o-mini:org::id", "embedded/smollm2-135m", "embedded/hf:a/b/c.gguf", "replay/file.jsonl#m",
+    "a?stop=x&seed=1&logprobs=true", "a,b?top_p=0.5,c",
+)  # fmt: skip
+
+WEIGHTS = ("rule=3,inverse=1", "r1=2", "inverse=0", "rule=1000")
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["a"],
+    "additionalProperties": False,
+    "properties": {
+        "a": {"type": "string", "minLength": 1, "pattern": "^[a-z]+$", "format": "date"},
+        "b": {"type": "array", "items": {"$ref": "#/$defs/n"}, "uniqueItems": True, "maxItems": 3},
+        "c": {"enum": [1, "x", None]},
+    },
+    "patternProperties": {"^x-": {"anyOf": [{"type": "number", "multipleOf": 0.1}, {"const": True}]}},
+    "$defs": {"n": {"type": "integer", "minimum": 0, "not": {"const": 3}}},
+}

@@ -1,0 +1,143 @@
+"""Every stage that asks a model, with an author or a judge whose replies are hostile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from fuzzing import seeds
+from fuzzing.making import Maker
+from promptpex.cases.baseline import baseline
+from promptpex.cases.expand import expand
+from promptpex.cases.expected import expected_outputs
+from promptpex.cases.generate import generate
+from promptpex.cases.plan import Generation, plan
+from promptpex.cases.validity import validity
+from promptpex.judging.judge import Judge, Judging
+from promptpex.llm.asker import Asker
+from promptpex.llm.fake import FakeClient
+from promptpex.llm.structured import Structured
+from promptpex.records import Case, Completion, Message, ModelName, Output, Prompt, Request, Rule, Spec, Suite
+from promptpex.specs.extract import add_inverses, extract
+from promptpex.specs.groundedness import grounded
+from promptpex.specs.propose_checks import propose_checks
+
+PROMPT = Prompt(
+    name="colours",
+    messages=(Message(role="system", content="Name the colour in one word. {{thing}} {{count}}"),),
+    variables=("thing", "count"),
+    fingerprint="f",
+)
+SPEC = Spec.model_validate({**seeds.SPEC, "rules": seeds.SPEC["rules"][:1]})
+RULE = Rule(id="r2", rule="The output is a colour.", source="a colour that nobody quotes")
+CASE = Case(id="c1", rule="r1", inputs={"thing": "apple", "count": 2})
+OUTPUT = Output(case="c1", model="m", text="RED")
+
+
+def author(maker: Maker) -> Asker:
+    """A model in a role that answers anything."""
+    client = FakeClient(lambda request: _completion(maker, request))
+    return Asker(Structured(client), ModelName(name="fake/author", label="fake/author"))
+
+
+def _completion(maker: Maker, request: Request) -> Completion:
+    good = fitting(maker, request.reply_schema or {})
+    kind = maker.rng.random()
+    if kind < 0.35:
+        text = maker.json(good)
+    elif kind < 0.75:
+        text = maker.json(maker.changed(good))
+    elif kind < 0.9:
+        text = maker.mangled("Here:\n```json\n" + maker.json(good) + "\n```")
+    else:
+        text = maker.text()
+    reason = maker.rng.choice(("stop", "stop", "stop", "stop", "length", "content_filter", maker.word()))
+    return Completion(text=text.encode("utf-8", "replace").decode(), finish_reason=reason)
+
+
+def fitting(maker: Maker, schema: Mapping[str, Any], depth: int = 0) -> Any:
+    """A value that follows a reply's schema, with odd texts in it."""
+    if "enum" in schema:
+        return maker.rng.choice(list(schema["enum"]))
+    if "anyOf" in schema:
+        return fitting(maker, maker.rng.choice(schema["anyOf"]), depth + 1)
+    kind = schema.get("type")
+    if kind == "object":
+        return {name: fitting(maker, part, depth + 1) for name, part in schema.get("properties", {}).items()}
+    if kind == "array" and depth < 8:
+        return [fitting(maker, schema.get("items", {}), depth + 1) for _ in range(maker.rng.randrange(1, 4))]
+    plain: dict[Any, Callable[[], Any]] = {
+        "integer": lambda: maker.rng.choice((0, 1, -1, 10**30)),
+        "number": lambda: maker.rng.choice((0, 0.5, 1, 2.0)),
+        "boolean": lambda: maker.rng.random() < 0.5,
+        "null": lambda: None,
+    }
+    return plain[kind]() if kind in plain else maker.text() or "a"
+
+
+async def _extract(maker: Maker) -> object:
+    return await extract(author(maker), PROMPT, spec_for="prompt.md")
+
+
+async def _inverses(maker: Maker) -> object:
+    return await add_inverses(author(maker), "Name a colour.", [RULE])
+
+
+async def _checks(maker: Maker) -> object:
+    return await propose_checks(author(maker), [RULE], intent="Name a colour.")
+
+
+async def _grounded(maker: Maker) -> object:
+    return await grounded(author(maker), PROMPT, [RULE])
+
+
+async def _cases(maker: Maker) -> object:
+    options = Generation(per_rule=1, per_inverse=1)
+    todo = plan(PROMPT, SPEC, Suite(prompt="prompt.md"), author="fake/author", options=options)
+    return await generate(author(maker), PROMPT, SPEC, todo, suite_for="prompt.md", options=options)
+
+
+async def _expanded(maker: Maker) -> object:
+    case = CASE.but(origin="generated", made_from="x")
+    return await expand(author(maker), PROMPT, SPEC, Suite(prompt="prompt.md", cases=(case,)))
+
+
+async def _valid(maker: Maker) -> object:
+    return await validity([CASE], PROMPT, SPEC, judge=author(maker))
+
+
+async def _expected(maker: Maker) -> object:
+    async def answer(case: Case) -> Output:
+        return OUTPUT.but(text=maker.text())
+
+    return await expected_outputs([CASE], answer, [author(maker), author(maker)], prompt=PROMPT, spec=SPEC)
+
+
+async def _baseline(maker: Maker) -> object:
+    return await baseline(author(maker), PROMPT, suite_for="prompt.md", count=2)
+
+
+async def _judged(maker: Maker) -> object:
+    mode: Any = maker.rng.choice(("rules", "prompt"))
+    options = Judging(mode=mode, all_rules=True, confidence=maker.rng.random() < 0.3, sees_input=True)
+    return await Judge(author(maker), PROMPT, SPEC, options).judge(OUTPUT.but(text=maker.text()), CASE.inputs)
+
+
+STAGES: Mapping[str, Callable[[Maker], Awaitable[object]]] = {
+    "extract": _extract, "inverse": _inverses, "checks": _checks, "groundedness": _grounded, "cases": _cases,
+    "expand": _expanded, "validity": _valid, "expected": _expected, "baseline": _baseline, "judge": _judged,
+}  # fmt: skip
+
+
+def stage_reader(name: str) -> Callable[[Maker, Path], object]:
+    """The stage as a reader of replies."""
+
+    def read(maker: Maker, folder: Path) -> object:
+        async def work() -> object:
+            return await STAGES[name](maker)
+
+        return asyncio.run(work())
+
+    return read

@@ -1,0 +1,148 @@
+"""Checks are bounded by the clock: one on one output, one on all outputs, all of a command together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex.allowance import Allowance
+from promptpex.assertions import check, check_inputs, check_rules, check_time, checkfile, compile_checks, engine
+from promptpex.assertions.checking import reports
+from promptpex.assertions.clock import Turn, in_time
+from promptpex.assertions.model import Facts, Unscorable
+from promptpex.assertions.parse import assertion
+from promptpex.assertions.registry import kind
+from promptpex.assertions.rows import row_of
+from promptpex.assertions.v8 import Regexes
+from promptpex.cases.typed import type_problems
+from promptpex.errors import CheckError
+from promptpex.records import Check, InputCheck, Output, Rule, VariableSpec
+from promptpex.specs.file import examine
+from promptpex.validation import validate
+
+CONTAINS = {"kind": "contains", "value": "a"}
+
+
+def over() -> Allowance:
+    """Time of which nothing is left, and nothing is added."""
+    return Allowance(0.0, each=0.0)
+
+
+def test_a_check_that_has_had_its_time_is_not_tried_and_its_neighbours_are() -> None:
+    first, second = engine.ready([CONTAINS, CONTAINS]).steps
+    compiled = engine.Compiled((replace(first, time=over()), second))
+    found = [result.unscored for result in engine.judge(compiled, engine.facts_of("a")).results]
+    assert found == ["timeout", None]
+
+
+def test_a_check_that_is_slow_on_every_output_is_dropped() -> None:
+    """Each judgement takes 20 s on this clock, which no limit on one judgement stops."""
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 20.0
+        return now[0]
+
+    (step,) = engine.ready([CONTAINS]).steps
+    compiled = engine.Compiled((replace(step, time=Allowance(30.0, clock=clock)),))
+    found = [engine.judge(compiled, engine.facts_of("a")).unscored for _ in range(6)]
+    assert found[0] is None
+    assert found[-1] == "timeout"
+
+
+CHECK = json.dumps(CONTAINS)
+SPEC = f"prompt: p.md\nrules:\n  - {{id: r1, rule: says a, checks: [{CHECK}]}}\n"
+OUTPUT = Output(case="c", model="m", text="a")
+RULE = Rule(id="r1", rule="says a", checks=(Check.model_validate(CONTAINS),))
+COMMANDS: dict[str, Callable[[Path], Any]] = {
+    "check": lambda _: check("a", [CONTAINS]).unscored,
+    "check_rules": lambda _: _refused(lambda: check_rules([RULE], [OUTPUT], lambda _: {})),
+    "rows": lambda _: next(iter(reports([row_of({"output": "a", "assert": [CONTAINS]}, 1)])))[1].unscored,
+    "compile_checks": lambda _: _refused(lambda: compile_checks([CONTAINS])),
+    "an assertion file": lambda folder: _refused(lambda: checkfile.read(_file(folder, "a.yaml", f"[{CHECK}]"))),
+    "a spec": lambda folder: examine(_file(folder, "p.spec.yaml", SPEC))[1][0].message,
+    "validate": lambda folder: str(validate([_file(folder, "p.spec.yaml", SPEC)])),
+}
+
+
+def _file(folder: Path, name: str, text: str) -> Path:
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+def _refused(made: Callable[[], Any]) -> str:
+    with pytest.raises(CheckError) as failure:
+        made()
+    return str(failure.value)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_nothing_is_tried_once_the_checks_of_a_command_have_had_their_time(name: str, tmp_path: Path) -> None:
+    with check_time(over()):
+        late = COMMANDS[name](tmp_path)
+    assert "timeout" in late or "was not tried" in late
+    if name in ("check", "rows"):
+        assert COMMANDS[name](tmp_path) is None
+
+
+def test_input_checks_and_schemas_of_inputs_are_under_the_clock() -> None:
+    given = InputCheck.model_validate({**CONTAINS, "variable": "x"})
+    assert check_inputs([given], {"x": "a"}) == []
+    with check_time(over()), pytest.raises(CheckError, match="was not tried"):
+        check_inputs([given], {"x": "a"})
+    variable = VariableSpec.model_validate({"type": "json", "schema": {"required": ["b"]}})
+    with check_time(over()):
+        assert not any("should be" in said for said in type_problems("x", {}, variable))
+    assert any("should be" in said for said in type_problems("x", {}, variable))
+
+
+def test_the_time_that_is_open_holds_for_all_that_is_opened_inside() -> None:
+    outer = Allowance(9.0)
+    with check_time(outer), check_time(Allowance(1.0)) as inner:
+        assert inner is outer
+
+
+def test_no_match_is_made_once_the_time_is_over() -> None:
+    regexes = Regexes()
+    with check_time(over()):
+        regexes.prime([("a", "", "a"), ("b", "", "b")])
+    with pytest.raises(Unscorable, match="longer than"):
+        regexes.test("a", "a")
+
+
+LONG: dict[str, tuple[dict[str, Any], Any]] = {
+    "contains-all": ({"value": ["a", "b"]}, "ab"),
+    "contains-any": ({"value": ["x", "y"]}, "ab"),
+    "icontains-any": ({"value": ["x", "y"]}, "ab"),
+    "bleu": ({"value": ["a b", "b c"]}, "a b c"),
+    "gleu": ({"value": ["a b", "b c"]}, "a b c"),
+    "contains-xml": ({"value": "a.b"}, "<a><c/></a>"),
+    "is-json": ({"value": {"type": "object"}}, "[]"),
+    "contains-json": ({"value": {"required": ["a"]}}, '{"b": 1} {"c": 1}'),
+    "regex": ({"value": "a"}, "a"),
+}
+"""Kinds that go through a list, or through the output's parts, which may be as many as a file or an output holds."""
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_what_may_go_on_for_long_looks_at_the_clock(name: str) -> None:
+    more, output = LONG[name]
+    made, one = assertion({"kind": name, **more}), kind(name)
+    plan = one.plan(made, made.value)
+    one.judge(made, plan, Facts(output))
+    with pytest.raises(Unscorable, match="took longer") as late, Turn(seconds=0.0):
+        one.judge(made, plan, Facts(output))
+    assert late.value.code == "timeout"
+
+
+def test_items_are_given_while_there_is_time() -> None:
+    assert list(in_time([1, 2])) == [1, 2]
+    with Turn():
+        assert list(in_time([1, 2])) == [1, 2]
+    with pytest.raises(Unscorable), Turn(seconds=0.0):
+        list(in_time([1]))

@@ -1,0 +1,89 @@
+"""A small share of ``scripts/fuzz.py``, and that it sees what it is there to see."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from fuzzing import commands, watch  # noqa: E402
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits are kept by signals")
+
+
+def fuzzed(*arguments: str) -> tuple[int, dict[str, Any], str]:
+    """Runs the script; its exit code, its tally, and what it found."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "fuzz.py"), "--json", *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    return done.returncode, json.loads(done.stdout), done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--inputs", "1500"), ("--commands", "25")])
+def test_no_traceback_no_hang_and_no_error_of_promptpex_itself(arguments: tuple[str, str]) -> None:
+    code, tally, said = fuzzed(*arguments)
+    assert code == 0, said[-4000:]
+    assert sum(tally["tried"].values()) == int(arguments[1])
+    assert not any(tally["found"].values())
+
+
+def test_the_same_number_makes_the_same_input() -> None:
+    first, again = (fuzzed("--inputs", "40", "--first", "7000")[1] for _ in range(2))
+    assert first["tried"] == again["tried"]
+    assert first["refused"] == again["refused"]
+    assert 0 < sum(first["refused"].values()) < 40
+
+
+def endless() -> None:
+    while True:
+        time.sleep(0.01)
+
+
+def test_the_watch_counts_errors_and_hangs_and_lets_named_errors_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    tally = watch.Tally()
+
+    def hang() -> None:
+        with watch.limited(cpu_s=5, wall_s=0.05):
+            endless()
+
+    def named() -> None:
+        raise LookupError
+
+    def broken() -> None:
+        raise TypeError
+
+    for work in (hang, named, broken):
+        watch.watched(tally, "one", "kind", work, (LookupError,))
+    assert tally.found == {"hangs": 1, "tracebacks": 1}
+    assert (tally.tried["kind"], tally.refused["kind"]) == (3, 1)
+    assert "TypeError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("code", "out", "err", "kind"),
+    [
+        (2, "", "Traceback (most recent call last):\nX", "tracebacks"),
+        (2, "", "promptpex: an error of promptpex itself (X)", "errors of promptpex itself"),
+        (5, "", "x", "broken promises"),
+        (2, "", "", "broken promises"),
+        (0, "", "a\x1b[2J", "broken promises"),
+        (0, "a\u202e", "", "broken promises"),
+        (0, "{", "", "broken promises"),
+    ],
+)
+def test_a_bad_end_of_a_command_is_seen(code: int, out: str, err: str, kind: str) -> None:
+    assert kind in [found for found, _ in commands.wrong(["run", "--json"][: 2 - ("\u202e" in out)], code, out, err)]
+    assert not list(commands.wrong(["run", "--json"], 0, "{}", "fine"))

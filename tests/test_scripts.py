@@ -1,0 +1,64 @@
+"""``scripts/lib/venv.sh``: the interpreter that PYTHON names is the one that is used, or nothing is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BASH = shutil.which("bash")
+
+pytestmark = pytest.mark.skipif(BASH is None or os.name != "posix", reason="the scripts need bash")
+
+
+def interpreter(path: Path, version: str) -> Path:
+    """A stand-in that says it is this version, and makes environments of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    old = int(version.split(".")[1]) < 11
+    path.write_text(
+        f'#!/bin/sh\ncase "$*" in *sys.exit*) exit {int(old)} ;; *sys.executable*) echo "$0" ;;\n'
+        f'*venv*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;; *) echo {version} ;; esac\n'
+    )
+    path.chmod(0o755)
+    return path
+
+
+def made(folder: Path, named: Path | str | None) -> subprocess.CompletedProcess[str]:
+    """``make_venv`` in a clone at ``folder``, in which ``python3`` is 3.12."""
+    shutil.copytree(ROOT / "scripts" / "lib", folder / "scripts" / "lib", dirs_exist_ok=True)
+    found = interpreter(folder / "path" / "python3", "3.12").parent
+    environment = {"PATH": f"{found}:/usr/bin:/bin", **({"PYTHON": str(named)} if named else {})}
+    code = 'set -euo pipefail; . "$1/scripts/lib/venv.sh"; has_uv() { false; }; make_venv; version "$BIN/python"'
+    command = [str(BASH), "-c", code, "test", str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+def test_a_new_environment_has_the_interpreter_that_is_named_or_found(tmp_path: Path) -> None:
+    named = made(tmp_path / "named", interpreter(tmp_path / "python", "3.13"))
+    assert (named.returncode, named.stdout.splitlines()[-1]) == (0, "3.13")
+    found = made(tmp_path / "found", None)
+    assert (found.returncode, found.stdout.splitlines()[-1]) == (0, "3.12")
+
+
+def test_an_environment_of_another_version_is_neither_used_nor_replaced(tmp_path: Path) -> None:
+    assert made(tmp_path, None).returncode == 0
+    done = made(tmp_path, interpreter(tmp_path / "python", "3.13"))
+    assert done.returncode == 2
+    assert "has Python 3.12, and PYTHON names 3.13; remove .venv" in done.stderr
+    assert made(tmp_path, interpreter(tmp_path / "python", "3.12")).returncode == 0
+    assert made(tmp_path, None).returncode == 0
+
+
+@pytest.mark.parametrize("version", ["3.10", None])
+def test_a_named_interpreter_that_cannot_be_used_is_not_replaced_by_another(
+    tmp_path: Path, version: str | None
+) -> None:
+    named = interpreter(tmp_path / "python", version) if version else tmp_path / "none"
+    done = made(tmp_path, named)
+    assert done.returncode == 2
+    assert f"PYTHON={named} is no Python 3.11 or newer that runs" in done.stderr
+    assert not (tmp_path / ".venv").exists()
