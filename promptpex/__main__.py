@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 
-GARBAGE_AFTER = 20_000
+GARBAGE_AFTER = 50_000
 """New objects until the garbage collector looks; Python's 700 cost a fifth of a long run, whose records all stay."""
 
 

@@ -6,6 +6,8 @@ import hashlib
 import json
 from typing import Any
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 
 def canonical(value: Any) -> str:
     """JSON with sorted keys, no blanks and non-ASCII kept: one text per value.
@@ -13,7 +15,7 @@ def canonical(value: Any) -> str:
     Raises:
         ValueError: for NaN and infinities, which JSON does not have.
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def digest(value: Any, length: int = 64) -> str:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measures on loopback: throughput, CPU time, cold start, stored runs, store. Prints ratios, asserts nothing.
+"""Measures the model layer on loopback: throughput, CPU time, cold start, store. Prints ratios, asserts nothing.
 
-    python scripts/bench_client.py [--quick] [--only throughput,cpu,start,stored,store] [--mock PATH]
+    python scripts/bench_client.py [--quick] [--only throughput,cpu,start,store] [--mock PATH]
 
 Needs a chat server for measurements (``mockllm.py``, beside the repository under ``shared/tools``) and its httptools.
 Each figure is taken in a process of its own, so that one client's imports do not weigh on another's.
@@ -35,12 +35,7 @@ PROMPT = " ".join(["The fox, well-known for its cunning, asks: which part of spe
 LATENCIES_MS = (20, 100, 500)
 CONCURRENCIES = (16, 64, 256)
 TURNS = 3
-SECTIONS = ("throughput", "cpu", "start", "stored", "store")
-CHECKS = (
-    "{kind: contains, value: O}",
-    "{kind: regex, value: '^[A-Z]+$'}",
-    "{kind: javascript, value: output.length < 9}",
-)
+SECTIONS = ("throughput", "cpu", "start", "store")
 Ask = Callable[[int], Awaitable[object]]
 
 
@@ -119,22 +114,6 @@ def start(args: argparse.Namespace) -> None:
                 seconds, cpu_s = timed(run, Path(folder) / "own")
                 told = f"{seconds:.2f} | {cpu_s:.2f} | {cpu_s / count * 1000:.2f}"
                 print(f"| promptpex run, {count:,} outputs {what} | {told} |")
-
-
-def stored(args: argparse.Namespace) -> None:
-    """Seconds of a run whose outputs are all in the store, and of its report: the best of three."""
-    print("| outputs | command | seconds | of them CPU |")
-    print("|---|---|---|---|")
-    for cases, models, checks in ((66, "openai/a,openai/b,openai/c", CHECKS), (10_000, "openai/a", CHECKS[:1])):
-        with tempfile.TemporaryDirectory() as folder, server(args.mock, 1) as base:
-            write_project(Path(folder), cases, checks)
-            run = ["run", "prompt.md", "--models", models, "--api-base", base, "--judge", "none", "--quiet"]
-            timed(run, Path(folder))
-            for arguments in (run, ["report", "--quiet"]):
-                seconds, cpu_s = min(timed(arguments, Path(folder)) for _ in range(3))
-                print(
-                    f"| {cases * len(models.split(',')):,} | {arguments[0]} | {seconds:.2f} | {cpu_s:.2f} |", flush=True
-                )
 
 
 def store(args: argparse.Namespace) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from promptpex.assertions import engine, jsvalues
 from promptpex.assertions.clock import Turn, check_time
 from promptpex.assertions.model import Unscorable
+from promptpex.assertions.rows import INPUTS, kept
 from promptpex.codecs import yamlfile
 from promptpex.codecs.ordinary import inside, read_bytes
 from promptpex.codecs.yamlfile import YamlDoc
@@ -48,14 +49,28 @@ def read(path: Path) -> CheckFile:
         CheckError: the file cannot be read, or an assertion cannot be used; with file and line.
     """
     doc = yamlfile.read(path, error=CheckError, what="assertion file")
+    none = "the file has no assertions; write a list, a mapping with assert, or a spec with checks"
     with check_time():
-        return _read(doc, path)
+        return _compiled(doc, path, none)
 
 
-def _read(doc: YamlDoc, path: Path) -> CheckFile:
+def of_run(folder: Path) -> CheckFile:
+    """The checks of the spec that a run's folder keeps.
+
+    Raises:
+        CheckError: the spec cannot be read, or has no check that can be used.
+    """
+    path = folder / INPUTS
+    doc = YamlDoc("", kept(path).get("spec"), None, path, error=CheckError)
+    with check_time():
+        return _compiled(doc, path, "the run's spec has no checks; give some by --assertions FILE")
+
+
+def _compiled(doc: YamlDoc, path: Path, none: str) -> CheckFile:
+    """The assertions of a document, ready to judge; ``none`` is what is said where there are none."""
     found = list(_found(doc, doc.data))
     if not found:
-        raise doc.fail("the file has no assertions; write a list, a mapping with assert, or a spec with checks")
+        raise doc.fail(none)
     engine.warm_up(engine.ready(item for _, item in found))
     data = [(keys, _resolved(doc, item, keys, path)) for keys, item in found]
     steps: list[engine.Step] = []

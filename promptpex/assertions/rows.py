@@ -86,12 +86,24 @@ def _inputs_beside(path: Path) -> dict[str, Any]:
     if path.name != OUTPUTS or not beside.is_file():
         return {}
     try:
-        cases = json.loads(read_bytes(beside, error=CheckError, what="run's inputs", limit=INPUTS_LIMIT))["suite"].get(
-            "cases", []
-        )
-        return {case["id"]: case["inputs"] for case in cases}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return {case["id"]: case["inputs"] for case in kept(beside)["suite"].get("cases", [])}
+    except (KeyError, TypeError, AttributeError) as error:
         raise CheckError("the run's inputs cannot be read", path=beside) from error
+
+
+def kept(inputs: Path) -> dict[str, Any]:
+    """What a run's folder keeps of its prompt, spec and suite, as data.
+
+    Raises:
+        CheckError: it cannot be read, or is no JSON object.
+    """
+    try:
+        data = json.loads(read_bytes(inputs, error=CheckError, what="run's inputs", limit=INPUTS_LIMIT))
+    except (ValueError, RecursionError) as error:
+        raise CheckError("the run's inputs cannot be read", path=inputs) from error
+    if not isinstance(data, dict):
+        raise CheckError("the run's inputs cannot be read", path=inputs)
+    return data
 
 
 def _json_lines(lines: Iterable[str], path: Path, inputs: Mapping[str, Any]) -> Iterator[Row]:

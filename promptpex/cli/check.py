@@ -41,13 +41,14 @@ def command(
     """Check the outputs in FILE: JSON lines, CSV, a run's folder, or - for JSON lines on stdin.
 
     A row is {id, output, assert: [...], vars, cost, latency_ms, logprobs, finish_reason, threshold}; all but the
-    output may be left out, the assertions then come from --assertions. Exit code 1 when a row fails.
+    output may be left out, the assertions then come from --assertions, for a run's folder from the spec that it keeps.
+    Exit code 1 when a row fails.
     """
     from promptpex.assertions import checking, writers
     from promptpex.assertions.rows import read
 
     rows = read(file)
-    checks = _checks(assertions, quiet) if assertions is not None else None
+    checks = _checks(file, assertions, quiet)
     counts = {"pass": 0, "fail": 0, "unscored": 0}
     judged = _counted(_placed(checking.reports(rows, checks), file), counts)
     _write(writers.FORMATS["json" if as_json else shape](judged), out)
@@ -56,10 +57,13 @@ def command(
     return 1 if counts["fail"] or (fail_unscored and counts["unscored"]) else 0
 
 
-def _checks(path: Path, quiet: bool) -> CheckFile:
+def _checks(file: Path, assertions: Path | None, quiet: bool) -> CheckFile | None:
+    """The assertions for rows that bring none: those of a file, else of the run whose folder is checked."""
     from promptpex.assertions import checkfile
 
-    found = checkfile.read(path)
+    if assertions is None and not file.is_dir():
+        return None
+    found = checkfile.of_run(file) if assertions is None else checkfile.read(assertions)
     for warning in found.compiled.warnings if not quiet else ():
         say(f"promptpex: {warning}", err=True)
     return found

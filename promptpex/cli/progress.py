@@ -48,7 +48,7 @@ class Tally:
 
     def text(self, now: float) -> str:
         """The tally in words."""
-        parts = [f"{self.done}/{self.total}"]
+        parts = [f"{self.done - self.unasked}/{self.total}"]
         if self.failed:
             parts.append(f"{self.failed} failed")
         if self.unasked:

@@ -15,7 +15,8 @@ from typing import Any
 
 from promptpex.codecs import libyaml
 from promptpex.codecs.libyaml import STANDARD_TAG, UNTAGGED
-from promptpex.codecs.textfile import read_text
+from promptpex.codecs.ordinary import read_bytes
+from promptpex.codecs.textfile import decode
 from promptpex.errors import InputError
 from promptpex.records import collector_paused
 
@@ -31,6 +32,8 @@ _OCT = re.compile(r"0o[0-7]{1,400}\Z")
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,400}\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _INFINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
+_FIRST = frozenset("~nNtTfF+-.0123456789")
+"""What a scalar that is not a text begins with."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _KNOWN = ("str", "int", "float", "bool", "null", "timestamp", "merge", "value", "seq", "map")
 _TAGS = frozenset((UNTAGGED, *(STANDARD_TAG + name for name in _KNOWN)))
@@ -120,11 +123,10 @@ def read(
     Raises:
         InputError: (as ``error``) a file that cannot be read, is not YAML, says a key twice, or unfolds too far.
     """
-    text = read_text(path, error=error, what=what, limit=limit)
+    data = read_bytes(Path(path), error=error, what=what, limit=limit)
+    text = decode(data, path=path, error=error, what=what)
     doc = load(text, path=path, error=error, what=what, to_edit=to_edit)
-    with Path(path).open("rb") as file:
-        marked = file.read(3) == codecs.BOM_UTF8
-    return replace(doc, mark="\ufeff") if marked else doc
+    return replace(doc, mark="\ufeff") if data.startswith(codecs.BOM_UTF8) else doc
 
 
 @collector_paused()
@@ -209,11 +211,13 @@ class _Builder:
 
 def half_character(text: str) -> bool:
     """Whether the text holds a lone surrogate, which no encoding, and so no request to a model, can carry."""
-    return _SURROGATE.search(text) is not None
+    return not text.isascii() and _SURROGATE.search(text) is not None
 
 
 def plain_value(text: str) -> Any:
     """What an unquoted scalar means under the core schema; infinities and not-a-number stay text."""
+    if text and text[0] not in _FIRST:
+        return text
     if _NULL.match(text):
         return None
     if _TRUE.match(text):

@@ -61,7 +61,7 @@ def visible(value: Any) -> Any:
     of the writing direction by their names, what no file can hold as U+FFFD."""
     if value is None:
         return ""
-    if type(value) is not str:
+    if type(value) is not str or value.isprintable():
         return value
     return _UNSEEN.sub(_picture, value.replace("\r\n", "\n"))
 

@@ -16,6 +16,7 @@ from typing import IO, Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from promptpex.codecs import settingsfile
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.controls import escaped
 from promptpex.codecs.ordinary import created, is_inside, opened, read_bytes, refuse_led_out
@@ -195,8 +196,17 @@ def latest(results: Path) -> Path:
     """
     newest = _newest(folder / MANIFEST for folder in runs_in(results))
     if newest is None:
-        raise RunError("no run here yet; make one with `promptpex run PROMPT --models ...`", path=results)
+        raise RunError(_none_yet(results), path=results)
     return newest
+
+
+def _none_yet(results: Path) -> str:
+    """That there is no run, and where one is: a settings file in a folder below keeps its runs there."""
+    settings = (path for depth in ("*", "*/*") for path in results.parent.glob(f"{depth}/{settingsfile.FILE}"))
+    nested = (path.parent / results.name for path in settings if is_inside(path, results.parent))
+    below = _newest(run / MANIFEST for folder in nested for run in runs_in(folder))
+    told = "no run here yet; make one with `promptpex run PROMPT --models ...`"
+    return told if below is None else f"{told}, or name the one in a folder with settings of its own: {below}"
 
 
 def latest_of(results: Path, prompt_name: str) -> Path | None:

@@ -21,6 +21,10 @@ PAIRED = 55.0
 """Likeness from which a removed and an added sentence count as one that changed."""
 OVERLAP = 90.0
 """Likeness from which a quotation counts as taken from a sentence though a letter of it is wrong."""
+MOST_PAIRS = 1_000_000
+"""Pairs of sentences that are compared at most."""
+_PREPARED, _CALL = 60, 2_000
+"""What it takes to prepare a character and to call for a sentence, in the measure of ``effort``."""
 
 Standing = Literal["kept", "changed", "gone"]
 
@@ -96,19 +100,15 @@ def words_of(prompt: Prompt) -> str:
     return "\n\n".join(turn.content for turn in prompt.messages)
 
 
-def rests_on(source: str, sentence: str, effort: Effort | None = None) -> bool:
-    """Whether words that a rule quotes are taken from this sentence, one holding the other or nearly so.
-
-    Where ``effort`` has not enough left, only words that are there letter by letter are found.
-    """
-    return _any_overlap(_pieces(source), folded(sentence), effort or Effort())
-
-
 def _pieces(source: str) -> list[str]:
     return [folded(part) for part in quoting.parts_of(source)]
 
 
 def _any_overlap(pieces: Sequence[str], whole: str, effort: Effort) -> bool:
+    """Whether quoted words are taken from this sentence, one holding the other or nearly so.
+
+    Where ``effort`` has not enough left, only words that are there letter by letter are found.
+    """
     return any(_overlap(piece, whole, effort) for piece in pieces)
 
 
@@ -173,10 +173,6 @@ def _nearest(words: str, parts: Sequence[str], effort: Effort) -> tuple[str | No
     return (best[0], float(best[1])) if best else (None, 0.0)
 
 
-_PREPARED, _CALL = 60, 2_000
-"""What it takes to prepare a character and to call for a sentence, in the measure of ``effort``."""
-
-
 def _place(piece: str, inside: str, effort: Effort) -> float:
     from rapidfuzz import fuzz
 
@@ -221,10 +217,6 @@ def _pairs(removed: Sequence[str], added: Sequence[str]) -> list[_Pair]:
             used_old.add(pair.old)
             used_new.add(pair.new)
     return found
-
-
-MOST_PAIRS = 1_000_000
-"""Pairs of sentences that are compared at most."""
 
 
 def _likely(old: Sequence[str], new: Sequence[str]) -> Iterator[_Pair]:

@@ -19,7 +19,8 @@ NEAR = 80.0
 """Likeness (0..100) of a piece with some place of the text from which its words are compared one by one."""
 
 _GAP = re.compile(r"\.{3,}|…|\[\.{3}\]|\[…\]")
-_MARKS = re.compile(r"[\"'“”„‘’‚«»「」『』*_`]")
+_MARKS = re.compile(r"\\(?=[\"'])|[\"'“”„‘’‚«»「」『』*_`]")
+"""A backslash before a quotation mark goes with it: prompts hold JSON, and authors answer in it."""
 
 
 def quoted(source: str, text: str) -> How | None:

@@ -194,6 +194,24 @@ def test_a_run_folder_brings_its_inputs(tmp_path: Path, capsys: pytest.CaptureFi
     assert run_cli(["check", str(tmp_path), "--assertions", str(checks), "--fail-unscored"]) == 1
 
 
+def test_a_run_folder_is_checked_by_its_own_spec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = [{"case": "c1", "model": "m", "text": text} for text in ("the fox", "a wolf")]
+    (tmp_path / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in outputs), encoding="utf-8")
+    rules = [{"id": "r1", "rule": "It says it.", "checks": [{"kind": "contains", "value": "{{word}}"}]}]
+    made = {"spec": {"prompt": "p.md", "rules": rules}, "suite": {"cases": [{"id": "c1", "inputs": {"word": "fox"}}]}}
+    inputs = tmp_path / "inputs.json"
+    inputs.write_text(json.dumps(made), encoding="utf-8")
+    assert run_cli(["check", str(tmp_path), "--json"]) == 1
+    assert [row["status"] for row in lines(capsys.readouterr().out)] == ["pass", "fail"]
+    inputs.write_text(json.dumps(made).replace("contains", "contians"), encoding="utf-8")
+    assert run_cli(["check", str(tmp_path)]) == 2
+    assert "inputs.json:1: there is no kind 'contians'" in capsys.readouterr().err
+    for damaged in ("{}", "[]", "{", '{"suite": {}, "spec": 3}'):
+        inputs.write_text(damaged, encoding="utf-8")
+        assert run_cli(["check", str(tmp_path)]) == 2
+        assert "Traceback" not in capsys.readouterr().err
+
+
 HOSTILE = ["=1+1", "+cmd", "-x", "@y", "\tz", "\rw", "]]>&<\x00\ud83d\x1b[31m", 'quote"\nline']
 
 

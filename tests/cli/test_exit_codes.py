@@ -142,7 +142,7 @@ async def test_a_judge_that_a_budget_left_unasked_keeps_code_0(scripted: Scripte
 async def test_a_gate_that_fails_goes_before_and_the_silent_model_is_named_all_the_same(
     scripted: ScriptedServer,
 ) -> None:
-    done = await made(scripted, "openai/wordy,openai/dead", "--fail-over", "0.5")
+    done = await made(scripted, "openai/wordy,openai/dead", "--fail-over", "50%")
     assert done.code == 1
     assert DEAD in done.err
     assert last(done).startswith("promptpex: --fail-over fails openai/wordy (non-compliance is 100%, above 50%)")

@@ -72,7 +72,7 @@ def test_what_was_not_asked_is_no_failure() -> None:
     for error in ("interrupted", "budget", "judge-budget", "filtered"):
         tally = tallies.hear(StepDone("output", MODEL, error))
     assert tally is not None
-    assert tally.text(0.0) == "4/4, 1 failed, 3 not asked"
+    assert tally.text(0.0) == "1/4, 1 failed, 3 not asked"
 
 
 def test_an_unknown_price_is_not_hidden_in_a_known_one() -> None:

@@ -225,3 +225,16 @@ def test_verdicts_without_their_output_are_left_out(tmp_path: Path) -> None:
     assert 0 < len(wanted) < len(made.verdicts)
     assert runs.read(tmp_path).verdicts == wanted
     assert len(runs.read_columns(tmp_path).verdicts) == len(wanted)
+
+
+def test_where_there_is_no_run_one_below_settings_of_its_own_is_named(tmp_path: Path) -> None:
+    kept = tmp_path / "shops" / "shop" / "results" / "prompt" / "r1"
+    runs.finish(kept, colours())
+    with pytest.raises(RunError) as alone:
+        runs.latest(tmp_path / "results")
+    (tmp_path / "shops" / "shop" / "promptpex.toml").touch()
+    with pytest.raises(RunError) as named:
+        runs.latest(tmp_path / "results")
+    assert "no run here yet" in str(alone.value)
+    assert str(kept) not in str(alone.value)
+    assert str(kept) in str(named.value)

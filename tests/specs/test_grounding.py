@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from promptpex.promptfile import parse
 from promptpex.records import Case, Rule, Spec, Suite
-from promptpex.specs.grounding import Change, diff, footing, mark_gone, rests_on, uncovered
+from promptpex.specs.grounding import Change, diff, footing, mark_gone, uncovered
 from promptpex.specs.sentences import folded, sentences
 
 TEXT = """\
@@ -124,9 +124,12 @@ def test_a_moved_sentence_has_not_changed() -> None:
     assert diff("First one. Second two.", "Second two.\n\nFirst  ONE.") == []
 
 
-def test_rests_on_allows_a_wrong_letter() -> None:
-    assert rests_on("Return only the part of speach tag", "Return only the part of speech tag, e.g. NN.")
-    assert not rests_on("Answer in French only", "Return only the part of speech tag, e.g. NN.")
+@pytest.mark.parametrize(
+    ("source", "covered"), [("Return only the part of speach tag", True), ("Answer in French only", False)]
+)
+def test_a_sentence_is_covered_by_words_with_a_letter_wrong(source: str, covered: bool) -> None:
+    prompt = parse("Return only the part of speech tag, e.g. NN.\n\n{{word}}")
+    assert (uncovered([Rule(id="a", rule="x", source=source)], prompt) == ()) is covered
 
 
 def test_folded_is_one_form() -> None:

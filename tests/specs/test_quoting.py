@@ -50,6 +50,12 @@ def test_other_scripts(source: str, text: str, how: How | None) -> None:
     assert quoted(source, text) == how
 
 
+@pytest.mark.parametrize("source", ['If there is none, answer ["NA"].', r"If there is none, answer [\"NA\"]."])
+@pytest.mark.parametrize("text", ['If there is none, answer ["NA"].', r"If there is none, answer [\"NA\"]."])
+def test_escaped_quotation_marks_are_quotation_marks(source: str, text: str) -> None:
+    assert quoted(source, text) == "exact"
+
+
 @given(st.text(), st.text())
 def test_it_always_answers(source: str, text: str) -> None:
     assert quoted(source, text) in ("exact", "near", None)

