@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import re
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 import promptpex
 from promptpex.errors import DeadlinePassed
 from promptpex.records import Completion, Request
-from promptpex.report import Summary
 from promptpex.report.comparison import compare_runs
 from promptpex.report.html import html
 from promptpex.report.summary import records
-from promptpex.report.terminal import notes, show
+from promptpex.report.terminal import notes
 from tests.numbers.test_unscored import partly
-from tests.numbers.world import Fate, World, by, cases, first, material, summed, told
+from tests.numbers.world import Fate, World, by, cases, first, material, printed, summed, told
 from tests.samples import asked
-
-
-def printed(summary: Summary) -> str:
-    console = Console(file=io.StringIO(), width=160)
-    show(summary, console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
 
 
 def test_a_comparison_shows_no_share_of_failures_alone() -> None:

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import re
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
-from promptpex.report import Summary
 from promptpex.report.gate import Limits, breaches
 from promptpex.report.html import html
 from promptpex.report.sections import footnotes
-from promptpex.report.terminal import show
-from tests.numbers.world import by, cases, first, ran, summed, told
-
-
-def printed(summary: Summary) -> str:
-    console = Console(file=io.StringIO(), width=160)
-    show(summary, console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+from tests.numbers.world import by, cases, first, printed, ran, summed, told
 
 
 @pytest.mark.parametrize(("broken", "count"), [(10, 300), (19, 200), (1, 400), (1, 2000)])

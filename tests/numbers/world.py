@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from rich.console import Console
 
 import promptpex
 from promptpex.errors import DeadlinePassed
@@ -30,6 +32,7 @@ from promptpex.records import (
 )
 from promptpex.report import Summary, summarise
 from promptpex.report.summary import records
+from promptpex.report.terminal import show
 from tests.samples import asked
 
 Fate = Literal["kept", "broken", "judged broken", "open", "cut", "unasked", "unjudged", "unjudged broken"]
@@ -225,6 +228,14 @@ def by(table: Mapping[str, Callable[[int, int], Fate]]) -> Fates:
 def first(broken: int, else_: Fate = "kept", fate: Fate = "broken") -> Callable[[int, int], Fate]:
     """The first so many cases have one fate in all repeats, the others another."""
     return lambda case, repeat: fate if case < broken else else_
+
+
+def printed(summary: Summary, width: int = 160) -> str:
+    """The report as a terminal shows it."""
+    console = Console(file=io.StringIO(), width=width)
+    show(summary, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
 
 
 def rows_of(summary: Summary) -> dict[str, dict[str, Any]]:
