@@ -22,7 +22,7 @@ class Comparison:
 
     Attributes:
         models: a row per model, columns ``tables.COMPARISON_COLUMNS``.
-        changed: the cases that passed in one run alone, columns ``tables.CHANGED_COLUMNS``.
+        changed: the cases that one run breaks more often than the other, columns ``tables.CHANGED_COLUMNS``.
         answer: the same in plain words.
         notes: what a reader has to know beside it.
         regressions: models that are shown to be worse, and not shown to be so within the tolerance.

@@ -75,7 +75,7 @@ def _of_model(row: Mapping[str, Any], limits: Limits) -> Iterator[str]:
 
 
 def _above(decide: Decide, value: float, bound: float) -> str:
-    figure, limit = apart(value, bound)
+    figure, limit = told_apart(value, bound)
     if decide == "point":
         return f"non-compliance is {figure}, above {limit}"
     if decide == "low":
@@ -83,16 +83,11 @@ def _above(decide: Decide, value: float, bound: float) -> str:
     return f"non-compliance is not shown to be at most {limit}: it may be {figure}"
 
 
-def apart(value: float, bound: float) -> tuple[str, str]:
-    """A share and a limit as percentages: the limit as it was given, the share with as many digits as it takes to see
-    on which side of it the share lies."""
+def told_apart(value: float, bound: float) -> tuple[str, str]:
+    """A share and a limit below it as percentages: the limit as it was given, the share with as many digits as it takes
+    to see that it is above."""
     shown, limit, digits = percent(value), as_given(bound), 1
-    while _side(shown, limit) != _side(value, bound) and digits < FINEST:
+    while float(shown.rstrip("%")) <= float(limit.rstrip("%")) and digits < FINEST:
         shown = f"{100 * value:.{digits}f}%"
         digits += 1
     return shown, limit
-
-
-def _side(value: str | float, bound: str | float) -> int:
-    first, second = (float(one.rstrip("%")) if isinstance(one, str) else one for one in (value, bound))
-    return (first > second) - (first < second)

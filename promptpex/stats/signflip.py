@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-_MOST_STEPS = 200_000_000
+_MOST_STEPS, _MOST_COSINES = 50_000_000, 20_000_000
 """Additions up to which the distribution is built case by case, and cosines up to which it is built through its
-characteristic function."""
+characteristic function: a quarter of a second at most."""
 
 _MOST_TOTAL = 1 << 22
 """Sum of the sizes up to which either is done: some 100 MB."""
@@ -55,8 +55,10 @@ def sign_flip_p(differences: Ints, *, rounded: bool = False) -> float:
     m, total = int(sizes.size), int(sizes.sum())
     if sizes.max() == 1:
         return min(1.0, 2.0 * binomial_cdf((m - seen) // 2, m, 0.5))
-    if rounded or (total <= _MOST_TOTAL and min(m, np.unique(sizes).size) * total <= _MOST_STEPS):
-        return (_by_counting if m * total <= _MOST_STEPS else _by_frequencies)(sizes, total, seen)
+    if total <= _MOST_TOTAL and m * total <= _MOST_STEPS:
+        return _by_counting(sizes, total, seen)
+    if rounded or (total <= _MOST_TOTAL and np.unique(sizes).size * total <= _MOST_COSINES):
+        return _by_frequencies(sizes, total, seen)
     parts = max(_FEWEST_PARTS, _PARTS // m) / int(np.abs(differences).max())
     return sign_flip_p(np.rint(differences * parts).astype(np.int64), rounded=True)
 

@@ -44,9 +44,8 @@ on the ``cases`` scored in both; the two shares are means over these cases of th
 the cases whose mean went up or down. ``p`` is that of exact sign flips of the differences of the cases, at the
 completion of the unscored outputs that speaks most against a change, and ``p_adjusted`` is corrected over the models
 by Holm. ``change`` is ``worse`` or ``better`` where it is shown, else ``undecided``, with ``because`` where unscored
-outputs keep it so;
-``holds_sampled``: whether it would also be shown if the rules were a sample; ``within_tolerance``: shown to be less
-than the tolerance worse, where there is one, corrected over the models by Holm."""
+outputs keep it so; ``holds_sampled``: whether it would also be shown if the rules were a sample; ``within_tolerance``:
+shown to be less than the tolerance worse, where there is one, corrected over the models by Holm."""
 
 CHANGED_COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -155,7 +154,6 @@ def _both(
 
 def _change(grid: Grid, *, reading: Reading = "against") -> tuple[str, float, float]:
     """The likelier change, its p-value with the rules fixed, and with the rules as a sample."""
-
     ways = (("worse", AFTER, BEFORE), ("better", BEFORE, AFTER))
     told = [(name, statements(grid, one, two, reading=reading).worse) for name, one, two in ways]
     found = [(name, more_failures_p(shift), more_failures_p(shift, sampled_rules=True)) for name, shift in told]

@@ -23,8 +23,8 @@ JUDGE_COLUMNS: Mapping[str, str] = {
     "example": "string",
 }
 """Columns of ``judges``. ``asked`` are requests, one for each output and turn, ``outputs`` what they were about;
-``failed`` those of them to which no
-usable verdict came; ``not_asked`` those that a budget, a deadline or a stop kept from being made or answered."""
+``failed`` those of them to which no usable verdict came; ``not_asked`` those that a budget, a deadline or a stop kept
+from being made or answered."""
 
 
 def judges(cube: pd.DataFrame) -> pd.DataFrame:

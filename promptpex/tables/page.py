@@ -33,7 +33,10 @@ TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
         tables.DISAGREEMENT_COLUMNS,
     ),
     "comparison(before, after, ...)": ("A row per model of two runs: `promptpex compare`.", tables.COMPARISON_COLUMNS),
-    "changed(before, after, ...)": ("A row per case that passed in one of two runs alone.", tables.CHANGED_COLUMNS),
+    "changed(before, after, ...)": (
+        "A row per case that one of two runs breaks more often.",
+        tables.CHANGED_COLUMNS,
+    ),
 }
 """Per function of ``promptpex.tables``, what it gives and its columns."""
 
@@ -120,7 +123,7 @@ MEANINGS: Mapping[str, str] = {
     "more_cases_low": "cases more that would decide with probability 0.8: no fewer, in nine of ten worlds that fit",
     "n": "items that both scored",
     "non_compliance": "mean over cases of the share of scored outputs that break a rule, 0 to 1; with `at_least` "
-    "of all usable ones",
+    "of all usable ones; missing where nothing was scored",
     "non_compliance_after": "share of the second run, 0 to 1",
     "non_compliance_before": "share of the first run, 0 to 1",
     "non_compliant": "scored outputs that break at least one rule",

@@ -112,14 +112,13 @@ def twins(rows: pd.DataFrame, cube: pd.DataFrame, *, sees_input: bool = False) -
         row = found.setdefault(key, {"source": source, "rule": rule, "output": output, "pass": 0, "fail": 0, "in": {}})
         row[status] += 1
         row["in"][case] = None
-    counted = (
+    shown = (
         {**row, "passed": row["pass"], "failed": row["fail"], "cases": " ".join(row["in"])} for row in found.values()
     )
-    return typed(sorted(counted, key=lambda row: -min(row["passed"], row["failed"])), TWIN_COLUMNS)
+    return typed(sorted(shown, key=lambda row: -min(row["passed"], row["failed"])), TWIN_COLUMNS)
 
 
 _TWIN = ("case", "source", "rule", "output", "status")
-
 
 _COUNTED = ("model", "repeats", "cases", "flickering")
 """What is said of repeats where verdicts are missing: what was seen, and no rate."""

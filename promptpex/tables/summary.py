@@ -75,10 +75,9 @@ are the answers that were there to be judged, ``answered`` all that a model gave
 known; sums are missing where any part is unknown. ``best_case`` and ``worst_case`` are the non-compliance if every
 output that was asked for and could not be scored had passed, or failed; ``worst_low`` and ``worst_high`` the
 interval's ends in the second case; ``sampled_low`` and ``sampled_high`` those if the rules were a sample. ``interval``
-is how it was made, as in
-``SHARE_COLUMNS``, or ``looks``: right however often the run was looked at. ``place`` to ``more_cases_high`` are as in
-``Standing``; ``cheapest`` and ``fastest`` are said of the models that are shown to be good enough, else of all that are
-not ruled out. ``repeats`` to ``pass_hat_k`` are as in ``STABILITY_COLUMNS``."""
+is how it was made, as in ``SHARE_COLUMNS``, or ``looks``: right however often the run was looked at. ``place`` to
+``more_cases_high`` are as in ``Standing``; ``cheapest`` and ``fastest`` are said of the models that are shown to be
+good enough, else of all that are not ruled out. ``repeats`` to ``pass_hat_k`` are as in ``STABILITY_COLUMNS``."""
 
 RULE_COLUMNS: Mapping[str, str] = {"rule": "string", "model": "string", **SHARE_COLUMNS}
 """Columns of ``rules``: how often each model breaks each rule. An output counts once for a rule, however many verdicts

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 import promptpex
 from promptpex import runs
 from promptpex.cli.main import run_cli
 from promptpex.errors import InputError
 from promptpex.records import Manifest, Run
-from promptpex.report import Summary, plain, summarise
+from promptpex.report import plain, summarise
 from promptpex.report.files import csv_text
 from promptpex.report.html import html
-from promptpex.report.terminal import show
 from promptpex.tables import Question, models, outputs, standings
 from tests.numbers.server import Place, answering
 from tests.numbers.world import by, cases, first, ran, rows_of, summed, told
-
-
-def printed(summary: Summary, width: int = 100) -> str:
-    """The report as a terminal shows it."""
-    console = Console(file=io.StringIO(), width=width)
-    show(summary, console)
-    file = console.file
-    assert isinstance(file, io.StringIO)
-    return file.getvalue()
+from tests.report.printed import printed
 
 
 def renamed(run: Run, names: dict[str, str]) -> Run:

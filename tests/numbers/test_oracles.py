@@ -48,7 +48,7 @@ def by_definition(drawn: Drawn, model: str) -> Row:
         "unscored": len(fates) - len(scored),
         "errors": sum(fate in ("cut", "unasked") for fate in fates),
         "usable": sum(fate in usable for fate in fates),
-        "non_compliance": mean_of_cases(drawn, model, counted, BROKEN),
+        "non_compliance": mean_of_cases(drawn, model, counted, BROKEN) if scored else None,
         "best_case": mean_of_cases(drawn, model, (*usable, "cut"), BROKEN),
         "worst_case": mean_of_cases(drawn, model, (*usable, "cut"), (*BROKEN, "open", "cut")),
     }
@@ -58,8 +58,10 @@ def by_definition(drawn: Drawn, model: str) -> Row:
 def test_the_figures_of_a_model_are_what_they_are_defined_as(start: int) -> None:
     for seed in range(start, start + 20):
         drawn = draw(seed, most_cases=30)
-        for name, row in rows_of(summarise(drawn.run)).items():
+        summary = summarise(drawn.run)
+        for name, row in rows_of(summary).items():
             expected = by_definition(drawn, name)
+            assert sum(summary.unscored.get(f"fake/{name}", {}).values()) == expected["unscored"], (seed, name)
             for column, value in expected.items():
                 found = row[column]
                 assert (found is None) == (value is None), (seed, name, column)
