@@ -55,7 +55,7 @@ def command(
     from promptpex.errors import GateFailed, RunError
     from promptpex.records import RUNNING
     from promptpex.report import summarise
-    from promptpex.report.gate import Limits, breaches
+    from promptpex.report.gate import Limits, breaches, stated
     from promptpex.report.summary import records
 
     if not limits and not min_scored:
@@ -67,11 +67,12 @@ def command(
         raise RunError("this run has not ended; the same `promptpex run` goes on with it", path=folder)
     summary = summarise(kept, folder=folder, **given(resolved))
     everyone, single = _parsed(limits)
-    found = breaches(records(summary.models), Limits(everyone, single, min_scored, decide))
+    rows = records(summary.models)
+    found = breaches(rows, Limits(everyone, single, min_scored, decide))
     if as_json:
         print_json({"run": summary.run.manifest.run, "passed": not any(found.values()), "models": found})
     else:
-        _say(found)
+        _say(found, {row["model"]: stated(row) for row in rows})
     failing = [model for model, broken in found.items() if broken]
     if failing:
         raise GateFailed(f"the gate fails {', '.join(failing)}: {len(failing)} of {len(found)} models")
@@ -97,7 +98,6 @@ def _share(text: str) -> float:
     return value
 
 
-def _say(found: dict[str, list[str]]) -> None:
-
+def _say(found: dict[str, list[str]], figures: dict[str, str]) -> None:
     for model, broken in found.items():
-        say(f"{'FAIL' if broken else 'pass'}  {model}{': ' if broken else ''}{'; '.join(broken)}")
+        say(f"FAIL  {model}: {'; '.join(broken)}" if broken else f"pass  {model}: {figures[model]}")

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from promptpex.codecs.wording import plural
 from promptpex.errors import InputError
-from promptpex.report.answer import FINEST, as_given, percent
+from promptpex.report.answer import FINEST, as_given, ends, percent
 
 Decide = Literal["point", "low", "high"]
 
@@ -72,6 +73,15 @@ def _of_model(row: Mapping[str, Any], limits: Limits) -> Iterator[str]:
         verb, they = ("is", "it") if missing == 1 else ("are", "they")
         above = _above(limits.decide, worst, limit)
         yield f"{missing} of {outputs} outputs {verb} unscored; had {they} failed, {above}"
+
+
+def stated(row: Mapping[str, Any]) -> str:
+    """What a gate passed on: the share with its interval, and on how many outputs it rests."""
+    scored = plural(row["scored"], "scored output")
+    if row["non_compliance"] is None:
+        return scored
+    share = ("at least " if row["at_least"] else "") + percent(row["non_compliance"])
+    return f"non-compliance is {share} (interval {ends(row['ci_low'], row['ci_high'])}), {scored}"
 
 
 def _above(decide: Decide, value: float, bound: float) -> str:
