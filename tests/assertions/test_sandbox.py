@@ -255,5 +255,5 @@ def test_a_pattern_that_always_takes_too_long_is_given_up() -> None:
 def test_a_python_pattern_that_cannot_be_compiled_or_searched_in_bounds_is_unscored(pattern: str) -> None:
     """The first was compiled for ever, in one call that nothing can stop; the second took half a gigabyte."""
     report = check("a" * 1000, [{"kind": "regex", "value": pattern, "dialect": "python"}, JAVASCRIPT])
-    assert report.results[0].unscored in ("timeout", "memory")
+    assert report.results[0].unscored in ("timeout", "memory", "bad-pattern")
     assert report.results[1].status == "fail"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import pty
@@ -217,7 +218,8 @@ async def test_many_in_a_row_end_it_with_its_own_code(tmp_path: Path, scripted: 
     for _ in range(12):
         if process.returncode is not None:
             break
-        process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGTERM)  # asyncio's own way may reap the process and lose its code
         await asyncio.sleep(pause)
     done = await ended(process)
     assert done.code == 130, done.err
