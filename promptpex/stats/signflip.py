@@ -24,6 +24,9 @@ _PARTS, _FEWEST_PARTS = 300_000, 20
 """Where that is too much, the greatest difference has the first of these parts divided by the number of cases, and at
 least the second."""
 
+_NOTHING = 1e-20
+"""Frequencies of less than this are left out: all together they are far below the rounding."""
+
 _NOISE = 1e-12
 """Below it a p-value from the characteristic function is rounding."""
 
@@ -83,11 +86,14 @@ def _by_frequencies(sizes: Ints, total: int, seen: int) -> float:
 
     length = 1 << math.ceil(math.log2(total + 1))
     values, counts = np.unique(sizes, return_counts=True)
-    angle = np.pi * np.arange(length // 2 + 1) / length
-    product = np.ones(length // 2 + 1)
-    for value, count in zip(values.tolist(), counts.tolist(), strict=True):
-        product *= np.cos(angle * value) ** count
+    at, product = np.arange(length // 2 + 1), np.ones(length // 2 + 1)
+    for value, count in sorted(zip(values.tolist(), counts.tolist(), strict=True), key=lambda pair: -pair[1]):
+        product *= np.cos(np.pi / length * value * at) ** count
+        left = np.abs(product) > _NOTHING
+        at, product = at[left], product[left]
+    spectrum = np.zeros(length // 2 + 1, dtype=np.complex128)
+    spectrum[at] = product * np.exp(-1j * np.pi / length * total * at)
     # T has the characteristic function exp(i t total / 2) times that product.
-    chance = np.fft.irfft(product * np.exp(-1j * angle * total), n=length)
+    chance = np.fft.irfft(spectrum, n=length)
     tail = float(chance[: (total - seen) // 2 + 1].sum())
     return min(1.0, max(_NOISE, 2.0 * tail))
