@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from promptpex import pipeline, runs
@@ -11,7 +11,7 @@ from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.plan import Plan
 from promptpex.cases.typed import unusable_schemas
 from promptpex.codecs.schemaplace import keep_schema
-from promptpex.codecs.wording import plural
+from promptpex.codecs.wording import named, plural
 from promptpex.config import EFFORT, with_effort
 from promptpex.errors import InputError, RunError, SpecError, SuiteError
 from promptpex.estimate import Line, can_show, estimate, extraction_lines, generation_lines, in_words
@@ -25,9 +25,6 @@ from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.groundedness import Groundedness
 from promptpex.specs.noticing import changed, notices, orphans, ungrounded
 from promptpex.tables import check_weights
-
-ORPHANS = 8
-"""Cases that are named one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +110,8 @@ async def update(session: Session, files: Files) -> Update:
     done = await pipeline.update(session, prompt, spec, suite, before=_run_before(session, prompt))
     session.refuse_if_stopped()
     write_spec(files.spec, done.spec)
+    if session.settings.verify:
+        return replace(done, groundedness=tuple(await pipeline.groundedness(session, prompt, done.spec)))
     return done
 
 
@@ -280,7 +279,7 @@ def notice_orphans(session: Session, spec: Spec, suite: Suite) -> None:
     """Names the cases whose rule is gone; they are still run, and judged by the rules that are left."""
     lost = orphans(spec, suite)
     if lost:
-        ids = ", ".join(case.id for case in lost[:ORPHANS]) + (", ..." if len(lost) > ORPHANS else "")
+        ids = named([case.id for case in lost])
         aim = plural(len(lost), "case aims at a rule that is gone", "cases aim at rules that are gone")
         said = f"{aim} ({ids}); `promptpex generate` retires those it made"
         session.emit(Notice(said, "warning"))

@@ -182,9 +182,8 @@ def _logprobs(value: Any) -> list[Any] | None:
 
 
 def _csv_rows(file: IO[str], path: Path) -> Iterator[Row]:
-    csv.field_size_limit(MOST_CELL)
     reader = csv.reader(file, strict=True)
-    line = 1
+    line, limit = 1, csv.field_size_limit(MOST_CELL)
     try:
         head = [name.strip() for name in next(reader, [])]
         _check_head(head, path)
@@ -195,6 +194,8 @@ def _csv_rows(file: IO[str], path: Path) -> Iterator[Row]:
             line = reader.line_num + 1
     except csv.Error as error:
         raise CheckError(f"the file is not CSV ({error})", path=path, line=line) from error
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _check_head(head: list[str], path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from promptpex.cli.plain import say
 from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
-    from promptpex.project import Extracted, Files
+    from promptpex.project import Files
     from promptpex.specs.groundedness import Groundedness
 
 
@@ -52,23 +53,25 @@ def command(
         print_json({**found.spec.plain(), "groundedness": said})
         return 0
     say(f"{plural(len(found.spec.rules), 'rule')} in {files.spec}")
-    for line in _grounds(found):
+    for line in grounds(found.groundedness):
         say(line)
     return 0
 
 
-def _grounds(found: Extracted) -> list[str]:
+def grounds(found: Sequence[Groundedness]) -> list[str]:
     """How many rules the prompt says, by their words or by a judge, and which it does not or nobody knows of."""
     status: dict[str, list[Groundedness]] = {"yes": [], "no": [], "unknown": []}
-    for one in found.groundedness:
+    for one in found:
         status[one.status].append(one)
     by_words = sum(one.how in ("quote", "near-quote") for one in status["yes"])
-    rules = plural(len(found.groundedness), "rule")
+    rules = plural(len(found), "rule")
     told = f"Grounded: {len(status['yes'])} of {rules}, {by_words} by the words they quote."
     lines = [told, *(f"Not in the prompt: {one.rule}: {one.reason}" for one in status["no"])]
-    if status["unknown"]:
-        ids = ", ".join(one.rule for one in status["unknown"])
-        lines.append(f"Open: {ids}; their words do not settle it (--verify asks a model).")
+    asked = [one for one in status["unknown"] if one.how != "none"]
+    lines += [f"Open: {one.rule}; {one.how.removeprefix('judge:')} was asked: {one.reason}" for one in asked]
+    left = ", ".join(one.rule for one in status["unknown"] if one.how == "none")
+    if left:
+        lines.append(f"Open: {left}; their words do not settle it (--verify asks a model).")
     return lines
 
 
@@ -80,10 +83,14 @@ def _update(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
     done = work(flags, lambda session: update(session, files), start=files.prompt.parent)
     told = {"added": done.added, "gone": done.gone, "back": done.back, "yours without words in the prompt": done.yours}
     if as_json:
-        print_json({name: list(ids) for name, ids in told.items()})
+        print_json(
+            {**{name: list(ids) for name, ids in told.items()}, "groundedness": list(map(asdict, done.groundedness))}
+        )
         return 0
     for name, ids in told.items():
         if ids:
             say(f"{name}: {', '.join(ids)}")
     say(f"{plural(len(done.spec.rules), 'rule')} in {files.spec}")
+    for line in grounds(done.groundedness) if done.groundedness else ():
+        say(line)
     return 0

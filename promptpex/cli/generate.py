@@ -10,7 +10,7 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.plain import say
-from promptpex.codecs.wording import plural
+from promptpex.codecs.wording import named, plural
 
 if TYPE_CHECKING:
     from promptpex.cases.plan import Plan
@@ -78,7 +78,8 @@ def told(quality: Quality) -> list[str]:
     if quality.aside:
         lines.append(f"Put aside: {plural(quality.aside, 'case')}, with the reason under 'invalid'.")
     if quality.lint:
-        lines.append("Lint: " + ", ".join(f"{count} {code}" for code, count in sorted(quality.lint.items())) + ".")
+        found = (f"{len(ids)} {code} ({named(ids)})" for code, ids in sorted(quality.lint.items()))
+        lines.append(f"Lint: {', '.join(found)}.")
     if quality.bare:
         lines.append(f"No case aims at {', '.join(quality.bare)}.")
     return lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from promptpex.cases.expand import expand
 from promptpex.cases.expected import expected_outputs, lacking, with_expected
 from promptpex.cases.generate import generate as generate_cases
 from promptpex.cases.generate import keep_unreplaced
-from promptpex.cases.lint import lint_all
+from promptpex.cases.lint import Finding, lint_all
 from promptpex.cases.plan import Generation, Plan, plan
 from promptpex.cases.samples import read_samples
 from promptpex.cases.scenarios import read_scenarios
@@ -34,7 +34,7 @@ class Quality:
         aside: unusable ones, kept with their reason.
         independent: usable ones that are no near-duplicates of one another.
         duplicates: pairs of near-duplicates.
-        lint: how many cases have a finding of each code.
+        lint: the ids of the cases that have a finding, by its code.
         bare: rule ids that no usable case aims at.
     """
 
@@ -42,7 +42,7 @@ class Quality:
     aside: int
     independent: int
     duplicates: int
-    lint: dict[str, int]
+    lint: dict[str, list[str]]
     bare: tuple[str, ...]
 
 
@@ -136,9 +136,17 @@ def quality(prompt: Prompt, spec: Spec, suite: Suite, suite_language: str | None
         aside=len(suite.cases) - len(usable),
         independent=independent(usable),
         duplicates=len(duplicates(usable)),
-        lint=dict(Counter(code for found in findings.values() for code in {finding.code for finding in found})),
+        lint=_by_code(findings),
         bare=tuple(rule.id for rule in spec.rules if not rule.gone and rule.id not in aimed),
     )
+
+
+def _by_code(findings: Mapping[str, Sequence[Finding]]) -> dict[str, list[str]]:
+    ids: dict[str, list[str]] = {}
+    for case, found in findings.items():
+        for code in sorted({finding.code for finding in found}):
+            ids.setdefault(code, []).append(case)
+    return ids
 
 
 async def _with_expected(session: Session, prompt: Prompt, spec: Spec, suite: Suite, reference: str) -> Suite:

@@ -80,6 +80,7 @@ class Update:
         gone: ids of extracted rules whose words left the prompt or changed; they are marked, not deleted.
         back: ids of rules that were marked and that the prompt says again.
         yours: ids of edited or added rules whose words are not in the prompt; they stay as they are.
+        groundedness: of each rule, where ``verify`` asks for it.
     """
 
     spec: Spec
@@ -87,6 +88,7 @@ class Update:
     gone: tuple[str, ...] = ()
     back: tuple[str, ...] = ()
     yours: tuple[str, ...] = ()
+    groundedness: tuple[Groundedness, ...] = ()
 
 
 async def update(
@@ -102,10 +104,11 @@ async def update(
     Where checks were asked for by a flag, they are proposed for every rule that has none and that nobody edited; else
     for new rules alone. ``before`` is an earlier run, whose verdicts they may not contradict.
     """
-    marked = mark_gone(spec, words_of(prompt))
+    unchanged = spec.prompt_fingerprint == prompt.fingerprint
+    marked = spec if unchanged else mark_gone(spec, words_of(prompt))
     missing = [name for name in prompt.variables if name not in spec.inputs]
     marked = await _with_inverses(session, prompt, marked)
-    if spec.prompt_fingerprint == prompt.fingerprint and not missing:
+    if unchanged and not missing:
         if _wants_checks(session):
             return _told(spec, await _checked(session, prompt, marked, marked.rules, before), prompt)
         session.emit(Notice("the prompt is the one that the spec was extracted from; the author was not asked"))

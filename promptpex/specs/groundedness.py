@@ -86,8 +86,9 @@ async def grounded(
         nothing: Groundedness | None = None
         said = await ask_each(STAGE, judge.label, missing, ask, emit, default=nothing)
         found.update({rule.id: one for rule, one in zip(missing, said, strict=True)})
-    left = "the judge could not be read" if asker is not None else "its quoted words do not settle it"
-    return [found[rule.id] or Groundedness(rule.id, "unknown", "none", left) for rule in rules]
+    how = "none" if asker is None else f"judge:{asker.label}"
+    why = "its quoted words do not settle it" if asker is None else "its answer could not be read"
+    return [found[rule.id] or Groundedness(rule.id, "unknown", how, why) for rule in rules]
 
 
 def by_quote(rule: Rule, prompt_text: str) -> Groundedness | None:

@@ -19,6 +19,7 @@ NEAR = 80.0
 """Likeness (0..100) of a piece with some place of the text from which its words are compared one by one."""
 
 _GAP = re.compile(r"\.{3,}|…|\[\.{3}\]|\[…\]")
+_STOP = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _MARKS = re.compile(r"\\(?=[\"'])|[\"'“”„‘’‚«»「」『』*_`]")
 """A backslash before a quotation mark goes with it: prompts hold JSON, and authors answer in it."""
 
@@ -42,8 +43,9 @@ def in_bare(parts: Sequence[str], inside: str, effort: Effort | None = None) -> 
 
 
 def pieces(source: str) -> list[str]:
-    """The pieces of a quotation that leaves words out, bare."""
-    return [part for part in map(bare, parts_of(source)) if part]
+    """The pieces of a quotation, bare: what gaps part, and full stops, since a list mark may stand behind one."""
+    parts = [piece for part in parts_of(source) for piece in _STOP.split(part)]
+    return [part for part in map(bare, parts) if part]
 
 
 def parts_of(source: str) -> list[str]:

@@ -7,14 +7,18 @@ from typing import Any
 
 import pytest
 
+from promptpex.cli.extract import grounds
+from promptpex.cli.generate import told
 from promptpex.config import EFFORT, load
 from promptpex.errors import ConfigError
 from promptpex.events import Event, Notice
 from promptpex.llm.fake import FakeClient
+from promptpex.pipeline.generating import Quality
 from promptpex.project import Files, extract, files_of, generate, planned, run, update
 from promptpex.records import Rule, Spec
 from promptpex.session import open_session
 from promptpex.specs.file import read_spec, write_spec
+from promptpex.specs.groundedness import Groundedness
 from tests.e2e.scripted_author import Author
 
 ONE, SMALL, STOP = "Reply in one word.", "Use small letters only.", "End with a full stop."
@@ -85,6 +89,34 @@ async def test_an_unchanged_prompt_asks_nobody(tmp_path: Path) -> None:
     assert len(author.requests) == asked
     assert files.spec.read_bytes() == before
     assert any(isinstance(event, Notice) and "was not asked" in event.message for event in heard)
+
+
+async def test_an_unchanged_prompt_loses_no_rule_whose_words_were_never_in_it(tmp_path: Path) -> None:
+    author = Author(RULES).client()
+    files = folder(tmp_path, ONE, SMALL)
+    spec = (await do(extract, files, author)).spec
+    misquoted = spec.rules[0].but(source="One word is what everybody wants here.")
+    write_spec(files.spec, spec.but(rules=(misquoted, *spec.rules[1:])))
+    done = await do(update, files, author)
+    assert done.gone == ()
+
+
+async def test_what_is_brought_up_to_date_is_verified_too_where_that_is_wanted(tmp_path: Path) -> None:
+    author = Author(RULES).client()
+    await do(extract, folder(tmp_path, ONE), author)
+    files = folder(tmp_path, ONE, SMALL)
+    assert (await do(update, files, author, verify=True)).groundedness[1].status == "yes"
+    assert (await do(update, files, author)).groundedness == ()
+
+
+def test_what_is_open_or_found_is_said_by_name() -> None:
+    found = [Groundedness("r1", "unknown", "judge:m", "It may be meant."), Groundedness("r2", "unknown", "none", "x")]
+    assert grounds(found)[1:] == [
+        "Open: r1; m was asked: It may be meant.",
+        "Open: r2; their words do not settle it (--verify asks a model).",
+    ]
+    quality = Quality(cases=9, aside=0, independent=9, duplicates=0, lint={"wrong-script": ["t1", "t7"]}, bare=())
+    assert "Lint: 2 wrong-script (t1, t7)." in told(quality)
 
 
 async def test_a_rule_that_a_person_struck_out_is_not_proposed_again(tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ async def test_only_what_words_do_not_settle_is_asked() -> None:
 async def test_an_unreadable_judge_leaves_it_open(reply: Any) -> None:
     judge, _ = asker(lambda request: reply)
     (found,) = await grounded(judge, PROMPT, [rule(None)])
-    assert (found.status, found.how) == ("unknown", "none")
+    assert (found.status, found.how) == ("unknown", f"judge:{judge.label}")
+    assert found.reason == "its answer could not be read"
 
 
 async def test_an_unsure_judge_and_no_judge_leave_it_open() -> None:

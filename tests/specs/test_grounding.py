@@ -80,6 +80,13 @@ def test_footing_tells_kept_changed_and_gone() -> None:
     }  # fmt: skip
 
 
+def test_words_of_two_list_items_are_found_without_the_mark_between_them() -> None:
+    text = 'Answer as JSON.\n\n- "sum": a number, or null.\n- "note": a short text. Keep it kind.\n'
+    rule = Rule(id="a", rule="x", source='"sum": a number, or null. "note": a short text.')
+    assert [one.standing for one in footing([rule], text)] == ["kept"]
+    assert uncovered([rule], parse(text)) == ("Answer as JSON.", "Keep it kind.")
+
+
 def test_uncovered_sentences() -> None:
     prompt = parse(f"system:\n{TEXT}\nuser:\nAn example of input.\n\nassistant:\nNN\n\nuser:\n{{{{word}}}}")
     rules = (
