@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from promptpex.errors import ModelError, StoreError
+from promptpex.events import Listener, Notice, nobody
 from promptpex.llm.client import Client
 from promptpex.llm.stopping import StopFlag
 from promptpex.records import Completion, Request
@@ -19,6 +20,9 @@ LAST_POLL_S = 2.0
 
 PATIENCE_S = 900.0
 """Seconds after which a question that another living process still holds is asked all the same."""
+
+SILENT_S = 3.0
+"""Seconds after which the user is told that another process's answers are waited for."""
 
 
 class Store(Protocol):
@@ -51,6 +55,7 @@ class CachedClient:
         fresh: whether every request is taken for a fresh one.
         stop: refuses what is not asked yet, also what another process is asking.
         sleep: waits that many seconds.
+        emit: hears, once, that another process's answers are waited for.
     """
 
     def __init__(
@@ -61,6 +66,7 @@ class CachedClient:
         fresh: bool = False,
         stop: StopFlag | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        emit: Listener = nobody,
     ) -> None:
         self._inner = inner
         self._store = store
@@ -68,6 +74,8 @@ class CachedClient:
         self._renewed: set[str] = set()
         self._stop = stop or StopFlag()
         self._sleep = sleep
+        self._emit = emit
+        self._said_that_we_wait = False
         self._flights: dict[str, asyncio.Future[Completion | None]] = {}
 
     async def complete(self, request: Request) -> Completion:
@@ -142,8 +150,19 @@ class CachedClient:
                 return _cached(stored)
             await self._stop.pause(wait, self._sleep, model)
             waited += wait
+            self._say_that_we_wait(waited)
             wait = min(LAST_POLL_S, wait * 2)
         return None
+
+    def _say_that_we_wait(self, waited: float) -> None:
+        if waited >= SILENT_S and not self._said_that_we_wait:
+            self._said_that_we_wait = True
+            self._emit(
+                Notice(
+                    "another promptpex process on this store is asking some of the same questions; its answers are "
+                    f"waited for, up to {PATIENCE_S / 60:.0f} minutes"
+                )
+            )
 
 
 def _cached(completion: Completion) -> Completion:

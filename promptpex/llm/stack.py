@@ -164,7 +164,7 @@ def build(
     client = SchemaFallback(FirstClient(client, gate, emit), emit)
     if store is not None:
         client = AheadClient(
-            CachedClient(client, store, fresh=options.fresh, stop=stop, sleep=sleep), options.concurrency
+            CachedClient(client, store, fresh=options.fresh, stop=stop, sleep=sleep, emit=emit), options.concurrency
         )
     client = MeteredClient(client, meter, emit)
     if options.record is not None:

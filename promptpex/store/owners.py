@@ -1,7 +1,8 @@
 """Who holds a claim on a question, and whether that process still lives.
 
-No wall clock takes part, so a clock that jumps frees nobody's claims: on the same host a process is asked for by its
-id and start; on another host its beat, a counter, has to move while we watch.
+No wall clock takes part, so a clock that jumps frees nobody's claims: in this process an owner lives until its store
+is closed; on the same host its process is looked up by id and start; on another host its beat, a counter, has to move
+while we watch.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ PULSE_S = 3.0
 
 LEASE_S = 20.0
 """Seconds without a beat after which an owner on another host counts as dead."""
+
+_OPEN_HERE: set[str] = set()
+"""The owners of this process's open stores. One whose claims could not be given back, such as on a full disk, is not
+among them: its process would speak for it as long as it runs."""
 
 _CLAIM = """
 INSERT OR IGNORE INTO claims
@@ -46,6 +51,13 @@ class Owner:
     _seen: dict[str, tuple[int, float]] = field(default_factory=dict)
     _last_beat: float = 0.0
     _known: bool = False
+
+    def __post_init__(self) -> None:
+        _OPEN_HERE.add(self.name)
+
+    def close(self) -> None:
+        """Its store is closed: what it claims is free for others of this process."""
+        _OPEN_HERE.discard(self.name)
 
     def claim(self, connection: sqlite3.Connection, ids: Sequence[str]) -> set[str]:
         """The questions that are this owner's to ask; not those that are answered or that a living owner has."""
@@ -111,6 +123,8 @@ class Owner:
         if row is None:
             return False
         host, pid, started, beat = row
+        if host == self.host and pid == os.getpid():
+            return owner in _OPEN_HERE
         if host == self.host and started:
             return process_start(pid) == str(started)
         now = self.monotonic()

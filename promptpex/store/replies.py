@@ -234,6 +234,7 @@ class ReplyStore:
         with contextlib.suppress(sqlite3.Error):
             if self._owner.joined:
                 self._owner.leave(self._connection)
+        self._owner.close()
         self._connection.close()
 
     def __enter__(self) -> ReplyStore:

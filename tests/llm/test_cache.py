@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.errors import RateLimited, StoreError
+from promptpex.events import Event, Notice
 from promptpex.llm.cache import CachedClient
 from promptpex.llm.fake import FakeClient
 from promptpex.records import Completion, Request
@@ -175,3 +176,27 @@ async def test_a_fresh_client_takes_nothing_from_before(tmp_path: Path) -> None:
                 await client.complete(request(text))
         assert len(inner.requests) == 4
         assert (await CachedClient(inner, store).complete(request("b"))).text == "b2"
+
+
+async def test_whoever_waits_for_another_process_is_told_once(tmp_path: Path) -> None:
+    heard: list[Event] = []
+    slept: list[float] = []
+
+    with ReplyStore(tmp_path / "store.db") as store, ReplyStore(tmp_path / "store.db") as other:
+        questions = [request(text) for text in "ab"]
+        for each in questions:
+            assert await other.claim(each.id)
+
+        async def sleep(seconds: float) -> None:
+            slept.append(seconds)
+            await asyncio.sleep(0)
+            if sum(slept) > 60:
+                for each in questions:
+                    await other.put(each.id, each, Completion(text="theirs"))
+
+        client = CachedClient(FakeClient(["ours"]), store, sleep=sleep, emit=heard.append)
+        answers = await asyncio.gather(*(client.complete(each) for each in questions))
+    assert [answer.text for answer in answers] == ["theirs", "theirs"]
+    assert len(heard) == 1
+    assert isinstance(heard[0], Notice)
+    assert "another promptpex process" in heard[0].message

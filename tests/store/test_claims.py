@@ -43,6 +43,21 @@ async def test_closing_gives_claims_back(tmp_path: Path) -> None:
     two.close()
 
 
+async def test_a_store_that_could_not_give_its_claims_back_holds_none_once_it_is_closed(tmp_path: Path) -> None:
+    """As on a full disk: its rows stay, and its process goes on to live."""
+    path = tmp_path / "store.db"
+    one = ReplyStore(path, busy_timeout_s=0.0)
+    assert await one.claim(ID)
+    locked = sqlite3.connect(path, isolation_level=None)
+    locked.execute("BEGIN IMMEDIATE")
+    one.close()
+    locked.execute("COMMIT")
+    assert locked.execute("SELECT count(*) FROM claims").fetchone() == (1,)
+    locked.close()
+    with ReplyStore(path) as two:
+        assert await two.claim(ID)
+
+
 CLAIMS = """
 import asyncio, sys, time
 from promptpex.store import ReplyStore
@@ -88,7 +103,7 @@ def test_a_process_id_that_was_given_anew_is_another_process(database: sqlite3.C
     one, two = Owner(lambda: 0.0), Owner(lambda: 0.0)
     assert one.claim(database, [ID]) == {ID}
     assert not two.claim(database, [ID])
-    database.execute("UPDATE owners SET started = 'another boot:1' WHERE owner = ?", (one.name,))
+    database.execute("UPDATE owners SET pid = 1 WHERE owner = ?", (one.name,))
     assert two.claim(database, [ID]) == {ID}
 
 
