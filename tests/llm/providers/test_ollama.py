@@ -176,7 +176,7 @@ async def test_a_missing_model_is_named_and_pulled_when_asked(ollama: OllamaServ
     answer = await _complete(ollama.url, request, pull=True, emit=heard.append)
     assert answer.tokens_out == 2
     lines = [event.message for event in heard if isinstance(event, Notice)]
-    assert "Pulling other:latest: pulling 0123 50 %" in lines
+    assert "Pulling other:latest: pulling 0123 50%" in lines
     with pytest.raises(UnknownModel, match="registry does not know"):
         await _complete(ollama.url, asked("nowhere:1"), pull=True)
 
