@@ -51,6 +51,22 @@ async def test_a_colon_in_a_name_makes_nobodys_model_an_ollamas(
     assert scripted.count == 0
 
 
+async def test_an_ollama_that_only_fails_is_not_asked_without_end(
+    tmp_path: Path, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its model names no context, and every answer is an error in a success."""
+    here = place(tmp_path, cells=2)
+    monkeypatch.setenv("OLLAMA_HOST", scripted.url)
+    monkeypatch.setenv("PROMPTPEX_MAX_ATTEMPTS", "1")
+    scripted.otherwise = lambda seen: Step(
+        b'{"model_info": {}}' if seen.path == "/api/show" else b'{"error": "something broke"}'
+    )
+    done = await command(here.arguments("--models", "ollama/m", "--judge", "none"))
+    assert done.code == 3, done.err
+    assert reasons(here.rows()) == {"unavailable": 2}
+    assert 0 < scripted.count < 20
+
+
 async def test_an_estimate_prices_what_is_paid_for(tmp_path: Path) -> None:
     here = place(tmp_path, cells=2)
     done = await command(["estimate", str(here.prompt), "--models", f"{TUNED},{BEDROCK}", "--judge", "none", "--json"])

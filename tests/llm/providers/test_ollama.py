@@ -288,6 +288,12 @@ async def test_a_context_is_not_asked_for_without_end(scripted: ScriptedServer, 
     assert max(contexts) <= MOST_CONTEXT
 
 
+async def test_facts_of_another_form_are_malformed(scripted: ScriptedServer) -> None:
+    scripted.steps = [Step(b'{"modelinfo": 1}')]
+    with pytest.raises(MalformedReply, match="check that the address"):
+        await _complete(scripted.url, asked("ollama/m", "hi"))
+
+
 async def test_a_model_that_names_no_context_is_still_given_more(scripted: ScriptedServer) -> None:
     scripted.steps = [_silent(), _chat(4096), _chat(5000)]
     answer = await _complete(scripted.url, asked("ollama/m", "hi"))
