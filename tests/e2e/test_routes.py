@@ -51,19 +51,24 @@ async def test_a_colon_in_a_name_makes_nobodys_model_an_ollamas(
     assert scripted.count == 0
 
 
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (Step(b'{"error": "something broke"}'), "unavailable"),
+        (Step(b'{"error": "the prompt exceeds the context length"}', status=400), "context-too-small"),
+    ],
+)
 async def test_an_ollama_that_only_fails_is_not_asked_without_end(
-    tmp_path: Path, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch, answer: Step, reason: str
 ) -> None:
-    """Its model names no context, and every answer is an error in a success."""
+    """Its model names no context, so there is none that would be enough."""
     here = place(tmp_path, cells=2)
     monkeypatch.setenv("OLLAMA_HOST", scripted.url)
     monkeypatch.setenv("PROMPTPEX_MAX_ATTEMPTS", "1")
-    scripted.otherwise = lambda seen: Step(
-        b'{"model_info": {}}' if seen.path == "/api/show" else b'{"error": "something broke"}'
-    )
+    scripted.otherwise = lambda seen: Step(b'{"model_info": {}}') if seen.path == "/api/show" else answer
     done = await command(here.arguments("--models", "ollama/m", "--judge", "none"))
     assert done.code == 3, done.err
-    assert reasons(here.rows()) == {"unavailable": 2}
+    assert reasons(here.rows()) == {reason: 2}
     assert 0 < scripted.count < 20
 
 
