@@ -2,7 +2,8 @@
 
 Each opens a session, does its work and closes it. Settings are the command line's, by name (``seed=1``,
 ``store="..."``, ``max_cost=0.5``); environment and settings files hold here as well. ``client`` stands in for the real
-models, as ``FakeClient`` does in tests.
+models, as ``FakeClient`` does in tests. An interruption (``KeyboardInterrupt``, a notebook's stop button) cancels what
+is being asked; what was answered stays in the store.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -104,5 +106,28 @@ def _waited(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work())
+    return _beside(work())
+
+
+def _beside(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine in a loop and a thread of its own; an interruption cancels it, as ``asyncio.run`` does.
+
+    Without that, leaving the pool would wait until the whole run has ended.
+    """
+    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
+
+    async def watched() -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        begun.set_result((asyncio.get_running_loop(), task))
+        return await work
+
     with ThreadPoolExecutor(max_workers=1) as pool:
-        return pool.submit(asyncio.run, work()).result()
+        ended = pool.submit(asyncio.run, watched())
+        try:
+            return ended.result()
+        finally:
+            if not ended.done():
+                loop, task = begun.result()
+                with suppress(RuntimeError):  # it ended this very moment, and its loop is closed
+                    loop.call_soon_threadsafe(task.cancel)

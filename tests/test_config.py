@@ -250,6 +250,12 @@ def test_a_settings_file_leads_nowhere_out_of_its_project(project: Path, line: s
     assert "PROMPTPEX_" in str(caught.value) or "flag" in str(caught.value)
 
 
+def test_an_ordinary_folder_is_no_key(project: Path) -> None:
+    name = "data/sk-learn-prompt-experiments-2026"
+    (project / "promptpex.toml").write_text(f'results_dir = "{name}"\n', encoding="utf-8")
+    assert load({}, start=project, env={}).settings.results_dir.endswith(name)
+
+
 FETCHED = ['models = "a, embedded/hf:org/repo/w.gguf?seed=1"', 'judge = ["embedded/hf:org/repo/w.gguf"]', "pull = true"]
 
 

@@ -177,3 +177,12 @@ def test_the_probes_find_what_they_look_for() -> None:
         command.parse_args(click.Context(command), rest)
     with pytest.raises(AssertionError):
         _command(["no-such-verb"])
+
+
+def test_pages_write_percentages_without_a_blank() -> None:
+    written = re.compile(r"[0-9)] %(?![\w(])")
+    assert written.search("at 5 %, say")
+    found = [
+        f"{page.name}: {match[0]}" for page in PAGES for match in written.finditer(page.read_text(encoding="utf-8"))
+    ]
+    assert found == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -124,3 +125,43 @@ def test_a_run_and_its_models_may_be_named_by_one_text(tmp_path: Path, monkeypat
     assert run.manifest.models == ("fake/RED",)
     runs.finish(tmp_path / "kept", run)
     assert promptpex.read_run(str(tmp_path / "kept")) == run
+
+
+NOTEBOOK = """
+import asyncio, os, signal
+import promptpex
+
+class Asked:
+    async def complete(self, request):
+        os.kill(os.getpid(), signal.SIGINT)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            print("cancelled")
+            raise
+
+    async def close(self):
+        print("closed")
+
+async def cell():
+    promptpex.extract(promptpex.read_prompt("p.md"), author="fake/a", client=Asked())
+
+try:
+    asyncio.new_event_loop().run_until_complete(cell())
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_an_interruption_where_a_loop_is_running_does_not_wait_for_the_run(tmp_path: Path) -> None:
+    (tmp_path / "p.md").write_text(PROMPT, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", NOTEBOOK],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout.split(), done.stderr) == (["cancelled", "closed", "interrupted"], "")

@@ -145,6 +145,14 @@ def test_a_variable_s_schema_that_cannot_be_used_is_an_error(tmp_path: Path, sch
     assert found[0].line in (4, 5, 6)
 
 
+def test_run_warns_of_a_schema_that_holds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = "inputs:\n  word:\n    type: json\n    schema: {typ: string}"
+    path = _folder(tmp_path, spec=SPEC.replace("inputs: {word: one word}", schema))
+    store = ["--store", str(tmp_path / "s.db"), "--results", str(tmp_path / "results")]
+    run_cli(["run", str(path), "--models", "fake/x", "--judge", "none", *store])
+    assert "prompt.spec.yaml: the schema of 'word' cannot be used" in capsys.readouterr().err
+
+
 def test_run_shows_every_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cases = (
         "prompt: prompt.md\ncases:\n  - {id: c1, rule: r9, inputs: {word: fox}}\n  - {id: c2, rule: r1, inputs: {}}\n"

@@ -73,6 +73,8 @@ def command(
         print_json({"run": summary.run.manifest.run, "passed": not any(found.values()), "models": found})
     else:
         _say(found, {row["model"]: stated(row) for row in rows})
+    if kept.manifest.partial:
+        say(f"This run is not complete ({kept.manifest.partial}): the same `promptpex run` goes on with it.", err=True)
     failing = [model for model, broken in found.items() if broken]
     if failing:
         raise GateFailed(f"the gate fails {', '.join(failing)}: {len(failing)} of {len(found)} models")

@@ -107,7 +107,7 @@ def run_cli(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         _say("interrupted; what was answered is kept, and the same command goes on from there")
         return INTERRUPTED
-    except Exception as error:
+    except Exception as error:  # whatever got here is a fault of ours, or of the disk: one sentence, no traceback
         if debug:
             raise
         if isinstance(error, OSError) and error.errno in OF_THE_DISK:

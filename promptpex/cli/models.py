@@ -27,13 +27,15 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
     from promptpex.llm.providers.reach import not_found
     from promptpex.session import provider_options, reached
 
-    options_ = provider_options(settings(flags))
+    resolved = settings(flags)
+    options_ = provider_options(resolved)
     if pull_name:
         _pull(pull_name)
     if fetch:
         from promptpex.llm.providers.weights import fetch_default, found_default
 
-        say(f"weights: {found_default() or fetch_default()}", err=True)
+        known = found_default(configured=resolved.settings.embedded_model)
+        say(f"weights: {known or fetch_default()}", err=True)
     found = reached(options_)
     if as_json:
         print_json([{"name": m.name, "provider": m.provider, "roles": list(m.roles), "note": m.note} for m in found])

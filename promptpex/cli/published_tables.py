@@ -27,7 +27,7 @@ def print_all(benchmarks: Sequence[Benchmark], found: Tables) -> None:
     for told in misprints(found):
         console.print(f"* {told}.", markup=False, highlight=False)
     console.print(_validity(found))
-    console.print("Share of outputs that break the prompt, with exact 95 % intervals", style="bold")
+    console.print("Share of outputs that break the prompt, with exact 95% intervals", style="bold")
     figures = {benchmark.name: ours(benchmark) for benchmark in benchmarks}
     for name, one in figures.items():
         console.print(_ours_table(name, one))
@@ -76,9 +76,12 @@ def _rows(table: Table, cells: Mapping[str, Any], parts: tuple[str, str]) -> Non
     for benchmark, by_model in cells.items():
         texts = []
         for model in models:
-            pair = [_percent(by_model[model][part]) for part in parts] if model in by_model else ["–"]
-            marked = model in by_model and any(misprinted(benchmark, model, p, by_model[model][p]) for p in parts)
-            texts.append(" / ".join(pair) + (" %*" if marked else " %"))
+            if model not in by_model:
+                texts.append("–")
+                continue
+            pair = [_percent(by_model[model][part]) for part in parts]
+            marked = any(misprinted(benchmark, model, part, by_model[model][part]) for part in parts)
+            texts.append(" / ".join(pair) + ("%*" if marked else "%"))
         table.add_row(clean(benchmark, 40), *texts)
 
 
@@ -128,7 +131,7 @@ def _ours_row(model: str, figures: Ours) -> list[str]:
 def _interval(one: Share) -> str:
     if one.share is None:
         return "–"
-    return f"{'≥' if one.at_least else ''}{100 * one.share:.0f} % ({100 * one.low:.0f}–{100 * one.high:.0f})"
+    return f"{'≥' if one.at_least else ''}{100 * one.share:.0f}% ({100 * one.low:.0f}–{100 * one.high:.0f})"
 
 
 def _more(place: Standing) -> str:

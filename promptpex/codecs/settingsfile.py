@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
 from pathlib import Path
+
+from promptpex.codecs.ordinary import is_inside, read_bytes
+from promptpex.errors import ConfigError
 
 FILE = "promptpex.toml"
 PROJECT = "pyproject.toml"
@@ -46,6 +50,16 @@ def not_obeyed(path: Path, start: Path) -> str | None:
         return None
     owner = path.stat().st_uid
     return None if owner in (os.geteuid(), 0, start.resolve().stat().st_uid) else "it belongs to another user"
+
+
+def results_of(file: Path, default: str) -> Path:
+    """Where a ``promptpex.toml`` keeps its runs; by ``default`` where it does not say, or says what is not obeyed."""
+    try:
+        named = tomllib.loads(read_bytes(file, error=ConfigError, what="settings file").decode()).get("results_dir")
+    except (ConfigError, ValueError, RecursionError):
+        named = None
+    folder = file.parent / (named if isinstance(named, str) else default)
+    return folder if is_inside(folder, file.parent) else file.parent / default
 
 
 def _has_section(path: Path) -> bool:

@@ -115,7 +115,7 @@ def reliability(benchmarks: Sequence[Benchmark]) -> list[Compared]:
 
 
 def markdown(rows: Sequence[Compared]) -> str:
-    """The comparisons as a Markdown table; shares in percent, intervals at 95 %."""
+    """The comparisons as a Markdown table; shares in percent, intervals at 95%."""
     names = ("outputs, rules", "n", "broken", "broken, judge passes", "whole, judge fails", "agree", "kappa")
     head = f"| {' | '.join(names)} |"
     return "\n".join([head, "|---|--:|--:|--:|--:|--:|--:|", *map(_markdown_row, rows)]) + "\n"
@@ -124,12 +124,12 @@ def markdown(rows: Sequence[Compared]) -> str:
 def _markdown_row(row: Compared) -> str:
     passed = round((row.passed.estimate or 0.0) * row.passed.n)
     share = (
-        f"{passed} = {100 * (row.passed.estimate or 0):.0f} ({100 * row.passed.low:.0f}–{100 * row.passed.high:.0f}) %"
+        f"{passed} = {100 * (row.passed.estimate or 0):.0f}% ({100 * row.passed.low:.0f}–{100 * row.passed.high:.0f})"
     )
     agree = 100 * (row.agreement.raw.estimate or 0)
     found = row.agreement.kappa
     kappa = "–" if found.estimate is None else f"{found.estimate:.2f} ({found.low:.2f}–{found.high:.2f})"
-    cells = (row.name, row.agreement.n, row.violations, share, row.failed_else, f"{agree:.0f} %", kappa)
+    cells = (row.name, row.agreement.n, row.violations, share, row.failed_else, f"{agree:.0f}%", kappa)
     return f"| {' | '.join(map(str, cells))} |"
 
 

@@ -109,8 +109,8 @@ def misprints(found: Tables) -> list[str]:
         cell = found["table3"].get(benchmark, {}).get(model, {}).get(part, {})
         if (cell.get("non_compliant"), cell.get("n")) == (broken, n):
             told.append(
-                f"Table 3, {benchmark}, {model}, {part}: the paper prints {printed} %; its data say {broken} of {n}, "
-                f"{cell['percent']:.1f} %, or {paper_percent(broken, n)} by the rounding of Table 2"
+                f"Table 3, {benchmark}, {model}, {part}: the paper prints {printed}%; its data say {broken} of {n}, "
+                f"{cell['percent']:.1f}%, or {paper_percent(broken, n)} by the rounding of Table 2"
             )
     return told
 

@@ -102,7 +102,11 @@ def _left_open(group: Sequence[Verdict]) -> str | None:
 
 def row_status(verdicts: Iterable[Verdict]) -> tuple[str, str | None]:
     """An output's own verdict: fail when a verdict that counts fails, else unscored when one could not judge, else
-    pass; with the reason code when unscored. Without any verdict that counts: unscored, ``no-judge``."""
+    pass; with the reason code when unscored. Without any verdict that counts: unscored, ``no-judge``.
+
+    The rule in its plain form: tables decide the same by columns (``tables.row_verdicts``), and tests hold the two
+    together on random verdicts.
+    """
     counting = [verdict for verdict in verdicts if verdict.counts]
     if any(verdict.status == "fail" for verdict in counting):
         return "fail", None

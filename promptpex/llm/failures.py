@@ -87,6 +87,7 @@ CLASSES: Mapping[str, type[ModelError]] = {
     # ollama: a RequestError is a request its client would not send, a ResponseError carries the server's status
     "ollama.RequestError": BadRequest,
     "ollama.ResponseError": Unavailable,
+    "pydantic_core.ValidationError": MalformedReply,  # how ollama's package takes a reply of another form
     # llama.cpp in this process raises Python's own classes only (xllamacpp has none): RuntimeError when its server
     # cannot start or dislikes the request's JSON, ValueError when it cannot compile a template or a schema
     "xllamacpp.MemoryError": Unavailable,

@@ -41,8 +41,6 @@ _RANDOM = re.compile(r"[A-Za-z0-9]{16}|(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za
 _ORDINARY = bytes(set(range(256)) - set(b"-_:=@"))
 _REMEMBERED = 256
 
-_seen: tuple[object, tuple[str, ...]] = (None, ())
-
 
 def scrub(text: str) -> str:
     """``text`` with keys replaced by ``[hidden]``.
@@ -93,15 +91,16 @@ def _scrubbed(text: str, values: tuple[str, ...]) -> str:
 
 def planted() -> tuple[str, ...]:
     """Values in the environment that are keys by the name of their variable and by their looks, longest first."""
-    global _seen
-    raw = getattr(os.environ, "_data", None)
-    if raw is None or _seen[0] != raw:
-        _seen = (dict(raw) if raw is not None else None, _planted())
-    return _seen[1]
+    return _keys_among(tuple((name, os.environ.get(name, "")) for name in _named_like_keys(tuple(os.environ))))
 
 
-def _planted() -> tuple[str, ...]:
-    named = [(name, value) for name, value in os.environ.items() if _NAMES.search(name)]
+@lru_cache(maxsize=4)
+def _named_like_keys(variables: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in variables if _NAMES.search(name))
+
+
+@lru_cache(maxsize=4)
+def _keys_among(named: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     values = {
         value for name, value in named if _looks_like_a_key(value, shortest=6 if name.endswith("_API_KEY") else 8)
     }

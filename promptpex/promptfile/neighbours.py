@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Literal
 
 from promptpex.codecs.ordinary import read_bytes
+from promptpex.codecs.yamlfile import MAX_BYTES
 from promptpex.errors import InputError, PromptFileError
 from promptpex.promptfile.formats import stem
 
 Kind = Literal["spec", "cases"]
 
 _PROMPT = re.compile(rb"""(?m)^prompt:[ \t]*(?P<quote>["']?)(?P<name>[^"'#\r\n]*?)(?P=quote)[ \t]*(?:#.*)?\r?$""")
-_LIMIT = 20_000_000
 
 
 def beside(prompt: Path, kind: Kind) -> Path:
@@ -36,7 +36,7 @@ def beside(prompt: Path, kind: Kind) -> Path:
 
 def _names(file: Path, prompt: str) -> bool:
     try:
-        found = _PROMPT.search(read_bytes(file, error=InputError, what="file", limit=_LIMIT))
+        found = _PROMPT.search(read_bytes(file, error=InputError, what="file", limit=MAX_BYTES))
     except InputError:
         return False
     return found is not None and found["name"].decode("utf-8", "replace").strip() == prompt

@@ -203,7 +203,7 @@ def latest(results: Path) -> Path:
 def _none_yet(results: Path) -> str:
     """That there is no run, and where one is: a settings file in a folder below keeps its runs there."""
     settings = (path for depth in ("*", "*/*") for path in results.parent.glob(f"{depth}/{settingsfile.FILE}"))
-    nested = (path.parent / results.name for path in settings if is_inside(path, results.parent))
+    nested = (settingsfile.results_of(path, results.name) for path in settings if is_inside(path, results.parent))
     below = _newest(run / MANIFEST for folder in nested for run in runs_in(folder))
     told = "no run here yet; make one with `promptpex run PROMPT --models ...`"
     return told if below is None else f"{told}, or name the one in a folder with settings of its own: {below}"

@@ -142,7 +142,7 @@ class GroupWriter:
             self._owner.committed()
             for item, result in zip(group, results, strict=True):
                 item.result = result
-        except Exception as error:
+        except Exception as error:  # whatever it is, those who wait hear of it and the writer goes on
             _roll_back(connection)
             self._fail(group, store_error(self._path, error))
         return connection

@@ -56,6 +56,17 @@ def test_rows_bring_their_own_assertions(tmp_path: Path, capsys: pytest.CaptureF
     assert found[1]["assertions"][0]["status"] == "pass"
 
 
+@pytest.mark.parametrize("text", ["id,output\na,{long}\n", 'id,output\na,"{long}'], ids=["whole", "broken"])
+def test_the_longest_cell_is_the_commands_own_affair(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(text.format(long="x" * 300_000), encoding="utf-8")
+    (tmp_path / "checks.yaml").write_text("- {type: contains, value: x}\n", encoding="utf-8")
+    csv.field_size_limit(131_072)
+    code = run_cli(["check", str(path), "--assertions", str(tmp_path / "checks.yaml"), "-q"])
+    assert code == (0 if text.endswith("\n") else 2)
+    assert csv.field_size_limit() == 131_072
+
+
 @needs_cases
 def test_the_recorded_cases_through_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keys = ("output", "vars", "cost", "latency_ms", "logprobs", "finish_reason")

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+import promptpex
+from promptpex import FakeClient
 from promptpex.session import with_weights
 from tests.e2e.faults import Place, command, place
-from tests.servers import ScriptedServer, Step, completion_body
+from tests.samples import prompt, spec, suite
+from tests.servers import ScriptedServer, Seen, Step, completion_body
 
 
 def folders(here: Place) -> set[str]:
     return {path.parent.name for path in here.folder.glob("results/*/*/manifest.json")}
+
+
+def ollama(seen: Seen) -> Step:
+    """A server that knows every model, and says of none how much context it has."""
+    message = {"role": "assistant", "content": "NN"}
+    return Step(
+        json.dumps({"message": message, "done": True} if seen.path == "/api/chat" else {"model_info": {}}).encode()
+    )
+
+
+def chats(server: ScriptedServer) -> int:
+    return sum(seen.path == "/api/chat" for seen in server.requests)
 
 
 async def run(here: Place, *more: str) -> None:
@@ -46,6 +62,19 @@ async def test_the_environments_server_is_part_of_a_run(
     assert len(folders(here)) == 2
 
 
+async def test_the_ollama_that_the_environment_names_is_part_of_a_question(
+    tmp_path: Path, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = place(tmp_path, cells=2)
+    async with ScriptedServer() as other:
+        for server in (scripted, other):
+            server.otherwise = ollama
+            monkeypatch.setenv("OLLAMA_HOST", server.url)
+            await run(here, "--models", "llama3.2:1b", "--judge", "none")
+        assert [chats(server) for server in (scripted, other)] == [2, 2]
+    assert len(folders(here)) == 2
+
+
 async def test_front_matter_instructions_are_part_of_a_run(tmp_path: Path) -> None:
     here = place(tmp_path, cells=1)
     text = here.prompt.read_text(encoding="utf-8")
@@ -54,6 +83,21 @@ async def test_front_matter_instructions_are_part_of_a_run(tmp_path: Path) -> No
         here.prompt.write_text(f'---\ninstructions: {{judging: "{note}"}}\n---{body}', encoding="utf-8")
         await run(here, "--models", "fake/NN", "--judge", "none")
     assert len(folders(here)) == 2
+
+
+def test_other_weights_are_asked_anew(tmp_path: Path) -> None:
+    runs = set()
+    client = FakeClient(lambda request: "RED")
+    for text in (b"GGUF one", b"GGUF two", b"GGUF one"):
+        weights = tmp_path / "other.gguf"
+        weights.write_bytes(text)
+        made = promptpex.run(
+            prompt(), spec(), suite(), models="embedded/smollm2-135m", judge="none", client=client,
+            embedded_model=str(weights), store=str(tmp_path / "store.db"),
+        )  # fmt: skip
+        runs.add(made.manifest.run)
+    assert len(runs) == 2
+    assert len(client.requests) == 2 * len(suite().cases)
 
 
 def test_other_weights_are_another_model(tmp_path: Path) -> None:

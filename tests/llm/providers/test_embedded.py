@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptpex.config import load
 from promptpex.errors import ContextTooSmall, TimedOut, UnknownModel
 from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.embedded import EmbeddedClient, grammar_schema
@@ -206,14 +207,14 @@ def test_a_process_ends_cleanly_with_a_model_loaded_and_busy() -> None:
     assert done.returncode in (1, 130, -2)
 
 
-def test_threads_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_are_few_and_asked_for_by_settings_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert thread_count(3) == 3
-    monkeypatch.setenv("PROMPTPEX_EMBEDDED_THREADS", "4")
-    assert thread_count(None) == 4
-    monkeypatch.delenv("PROMPTPEX_EMBEDDED_THREADS")
-    assert 1 <= thread_count(None) <= 2
-    monkeypatch.setenv("CI", "1")
-    assert thread_count(None) == 1
+    few = thread_count(None)
+    assert 1 <= few <= 2
+    for name, value in {"PROMPTPEX_EMBEDDED_THREADS": "7", "CI": "1", "PYTEST_CURRENT_TEST": "x"}.items():
+        monkeypatch.setenv(name, value)
+        assert thread_count(None) == few
+    assert load({}, start=Path("/"), env={"PROMPTPEX_EMBEDDED_THREADS": "7"}).settings.embedded_threads == 7
 
 
 SCHEMAS = st.recursive(

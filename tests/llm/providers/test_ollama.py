@@ -176,7 +176,7 @@ async def test_a_missing_model_is_named_and_pulled_when_asked(ollama: OllamaServ
     answer = await _complete(ollama.url, request, pull=True, emit=heard.append)
     assert answer.tokens_out == 2
     lines = [event.message for event in heard if isinstance(event, Notice)]
-    assert "Pulling other:latest: pulling 0123 50 %" in lines
+    assert "Pulling other:latest: pulling 0123 50%" in lines
     with pytest.raises(UnknownModel, match="registry does not know"):
         await _complete(ollama.url, asked("nowhere:1"), pull=True)
 
@@ -286,6 +286,12 @@ async def test_a_context_is_not_asked_for_without_end(scripted: ScriptedServer, 
     contexts = [seen.body["options"]["num_ctx"] for seen in scripted.requests[1:]]
     assert len(contexts) <= 6
     assert max(contexts) <= MOST_CONTEXT
+
+
+async def test_facts_of_another_form_are_malformed(scripted: ScriptedServer) -> None:
+    scripted.steps = [Step(b'{"modelinfo": 1}')]
+    with pytest.raises(MalformedReply, match="check that the address"):
+        await _complete(scripted.url, asked("ollama/m", "hi"))
 
 
 async def test_a_model_that_names_no_context_is_still_given_more(scripted: ScriptedServer) -> None:

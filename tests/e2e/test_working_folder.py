@@ -1,0 +1,105 @@
+"""From whatever folder a command is called: the same store, the same results, and each prompt its own files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import Done
+from tests.e2e.faults import MODEL, Place, command, place
+from tests.servers import ScriptedServer, Step, completion_body
+
+RULE = "{id: r1, rule: One word., source: in one word, checks: [{kind: word-count, value: 1}]}"
+
+
+@pytest.fixture
+def here(tmp_path: Path, scripted: ScriptedServer) -> Place:
+    """``tmp_path/speech-tag/prompt.md`` in a repository."""
+    (tmp_path / ".git").mkdir()
+    scripted.otherwise = Step(completion_body("NN"))
+    return place(tmp_path, cells=2)
+
+
+async def run(prompt: str, server: ScriptedServer, *more: str) -> Done:
+    done = await command(["run", prompt, "--models", f"{MODEL}?api_base={server.url}/v1", "--judge", "none", *more])
+    assert done.code == 0, done.err
+    return done
+
+
+async def test_another_working_folder_pays_nothing_twice(
+    here: Place, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, prompt in ((here.folder, "speech-tag/prompt.md"), (here.prompt.parent, "prompt.md")):
+        monkeypatch.chdir(folder)
+        await run(prompt, scripted)
+        assert (await command(["report"])).code == 0
+    assert scripted.count == 2
+    assert [str(path.relative_to(here.folder)) for path in here.folder.rglob("store.db")] == [".promptpex/store.db"]
+    assert len(list(here.folder.rglob("manifest.json"))) == 1
+
+
+async def test_settings_below_name_where_their_runs_are(
+    here: Place, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here.prompt.parent / "promptpex.toml").write_text('results_dir = "kept"\n', encoding="utf-8")
+    monkeypatch.chdir(here.folder)
+    await run("speech-tag/prompt.md", scripted)
+    (kept,) = (path.parent for path in here.folder.rglob("manifest.json"))
+    assert kept.parent.parent == here.prompt.parent / "kept"
+    done = await command(["report"])
+    assert done.code == 2
+    named = done.err.strip().rpartition(" ")[2]
+    assert (await command(["report", named])).code == 0
+
+
+async def test_a_store_elsewhere_hides_nothing_beside_it(here: Place, scripted: ScriptedServer) -> None:
+    fresh = here.folder / "fresh"
+    await run(str(here.prompt), scripted, "--store", str(fresh / "store.db"))
+    assert [path.name for path in fresh.iterdir()] == ["store.db"]
+
+
+async def test_versions_of_a_prompt_share_no_file(
+    tmp_path: Path, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "Name {{x}} in one word.\n"
+    (tmp_path / "mail.v1.md").write_text(text, encoding="utf-8")
+    (tmp_path / "mail.v2.md").write_text(text, encoding="utf-8")
+    spec = f"prompt: mail.v1.md\nrules:\n  - {RULE}\n"
+    (tmp_path / "mail.spec.yaml").write_text(spec, encoding="utf-8")
+    cases = "prompt: mail.v1.md\ncases:\n  - {id: c1, rule: r1, inputs: {x: red}}\n"
+    (tmp_path / "mail.cases.yaml").write_text(cases, encoding="utf-8")
+    scripted.otherwise = Step(completion_body("NN"))
+    await run("mail.v1.md", scripted)
+    monkeypatch.setenv("CI", "1")
+    other = await command(["run", "mail.v2.md", "--models", "fake/x", "--judge", "none"])
+    assert (other.code, "no author is named" in other.err) == (2, True), "it has no spec yet"
+    forced = await run("mail.v2.md", scripted, "--spec", "mail.spec.yaml", "--cases", "mail.cases.yaml")
+    assert "mail.spec.yaml is the spec of mail.v1.md, and is used for mail.v2.md" in forced.err
+
+
+async def test_numbers_of_any_length_and_prompts_below_break_no_command(
+    tmp_path: Path, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    for name in ("p.md", "sub/p.md"):
+        (tmp_path / name).write_text("Name {{n}} in one word.\n", encoding="utf-8")
+    for prompt, stem in (("p.md", "p"), ("sub/p.md", "q")):
+        spec = f"prompt: {prompt}\ninputs:\n  n: {{type: integer, minimum: 1}}\nrules:\n  - {RULE}\n"
+        (tmp_path / f"{stem}.spec.yaml").write_text(spec, encoding="utf-8")
+        cases = f"prompt: {prompt}\ncases:\n  - {{id: c1, rule: r1, inputs: {{n: {'9' * 400}}}}}\n"
+        (tmp_path / f"{stem}.cases.yaml").write_text(cases, encoding="utf-8")
+    scripted.otherwise = Step(completion_body("NN"))
+    await run("p.md", scripted)
+    for arguments, code in (
+        (["generate", "p.md", "--author", "fake/x"], 0),
+        (["estimate", "p.md", "--models", "fake/x", "--judge", "none"], 0),
+        (["validate", "p.md", "q.cases.yaml"], 0),
+        (["export", "promptfoo", "p.cases.yaml"], 0),
+        (["export", "promptfoo", "q.cases.yaml"], 2),
+    ):
+        done = await command(arguments)
+        assert "error of promptpex itself" not in done.err
+        assert done.code == code, (arguments, done.err)
