@@ -1,11 +1,11 @@
-"""Requests as data that may be written down: plain, and without keys."""
+"""Requests and answers without keys, so that they may be written down."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from promptpex.llm.secrets import scrub, without_own
+from promptpex.llm.secrets import planted, scrub, without_own
 from promptpex.records import Completion, Request
 
 
@@ -20,11 +20,14 @@ def readable(request: Request) -> tuple[dict[str, Any], bool]:
     return clean, clean != plain
 
 
-def readable_answer(completion: Completion) -> dict[str, Any]:
-    """The completion as JSON-ready data without the keys of this machine, which a server may echo."""
-    clean = _each(completion.model_dump(mode="json", exclude_defaults=True), without_own)
-    assert isinstance(clean, dict)
-    return clean
+def without_keys(completion: Completion) -> Completion:
+    """The completion without the keys of this machine, which a server may echo; most have none and are returned as they
+    are. Log-probabilities, whose tokens spell the text, go with them."""
+    texts = (completion.text, completion.refusal, completion.reasoning, completion.model_reported)
+    if not any(key in text for text in (*texts, completion.finish_reason) if text for key in planted()):
+        return completion
+    clean = _each(completion.model_dump(mode="json", exclude={"logprobs"}), without_own)
+    return Completion.model_validate(clean)
 
 
 def _each(value: Any, clean: Callable[[str], str]) -> Any:

@@ -23,7 +23,7 @@ from promptpex.codecs.ordinary import created, opened
 from promptpex.errors import ConfigError, ModelError, NotRecorded, StoreError
 from promptpex.ids import canonical, digest
 from promptpex.llm.client import Client
-from promptpex.llm.readable import readable, readable_answer
+from promptpex.llm.readable import readable, without_keys
 from promptpex.llm.secrets import scrub
 from promptpex.records import Completion, Request
 
@@ -68,7 +68,8 @@ class RecordingClient:
             if error.reason not in UNRECORDED:
                 self._write(number, request, {"error": {"reason": error.reason, "message": scrub(error.message)}})
             raise
-        self._write(number, request, {"completion": readable_answer(completion)})
+        answer = without_keys(completion)  # an older store may hold one
+        self._write(number, request, {"completion": answer.model_dump(mode="json", exclude_defaults=True)})
         return completion
 
     async def close(self) -> None:

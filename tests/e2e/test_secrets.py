@@ -35,11 +35,11 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def leaky(seen: Seen) -> Step:
-    """Tells what it was sent in its errors, as gateways do, in every form; answers every third question."""
+def leaks(seen: Seen) -> list[Step]:
+    """Ways to tell in an answer what was sent, as gateways do."""
     sent = seen.headers.get("Authorization", "")
     closed = "99999" if seen.body["model"] == "other" else "0"
-    told = [
+    return [
         Step(
             status=401,
             body=error_body(f"Incorrect API key provided: {sent.removeprefix('Bearer ')}", "invalid_api_key"),
@@ -50,7 +50,14 @@ def leaky(seen: Seen) -> Step:
         Step(status=302, headers={"Location": f"http://{IN_ERRORS}:x@elsewhere/?key={IN_ERRORS}"}),
         Step(body=f"<html>{sent} {IN_ERRORS}</html>".encode()),
         Step(status=429, body=error_body(f"key {sent} is over its rate"), headers={"Retry-After": closed}),
+        Step(body=completion_body(f"NN, asked with {sent}")),
+        Step(body=completion_body(f"NN, asked with {sent}", finish="length")),
     ]
+
+
+def leaky(seen: Seen) -> Step:
+    """Leaks in all ways, and answers some questions."""
+    told = leaks(seen)
     number = sum(map(len, (message["content"] for message in seen.body["messages"])))
     chosen = number % (len(told) + 2)
     return told[chosen] if chosen < len(told) else Step(body=completion_body("NN"))
@@ -97,6 +104,20 @@ async def test_no_key_is_in_anything_that_a_full_run_leaves(
     errors = {row["error"] for row in here.rows()}
     assert len(errors - {""}) >= 4, f"the server leaked too little to prove anything: {errors}"
     assert not any(KEYS["OPENAI_API_KEY"] in str(seen.headers) for seen in scripted.requests), "the wrong key was sent"
+
+
+@pytest.mark.usefixtures("planted")
+@pytest.mark.parametrize("number", range(9))
+async def test_no_leak_alone_leaves_a_key(
+    tmp_path: Path, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setenv("PROMPTPEX_MAX_ATTEMPTS", "1")
+    here = place(tmp_path, cells=2)
+    scripted.otherwise = lambda seen: leaks(seen)[number]
+    flags = ("--record", str(tmp_path / "recording.jsonl"), "--log", str(tmp_path / "run.jsonl"), "-v")
+    done = await command(here.arguments("--models", MODEL, "--api-base", f"{scripted.url}/v1", *flags))
+    assert any(KEYS["PROMPTPEX_API_KEY"] in seen.headers.get("Authorization", "") for seen in scripted.requests)
+    assert search(tmp_path, done, {*KEYS.values(), IN_ERRORS}) == []
 
 
 async def test_a_key_in_an_address_or_the_settings_is_refused_and_not_repeated(tmp_path: Path) -> None:

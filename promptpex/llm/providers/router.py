@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
+from promptpex.errors import ModelError
 from promptpex.llm.client import Client, Loading
 from promptpex.llm.names import provider_of, takes_base
 from promptpex.llm.providers.options import ProviderOptions
+from promptpex.llm.readable import without_keys
 from promptpex.llm.routes import Provider
+from promptpex.llm.secrets import scrub
 from promptpex.records import Completion, ModelName, Request
 
 Opener = Callable[[str, str | None, ProviderOptions], Client]
@@ -34,8 +37,12 @@ class Router:
         self._clients: dict[tuple[str, ...], Client] = {}
 
     async def complete(self, request: Request) -> Completion:
-        """The provider's answer to ``request``; or an ``errors.ModelError``."""
-        return await self._client_of(request).complete(request)
+        """The provider's answer to ``request``, or an ``errors.ModelError``; neither repeats a key of this machine."""
+        try:
+            return without_keys(await self._client_of(request).complete(request))
+        except ModelError as error:
+            error.reply = error.reply and scrub(error.reply)
+            raise
 
     async def load(self, request: Request) -> None:
         """Loads what the provider of this request needs before it can be asked."""
