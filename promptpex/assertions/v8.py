@@ -196,17 +196,18 @@ class Regexes:
         self._engine = engine
         self._seconds = seconds
         self._lock = threading.Lock()
+        self._primed: dict[Match, bool | str | None] = {}
         self._known: dict[Match, bool | str | None] = {}
         self._patience = Patience()
 
     def prime(self, matches: Iterable[Match]) -> None:
         """Make these matches now, in few calls, and remember them until the next ``prime``."""
         wanted = list(dict.fromkeys(matches))
-        known: dict[Match, bool | str | None] = {}
+        primed: dict[Match, bool | str | None] = {}
         for batch in _batches(wanted):
-            known.update(zip(batch, self._run(batch), strict=True))
+            primed.update(zip(batch, self._run(batch), strict=True))
         with self._lock:
-            self._known = known
+            self._primed, self._known = primed, {}
 
     def test(self, pattern: str, text: str, flags: str = "") -> bool:
         """Whether the pattern is found anywhere in the text.
@@ -218,8 +219,9 @@ class Regexes:
         clock.tick()
         match = (pattern, flags, text)
         with self._lock:
-            known = match in self._known
-            found = self._known[match] if known else None
+            held = self._primed if match in self._primed else self._known
+            known = match in held
+            found = held[match] if known else None
         if not known:
             found = self._run([match])[0]
             self._remember(match, found)
