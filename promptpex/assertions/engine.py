@@ -71,9 +71,10 @@ def compile_checks(checks: Sequence[Check | Mapping[str, Any]], *, where: str = 
         CheckError: an unknown kind (with a suggestion), a value of the wrong type, a pattern, schema or template that
             does not compile, a missing threshold. One sentence; the caller adds file and line.
     """
-    made = ready(checks)
-    announce([made])
-    return strict(made, where)
+    with clock.check_time():
+        made = ready(checks)
+        announce([made])
+        return strict(made, where)
 
 
 def strict(made: Compiled, where: str = "") -> Compiled:

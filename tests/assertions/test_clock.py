@@ -180,6 +180,10 @@ def test_a_pattern_that_is_none_is_named_behind_thousands_that_are(tmp_path: Pat
 TOO_MANY = "[" + ", ".join([CHECK] * (engine.MOST_CHECKS + 1)) + "]"
 FILES = {
     "a.yaml": f"assert: {TOO_MANY}",
+    "templates.yaml": f"""
+assertionTemplates: {{t: {{kind: assert-set, assert: [{", ".join([CHECK] * 200)}]}}}}
+assert: [{", ".join(['{"$ref": "#/assertionTemplates/t"}'] * 200)}]
+""",
     "set.yaml": f'assert: [{{"kind": "assert-set", "assert": {TOO_MANY}}}]',
 }
 
