@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -234,3 +235,17 @@ async def test_a_secret_in_a_models_name_is_written_nowhere(here: Place, secret:
     assert "hunter2word" not in done.out + done.err
     files = [path for path in here.folder.rglob("*") if path.is_file()]
     assert not any(b"hunter2word" in path.read_bytes() for path in files)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
+async def test_what_a_run_leaves_is_for_its_owner_alone(here: Place) -> None:
+    log, record = here.folder / "log.jsonl", here.folder / "record.jsonl"
+    before = os.umask(0o022)
+    try:
+        done = await run(here, "--models", "fake/NN", "--log", str(log), "--record", str(record))
+    finally:
+        os.umask(before)
+    assert done.code == 0, done.err
+    (folder,) = here.folder.glob("results/*/*/")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert [path.name for path in (log, record, here.store) if path.stat().st_mode & 0o077] == []
