@@ -37,9 +37,13 @@ class Allowance:
         running = self._clock() - self._began if self._depth else 0.0
         return self._spent + running >= self.seconds
 
-    def begin(self) -> None:
-        """Begin a piece of work. One inside of another adds to the allowance; its seconds are the outer one's."""
-        self.seconds += self._each
+    def begin(self, each: float | None = None) -> None:
+        """Begin a piece of work. One inside of another adds to the allowance; its seconds are the outer one's.
+
+        Args:
+            each: what this piece adds; None = as much as every other.
+        """
+        self.seconds += self._each if each is None else each
         if not self._depth:
             self._began = self._clock()
         self._depth += 1

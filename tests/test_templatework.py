@@ -135,6 +135,13 @@ def test_a_template_of_too_many_tags_is_not_compiled(template: str) -> None:
     assert "more than 50,000 names and signs" in report.reason
 
 
+def test_tags_that_nest_deep_are_compiled_in_time_in_proportion() -> None:
+    template = ("{{ x" + "|upper" * 190 + " }}") * 100
+    (message,) = render(parse(f"user:\n{template}"), {"x": "a"})
+    assert message.content == "A" * 100
+    assert check("A" * 100, [{"kind": "equals", "value": template}], vars={"x": "a"}).status == "pass"
+
+
 def test_a_long_text_with_some_tags_is_compiled() -> None:
     text = "A sentence of words. " * 20_000
     (message,) = render(parse(f"user:\n{text}{{{{x}}}}"), {"x": "end"})

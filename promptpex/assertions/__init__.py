@@ -1,13 +1,14 @@
 """Deterministic assertions: promptfoo's kinds and some more, three-valued, sandboxed, with bounded time.
 
 ``check`` judges one output; ``compile_checks`` refuses checks that cannot be used; ``check_rules`` and
-``check_inputs`` judge a spec's rules and input checks. ``check_time`` is what all of that may take together.
+``check_inputs`` judge a spec's rules and input checks. ``check_time`` is what all of that may take together. Whoever
+compiles many checks, of which there are at most ``MOST_CHECKS`` (``counted``), announces them when they are ``ready``.
 """
 
 from __future__ import annotations
 
 from promptpex.assertions.clock import check_time
-from promptpex.assertions.engine import Compiled, check, compile_checks
+from promptpex.assertions.engine import MOST_CHECKS, Compiled, announce, check, compile_checks, counted, ready
 from promptpex.assertions.model import CheckReport, CheckResult
 from promptpex.assertions.registry import KIND_NAMES
 from promptpex.assertions.rules import ENGINE, check_inputs, check_rules
@@ -15,12 +16,16 @@ from promptpex.assertions.rules import ENGINE, check_inputs, check_rules
 __all__ = [
     "ENGINE",
     "KIND_NAMES",
+    "MOST_CHECKS",
     "CheckReport",
     "CheckResult",
     "Compiled",
+    "announce",
     "check",
     "check_inputs",
     "check_rules",
     "check_time",
     "compile_checks",
+    "counted",
+    "ready",
 ]

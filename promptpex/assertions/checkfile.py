@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.assertions import engine, jsvalues
-from promptpex.assertions.clock import Turn, check_time
+from promptpex.assertions.clock import READING_SECONDS, Turn, check_time
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.rows import INPUTS, kept
 from promptpex.codecs import yamlfile
@@ -71,19 +71,29 @@ def _compiled(doc: YamlDoc, path: Path, none: str) -> CheckFile:
     found = list(_found(doc, doc.data))
     if not found:
         raise doc.fail(none)
-    engine.warm_up(engine.ready(item for _, item in found))
-    data = [(keys, _resolved(doc, item, keys, path)) for keys, item in found]
-    steps: list[engine.Step] = []
+    data = list(_few(doc, ((keys, _resolved(doc, item, keys, path)) for keys, item in found)))
+    made = engine.ready(item for _, item in data)
+    engine.warm_up(made)
+    engine.announce([made])
     warnings: list[str] = []
-    for keys, item in data:
+    for (keys, item), step in zip(data, made.steps, strict=True):
         try:
-            compiled = engine.compile_checks([item])
+            compiled = engine.strict(engine.Compiled((step,)))
         except CheckError as error:
             raise doc.fail(error.message, *_place(doc, keys, item)) from error
-        steps += compiled.steps
         warnings += [f"{path}:{doc.line(*keys)}: {warning}" for warning in compiled.warnings]
-    ready = engine.Compiled(tuple(steps), tuple(warnings))
+    ready = engine.Compiled(made.steps, tuple(warnings))
     return CheckFile(ready, tuple(item for _, item in data), _threshold(doc), _vars(doc))
+
+
+def _few(doc: YamlDoc, items: Iterator[tuple[Keys, Any]]) -> Iterator[tuple[Keys, Any]]:
+    """The assertions while they are few: a template that is named a thousand times is as many."""
+    count = 0
+    for keys, item in items:
+        count += engine.counted([item])
+        if count > engine.MOST_CHECKS:
+            raise doc.fail(f"there are more than {engine.MOST_CHECKS:,} assertions; divide them among several files")
+        yield keys, item
 
 
 def _found(doc: YamlDoc, data: Any) -> Iterator[tuple[Keys, Any]]:
@@ -201,7 +211,7 @@ def _resolved(doc: YamlDoc, item: Any, keys: Keys, path: Path, inside_a_set: boo
         name = value.removeprefix(_FILE)
         file = inside(path.parent, name, error=CheckError, what="value's file", path=path, line=doc.line(*keys))
         try:
-            with Turn():
+            with Turn(each=READING_SECONDS):
                 made["value"] = _value_file(doc, file, keys)
         except Unscorable as late:
             raise doc.fail(f"the value's file {file.name}: {late.message}", *keys) from late

@@ -22,6 +22,8 @@ CHECKS_SECONDS = 30.0
 """What one check may take on all outputs, before what each of them adds."""
 COMMAND_SECONDS = 120.0
 """What all checks of a command may take, before what each verdict adds."""
+READING_SECONDS = 0.001
+"""What reading a check adds to that: thousands of them, each just under a verdict's tenth of a second, take hours."""
 
 Item = TypeVar("Item")
 
@@ -52,25 +54,26 @@ class Turn:
     Args:
         own: the time of this check on all outputs; None where it is not counted apart.
         seconds: what Python may go through for it.
+        each: what it adds to the time of all; None = as much as every verdict.
 
     Raises:
         Unscorable: ``timeout``, on entering: it, or all checks together, have had their time.
     """
 
-    __slots__ = ("_before", "_own", "_seconds", "_together")
+    __slots__ = ("_before", "_each", "_own", "_seconds", "_together")
 
-    def __init__(self, own: Allowance | None = None, seconds: float = CHECK_SECONDS) -> None:
+    def __init__(self, own: Allowance | None = None, seconds: float = CHECK_SECONDS, each: float | None = None) -> None:
         self._own = own or Allowance(CHECKS_SECONDS)
         self._together = _command.get() or Allowance(COMMAND_SECONDS)
-        self._seconds = seconds
+        self._seconds, self._each = seconds, each
 
     def __enter__(self) -> None:
         for given, whose in ((self._own, "it has taken"), (self._together, "the checks together have taken")):
             if given.used_up:
                 raise Unscorable("timeout", f"it was not tried: {whose} more than {given.seconds:.0f} s")
         self._before: Token[float | None] = _deadline.set(time.monotonic() + self._seconds)
-        self._own.begin()
-        self._together.begin()
+        self._own.begin(self._each)
+        self._together.begin(self._each)
 
     def __exit__(self, *failure: object) -> None:
         self._together.end()

@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from promptpex.records import Check
 
 
+MOST_CHECKS = 20_000
+"""In one file, those inside of sets included."""
+
+
+def counted(checks: Iterable[Any]) -> int:
+    """How many checks there are, before they are read: those inside of sets included."""
+    parts = (check.get("assert", check.get("asserts")) if isinstance(check, Mapping) else None for check in checks)
+    return sum(1 + (len(inside) if isinstance(inside, list) else 0) for inside in parts)
+
+
 def _time_of_one() -> Allowance:
     return Allowance(clock.CHECKS_SECONDS)
 
@@ -62,18 +72,29 @@ def compile_checks(checks: Sequence[Check | Mapping[str, Any]], *, where: str = 
             does not compile, a missing threshold. One sentence; the caller adds file and line.
     """
     with clock.check_time():
-        steps = [_strict_step(check, where) for check in checks]
-    return Compiled(tuple(steps), tuple(_warnings(steps, where)))
+        made = ready(checks)
+        announce([made])
+        return strict(made, where)
 
 
-def _strict_step(check: Any, where: str) -> Step:
-    found = _step(check)
+def strict(made: Compiled, where: str = "") -> Compiled:
+    """What ``compile_checks`` gives, of checks that are ``ready``; whoever has many announces them first.
+
+    Raises:
+        CheckError: see ``compile_checks``.
+    """
+    with clock.check_time():
+        for found in made.steps:
+            _strict(found, where)
+    return Compiled(made.steps, tuple(_warnings(made.steps, where)))
+
+
+def _strict(found: Step, where: str) -> None:
     try:
-        with clock.Turn(found.time):
+        with clock.Turn(found.time, each=clock.READING_SECONDS):
             _refuse(found)
     except Unscorable as error:
         raise CheckError(f"{where}: {error.message}" if where else error.message) from error
-    return found
 
 
 def _refuse(found: Step) -> None:
@@ -104,7 +125,7 @@ def _step(check: Any) -> Step:
     assertion = None
     try:
         assertion = parse.assertion(check)
-        with clock.Turn():
+        with clock.Turn(each=clock.READING_SECONDS):
             return _planned(assertion)
     except Unscorable as error:
         problem = error
@@ -180,6 +201,21 @@ def prime(rows: Iterable[tuple[Compiled, Facts]]) -> None:
         matches = [match for compiled, facts in rows for found in compiled.steps for match in _matches(found, facts)]
         if len(matches) > 1:
             v8.REGEXES.prime(matches)
+
+
+def announce(made: Iterable[Compiled]) -> None:
+    """Compile the patterns of these checks now, in few calls: ``strict`` asks for one after the other."""
+    with clock.check_time() as together, together.piece():
+        patterns = [pattern for compiled in made for found in compiled.steps for pattern in _patterns(found)]
+        if len(patterns) > 1:
+            v8.REGEXES.prime((pattern, "", "") for pattern in patterns)
+
+
+def _patterns(found: Step) -> Iterable[str]:
+    for part in found.steps:
+        yield from _patterns(part)
+    if found.planned and found.assertion.base == "regex" and found.assertion.dialect != "python":
+        yield found.plan
 
 
 def warm_up(compiled: Compiled) -> None:

@@ -375,7 +375,12 @@ def _turned(items: Iterator[Any]) -> Iterator[Any]:
 def environment() -> _Environment:
     """The one environment: no loader, no autoescape, trailing line feeds kept."""
     made = _Environment(
-        undefined=Nothing, finalize=_finished, keep_trailing_newline=True, extensions=[_Lines], cache_size=0
+        undefined=Nothing,
+        finalize=_finished,
+        keep_trailing_newline=True,
+        extensions=[_Lines],
+        cache_size=0,
+        optimized=False,  # working out constants takes the cube of a tag's nesting
     )
     shared = {name: _sized(name, made.filters[name]) for name in _SHARED}
     shared["sum"] = adding(shared["sum"])

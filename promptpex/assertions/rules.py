@@ -42,7 +42,9 @@ def check_rules(
 def _checked(
     rules: Sequence[Rule], outputs: Sequence[Output], inputs_of: Callable[[Output], Mapping[str, Any]]
 ) -> list[Verdict]:
-    checked = [(rule, engine.compile_checks(rule.checks, where=f"rule {rule.id}")) for rule in rules if rule.checks]
+    made = [(rule, engine.ready(rule.checks)) for rule in rules if rule.checks]
+    engine.announce(compiled for _, compiled in made)
+    checked = [(rule, engine.strict(compiled, f"rule {rule.id}")) for rule, compiled in made]
     prints = {rule.id: fingerprint(rule) for rule, _ in checked}
     usable = [output for output in outputs if output.error is None and output.text is not None]
     verdicts: list[Verdict] = []

@@ -1,13 +1,14 @@
-"""The kinds ``is-sql`` and ``contains-sql``, by the parser sqlglot."""
+"""The kinds ``is-sql`` and ``contains-sql``, by the parser sqlglot, which runs in the process of V8."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from promptpex.assertions import jsvalues
+from promptpex.assertions import jsvalues, v8
+from promptpex.assertions.clock import in_time
 from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
 from promptpex.assertions.registry import Kind
 
@@ -71,72 +72,58 @@ def _bad(assertion: Assertion, wanted: str) -> Unscorable:
     return Unscorable("bad-value", f"{assertion.kind} needs {wanted}")
 
 
-def problem(source: str, wanted: Wanted) -> str | None:
-    """Why the text is not the SQL that is wanted; None where it is."""
-    import sqlglot
-    from sqlglot import exp
-    from sqlglot.errors import SqlglotError
+def problems(sources: Sequence[str], wanted: Wanted) -> list[str | None]:
+    """Why each text is not the SQL that is wanted; None for one that is, and for those behind it, which are not parsed.
 
-    if not source.strip() or len(source) > _LONGEST:
-        return "there is no SQL" if not source.strip() else "the text is too long to be read as SQL"
-    try:
-        found = sqlglot.parse(source, read=wanted.dialect or None)
-    except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, KeyError, IndexError) as error:
-        return f"it is not SQL: {str(error).splitlines()[0][:160] if str(error) else type(error).__name__}"
-    statements = [statement for statement in found if statement is not None]
-    if not statements or not all(isinstance(statement, _statements()) for statement in statements):
-        return "it is not an SQL statement"
-    for kind, allowed, noun in ((exp.Table, wanted.tables, "table"), (exp.Column, wanted.columns, "column")):
-        wrong = _forbidden(statements, kind, allowed)
-        if wrong is not None:
-            return f"the {noun} {wrong[:60]} is not allowed"
-    return None
+    They are parsed in the process of V8 and all together within its limits: sqlglot tries types again in other ways, so
+    that each further level of ``decimal(decimal(...`` doubles its work, and 30 take hours.
 
-
-def _statements() -> tuple[type[Any], ...]:
-    """Those that say something; what sqlglot could not read but kept as a ``Command`` is none."""
-    from sqlglot import exp
-
-    return (exp.Query, exp.DML, exp.DDL, exp.Drop, exp.Alter, exp.Use, exp.Set, exp.Show, exp.Transaction, exp.Commit)
+    Raises:
+        Unscorable: ``timeout`` or ``memory``: parsing them takes too much.
+    """
+    found = [_obvious(source) for source in sources]
+    asked = [source for source, known in zip(sources, found, strict=True) if known is None]
+    if not asked:
+        return found
+    answer = v8.sql(asked, dialect=wanted.dialect, tables=_listed(wanted.tables), columns=_listed(wanted.columns))
+    if answer["kind"] != "sql":
+        raise Unscorable(
+            answer["kind"], "the output was not read as SQL: parsing it takes too long, or too much memory"
+        )
+    parsed = iter(answer["problems"])
+    return [next(parsed, None) if known is None else known for known in found]
 
 
-def _forbidden(statements: list[Any], kind: type[Any], allowed: frozenset[str] | None) -> str | None:
-    if allowed is None:
-        return None
-    from sqlglot import exp
+def _obvious(source: str) -> str | None:
+    """What is wrong with a text without parsing it."""
+    if not source.strip():
+        return "there is no SQL"
+    if len(source) > _LONGEST:
+        return "the text is too long to be read as SQL"
+    return "a comma seems to be missing between two columns" if _ONE_RENAMED.match(source) else None
 
-    own = {str(table.alias_or_name).lower() for statement in statements for table in statement.find_all(exp.CTE)}
-    for statement in statements:
-        for node in statement.find_all(kind):
-            name = str(node.name).lower()
-            if name and name != "*" and name not in allowed and name not in own:
-                return name
-    return None
+
+def _listed(names: frozenset[str] | None) -> list[str] | None:
+    return None if names is None else sorted(names)
 
 
 def _is_sql(assertion: Assertion, wanted: Wanted, facts: Facts) -> Judged:
-    found = _problem(facts.text, wanted)
+    (found,) = problems([facts.text], wanted)
     return Judged(found is None, found or "the output is SQL")
 
 
 def _contains_sql(assertion: Assertion, wanted: Wanted, facts: Facts) -> Judged:
-    blocks = [match.group(1) for match in _FENCE.finditer(facts.text)] or [facts.text]
-    problems = [_problem(block, wanted) for block in blocks]
-    if None in problems:
+    blocks = [match.group(1) for match in in_time(_FENCE.finditer(facts.text))] or [facts.text]
+    found = problems(blocks, wanted)
+    if None in found:
         return Judged(True, "the output holds SQL")
-    return Judged(False, str(problems[0]))
+    return Judged(False, str(found[0]))
 
 
 _ONE_RENAMED = re.compile(
     r"\s*select\s+[\w.`\"]+\s+(?!as\b|from\b|union\b|where\b|limit\b|order\b|into\b)[\w`\"]+\s+from\b", re.I
 )
 """``SELECT a b FROM t`` is SQL, with ``a`` renamed, but nearly always a lost comma; promptfoo refuses it too."""
-
-
-def _problem(source: str, wanted: Wanted) -> str | None:
-    if _ONE_RENAMED.match(source):
-        return "a comma seems to be missing between two columns"
-    return problem(source, wanted)
 
 
 KINDS = (Kind("is-sql", _wanted, _is_sql), Kind("contains-sql", _wanted, _contains_sql))

@@ -1,6 +1,6 @@
 """V8 in a process of its own: ECMAScript regular expressions and scripts, with limits on time and memory.
 
-Patterns of the python dialect are searched for, and HTML is parsed, in that process as well.
+Patterns of the python dialect are searched for, and HTML and SQL are parsed, in that process as well.
 
 Whoever has many matches to make announces them (``prime``), and they are made in one call. No match and no script can
 hang or end a run: V8 falls back to a linear engine where a pattern backtracks without end, every call has a time
@@ -30,6 +30,7 @@ from promptpex.assertions.wording import shown
 MATCH_SECONDS = 1.0
 SCRIPT_SECONDS = 2.0
 HTML_SECONDS = 2.0
+SQL_SECONDS = clock.CHECK_SECONDS - 1.0
 SCRIPT_BYTES = 128_000_000
 _GRACE_SECONDS = 1.0
 _START_SECONDS = 10.0
@@ -162,7 +163,7 @@ def _closed(pipe: Any) -> None:
 def _started() -> subprocess.Popen[str]:
     command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("v8_worker.py"))]
     return subprocess.Popen(
-        [*command, *dict.fromkeys(map(_home, ("py_mini_racer", "regex", "selectolax")))],
+        [*command, *dict.fromkeys(map(_home, ("py_mini_racer", "regex", "selectolax", "sqlglot")))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -195,17 +196,18 @@ class Regexes:
         self._engine = engine
         self._seconds = seconds
         self._lock = threading.Lock()
+        self._primed: dict[Match, bool | str | None] = {}
         self._known: dict[Match, bool | str | None] = {}
         self._patience = Patience()
 
     def prime(self, matches: Iterable[Match]) -> None:
         """Make these matches now, in few calls, and remember them until the next ``prime``."""
         wanted = list(dict.fromkeys(matches))
-        known: dict[Match, bool | str | None] = {}
+        primed: dict[Match, bool | str | None] = {}
         for batch in _batches(wanted):
-            known.update(zip(batch, self._run(batch), strict=True))
+            primed.update(zip(batch, self._run(batch), strict=True))
         with self._lock:
-            self._known = known
+            self._primed, self._known = primed, {}
 
     def test(self, pattern: str, text: str, flags: str = "") -> bool:
         """Whether the pattern is found anywhere in the text.
@@ -217,8 +219,9 @@ class Regexes:
         clock.tick()
         match = (pattern, flags, text)
         with self._lock:
-            known = match in self._known
-            found = self._known[match] if known else None
+            held = self._primed if match in self._primed else self._known
+            known = match in held
+            found = held[match] if known else None
         if not known:
             found = self._run([match])[0]
             self._remember(match, found)
@@ -303,6 +306,11 @@ def search(pattern: str, text: str) -> dict[str, Any]:
 def html(text: str, **about: Any) -> dict[str, Any]:
     """What a parser makes of a text; see ``v8_worker``."""
     return _asked({"op": "html", "text": text, **about}, HTML_SECONDS)
+
+
+def sql(texts: Sequence[str], **about: Any) -> dict[str, Any]:
+    """What a parser makes of texts; see ``v8_worker``."""
+    return _asked({"op": "sql", "texts": list(texts), **about}, SQL_SECONDS)
 
 
 def run_script(body: str, output: Any, context: Any, mode: str = "judge") -> dict[str, Any]:

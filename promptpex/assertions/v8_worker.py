@@ -1,11 +1,12 @@
 """The process that holds V8. It runs alone, with nothing of promptpex imported and an empty environment.
 
 A script can bring V8 itself down (``new Array(1e9).fill(0)`` ends the process, whatever the memory limit says), and
-the package ``regex`` compiles ``(?:a{60000}){60000}`` for ever; a parser of HTML takes minutes over a list of options.
-So none of them works in the process of a run. Requests and replies are lines of ASCII JSON on stdin and stdout.
+the package ``regex`` compiles ``(?:a{60000}){60000}`` for ever; a parser of HTML takes minutes over a list of options,
+and one of SQL hours over 30 types in each other. So none of them works in the process of a run. Requests and replies
+are lines of ASCII JSON on stdin and stdout.
 
-Started as ``python -I -S v8_worker.py FOLDER ...``, the folders being where ``py_mini_racer``, ``regex`` and
-``selectolax`` are installed.
+Started as ``python -I -S v8_worker.py FOLDER ...``, the folders being where ``py_mini_racer``, ``regex``,
+``selectolax`` and ``sqlglot`` are installed.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _literal(text: str) -> str:
 
 class Worker:
     """The requests: ``match`` in one lasting context; ``run`` in a context of its own, or in the one of its script;
-    ``search`` by the package regex; ``html`` by Lexbor."""
+    ``search`` by the package regex; ``html`` by Lexbor; ``sql`` by sqlglot."""
 
     def __init__(self) -> None:
         self._regexes: Any = None
@@ -58,6 +59,8 @@ class Worker:
             return _searched(request["pattern"], request["text"], request["seconds"])
         if request["op"] == "html":
             return _html(request)
+        if request["op"] == "sql":
+            return _sql(request)
         deadline = time.monotonic() + request["seconds"]
         return self._frozen.answer(request, deadline) or self._run(request, deadline)
 
@@ -143,6 +146,57 @@ def _html(request: dict[str, Any]) -> dict[str, Any]:
         else:
             known = known or name in elements or ("-" in name and not name.startswith("-"))
     return {"kind": "html", "loose": loose, "known": known}
+
+
+def _sql(request: dict[str, Any]) -> dict[str, Any]:
+    """What the parser sqlglot makes of ``texts``; ``kind`` is ``sql``, or ``memory``.
+
+    ``problems``: why each is no SQL of the ``dialect`` that keeps to ``tables`` and ``columns`` (None: any), up to the
+    first that is (None).
+    """
+    problems: list[str | None] = []
+    for text in request["texts"]:
+        try:
+            problems.append(_sql_problem(text, request))
+        except MemoryError:
+            return {"kind": "memory"}
+        except Exception as error:  # whatever its parser trips over, the text is not SQL
+            said = str(error).splitlines()[:1] or [type(error).__name__]
+            problems.append(f"it is not SQL: {said[0][:160]}")
+        if problems[-1] is None:
+            break
+    return {"kind": "sql", "problems": problems}
+
+
+def _sql_problem(text: str, request: dict[str, Any]) -> str | None:
+    """What sqlglot could not read but kept as a ``Command`` is no statement."""
+    import sqlglot
+    from sqlglot import exp
+
+    says = (exp.Query, exp.DML, exp.DDL, exp.Drop, exp.Alter, exp.Use, exp.Set, exp.Show, exp.Transaction, exp.Commit)
+    found = [part for part in sqlglot.parse(text, read=request["dialect"] or None) if part is not None]
+    if not found or not all(isinstance(statement, says) for statement in found):
+        return "it is not an SQL statement"
+    for kind, allowed, noun in ((exp.Table, request["tables"], "table"), (exp.Column, request["columns"], "column")):
+        wrong = _forbidden(found, kind, allowed)
+        if wrong is not None:
+            return f"the {noun} {wrong[:60]} is not allowed"
+    return None
+
+
+def _forbidden(statements: list[Any], kind: type[Any], allowed: list[str] | None) -> str | None:
+    """The first name of the kind that is not allowed; what a statement defines by ``WITH`` is its own."""
+    if allowed is None:
+        return None
+    from sqlglot import exp
+
+    known = {str(table.alias_or_name).lower() for statement in statements for table in statement.find_all(exp.CTE)}
+    known |= {"", "*", *allowed}
+    for statement in statements:
+        for node in statement.find_all(kind):
+            if str(node.name).lower() not in known:
+                return str(node.name).lower()
+    return None
 
 
 @lru_cache(maxsize=256)

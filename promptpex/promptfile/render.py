@@ -79,9 +79,17 @@ def named_variables(sources: Iterable[str]) -> tuple[str, ...]:
     for source in sources:
         compiled(source)
         tree = _ENVIRONMENT.parse(source)
-        free = meta.find_undeclared_variables(tree) - set(_ENVIRONMENT.globals)
+        free = _undeclared(tree) - set(_ENVIRONMENT.globals)
         found.update((name, None) for name in _in_order(tree) if name in free)
     return tuple(found)
+
+
+def _undeclared(tree: nodes.Template) -> set[str]:
+    """``meta.find_undeclared_variables`` without working out constants, which takes the cube of a tag's nesting."""
+    tracker = meta.TrackingCodeGenerator(_ENVIRONMENT)
+    tracker.optimizer = None
+    tracker.visit(tree)
+    return tracker.undeclared_identifiers
 
 
 @lru_cache(maxsize=256)

@@ -163,7 +163,12 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
 
     def __init__(self) -> None:
         super().__init__(
-            undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, finalize=_finalize, cache_size=0
+            undefined=StrictUndefined,
+            autoescape=False,
+            keep_trailing_newline=True,
+            finalize=_finalize,
+            cache_size=0,
+            optimized=False,  # working out constants takes the cube of a tag's nesting
         )
         self.globals = {"range": _range}
         kept = {name: self.filters[name] for name in _FILTERS if name in self.filters}

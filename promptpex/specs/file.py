@@ -140,14 +140,31 @@ def _load(doc: YamlDoc, found: Findings) -> Spec | None:
     from promptpex.assertions import check_time
 
     with check_time():
-        rules = _rules(_items(data, "rules", found), found)
+        written, written_checks = _items(data, "rules", found), _items(data, "input_checks", found)
+        if not _announced(written, written_checks, found):
+            return None
+        rules = _rules(written, found)
         inputs = _inputs(data.get("inputs"), found)
-        checks = _input_checks(_items(data, "input_checks", found), found)
+        checks = _input_checks(written_checks, found)
     top = {name: data[name] for name in _TOP if name in data}
     head = take(Spec, top, (), found, text_fields=_TOP)
     if head is None or any(problem.severity == "error" for problem in found.problems):
         return None
     return head.but(rules=tuple(rules), inputs=inputs, input_checks=tuple(checks))
+
+
+def _announced(rules: list[Any], input_checks: list[Any], found: Findings) -> bool:
+    """Whether the checks are few enough to be compiled; their patterns are by then, in few calls."""
+    from promptpex.assertions import MOST_CHECKS, announce, counted, ready
+
+    lists = [rule["checks"] for rule in rules if isinstance(rule, dict) and isinstance(rule.get("checks"), list)]
+    checks = [check for each in (*lists, input_checks) for check in each]
+    if counted(checks) > MOST_CHECKS:
+        said = f"the spec has more than {MOST_CHECKS:,} checks"
+        found.add(said, "rules", suggestion="divide its rules among several specs")
+        return False
+    announce([ready(checks)])
+    return True
 
 
 def _input_checks(items: list[Any], found: Findings) -> list[InputCheck]:

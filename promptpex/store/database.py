@@ -210,6 +210,11 @@ def store_error(path: Path, error: BaseException) -> StoreError:
             f"{path}: the store is damaged or no SQLite file. Move it away to start afresh, or recover what it holds "
             "with sqlite3's .recover command; nothing was written to it."
         )
+    if code == sqlite3.SQLITE_TOOBIG:
+        return StoreDamaged(
+            f"{path}: the store holds a value of more than {MOST_BYTES // 1024**2} MB, which is not read. "
+            "Move it away to start afresh, or name another path for the store."
+        )
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreLocked(
             f"{path}: another program keeps the store locked. Close it and run the same command again; "

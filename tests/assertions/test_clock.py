@@ -18,7 +18,7 @@ from promptpex.assertions.model import Facts, Unscorable
 from promptpex.assertions.parse import assertion
 from promptpex.assertions.registry import kind
 from promptpex.assertions.rows import row_of
-from promptpex.assertions.v8 import Regexes
+from promptpex.assertions.v8 import Engine, Regexes
 from promptpex.cases.typed import type_problems
 from promptpex.errors import CheckError
 from promptpex.records import Check, InputCheck, Output, Rule, VariableSpec
@@ -138,6 +138,69 @@ def test_what_may_go_on_for_long_looks_at_the_clock(name: str) -> None:
     with pytest.raises(Unscorable, match="took longer") as late, Turn(seconds=0.0):
         one.judge(made, plan, Facts(output))
     assert late.value.code == "timeout"
+
+
+def test_reading_a_check_adds_little_to_the_time_of_all() -> None:
+    opened = Allowance(120.0)
+    with check_time(opened):
+        compile_checks([CONTAINS] * 1000)
+    assert opened.seconds < 125
+
+
+class Counting(Engine):
+    """A V8 that counts what it is asked."""
+
+    asked = 0
+
+    def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        self.asked += 1
+        return super().ask(request, seconds)
+
+
+def test_many_patterns_are_compiled_in_few_calls_and_remembered() -> None:
+    counting = Counting()
+    regexes = Regexes(counting)
+    regexes.prime((f"a{number}", "", "") for number in range(5000))
+    for number in range(5000):
+        assert regexes.test(f"a{number}", "") is False
+        if number % 2 == 0:
+            assert regexes.test("b?", str(number % 10)) is True
+    counting.close()
+    assert counting.asked < 200
+
+
+def test_a_pattern_that_is_none_is_named_behind_thousands_that_are(tmp_path: Path) -> None:
+    some = [{"kind": "regex", "value": f"a{number}"} for number in range(3000)]
+    many = "".join(f"- {json.dumps(one)}\n" for one in some)
+    with pytest.raises(CheckError, match="does not compile") as failure:
+        checkfile.read(_file(tmp_path, "a.yaml", many + '- {"kind": "regex", "value": "("}\n'))
+    assert failure.value.line == 3001
+
+
+TOO_MANY = "[" + ", ".join([CHECK] * (engine.MOST_CHECKS + 1)) + "]"
+FILES = {
+    "a.yaml": f"assert: {TOO_MANY}",
+    "templates.yaml": f"""
+assertionTemplates: {{t: {{kind: assert-set, assert: [{", ".join([CHECK] * 200)}]}}}}
+assert: [{", ".join(['{"$ref": "#/assertionTemplates/t"}'] * 200)}]
+""",
+    "set.yaml": f'assert: [{{"kind": "assert-set", "assert": {TOO_MANY}}}]',
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_too_many_checks_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(CheckError, match="more than 20,000 assertions; divide them"):
+        checkfile.read(_file(tmp_path, name, FILES[name]))
+
+
+@pytest.mark.parametrize("where", ["rules", "input_checks"])
+def test_a_spec_of_too_many_checks_is_refused(where: str, tmp_path: Path) -> None:
+    rules = f"rules: [{{id: r1, rule: says a, checks: {TOO_MANY if where == 'rules' else []}}}]"
+    checks = f"input_checks: {TOO_MANY if where == 'input_checks' else []}"
+    spec, problems = examine(_file(tmp_path, "p.spec.yaml", f"prompt: p.md\nintent: x\n{rules}\n{checks}\n"))
+    assert spec is None
+    assert [problem.message for problem in problems] == ["the spec has more than 20,000 checks"]
 
 
 def test_items_are_given_while_there_is_time() -> None:

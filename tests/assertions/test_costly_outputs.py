@@ -66,6 +66,29 @@ def test_reckoning_takes_time_in_proportion(piece: str) -> None:
     too_costly(piece * 300_000)
 
 
+TYPES = "SELECT " + "decimal(" * 40 + "1" + ")" * 40
+
+
+def test_sql_whose_every_level_doubles_the_work_is_unscored() -> None:
+    """All blocks of an output share one limit."""
+    output = f"```sql\n{TYPES}\n```\n" * 3
+    report = check(output, [{"kind": "contains-sql"}, {"kind": "contains", "value": "SELECT"}])
+    assert [result.unscored for result in report.results] == ["timeout", None]
+    assert check("SELECT 1", [{"kind": "is-sql"}]).status == "pass"
+
+
+def test_many_blocks_of_sql_are_parsed_up_to_the_first_that_is_some(capfd: pytest.CaptureFixture[str]) -> None:
+    blocks = [" ", "SHOW \x1b]0;title\x07 me", "SELECT FROM WHERE (", "SELECT a FROM secrets", "SELECT a FROM t", TYPES]
+    fenced = [f"```sql\n{block}\n```" for block in blocks]
+    only_t = {"kind": "contains-sql", "value": {"allowedTables": ["t"]}}
+    assert check("\n".join(fenced), [only_t]).status == "pass"
+    for count, reason in ((1, "there is no SQL"), (2, "there is no SQL"), (4, "there is no SQL")):
+        assert check("\n".join(fenced[:count]), [only_t]).results[0].reason == reason
+    assert "secrets is not allowed" in check(fenced[3], [only_t]).results[0].reason
+    assert "not an SQL statement" in check("\n".join(fenced[1:4]), [only_t]).results[0].reason
+    assert capfd.readouterr().err == ""
+
+
 def test_an_enum_of_many_values_is_compiled() -> None:
     many = {"kind": "is-json", "value": {"enum": [[n] for n in range(50_000)]}}
     assert check("[49999]", [many]).status == "pass"

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from promptpex.config import load
 from promptpex.errors import ConfigError
+from promptpex.llm.fake import FakeClient
+from promptpex.llm.names import provider_of
+from promptpex.llm.providers import key_for
 from promptpex.llm.providers.prices import known_providers
+from promptpex.records import ModelName
+from promptpex.session import Session, open_session, provider_options
 from tests.e2e.command import Done
 from tests.e2e.faults import Place, command, place
+from tests.e2e.scripted_author import Author
 from tests.servers import ScriptedServer, Step, completion_body
 
 CANARIES = {
@@ -99,6 +106,81 @@ async def test_a_server_of_the_file_is_asked_without_a_key(
     assert f"no key is sent to {scripted.url}" in done.err
 
 
+ROLES = {
+    "models": ("run", "--judge", "none"),
+    "judge": ("run", "--models", "fake/NN", "--judge-all"),
+    "author": ("extract", "--force"),
+}
+NAMES = (
+    "openai/m?api_base={url}/v1&temperature=0.5&top_k=3",
+    "gpt-4o-mini?api_base={url}/v1&reasoning_effort=low&seed=7",
+    "ollama/m?api_base={url}&think=true",
+    "m:1?api_base={url}&num_ctx=2048",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("role", ROLES)
+async def test_no_role_of_the_file_takes_a_key_along(
+    here: Place, scripted: ScriptedServer, role: str, name: str
+) -> None:
+    settings(here, f'{role} = "{name.format(url=scripted.url)}"\n')
+    verb, *flags = ROLES[role]
+    done = await command([verb, *here.arguments(*flags, "--timeout", "5")[1:]])
+    assert scripted.count > 0, done.err
+    assert leaked(scripted) == set()
+    assert f"no key is sent to {scripted.url}" in done.err
+
+
+@pytest.mark.parametrize("way", ["name", "server"])
+async def test_a_whole_job_by_models_of_the_file_takes_no_key_along(
+    here: Place, scripted: ScriptedServer, way: str
+) -> None:
+    base = f"{scripted.url}/v1"
+    label = f"openai/m?api_base={base}&top_k=3" if way == "name" else "openai/m?temperature=0.5"
+    roles = ("models", "author", "judge", "expected")
+    server = "" if way == "name" else f'api_base = "{base}"\n'
+    settings(here, server + "".join(f'{role} = "{label}"\n' for role in roles))
+    author = Author({"Reply with the tag alone.": "The output is one tag."})
+    scripted.otherwise = author
+    here.prompt.write_text("Name the word's part of speech. Reply with the tag alone.\n\n{{word}}\n", encoding="utf-8")
+    for file in ("prompt.spec.yaml", "prompt.cases.yaml"):
+        here.prompt.with_name(file).unlink()
+    for verb, shows in (("extract", "rules"), ("generate", "output"), ("run", "r1")):
+        done = await command([verb, *here.arguments("--timeout", "5")[1:]])
+        assert done.code in (0, 3), done.err
+        assert author.stages[shows], (verb, author.stages)
+    assert leaked(scripted) == set()
+
+
+def filled(session: Session, role: str) -> ModelName:
+    """The model that the settings put into a role."""
+    if role == "models":
+        return session.models()[0]
+    if role == "expected":
+        assert session.settings.expected is not None
+        return session.named(session.settings.expected)
+    return (session.author() if role == "author" else session.judges()[0]).model
+
+
+@pytest.mark.parametrize("role", ["models", "author", "judge", "expected"])
+async def test_no_provider_in_any_role_is_asked_where_the_file_says(here: Place, role: str) -> None:
+    """Every name of litellm's list with parameters that may be said, beside a server that the file names."""
+    for provider in sorted(known_providers() | {"openai", "ollama"}):
+        label = f"{provider}/m?temperature=0.3&top_k=3&reasoning_effort=low"
+        settings(here, f'api_base = "http://127.0.0.1:9/v1"\n{role} = "{label}"\n')
+        resolved = load({"store": str(here.store)}, start=here.prompt.parent, env={})
+        async with open_session(resolved, provider=FakeClient(["OK"])) as session:
+            model = filled(session, role)
+        options = provider_options(resolved)
+        assert options.key_servers == frozenset()
+        if provider_of(model.name, model.api_base) == "litellm":
+            assert model.api_base is None, provider
+        else:
+            assert model.api_base is not None
+            assert key_for(model.api_base, options.key_servers) is None
+
+
 async def test_the_user_can_allow_it(
     here: Place, scripted: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,3 +235,17 @@ async def test_a_secret_in_a_models_name_is_written_nowhere(here: Place, secret:
     assert "hunter2word" not in done.out + done.err
     files = [path for path in here.folder.rglob("*") if path.is_file()]
     assert not any(b"hunter2word" in path.read_bytes() for path in files)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
+async def test_what_a_run_leaves_is_for_its_owner_alone(here: Place) -> None:
+    log, record = here.folder / "log.jsonl", here.folder / "record.jsonl"
+    before = os.umask(0o022)
+    try:
+        done = await run(here, "--models", "fake/NN", "--log", str(log), "--record", str(record))
+    finally:
+        os.umask(before)
+    assert done.code == 0, done.err
+    (folder,) = here.folder.glob("results/*/*/")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert [path.name for path in (log, record, here.store) if path.stat().st_mode & 0o077] == []

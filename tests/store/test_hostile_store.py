@@ -10,7 +10,7 @@ import pytest
 from promptpex.errors import StoreDamaged, StoreError, StoreReadOnly
 from promptpex.records import Completion
 from promptpex.store import ReplyStore
-from promptpex.store.database import APPLICATION_ID, SCHEMA_VERSION
+from promptpex.store.database import APPLICATION_ID, SCHEMA_VERSION, store_error
 from tests.llm.questions import request
 
 pytestmark = pytest.mark.timeout(60)
@@ -86,6 +86,18 @@ async def test_a_schema_whose_text_is_no_text_is_damage(tmp_path: Path) -> None:
         path.write_bytes(raw[:place] + b"\xbe" + raw[place + 1 :])
         with pytest.raises(StoreError, match=r"store\.db: "):
             ReplyStore(path)
+
+
+def test_a_value_too_large_to_be_read_is_named(tmp_path: Path) -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1000)
+    with pytest.raises(sqlite3.DataError) as caught:
+        connection.execute("SELECT zeroblob(2000)").fetchone()
+    connection.close()
+    told = store_error(tmp_path / "store.db", caught.value)
+    assert isinstance(told, StoreDamaged)
+    assert "more than 256 MB" in str(told)
+    assert "again" not in str(told)
 
 
 @pytest.mark.parametrize("name", [".", "/", ".."])

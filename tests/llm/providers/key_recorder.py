@@ -1,5 +1,7 @@
 """Run as a program: asks every provider that litellm knows with a canary in every key variable, over nothing.
 
+Each is asked as a model under test is, and as an author or a judge is whose name carries every parameter there is.
+
 All ways out (httpx, aiohttp, requests, urllib3) are replaced by ones that note address and headers and fail. Prints
 JSON: per model's name the list of ``[origin, [variables whose canaries were sent]]``.
 """
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from promptpex.errors import ModelError
+from promptpex.llm.names import parse_model
 from promptpex.llm.providers.litellm_any import LitellmClient, loaded
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import known_providers
@@ -32,6 +35,13 @@ PLACES = {
 }
 LOGINS = ("github_copilot", "chatgpt")
 """They ask people to log in, and take no key of the environment."""
+
+PARAMETERS = (
+    "temperature=0.4&max_tokens=9&top_p=0.9&seed=3&stop=x&logprobs=true&top_k=4&min_p=0.1&presence_penalty=0.1&"
+    "frequency_penalty=0.1&repetition_penalty=1.1&repeat_penalty=1.1&reasoning_effort=low&verbosity=low&think=true&"
+    "num_ctx=2048"
+)
+"""All that may be said behind a name."""
 
 seen: list[tuple[str, str]] = []
 
@@ -97,11 +107,19 @@ def plant(litellm: Any, only: str | None) -> dict[str, str]:
     return {os.environ[name]: name for name in names}
 
 
+def questions(model: str) -> tuple[Request, Request]:
+    """A plain one, and one for a value of a schema with all that a settings file may say behind a name."""
+    plain = Request(model=model, messages=(Message(role="user", content="hi"),))
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    said = parse_model(f"m:1?{PARAMETERS}").params
+    return plain, plain.model_copy(update={"params": said, "reply_schema": schema, "template": "t", "stage": "judge"})
+
+
 async def tried(model: str) -> None:
     client = LitellmClient(ProviderOptions(timeout_s=4))
-    request = Request(model=model, messages=(Message(role="user", content="hi"),))
-    with contextlib.suppress(ModelError, TimeoutError):
-        await asyncio.wait_for(client.complete(request), 8)
+    for request in questions(model):
+        with contextlib.suppress(ModelError, TimeoutError):
+            await asyncio.wait_for(client.complete(request), 8)
 
 
 def main(only: str | None) -> None:

@@ -10,6 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from promptpex.llm.names import FURTHER_PARAMETERS, PARAMETERS, parse_model
+from tests.llm.providers import key_recorder
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
@@ -26,6 +29,14 @@ def sent(*only: str) -> dict[str, list[tuple[str, list[str]]]]:
 def service(where: str) -> str:
     """The registered domain: a vendor's hosts differ by API and region."""
     return ".".join((urlsplit(where).hostname or "").split(".")[-2:])
+
+
+def test_what_is_asked_carries_every_parameter_that_a_name_may() -> None:
+    names = [pair.partition("=")[0] for pair in key_recorder.PARAMETERS.split("&")]
+    assert sorted(names) == sorted((*PARAMETERS, *FURTHER_PARAMETERS))
+    plain, told = key_recorder.questions("groq/m")
+    assert plain.params != told.params == parse_model(f"n:2?{key_recorder.PARAMETERS}").params
+    assert set(told.params.extra) == set(FURTHER_PARAMETERS)
 
 
 def test_each_key_goes_to_one_vendor_and_openai_gets_its_own_alone() -> None:
