@@ -23,11 +23,11 @@ class Allowance:
         clock: seconds on a clock that does not jump.
     """
 
-    __slots__ = ("_began", "_clock", "_depth", "_each", "_spent", "seconds")
+    __slots__ = ("_began", "_clock", "_depth", "_spent", "each", "seconds")
 
     def __init__(self, seconds: float, each: float = EACH_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
         self.seconds = seconds
-        self._each, self._clock = each, clock
+        self.each, self._clock = each, clock
         self._spent = self._began = 0.0
         self._depth = 0
 
@@ -43,7 +43,7 @@ class Allowance:
         Args:
             each: what this piece adds; None = as much as every other.
         """
-        self.seconds += self._each if each is None else each
+        self.seconds += self.each if each is None else each
         if not self._depth:
             self._began = self._clock()
         self._depth += 1

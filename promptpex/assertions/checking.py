@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from promptpex.allowance import Allowance
 from promptpex.assertions import engine
 from promptpex.assertions.checkfile import CheckFile
-from promptpex.assertions.clock import COMMAND_SECONDS, check_time
+from promptpex.assertions.clock import check_time, each_verdict, time_of
 from promptpex.assertions.model import CheckReport, Facts
 from promptpex.assertions.rows import Row
 from promptpex.errors import CheckError
@@ -22,8 +21,12 @@ def reports(rows: Iterable[Row], checks: CheckFile | None = None) -> Iterator[tu
     Raises:
         CheckError: a row without assertions, where no file gives any.
     """
-    waiting, time_of_all = iter(rows), Allowance(COMMAND_SECONDS)
+    of_the_file = len(checks.compiled.steps) if checks is not None else 0
+    waiting, time_of_all = iter(rows), time_of(of_the_file)
     while chunk := list(islice(waiting, AT_ONCE)):
+        time_of_all.each = each_verdict(
+            of_the_file + max(len(row.asserts) if isinstance(row.asserts, list) else 0 for row in chunk)
+        )
         with check_time(time_of_all):
             judged = iter(engine.judge_many([_job(row, checks) for row in chunk if row.problem is None]))
         for row in chunk:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from typing import TypeVar
 
-from promptpex.allowance import Allowance
+from promptpex.allowance import EACH_SECONDS, Allowance
 from promptpex.assertions.model import Unscorable
 
 CHECK_SECONDS = 5.0
@@ -22,8 +22,10 @@ CHECKS_SECONDS = 30.0
 """What one check may take on all outputs, before what each of them adds."""
 COMMAND_SECONDS = 120.0
 """What all checks of a command may take, before what each verdict adds."""
+OUTPUT_SECONDS = 10.0
+"""What the verdicts on one output add at most, however many checks it has."""
 READING_SECONDS = 0.001
-"""What reading a check adds to that: thousands of them, each just under a verdict's tenth of a second, take hours."""
+"""What reading a check adds: thousands of them, each just under a verdict's tenth of a second, take hours."""
 
 Item = TypeVar("Item")
 
@@ -40,6 +42,16 @@ def check_time(time_of_all: Allowance | None = None) -> Iterator[Allowance]:
         yield opened
     finally:
         _command.reset(before)
+
+
+def time_of(checks: int) -> Allowance:
+    """The time of a command with so many checks on each output."""
+    return Allowance(COMMAND_SECONDS, each=each_verdict(checks))
+
+
+def each_verdict(checks: int) -> float:
+    """Seconds that a verdict adds to the time of all, where an output has so many checks."""
+    return min(EACH_SECONDS, OUTPUT_SECONDS / max(1, checks))
 
 
 def used_up() -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpex.assertions import engine
-from promptpex.assertions.clock import check_time
+from promptpex.assertions.clock import check_time, time_of
 from promptpex.assertions.model import CheckReport, CheckResult, Facts
 from promptpex.ids import digest
 
@@ -35,7 +35,7 @@ def check_rules(
     Raises:
         CheckError: a check that cannot be used as written.
     """
-    with check_time():
+    with check_time(time_of(sum(len(rule.checks) for rule in rules))):
         return _checked(rules, outputs, inputs_of)
 
 

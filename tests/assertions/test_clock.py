@@ -13,7 +13,7 @@ import pytest
 from promptpex.allowance import Allowance
 from promptpex.assertions import check, check_inputs, check_rules, check_time, checkfile, compile_checks, engine
 from promptpex.assertions.checking import reports
-from promptpex.assertions.clock import Turn, in_time
+from promptpex.assertions.clock import OUTPUT_SECONDS, READING_SECONDS, Turn, in_time, time_of
 from promptpex.assertions.model import Facts, Unscorable
 from promptpex.assertions.parse import assertion
 from promptpex.assertions.registry import kind
@@ -145,6 +145,16 @@ def test_reading_a_check_adds_little_to_the_time_of_all() -> None:
     with check_time(opened):
         compile_checks([CONTAINS] * 1000)
     assert opened.seconds < 125
+
+
+def test_many_checks_on_an_output_add_no_more_than_an_output_may_take() -> None:
+    spec = [Rule(id=f"r{number}", rule="A rule.", checks=(Check.model_validate(CONTAINS),)) for number in range(1000)]
+    outputs = [Output(case=f"c{number}", model="m", text="a") for number in range(5)]
+    opened = time_of(len(spec))
+    with check_time(opened):
+        assert len(check_rules(spec, outputs, lambda output: {})) == 5000
+    assert 120 < opened.seconds < 120 + 5 * OUTPUT_SECONDS + 1000 * READING_SECONDS + 1
+    assert time_of(20).each == time_of(1).each == 0.1
 
 
 class Counting(Engine):
