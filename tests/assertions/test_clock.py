@@ -13,7 +13,7 @@ import pytest
 from promptpex.allowance import Allowance
 from promptpex.assertions import check, check_inputs, check_rules, check_time, checkfile, compile_checks, engine
 from promptpex.assertions.checking import reports
-from promptpex.assertions.clock import OUTPUT_SECONDS, READING_SECONDS, Turn, in_time, time_of
+from promptpex.assertions.clock import COMMAND_SECONDS, OUTPUT_SECONDS, READING_SECONDS, Turn, in_time, time_of
 from promptpex.assertions.model import Facts, Unscorable
 from promptpex.assertions.parse import assertion
 from promptpex.assertions.registry import kind
@@ -153,7 +153,8 @@ def test_many_checks_on_an_output_add_no_more_than_an_output_may_take() -> None:
     opened = time_of(len(spec))
     with check_time(opened):
         assert len(check_rules(spec, outputs, lambda output: {})) == 5000
-    assert 120 < opened.seconds < 120 + 5 * OUTPUT_SECONDS + 1000 * READING_SECONDS + 1
+    read = 2 * len(spec) * READING_SECONDS  # once for its shape, once for what it refuses
+    assert opened.seconds == pytest.approx(COMMAND_SECONDS + len(outputs) * OUTPUT_SECONDS + read, abs=0.1)
     assert time_of(20).each == time_of(1).each == 0.1
 
 
