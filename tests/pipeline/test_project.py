@@ -191,6 +191,22 @@ async def test_generating_again_asks_only_for_what_is_stale(tmp_path: Path) -> N
     assert fake.requests == []
 
 
+async def test_an_author_who_fails_makes_nothing_and_what_is_told_is_what_was_done(tmp_path: Path) -> None:
+    first, _ = await execute(tmp_path, client(), models=["fake/a"])
+    spec = tmp_path / "prompt.spec.yaml"
+    spec.write_text(spec.read_text(encoding="utf-8").replace("rule: ", "rule: Always ", 1), encoding="utf-8")
+    heard: list[Event] = []
+    resolved = load(settings(tmp_path), start=tmp_path, env={})
+    async with open_session(resolved, provider=FakeClient(lambda request: "no"), emit=heard.append) as session:
+        made = await generate(session, files_of(tmp_path / "prompt.md"))
+    assert made.plan.missing == 3
+    assert (len(made.plan.keep), made.plan.retire) == (3, ())
+    assert [case.id for case in made.suite.cases] == [case.id for case in first.suite.cases]
+    told = [event.message for event in heard if isinstance(event, Notice)]
+    assert "3 stale cases stay, since nothing came instead; run generate again" in told
+    assert "cases: 3 of 3 cases could not be made; run generate again" in told
+
+
 async def test_drift_is_told_without_a_fingerprint(tmp_path: Path) -> None:
     """People who write a spec by hand write no fingerprint; a rule whose words are gone is told all the same."""
     _, heard = files(tmp_path), list[Event]()
