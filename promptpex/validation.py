@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from promptpex import promptfile
@@ -18,6 +19,7 @@ from promptpex.config import check_effort, load
 from promptpex.errors import CheckError, InputError, PromptFileError
 from promptpex.records import WHOLE_INPUT, Case, Problem, Prompt, Rule, Severity, Spec
 from promptpex.specs import file as spec_file
+from promptpex.specs.declared import declared
 from promptpex.specs.grounding import footing, uncovered, words_of
 from promptpex.specs.instructions import check_instructions, checked_language
 
@@ -177,6 +179,7 @@ def _front_matter(prompt: Prompt) -> list[Problem]:
         lambda: read_scenarios(meta.get("scenarios"), variables=variables, path=path),
         lambda: read_samples(meta.get("samples"), variables=variables, path=path),
         lambda: check_effort(meta.get("effort"), path=path),
+        *(partial(declared, prompt, name) for name in variables),
     )
     return [problem for reader in readers if (problem := _problem_of(reader)) is not None]
 

@@ -125,6 +125,14 @@ def test_all_that_a_run_reads_of_the_front_matter_is_validated(tmp_path: Path) -
         assert any(part in message for message in told), (part, told)
 
 
+def test_what_is_declared_of_a_variable_is_validated(tmp_path: Path) -> None:
+    """``extract`` would end on it after it has paid for the intent."""
+    front = "---\ninputs:\n  word: {type: enum, values: 3}\n---\n"
+    _folder(tmp_path, prompt=front + PROMPT)
+    told = [problem.message for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    assert told == ["the input 'word': values: there should be a list, such as [a, b] here, not a number"]
+
+
 def test_the_settings_file_is_validated(tmp_path: Path) -> None:
     _folder(tmp_path)
     (tmp_path / "promptpex.toml").write_text("seed = 1\nmodls = 'a'\n", encoding="utf-8")
