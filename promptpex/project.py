@@ -297,6 +297,7 @@ def notice_orphans(session: Session, spec: Spec, suite: Suite) -> None:
 
 async def _executed(session: Session, begun: Run) -> tuple[Run, Path]:
     folder = runs.folder_for(Path(session.settings.results_dir), begun.prompt.name, begun.manifest.run)
+    now = begun.manifest.created
     begun = begun.but(manifest=_as_first_made(folder, begun.manifest))
     runs.begin(folder, begun)
     failed: list[RunError] = []
@@ -313,6 +314,8 @@ async def _executed(session: Session, begun: Run) -> tuple[Run, Path]:
         finished = await pipeline.execute(session, begun, on_output=keep)
     if failed:
         raise failed[0]
+    if finished.manifest.asked:
+        finished = finished.but(manifest=finished.manifest.but(created=now))
     runs.finish(folder, finished)
     return finished, folder
 
@@ -329,8 +332,8 @@ def _all(session: Session, files: Files) -> tuple[Prompt, Spec, Suite]:
 
 
 def _as_first_made(folder: Path, manifest: Manifest) -> Manifest:
-    """The manifest with the date, the author and the notices of the run's first execution, so that a repetition, whose
-    answers come from the store, changes nothing."""
+    """The manifest with the date, the author and the notices of the run's earlier execution, so that a repetition that
+    asks nobody changes nothing."""
     try:
         first = runs.read_manifest(folder)
     except InputError:

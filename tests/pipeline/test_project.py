@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +233,23 @@ async def test_the_spec_of_another_prompt_is_told(tmp_path: Path) -> None:
     await execute(tmp_path, client(), heard)
     told = [event.message for event in heard if isinstance(event, Notice)]
     assert "prompt.spec.yaml is the spec of mail.v1.md, and is used for prompt.md" in told
+
+
+async def test_a_run_bears_the_date_of_the_answers_that_it_holds(tmp_path: Path) -> None:
+    dates = iter(datetime(2026, 1, day, tzinfo=UTC) for day in range(1, 30))
+
+    async def dated(**more: Any) -> str:
+        resolved = load(settings(tmp_path, models=["fake/a"], **more), start=tmp_path, env={})
+        async with open_session(resolved, provider=client()) as session:
+            session.clock = lambda: next(dates)
+            finished, folder = await run(session, files(tmp_path))
+        assert runs.read_manifest(folder).created == finished.manifest.created
+        return finished.manifest.created[:10]
+
+    assert await dated() == "2026-01-01"
+    assert await dated() == "2026-01-01"
+    assert await dated(fresh=True) == "2026-01-03"
+    assert await dated() == "2026-01-03"
 
 
 async def test_answers_of_the_store_are_counted_and_fresh_asks_anew(tmp_path: Path) -> None:
