@@ -49,6 +49,7 @@ def request_for(prompt: Prompt, cell: Cell, defaults: Params, time: Allowance | 
         api_base=cell.model.api_base,
         backend=cell.model.backend,
         stage=STAGE,
+        label=cell.model.label,
     )
 
 
