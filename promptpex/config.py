@@ -485,6 +485,7 @@ def _validated(values: dict[str, Any], layer: _Layer) -> None:
         name = str(error["loc"][0]) if error["loc"] else ""
         inner = ".".join(str(part) for part in error["loc"][1:])
         said = str(error["msg"]).removeprefix("Value error, ").replace("Input should", "it should")
+        said = said.replace("a valid tuple", "a list").replace("a valid dictionary", "a table")
         shown = json.dumps(error.get("input"), default=str, ensure_ascii=False)[:60]
         raise _fail(layer, name, f"{inner + ': ' if inner else ''}{said}, not {shown}") from None
     except UnicodeEncodeError:

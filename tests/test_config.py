@@ -81,6 +81,18 @@ def test_presets_only_ever_add_work() -> None:
         assert less != more
 
 
+@pytest.mark.parametrize("effort", ["medium", "high"])
+def test_a_higher_effort_than_the_default_takes_nothing_of_it_away(effort: str) -> None:
+    plain = Settings()
+    assert all(value >= getattr(plain, name) for name, value in EFFORT[effort].items())
+
+
+def test_a_list_is_asked_for_in_plain_words(tmp_path: Path) -> None:
+    _file(tmp_path, 'samples = "rows.csv"\n')
+    with pytest.raises(ConfigError, match="samples: it should be a list, not"):
+        _load(tmp_path)
+
+
 @given(
     st.sampled_from(list(EFFORT)),
     st.dictionaries(st.sampled_from(["repeats", "cases_per_rule", "inverse_cases", "rounds"]), st.integers(1, 9)),

@@ -141,6 +141,23 @@ def test_the_settings_file_is_validated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("[instructions]\ncaess = 'x'", "promptpex.toml: error: instructions: there is no stage 'caess'"),
+        ("language = '12!'", "promptpex.toml: error: the language '12!' is no tag"),
+        ("[[scenarios]]\nname = 'a'\nfixed = {wrod = 'x'}", "promptpex.toml: error: scenario 'a': the prompt has no"),
+        ("samples = [{file = 'nowhere.csv'}]", "nowhere.csv: error: there is no such file of samples"),
+    ],
+)
+def test_settings_that_do_not_fit_the_prompt_are_problems(tmp_path: Path, setting: str, told: str) -> None:
+    _folder(tmp_path)
+    (tmp_path / "promptpex.toml").write_text(f"{setting}\n", encoding="utf-8")
+    found = [str(problem) for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    assert len(found) == 1
+    assert told in found[0]
+
+
+@pytest.mark.parametrize(
     "schema", ["{$schema: 'https://json-schema.org/draft/2020-12/schema'}", "{typ: string}", "{type: strin}"]
 )
 def test_a_variable_s_schema_that_cannot_be_used_is_an_error(tmp_path: Path, schema: str) -> None:
