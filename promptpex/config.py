@@ -420,11 +420,17 @@ def _read(path: Path, where: str) -> _Layer:
     return _Layer(where, {name.replace("-", "_"): value for name, value in data.items()}, path, text)
 
 
+ROLES = ("models", "author", "judge")
+"""Settings whose variable may not be empty: somebody else would be asked than who was meant, and paid."""
+
+
 def _env_layer(env: Mapping[str, str], warnings: list[str]) -> _Layer:
     values: dict[str, Any] = {}
     for variable, text in sorted(env.items()):
         name = variable.removeprefix(PREFIX).lower()
-        if not variable.startswith(PREFIX) or not text.strip() or name in OTHER_VARIABLES:
+        if not variable.startswith(PREFIX) or name in OTHER_VARIABLES:
+            continue
+        if not text.strip() and name not in ROLES:
             continue
         if name in Settings.model_fields:
             values[name] = _from_text(name, text.strip())
@@ -487,7 +493,8 @@ def _validated(values: dict[str, Any], layer: _Layer) -> None:
         said = str(error["msg"]).removeprefix("Value error, ").replace("Input should", "it should")
         said = said.replace("a valid tuple", "a list").replace("a valid dictionary", "a table")
         shown = json.dumps(error.get("input"), default=str, ensure_ascii=False)[:60]
-        raise _fail(layer, name, f"{inner + ': ' if inner else ''}{said}, not {shown}") from None
+        given = f", not {shown}" if str(error.get("input")).strip() else "; give one, or leave the setting out"
+        raise _fail(layer, name, f"{inner + ': ' if inner else ''}{said}{given}") from None
     except UnicodeEncodeError:
         name = next(name for name, value in values.items() if is_cut(value))
         raise _fail(layer, name, "it holds bytes that are no UTF-8") from None

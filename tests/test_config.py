@@ -87,6 +87,14 @@ def test_a_higher_effort_than_the_default_takes_nothing_of_it_away(effort: str) 
     assert all(value >= getattr(plain, name) for name, value in EFFORT[effort].items())
 
 
+@pytest.mark.parametrize("role", ["MODELS", "AUTHOR", "JUDGE"])
+def test_a_variable_that_names_nobody_is_an_error(tmp_path: Path, role: str) -> None:
+    """As in a build whose own variable is missing: promptpex would choose for itself whom to ask."""
+    with pytest.raises(ConfigError, match=f"PROMPTPEX_{role}: it names no model"):
+        _load(tmp_path, None, **{f"PROMPTPEX_{role}": " "})
+    assert _load(tmp_path, PROMPTPEX_API_BASE="").settings.api_base is None
+
+
 def test_a_list_is_asked_for_in_plain_words(tmp_path: Path) -> None:
     _file(tmp_path, 'samples = "rows.csv"\n')
     with pytest.raises(ConfigError, match="samples: it should be a list, not"):
