@@ -20,7 +20,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from promptpex.codecs.anchors import anchor, anchored, refuse_downloads
 from promptpex.codecs.settingsfile import PROJECT, find_file, not_obeyed, user_file
-from promptpex.codecs.settingstext import NO_KEYS, dollars, flag_of, is_cut, line_of, near_name, texts_in
+from promptpex.codecs.settingstext import NO_KEYS, dollars, flag_of, in_words, is_cut, line_of, near_name, texts_in
 from promptpex.codecs.textfile import read_text
 from promptpex.errors import ConfigError
 from promptpex.llm.names import check_label
@@ -420,11 +420,16 @@ def _read(path: Path, where: str) -> _Layer:
     return _Layer(where, {name.replace("-", "_"): value for name, value in data.items()}, path, text)
 
 
+ROLES = ("models", "author", "judge")
+"""Settings whose variable may not be empty: somebody else would be asked than who was meant, and paid."""
+
+
 def _env_layer(env: Mapping[str, str], warnings: list[str]) -> _Layer:
     values: dict[str, Any] = {}
     for variable, text in sorted(env.items()):
         name = variable.removeprefix(PREFIX).lower()
-        if not variable.startswith(PREFIX) or not text.strip() or name in OTHER_VARIABLES:
+        empty = not text.strip() and name not in ROLES
+        if not variable.startswith(PREFIX) or empty or name in OTHER_VARIABLES:
             continue
         if name in Settings.model_fields:
             values[name] = _from_text(name, text.strip())
@@ -437,10 +442,8 @@ def _env_layer(env: Mapping[str, str], warnings: list[str]) -> _Layer:
 
 def _from_text(name: str, text: str) -> Any:
     """A variable's text as a setting; tables and lists of tables are written as JSON."""
-    if name not in ("prices", "instructions", "scenarios"):
-        return text
     try:
-        return json.loads(text)
+        return json.loads(text) if name in ("prices", "instructions", "scenarios") else text
     except (ValueError, RecursionError):
         raise ConfigError(f"{PREFIX}{name.upper()} must be JSON") from None
 
@@ -483,10 +486,7 @@ def _validated(values: dict[str, Any], layer: _Layer) -> None:
     except ValidationError as failure:
         error = failure.errors(include_url=False)[0]
         name = str(error["loc"][0]) if error["loc"] else ""
-        inner = ".".join(str(part) for part in error["loc"][1:])
-        said = str(error["msg"]).removeprefix("Value error, ").replace("Input should", "it should")
-        shown = json.dumps(error.get("input"), default=str, ensure_ascii=False)[:60]
-        raise _fail(layer, name, f"{inner + ': ' if inner else ''}{said}, not {shown}") from None
+        raise _fail(layer, name, in_words(error)) from None
     except UnicodeEncodeError:
         name = next(name for name, value in values.items() if is_cut(value))
         raise _fail(layer, name, "it holds bytes that are no UTF-8") from None

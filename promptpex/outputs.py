@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from promptpex.allowance import Allowance
@@ -48,7 +49,16 @@ def request_for(prompt: Prompt, cell: Cell, defaults: Params, time: Allowance | 
         api_base=cell.model.api_base,
         backend=cell.model.backend,
         stage=STAGE,
+        label=cell.model.label,
     )
+
+
+def requests_for(prompt: Prompt, questions: Sequence[Cell], defaults: Params) -> Iterator[Request]:
+    """The requests of the cells; those that cannot be rendered, which is their output's error, are left out."""
+    time = Allowance(RENDERING_SECONDS)
+    for question in questions:
+        with suppress(InputError):
+            yield request_for(prompt, question, defaults, time)
 
 
 async def collect(

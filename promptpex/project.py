@@ -77,7 +77,7 @@ def read_prompt(session: Session, path: Path) -> Prompt:
 async def extract(session: Session, files: Files) -> Extracted:
     """Extracts the spec of a prompt with the author model and writes it beside the prompt."""
     prompt = read_prompt(session, files.prompt)
-    session.refuse_unpriced([session.author().model])
+    _refuse_unkept(session)
     say_effort(session, extraction_lines(session, prompt))
     return await _extract(session, prompt, files)
 
@@ -106,7 +106,7 @@ def _run_before(session: Session, prompt: Prompt) -> Run | None:
 async def update(session: Session, files: Files) -> Update:
     """Brings the spec up to date with a changed prompt and writes it; people's rules and comments stay."""
     prompt, spec, suite = _all(session, files)
-    session.refuse_unpriced([session.author().model])
+    _refuse_unkept(session)
     done = await pipeline.update(session, prompt, spec, suite, before=_run_before(session, prompt))
     session.refuse_if_stopped()
     write_spec(files.spec, done.spec)
@@ -118,7 +118,7 @@ async def update(session: Session, files: Files) -> Update:
 async def generate(session: Session, files: Files) -> Generated:
     """Generates the cases that are missing or stale and writes the suite; people's cases stay as they are."""
     prompt, spec, suite = _all(session, files)
-    session.refuse_unpriced([session.author().model])
+    _refuse_unkept(session)
     say_effort(session, generation_lines(session, prompt, spec, pipeline.planned(session, prompt, spec, suite)))
     return await _generate(session, files, prompt, spec, suite)
 
@@ -140,7 +140,7 @@ def planned(session: Session, files: Files) -> tuple[Plan, list[Line]]:
 async def make_baseline(session: Session, files: Files, path: Path, count: int) -> Suite:
     """Writes a baseline suite, made from the prompt alone, into a file of its own."""
     prompt = read_prompt(session, files.prompt)
-    session.refuse_unpriced([session.author().model])
+    _refuse_unkept(session)
     suite = await pipeline.make_baseline(session, prompt, suite_for=files.prompt.name, count=count)
     write_suite(path, suite)
     return suite
@@ -152,6 +152,8 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
     prompt = read_prompt(session, files.prompt)
     author = None if files.spec.exists() and files.suite.exists() else session.author().model
     session.refuse_unpriced([*session.models(), *session.named_judges(), *([author] if author else [])])
+    if author:
+        session.refuse_long_answers([author, *session.named_judges()], session.models())
     for file in (files.spec, files.suite):
         keep_schema(file)
     if session.settings.effort:
@@ -236,10 +238,18 @@ async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> 
     """Judges the outputs of a run again, by its own spec or another, and writes the folder anew."""
     kept = runs.read(folder, verdicts=False)
     session.refuse_unpriced(session.named_judges())
+    session.refuse_long_answers(session.named_judges())
     judged = await pipeline.judge(session, kept if spec is None else kept.but(spec=read_spec(spec)))
     runs.finish(folder, judged)
     pipeline.warn_of_kin(session, judged.manifest.judges, judged.manifest.models, judged.manifest.author)
     return judged
+
+
+def _refuse_unkept(session: Session) -> None:
+    """Refuses an author with whom a limit that the user set cannot be kept."""
+    author = session.author().model
+    session.refuse_unpriced([author])
+    session.refuse_long_answers([author])
 
 
 def say_effort(session: Session, lines: list[Line]) -> None:
@@ -287,6 +297,7 @@ def notice_orphans(session: Session, spec: Spec, suite: Suite) -> None:
 
 async def _executed(session: Session, begun: Run) -> tuple[Run, Path]:
     folder = runs.folder_for(Path(session.settings.results_dir), begun.prompt.name, begun.manifest.run)
+    now = begun.manifest.created
     begun = begun.but(manifest=_as_first_made(folder, begun.manifest))
     runs.begin(folder, begun)
     failed: list[RunError] = []
@@ -303,6 +314,8 @@ async def _executed(session: Session, begun: Run) -> tuple[Run, Path]:
         finished = await pipeline.execute(session, begun, on_output=keep)
     if failed:
         raise failed[0]
+    if finished.manifest.asked:
+        finished = finished.but(manifest=finished.manifest.but(created=now))
     runs.finish(folder, finished)
     return finished, folder
 
@@ -319,8 +332,8 @@ def _all(session: Session, files: Files) -> tuple[Prompt, Spec, Suite]:
 
 
 def _as_first_made(folder: Path, manifest: Manifest) -> Manifest:
-    """The manifest with the date, the author and the notices of the run's first execution, so that a repetition, whose
-    answers come from the store, changes nothing."""
+    """The manifest with the date, the author and the notices of the run's earlier execution, so that a repetition that
+    asks nobody changes nothing."""
     try:
         first = runs.read_manifest(folder)
     except InputError:

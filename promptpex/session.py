@@ -16,8 +16,9 @@ from pathlib import Path
 from promptpex.config import Resolved, Settings
 from promptpex.errors import ConfigError
 from promptpex.events import Event, Listener, Notice, nobody
-from promptpex.llm.asker import Asker
+from promptpex.llm.asker import Asker, merged
 from promptpex.llm.client import Client
+from promptpex.llm.limits import beyond_tpm, tokens_expected
 from promptpex.llm.meter import Meter
 from promptpex.llm.names import parse_model, parse_models
 from promptpex.llm.providers import ProviderOptions, Reachable, Router, key_for, reachable_models
@@ -27,7 +28,7 @@ from promptpex.llm.servers import server_named
 from promptpex.llm.stack import Stack, StackOptions, build, rates_for
 from promptpex.llm.stopping import stopped
 from promptpex.llm.structured import Structured
-from promptpex.records import ModelName, Params
+from promptpex.records import ModelName, Params, Request
 from promptpex.store import ReplyStore
 
 ROLE_TOKENS = 4096
@@ -114,6 +115,29 @@ class Session:
                 "--max-requests or --max-total-tokens instead"
             )
 
+    def refuse_beyond_tpm(self, requests: Iterable[Request]) -> None:
+        """Refuses a request that alone may take more tokens than a minute has, unless its answer is stored; before
+        anything is paid.
+
+        Raises:
+            ConfigError: with the numbers of the largest, and what to do.
+        """
+        tpm = self.settings.tpm
+        large = {request.id: request for request in requests if beyond_tpm(request, tpm)}
+        found = {} if self.settings.fresh else self.store.get_many(large)
+        missing = [request for name, request in large.items() if name not in found]
+        if missing:
+            largest = max(missing, key=tokens_expected)
+            raise ConfigError(f"{largest.model}: {beyond_tpm(largest, tpm)}")
+
+    def refuse_long_answers(self, roles: Iterable[ModelName], models: Iterable[ModelName] = ()) -> None:
+        """As ``refuse_beyond_tpm``, for authors, judges and models under test whose requests are not known yet: an
+        answer alone may be too long."""
+        by_role = [(model, self._role_params()) for model in roles] + [(one, self.output_params()) for one in models]
+        self.refuse_beyond_tpm(
+            Request(model=model.name, messages=(), params=merged(model.params, defaults)) for model, defaults in by_role
+        )
+
     def refuse_if_stopped(self) -> None:
         """Keeps what is only half made from being written.
 
@@ -140,8 +164,10 @@ class Session:
 
     def _asker(self, model: ModelName, role: str) -> Asker:
         warn_if_small(role, model.name, self.emit)
-        defaults = Params(temperature=0.0, max_tokens=ROLE_TOKENS, seed=self.settings.seed)
-        return Asker(self.structured, model, defaults)
+        return Asker(self.structured, model, self._role_params())
+
+    def _role_params(self) -> Params:
+        return Params(temperature=0.0, max_tokens=ROLE_TOKENS, seed=self.settings.seed)
 
     def _parsed(self, named: Sequence[str]) -> tuple[ModelName, ...]:
         models = parse_models(named, api_base=self.settings.api_base)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from promptpex import promptfile
@@ -14,10 +15,11 @@ from promptpex.cases.samples import read_samples
 from promptpex.cases.scenarios import read_scenarios
 from promptpex.cases.typed import unusable_schemas
 from promptpex.codecs.ordinary import is_inside
-from promptpex.config import check_effort, load
+from promptpex.config import check_effort, find_file, load
 from promptpex.errors import CheckError, InputError, PromptFileError
 from promptpex.records import WHOLE_INPUT, Case, Problem, Prompt, Rule, Severity, Spec
 from promptpex.specs import file as spec_file
+from promptpex.specs.declared import declared
 from promptpex.specs.grounding import footing, uncovered, words_of
 from promptpex.specs.instructions import check_instructions, checked_language
 
@@ -89,7 +91,7 @@ def _is_prompt(path: Path) -> bool:
 
 def _of_set(files: _Set) -> list[Problem]:
     prompt, problems = _prompt(files.prompt)
-    problems += _settings((files.prompt or files.spec or files.cases or Path()).parent)
+    problems += _settings((files.prompt or files.spec or files.cases or Path()).parent, prompt)
     problems += _front_matter(prompt) if prompt is not None else []
     spec: Spec | None = None
     if files.spec is not None:
@@ -177,14 +179,29 @@ def _front_matter(prompt: Prompt) -> list[Problem]:
         lambda: read_scenarios(meta.get("scenarios"), variables=variables, path=path),
         lambda: read_samples(meta.get("samples"), variables=variables, path=path),
         lambda: check_effort(meta.get("effort"), path=path),
+        *(partial(declared, prompt, name) for name in variables),
     )
     return [problem for reader in readers if (problem := _problem_of(reader)) is not None]
 
 
-def _settings(start: Path) -> list[Problem]:
-    """What is wrong with the settings file that a run of this folder's prompts reads."""
-    problem = _problem_of(lambda: load({}, start=start, env={}))
-    return [] if problem is None else [problem]
+def _settings(start: Path, prompt: Prompt | None) -> list[Problem]:
+    """What is wrong with the settings file that a run of this folder's prompts reads, or does not fit the prompt."""
+    try:
+        settings = load({}, start=start, env={}).settings
+    except InputError as failure:
+        return [_problem(failure)]
+    found, variables = find_file(start), prompt.variables if prompt else ()
+    file = str(found) if found else None
+    readers: list[Callable[[], object]] = [
+        lambda: check_instructions(settings.instructions, file),
+        lambda: checked_language(settings.language, file),
+    ]
+    if prompt is not None:
+        readers += [
+            lambda: read_scenarios(settings.scenarios or None, variables=variables, path=file),
+            lambda: read_samples(settings.samples or None, variables=variables, path=prompt.path),
+        ]
+    return [problem for reader in readers if (problem := _problem_of(reader)) is not None]
 
 
 def _problem_of(reader: Callable[[], object]) -> Problem | None:

@@ -81,6 +81,26 @@ def test_presets_only_ever_add_work() -> None:
         assert less != more
 
 
+@pytest.mark.parametrize("effort", ["medium", "high"])
+def test_a_higher_effort_than_the_default_takes_nothing_of_it_away(effort: str) -> None:
+    plain = Settings()
+    assert all(value >= getattr(plain, name) for name, value in EFFORT[effort].items())
+
+
+@pytest.mark.parametrize("role", ["MODELS", "AUTHOR", "JUDGE"])
+def test_a_variable_that_names_nobody_is_an_error(tmp_path: Path, role: str) -> None:
+    """As in a build whose own variable is missing: promptpex would choose for itself whom to ask."""
+    with pytest.raises(ConfigError, match=f"PROMPTPEX_{role}: it names no model"):
+        _load(tmp_path, None, **{f"PROMPTPEX_{role}": " "})
+    assert _load(tmp_path, PROMPTPEX_API_BASE="").settings.api_base is None
+
+
+def test_a_list_is_asked_for_in_plain_words(tmp_path: Path) -> None:
+    _file(tmp_path, 'samples = "rows.csv"\n')
+    with pytest.raises(ConfigError, match="samples: it should be a list, not"):
+        _load(tmp_path)
+
+
 @given(
     st.sampled_from(list(EFFORT)),
     st.dictionaries(st.sampled_from(["repeats", "cases_per_rule", "inverse_cases", "rounds"]), st.integers(1, 9)),

@@ -63,3 +63,14 @@ def test_what_is_cut_is_said(name: str) -> None:
     for what, most in found:
         in_list = ("{{ count }}", "{{ limit }}", WORDS.get(most, "?"))
         assert any(word in source for word in (in_list if what == "list" else (f"{most:,}",))), (what, most)
+
+
+@pytest.mark.parametrize(("variable", "implicit"), [("text", False), ("text", True), ("*", False)])
+def test_as_many_constraints_are_asked_for_as_are_accepted(variable: str, implicit: bool) -> None:
+    words = {"prompt": "Say it.", "variables": ("text", "tone"), "whole": "*", "instructions": ""}
+    asked = templates.render("specs/inputs", **words, variable=variable, implicit=implicit).messages[-1].content
+    assert "At most six items" in asked
+    assert "an empty list if nothing has to hold" in asked
+    assert "two" not in asked.casefold()
+    for count in (0, 1, 6):
+        assert len(extract.InputsReply.model_validate({"constraints": ["It is text."] * count}).constraints) == count

@@ -125,11 +125,36 @@ def test_all_that_a_run_reads_of_the_front_matter_is_validated(tmp_path: Path) -
         assert any(part in message for message in told), (part, told)
 
 
+def test_what_is_declared_of_a_variable_is_validated(tmp_path: Path) -> None:
+    """``extract`` would end on it after it has paid for the intent."""
+    front = "---\ninputs:\n  word: {type: enum, values: 3}\n---\n"
+    _folder(tmp_path, prompt=front + PROMPT)
+    told = [problem.message for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    assert told == ["the input 'word': values: there should be a list, such as [a, b] here, not a number"]
+
+
 def test_the_settings_file_is_validated(tmp_path: Path) -> None:
     _folder(tmp_path)
     (tmp_path / "promptpex.toml").write_text("seed = 1\nmodls = 'a'\n", encoding="utf-8")
     found = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
     assert [(Path(problem.path).name, problem.line) for problem in found] == [("promptpex.toml", 2)]
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("[instructions]\ncaess = 'x'", "promptpex.toml: error: instructions: there is no stage 'caess'"),
+        ("language = '12!'", "promptpex.toml: error: the language '12!' is no tag"),
+        ("[[scenarios]]\nname = 'a'\nfixed = {wrod = 'x'}", "promptpex.toml: error: scenario 'a': the prompt has no"),
+        ("samples = [{file = 'nowhere.csv'}]", "nowhere.csv: error: there is no such file of samples"),
+    ],
+)
+def test_settings_that_do_not_fit_the_prompt_are_problems(tmp_path: Path, setting: str, told: str) -> None:
+    _folder(tmp_path)
+    (tmp_path / "promptpex.toml").write_text(f"{setting}\n", encoding="utf-8")
+    found = [str(problem) for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    assert len(found) == 1
+    assert told in found[0]
 
 
 @pytest.mark.parametrize(

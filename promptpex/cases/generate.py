@@ -19,6 +19,7 @@ from promptpex.cases.context import context_variable, share_out
 from promptpex.cases.plan import TEMPLATE, Aim, Generation, Plan
 from promptpex.cases.shapes import inputs_type
 from promptpex.cases.texts import value_text
+from promptpex.codecs.wording import plural
 from promptpex.events import Listener, Notice, nobody
 from promptpex.llm.asker import Asker
 from promptpex.llm.batch import ask_each
@@ -69,18 +70,20 @@ async def generate(
     made = _merged(plan, asks, replies)
     short = plan.missing - len(made)
     if short > 0:
-        emit(Notice(f"cases: {short} of {plan.missing} cases could not be made; run generate again", "warning"))
+        many = plural(plan.missing, "case")
+        emit(Notice(f"cases: {short} of {many} could not be made; run generate again", "warning"))
     return Suite(prompt=suite_for, cases=_ordered(spec, [*plan.keep, *made]))
 
 
-def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec) -> tuple[Suite, int]:
-    """The suite with those retired cases back in it that nothing has come for, and how many these are.
+def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec, emit: Listener = nobody) -> tuple[Suite, Plan]:
+    """The suite with those retired cases back in it that nothing has come for, and the plan as it was then kept to.
 
     An author who fails must not make a suite smaller: a stale case goes when its aim has as many cases as it should.
     One whose id has been given to a new case gets another.
     """
     taken = {case.id for case in suite.cases}
     back: list[Case] = []
+    stayed: list[Case] = []
     for aim, missing in plan.make:
         new = [case for case in suite.cases if case.made_from == aim.made_from and case.expanded_from is None]
         room = missing - sum(case.invalid is None and case not in plan.keep for case in new)
@@ -88,7 +91,13 @@ def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec) -> tuple[Suite, int]:
         for case in stale[: max(0, room)]:
             back.append(case if case.id not in taken else case.but(id=_free_id(aim.stem, taken)))
             taken.add(back[-1].id)
-    return suite.but(cases=_ordered(spec, [*suite.cases, *back])), len(back)
+            stayed.append(case)
+    if back:
+        many = plural(len(back), "stale case stays", "stale cases stay")
+        emit(Notice(f"{many}, since nothing came instead; run generate again", "warning"))
+    retired = tuple(case for case in plan.retire if case not in stayed)
+    kept = replace(plan, keep=(*plan.keep, *back), retire=retired)
+    return suite.but(cases=_ordered(spec, [*suite.cases, *back])), kept
 
 
 def _aimed_like(case: Case, aim: Aim) -> bool:

@@ -39,6 +39,9 @@ MODULES = {"import": "import_"}
 
 INTERRUPTED = 130
 
+READER_LEFT = 141
+"""Whoever read stdout has closed it, as ``head`` does: the code of a program that SIGPIPE ends."""
+
 _FULL_OR_BROKEN = ("ENOSPC", "EDQUOT", "EFBIG", "EIO")
 _NOT_OURS_TO_WRITE = ("EROFS", "EACCES", "EPERM", "ENOENT", "ENOTDIR", "EISDIR", "ENAMETOOLONG", "ELOOP")
 OF_THE_DISK = frozenset(getattr(errno, name, None) for name in (*_FULL_OR_BROKEN, *_NOT_OURS_TO_WRITE)) - {None}
@@ -101,9 +104,11 @@ def run_cli(arguments: Sequence[str]) -> int:
             raise
         _say(str(error))
         return error.exit_code
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as left:  # click and rich turn the one into the other, with code 1
+        if isinstance(left, SystemExit) and not left.code:
+            return 0  # click has completed a word for the shell
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-        return 0
+        return READER_LEFT
     except KeyboardInterrupt:
         _say("interrupted; what was answered is kept, and the same command goes on from there")
         return INTERRUPTED

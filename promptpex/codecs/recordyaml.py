@@ -205,7 +205,7 @@ def _explain(failure: ValidationError, kind: type[BaseModel], keys: Keys, found:
             found.add(f"{name!r} is missing", *where[:-1], suggestion=f"add '{name}: ...'")
         else:
             label = ".".join(str(part) for part in error["loc"])
-            found.add(f"{label}: {_plain_message(error)}", *where)
+            found.add(f"{label}: {plain_message(error)}", *where)
 
 
 def _keys_at(kind: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
@@ -214,8 +214,11 @@ def _keys_at(kind: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
     return known_keys(Check) if inner else known_keys(kind)
 
 
-def _plain_message(error: Any) -> str:
+def plain_message(error: Any) -> str:
+    """What a value of a file lacks, in words that need no Python: of one of the ``errors()`` of pydantic."""
     said, given = error["type"], error.get("input")
+    if said in _WANTED:
+        return f"there should be {_WANTED[said]} here, not {_kind_of(given)}"
     if said == "string_type":
         return f"there should be text here, not {_kind_of(given)}; put it in quotes"
     if said == "string_pattern_mismatch":
@@ -225,6 +228,10 @@ def _plain_message(error: Any) -> str:
     if said == "literal_error":
         return f"{given!r} is not one of the words it may be ({error['msg'].removeprefix('Input should be ')})"
     return str(error["msg"]).removeprefix("Value error, ").replace("Input should", "it should")
+
+
+_LIST, _MAPPING = "a list, such as [a, b]", "a mapping, such as {name: value}"
+_WANTED = {"list_type": _LIST, "tuple_type": _LIST, "dict_type": _MAPPING, "model_type": _MAPPING}
 
 
 def _kind_of(value: Any) -> str:

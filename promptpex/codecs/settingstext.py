@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -51,6 +52,16 @@ def line_of(name: str, text: str) -> int | None:
     word = re.escape(name).replace("_", "[_-]")
     found = re.search(rf"""(?m)^[ \t]*(?:\[+[^\]\n]*?)?["']?{word}["']?[ \t]*(?:=|\.|\])""", text)
     return text.count("\n", 0, found.start()) + 1 if found else None
+
+
+def in_words(error: Mapping[str, Any]) -> str:
+    """What is wrong with a setting's value, and the value: of one of the ``errors()`` of pydantic."""
+    inner = "".join(f"{part}." for part in error["loc"][1:])
+    said = str(error["msg"]).removeprefix("Value error, ").replace("Input should", "it should")
+    said = said.replace("a valid tuple", "a list").replace("a valid dictionary", "a table")
+    shown = json.dumps(error.get("input"), default=str, ensure_ascii=False)[:60]
+    given = f", not {shown}" if str(error.get("input")).strip() else "; give one, or leave the setting out"
+    return f"{inner[:-1] + ': ' if inner else ''}{said}{given}"
 
 
 def near_name(name: str, known: Iterable[str], prefix: str = "") -> str:

@@ -48,6 +48,7 @@ class Asker:
             api_base=self.model.api_base,
             backend=self.model.backend,
             stage=stage,
+            label=self.model.label,
         )
 
 

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from promptpex.errors import ModelError, RateLimited
+from promptpex.errors import BadRequest, ModelError, RateLimited
 from promptpex.llm.pace import Pace
 from promptpex.llm.servers import Server, server_of
 from promptpex.llm.stopping import StopFlag, stopped
@@ -68,8 +68,11 @@ class Limiter:
 
         Raises:
             Stopped: the run is being stopped.
+            BadRequest: the request alone may take more tokens than ``tpm``.
         """
         self._stop.check(request.model)
+        if said := beyond_tpm(request, self._tpm):
+            raise BadRequest(f"{request.model} was not asked: {said}", model=request.model)
         return await self.queue_of(request).slot(request)
 
     def queue_of(self, request: Request) -> ServerQueue:
@@ -254,5 +257,25 @@ class ServerQueue:
 def tokens_expected(request: Request) -> int:
     """The tokens that are set aside for a request, in and out: all that it may answer, as providers count it too. The
     answer's own count replaces it."""
-    size = sum(len(message.content.encode("utf-8", "replace")) for message in request.messages)
-    return size // BYTES_PER_TOKEN + (request.params.max_tokens or USUAL_TOKENS_OUT)
+    return _tokens_in(request) + _tokens_out(request)
+
+
+def beyond_tpm(request: Request, tpm: int | None) -> str | None:
+    """What is wrong, in words, if the request alone may take more tokens than a minute has; None if it fits."""
+    if tpm is None or tokens_expected(request) <= tpm:
+        return None
+    size, answer = _tokens_in(request), f"{_tokens_out(request):,}"
+    takes = f"{tokens_expected(request):,} tokens ({size:,} to send, up to {answer} to answer)"
+    takes = f"a request may take {takes}" if size else f"an answer alone may take {answer} tokens"
+    return (
+        f"{takes}, and --tpm allows {tpm:,} a minute; raise --tpm, or allow a shorter answer: "
+        f"{request.model}?max_tokens=N"
+    )
+
+
+def _tokens_in(request: Request) -> int:
+    return sum(len(message.content.encode("utf-8", "replace")) for message in request.messages) // BYTES_PER_TOKEN
+
+
+def _tokens_out(request: Request) -> int:
+    return request.params.max_tokens or USUAL_TOKENS_OUT

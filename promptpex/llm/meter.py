@@ -95,12 +95,12 @@ class MeteredClient:
             completion = await self._inner.complete(request)
         except ModelError as error:
             self.meter.failed(request)
-            self._emit(Failed(request.model, request.stage, request.id, error.reason, error.message))
+            self._emit(Failed(request.label or request.model, request.stage, request.id, error.reason, error.message))
             raise
         self.meter.answered(request, completion)
         self._emit(
             Answered(
-                request.model,
+                request.label or request.model,
                 request.stage,
                 request.id,
                 completion.cached,

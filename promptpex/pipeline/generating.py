@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from promptpex.cases.baseline import baseline
@@ -48,7 +48,7 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A suite as generated, the plan it was made by, and what it is worth."""
+    """A suite as generated, the plan as it was kept to (a stale case that stays is kept), and the quality."""
 
     suite: Suite
     plan: Plan
@@ -84,18 +84,14 @@ async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -
     }
     settled = await settle(author, prompt, spec, made, options=options, rounds=settings.rounds, **look)
     note = said.get("expand", "")
-    stayed, stale = keep_unreplaced(todo, settled.suite, spec)
-    if stale:
-        emit(Notice(f"{stale} stale cases stay, since nothing came in their place; run generate again", "warning"))
+    stayed, kept = keep_unreplaced(todo, settled.suite, spec, emit)
     grown = await expand(author, prompt, spec, stayed, times=settings.expansion, instructions=note, emit=emit)
     variants = {case.id for case in grown.cases if case not in stayed.cases}
     if variants:
         grown, _ = await put_aside(grown, prompt, spec, only=variants, **look)
     if settings.expected:
         grown = await _with_expected(session, prompt, spec, grown, settings.expected)
-    there = {(case.id, case.made_from) for case in grown.cases}
-    todo = replace(todo, retire=tuple(case for case in todo.retire if (case.id, case.made_from) not in there))
-    return Generated(grown, todo, quality(prompt, spec, grown, options.language))
+    return Generated(grown, kept, quality(prompt, spec, grown, options.language))
 
 
 async def make_baseline(session: Session, prompt: Prompt, *, suite_for: str, count: int) -> Suite:

@@ -18,7 +18,7 @@ from promptpex.judging.judge import STAGE as JUDGE
 from promptpex.judging.judge import Judge, Judging, judgeable
 from promptpex.judging.kin import kin_warnings
 from promptpex.outputs import STAGE as OUTPUT
-from promptpex.outputs import cells, collect
+from promptpex.outputs import cells, collect, requests_for
 from promptpex.pipeline.asking import cell_order, judging_order
 from promptpex.pipeline.notes import notes
 from promptpex.records import PROMPT_RULE, Manifest, ModelName, Output, Prompt, Run, Spec, Suite, Verdict
@@ -36,9 +36,19 @@ def begin(session: Session, prompt: Prompt, spec: Spec, suite: Suite, *, author:
     """The run that is about to be made: its manifest is known, its outputs are not."""
     models = session.models()
     judges = judges_for(session, prompt, spec)
+    _refuse_beyond_tpm(session, prompt, suite, judges)
     warn_of_kin(session, [one.asker.label for one in judges], [one.label for one in models], author)
     manifest = _manifest(session, prompt, spec, suite, models, judges).but(author=author)
     return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite)
+
+
+def _refuse_beyond_tpm(session: Session, prompt: Prompt, suite: Suite, judges: Sequence[Judge]) -> None:
+    """Refuses what could not be sent within ``tpm``, before anything is sent."""
+    if session.settings.tpm is None:
+        return
+    session.refuse_long_answers([one.asker.model for one in judges])
+    questions = cells(suite.usable(), session.models(), session.settings.repeats)
+    session.refuse_beyond_tpm(requests_for(prompt, questions, session.output_params()))
 
 
 def warn_of_kin(session: Session, judges: Sequence[str], models: Sequence[str], author: str | None) -> None:

@@ -60,6 +60,7 @@ class Request(Record):
         backend: as in ``ModelName``.
         stage: for meters and logs; not part of the id.
         fresh: whether an answer from the store is not wanted; neither part of the id nor written down.
+        label: the model as the user named it, which events tell; neither part of the id nor written down.
     """
 
     model: str
@@ -72,6 +73,7 @@ class Request(Record):
     backend: str | None = None
     stage: str = "output"
     fresh: bool = Field(default=False, exclude=True)
+    label: str = Field(default="", exclude=True)
 
     @cached_property
     def id(self) -> str:

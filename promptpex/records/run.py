@@ -30,7 +30,7 @@ class Manifest(Record):
         reported: per model label, the ids that the providers returned.
         versions: of promptpex and Python.
         templates: fingerprint of each stage template.
-        created: ISO 8601, UTC.
+        created: ISO 8601, UTC: the start of the latest execution that asked anybody.
         partial: why the run is not complete, where it is not (``running`` until it has ended, ``interrupted``,
             ``deadline``, ``budget``).
         notices: warnings of the providers, such as a parameter that a model refused and was asked without.

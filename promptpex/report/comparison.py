@@ -126,7 +126,7 @@ def _sentence(row: dict[str, Any]) -> str:
 def _notes(before: AnyRun, after: AnyRun, common: int, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     one, two = before.manifest, after.manifest
     yield (
-        "difference: after minus before, on cases that both runs scored; a change is shown by exact sign flips of the "
+        "points: after minus before, on cases that both runs scored; a change is shown by exact sign flips of the "
         "differences of the cases, however the unscored outputs would have come out, corrected over the models by Holm."
     )
     if one.prompt_fingerprint != two.prompt_fingerprint:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpex.records import RUNNING
@@ -27,6 +27,12 @@ WIDE = 100
 
 SPARED = ("p50", "cost")
 """Columns of the models' table that a narrow terminal goes without, in this order."""
+
+WORDS = ("place", "change")
+"""Columns of words among those of figures."""
+
+Column = tuple[str, list[str]]
+"""A header and its cells."""
 
 MOST_ROWS = 8
 """Rows of a section in the terminal; the page and the CSV files have all."""
@@ -58,10 +64,15 @@ def show(summary: Summary, console: Console) -> None:
 def show_comparison(found: Comparison, console: Console) -> None:
     """Prints what changed from one run to another."""
     level = f"{100 * found.confidence:g}%"
-    header = ("model", "change", "before", "after", "broke", "mended", f"difference ({level} interval)", "p (Holm)")
-    rows = tuple(_compared(row) for row in records(found.models))
+    header = ("model", "change", "before", "after", f"points ({level} interval)", "broke", "mended", "p (Holm)")
+    rows = [_compared(row) for row in records(found.models)]
     _line(clean(found.answer, LONG), console)
-    _section(Section("compared", "Outputs that break a rule", "", header, rows), console)
+    columns = [(name, [row[at] for row in rows]) for at, name in enumerate(header)]
+    table, left_out = _fitting("Outputs that break a rule", columns, console.width, spared=header[-3:])
+    console.print()
+    console.print(table)
+    if left_out:
+        _line(f"No room here for {', '.join(left_out)}: in --json.", console)
     changed = tuple(
         tuple(str(row[name] or "") for name in ("model", "case", "change", "broken_rules", "output"))
         for row in records(found.changed)
@@ -75,11 +86,12 @@ def show_comparison(found: Comparison, console: Console) -> None:
 def _compared(row: Mapping[str, Any]) -> tuple[str, ...]:
     counts = (f"{row[run]} of {row[f'{run}_scored']}" for run in ("before", "after"))
     moved = str(row["broke"]), str(row["mended"])
+    model = clean(row["model"], 60)
     if row["difference_low"] is None:
-        return (row["model"], row["change"], *counts, *moved, "–", "–")
+        return (model, row["change"], *counts, "–", *moved, "–")
     ends = f"{100 * row['difference_low']:+.0f} to {100 * row['difference_high']:+.0f}"
-    apart = f"({ends}) points" if row["difference"] is None else f"{100 * row['difference']:+.0f} ({ends}) points"
-    return (row["model"], row["change"], *counts, *moved, apart, f"{row['p_adjusted']:.3g}")
+    apart = f"({ends})" if row["difference"] is None else f"{100 * row['difference']:+.0f} ({ends})"
+    return (model, row["change"], *counts, apart, *moved, f"{row['p_adjusted']:.3g}")
 
 
 def _line(text: str, console: Console) -> None:
@@ -154,20 +166,26 @@ def percent(share: float | None) -> str:
 
 
 def _models(summary: Summary, width: int) -> tuple[Table, list[str]]:
-    """The table per model, and the columns that had no room in it: a figure is shown whole or not at all."""
+    """The table per model, and the columns that had no room in it."""
+    title = f"{clean(summary.run.prompt.name)}: outputs that break a rule"
+    return _fitting(title, _columns(summary), width, spared=SPARED)
+
+
+def _fitting(title: str, columns: list[Column], width: int, *, spared: Sequence[str]) -> tuple[Table, list[str]]:
+    """A table with names in its first column, and which of the last columns, those that can be ``spared``, had no room
+    in it: a figure is shown whole or not at all."""
     from rich.console import Console
 
-    columns = _columns(summary)
     left_out: list[str] = []
     ruler = Console(width=max(width, LONG))
     while True:
-        table = _table_of(summary, columns, narrow=width < WIDE)
-        if columns[-1][0] not in SPARED or ruler.measure(table).minimum <= width:
+        table = _table_of(title, columns, narrow=width < WIDE)
+        if columns[-1][0] not in spared or ruler.measure(table).minimum <= width:
             return table, left_out
         left_out.insert(0, columns.pop()[0])
 
 
-def _columns(summary: Summary) -> list[tuple[str, list[str]]]:
+def _columns(summary: Summary) -> list[Column]:
     rows = records(summary.models)
     broken = [f"{row['non_compliant']} of {counted(row)}{'*' if 0 < row['scored'] < FEW else ''}" for row in rows]
     figures = [
@@ -181,19 +199,18 @@ def _columns(summary: Summary) -> list[tuple[str, list[str]]]:
     return [("model", [clean(row["model"], 60) for row in rows]), *place, *figures]
 
 
-def _table_of(summary: Summary, columns: list[tuple[str, list[str]]], narrow: bool) -> Table:
+def _table_of(title: str, columns: list[Column], narrow: bool) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    title = Text(f"{clean(summary.run.prompt.name)}: outputs that break a rule")
     gap = (0, 1, 0, 0) if narrow else (0, 1)
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=gap)
+    table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=gap)
     names = [name.replace(" (", "\n(", 1) if narrow else name for name, _ in columns]
     table.add_column(names[0], overflow="fold", min_width=20)
     for name, (_, cells) in zip(names[1:], columns[1:], strict=True):
         widest = max(map(len, (*name.split("\n"), *cells)))
-        table.add_column(name, justify="left" if name == "place" else "right", no_wrap=True, min_width=widest)
+        table.add_column(name, justify="left" if name in WORDS else "right", no_wrap=True, min_width=widest)
     for row in zip(*(cells for _, cells in columns), strict=True):
         table.add_row(*map(Text, row))
     return table

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from promptpex.codecs.recordyaml import plain_message
 from promptpex.errors import PromptFileError
 from promptpex.records import Prompt, VariableSpec
 
@@ -54,7 +55,7 @@ def declared(prompt: Prompt, name: str) -> VariableSpec:
     except ValidationError as failure:
         error = failure.errors(include_url=False)[0]
         place = ".".join(str(part) for part in error["loc"])
-        raise PromptFileError(f"the input {name!r}: {place}: {error['msg']}", path=prompt.path) from None
+        raise PromptFileError(f"the input {name!r}: {place}: {plain_message(error)}", path=prompt.path) from None
 
 
 def _type(said: Any, fields: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, create_model
 
-from promptpex.events import Listener, StageEnded, StageStarted, StepDone, nobody
+from promptpex.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
 from promptpex.llm.asker import Asker
 from promptpex.llm.batch import ask_each
 from promptpex.llm.schemas import first, list_up_to, shortened
@@ -126,7 +126,11 @@ async def propose_rules(
     reply = await author.ask(rendered, shape, stage="rules")
     emit(StepDone("rules", author.label))
     emit(StageEnded("rules", author.label))
-    return _numbered(reply.value.rules, known, taken)  # type: ignore[attr-defined]
+    named: Sequence[RuleReply] = reply.value.rules  # type: ignore[attr-defined]
+    if len(named) >= options.max_rules:
+        said = f"the author named as many rules as it may ({options.max_rules}); the prompt may promise more"
+        emit(Notice(f"{said}: see what `promptpex validate` says no rule rests on, or raise --max-rules", "warning"))
+    return _numbered(named, known, taken)
 
 
 async def add_inverses(

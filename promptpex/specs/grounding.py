@@ -13,7 +13,7 @@ from typing import Literal
 from promptpex.records import Prompt, Record, Rule, Spec, Suite
 from promptpex.specs import quoting
 from promptpex.specs.effort import Effort
-from promptpex.specs.sentences import folded, sentences
+from promptpex.specs.sentences import folded, headings, sentences
 
 CHANGED = 70.0
 """Likeness (0..100) from which words that are not there any more count as changed, not gone."""
@@ -81,11 +81,13 @@ def uncovered(rules: Sequence[Rule], prompt: Prompt) -> tuple[str, ...]:
     """The sentences of the prompt's instructions that no rule rests on.
 
     Instructions are the system messages; where there are none, the user messages. Turns of an example conversation
-    are no promises; neither are rows of tables and lines that only announce what follows (``Rules:``).
+    are no promises; neither are headings, rows of tables and lines that only announce what follows (``Rules:``).
     """
+    told = instructions(prompt)
+    titles = headings(told)
     pieces = [piece for rule in rules if rule.source for piece in _pieces(rule.source)]
     effort = Effort()
-    promises = (part for part in sentences(instructions(prompt)) if part[0] != "|" and part[-1] not in ":：")
+    promises = (part for part in sentences(told) if part[0] != "|" and part[-1] not in ":：" and part not in titles)
     return tuple(part for part in promises if not _any_overlap(pieces, folded(part), effort))
 
 

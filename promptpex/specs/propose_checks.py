@@ -27,6 +27,9 @@ LISTS = frozenset({"contains-any", "contains-all", "icontains-any", "icontains-a
 BARE = frozenset({"is-xml", "is-html", "is-sql"})
 SCHEMAS = frozenset({"is-json", "contains-json"})
 
+EXCERPT, LEAD = 120, 30
+"""Characters of an example that a reason shows, and how many of them stand before what sets it apart."""
+
 Kind = Literal[
     "regex", "not-regex", "contains", "not-contains", "icontains", "not-icontains", "contains-any", "not-contains-any",
     "contains-all", "not-contains-all", "icontains-any", "not-icontains-any", "icontains-all", "not-icontains-all",
@@ -176,11 +179,25 @@ def _not_separating(proposal: Proposal, reply: ChecksReply) -> str | None:
     refused = [text for text in reply.keeps if _status(proposal.checks, text) != "pass"]
     caught = [text for text in reply.breaks if _status(proposal.checks, text) == "fail"]
     if refused:
-        return f"does not pass an output that should keep the rule: {refused[0][:80]!r}"
+        return f"does not pass an output that should keep the rule: {_excerpt(refused[0], reply.breaks)!r}"
     if len(caught) < (len(reply.breaks) if proposal.decides == "wholly" else 1):
         missed = next(text for text in reply.breaks if text not in caught)
-        return f"does not catch an output that should break the rule: {missed[:80]!r}"
+        return f"does not catch an output that should break the rule: {_excerpt(missed, reply.keeps)!r}"
     return None
+
+
+def _excerpt(text: str, others: Sequence[str]) -> str:
+    """What sets an example apart from those of the other side; outputs of one form, as JSON is, begin alike."""
+    alike = max((_alike(text, other) for other in others), default=0)
+    start = max(0, alike - LEAD) if len(text) > EXCERPT else 0
+    end = start + EXCERPT
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
+def _alike(text: str, other: str) -> int:
+    """How many characters both begin with."""
+    pairs = enumerate(zip(text, other, strict=False))
+    return next((at for at, (one, two) in pairs if one != two), min(len(text), len(other)))
 
 
 def _contradicted(proposal: Proposal, evidence: Evidence) -> str | None:

@@ -15,6 +15,8 @@ _OWN_LINE = re.compile(
     r"\s*(?:[-*+•–—●○▪◦‣]\s|\d{1,3}[.)、]\s|[(（]?[0-9a-zA-Z一二三四五六七八九十]{1,2}[)）]\s?|#{1,6}\s|\||>|<[/\w!])"
 )
 _MARKER = re.compile(r"\s*(?:[-*+•–—●○▪◦‣]\s+|\d{1,3}[.)、]\s+|#{1,6}\s+|>\s*)")
+_UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,})\s*\Z")
+_STOPS = (".", "!", "?", "…", "。", "！", "？", "।")
 _CLOSING = "\"'”’»）)]】』」*_`"
 _END = re.compile(
     rf"(?:(?<![.!?…])[.!?…]++[{re.escape(_CLOSING)}]*+(?=\s)|[。！？｡؟۔।॥።។၊။]++[{re.escape(_CLOSING)}]*+)"
@@ -36,8 +38,14 @@ def sentences(text: str) -> tuple[str, ...]:
 
     What holds no letter and no digit outside of template tags (rules, bare variables) is no sentence.
     """
-    found = (" ".join(part.split()) for block in _blocks(text) for part in _split(block))
+    found = (" ".join(part.split()) for block, _ in _blocks(text) for part in _split(block))
     return tuple(part for part in found if any(map(str.isalnum, _outside_tags(part))))
+
+
+def headings(text: str) -> frozenset[str]:
+    """The headings of the text, in Markdown, as ``sentences`` has them; one that ends like a sentence is one."""
+    titles = (" ".join(block.split()) for block, heading in _blocks(text) if heading)
+    return frozenset(title for title in titles if title and title.rstrip(_CLOSING)[-1:] not in _STOPS)
 
 
 def folded(text: str) -> str:
@@ -45,8 +53,9 @@ def folded(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).split()).casefold()
 
 
-def _blocks(text: str) -> Iterator[str]:
-    """Paragraphs joined to one line each, and everything that stands on a line of its own."""
+def _blocks(text: str) -> Iterator[tuple[str, bool]]:
+    """Paragraphs joined to one line each, and everything that stands on a line of its own; and whether each is a
+    heading."""
     waiting: list[str] = []
     fence: str | None = None
     for line in text.splitlines():
@@ -56,11 +65,15 @@ def _blocks(text: str) -> Iterator[str]:
             if closes:
                 fence = None
             elif line.strip():
-                yield line
+                yield line, False
+            continue
+        if waiting and _UNDERLINE.match(line):
+            yield " ".join(waiting), True
+            waiting = []
             continue
         alone = mark is not None or _OWN_LINE.match(line) is not None
         if waiting and (alone or not line.strip()):
-            yield " ".join(waiting)
+            yield " ".join(waiting), False
             waiting = []
         if mark is not None:
             fence = mark.group(1)
@@ -68,9 +81,9 @@ def _blocks(text: str) -> Iterator[str]:
             mark = _MARKER.match(line)
             waiting.append(line[mark.end() :] if mark else line)
             if line.lstrip().startswith(("#", "|")):
-                yield waiting.pop()
+                yield waiting.pop(), line.lstrip().startswith("#")
     if waiting:
-        yield " ".join(waiting)
+        yield " ".join(waiting), False
 
 
 def _outside_tags(text: str) -> str:

@@ -141,16 +141,18 @@ async def test_a_case_is_retired_only_when_its_successor_is_there() -> None:
 
     voice, _ = asker(failing)
     made = await generate(voice, prompt(), edited, again, suite_for="prompt.md", options=OPTIONS)
-    kept, stale = keep_unreplaced(again, made, edited)
-    assert stale == 2
+    kept, done_so_far = keep_unreplaced(again, made, edited)
+    stale = [case for case in kept.cases if case in done_so_far.keep and case not in again.keep]
+    assert len(stale) == 2
+    assert len(done_so_far.retire) == len(again.retire) - 2
     of_r1 = [(case.id, case.inputs["thing"]) for case in kept.cases if case.rule == "r1"]
     assert len({case_id for case_id, _ in of_r1}) == 3
     assert of_r1[0] == ("r1-1", "new")
     assert ("r1-inverse-1", "thing 3") in of_r1
     voice, _ = asker(numbered())
     done = await generate(voice, prompt(), edited, todo(kept, edited), suite_for="prompt.md", options=OPTIONS)
-    whole, stale = keep_unreplaced(todo(kept, edited), done, edited)
-    assert stale == 0
+    whole, as_planned = keep_unreplaced(todo(kept, edited), done, edited)
+    assert as_planned == todo(kept, edited)
     assert todo(whole, edited) == Plan(whole.cases, (), (), ())
 
 
@@ -158,5 +160,5 @@ async def test_a_case_of_a_rule_that_is_gone_has_no_successor() -> None:
     suite = await full_suite()
     without = spec().but(rules=spec().rules[1:])
     again = todo(suite, without)
-    kept, stale = keep_unreplaced(again, Suite(prompt="prompt.md", cases=again.keep), without)
-    assert (stale, {case.rule for case in kept.cases}) == (0, {"r2"})
+    kept, as_planned = keep_unreplaced(again, Suite(prompt="prompt.md", cases=again.keep), without)
+    assert (as_planned, {case.rule for case in kept.cases}) == (again, {"r2"})

@@ -173,3 +173,21 @@ def test_a_run_that_was_killed_is_said_to_be_and_passes_no_gate(
     assert "has not ended" in err
     code, out, _ = called(capsys, "report", "new")
     assert "ended before its report" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(("width", "left_out"), [(120, ""), (80, "mended, p (Holm)"), (70, "broke, mended, p (Holm)")])
+def test_the_comparison_fits_the_terminal_and_breaks_no_word(
+    results: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int, left_out: str
+) -> None:
+    """What has no room is left out and said, and no name of a model or header is cut."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    folders = [
+        kept(results, "old", **{"openai/gpt-4o-mini": lambda n: True}),
+        kept(results, "new", **{"openai/gpt-4o-mini": lambda n: n >= 20}),
+    ]
+    _, out, _ = called(capsys, "compare", *map(str, folders))
+    assert max(map(len, out.splitlines())) <= width
+    row = next(line.split() for line in out.splitlines() if line.startswith(" openai/gpt-4o-mini "))
+    assert row[1:8] == ["worse", "0", "of", "60", "20", "of", "60"]
+    assert " ".join(row[8:12]) == "+33 (+23 to +46)"
+    assert ("No room here for " + left_out in out) if left_out else "No room here" not in out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +192,22 @@ async def test_generating_again_asks_only_for_what_is_stale(tmp_path: Path) -> N
     assert fake.requests == []
 
 
+async def test_an_author_who_fails_makes_nothing_and_what_is_told_is_what_was_done(tmp_path: Path) -> None:
+    first, _ = await execute(tmp_path, client(), models=["fake/a"])
+    spec = tmp_path / "prompt.spec.yaml"
+    spec.write_text(spec.read_text(encoding="utf-8").replace("rule: ", "rule: Always ", 1), encoding="utf-8")
+    heard: list[Event] = []
+    resolved = load(settings(tmp_path), start=tmp_path, env={})
+    async with open_session(resolved, provider=FakeClient(lambda request: "no"), emit=heard.append) as session:
+        made = await generate(session, files_of(tmp_path / "prompt.md"))
+    assert made.plan.missing == 3
+    assert (len(made.plan.keep), made.plan.retire) == (3, ())
+    assert [case.id for case in made.suite.cases] == [case.id for case in first.suite.cases]
+    told = [event.message for event in heard if isinstance(event, Notice)]
+    assert "3 stale cases stay, since nothing came instead; run generate again" in told
+    assert "cases: 3 of 3 cases could not be made; run generate again" in told
+
+
 async def test_drift_is_told_without_a_fingerprint(tmp_path: Path) -> None:
     """People who write a spec by hand write no fingerprint; a rule whose words are gone is told all the same."""
     _, heard = files(tmp_path), list[Event]()
@@ -216,6 +233,23 @@ async def test_the_spec_of_another_prompt_is_told(tmp_path: Path) -> None:
     await execute(tmp_path, client(), heard)
     told = [event.message for event in heard if isinstance(event, Notice)]
     assert "prompt.spec.yaml is the spec of mail.v1.md, and is used for prompt.md" in told
+
+
+async def test_a_run_bears_the_date_of_the_answers_that_it_holds(tmp_path: Path) -> None:
+    dates = iter(datetime(2026, 1, day, tzinfo=UTC) for day in range(1, 30))
+
+    async def dated(**more: Any) -> str:
+        resolved = load(settings(tmp_path, models=["fake/a"], **more), start=tmp_path, env={})
+        async with open_session(resolved, provider=client()) as session:
+            session.clock = lambda: next(dates)
+            finished, folder = await run(session, files(tmp_path))
+        assert runs.read_manifest(folder).created == finished.manifest.created
+        return finished.manifest.created[:10]
+
+    assert await dated() == "2026-01-01"
+    assert await dated() == "2026-01-01"
+    assert await dated(fresh=True) == "2026-01-03"
+    assert await dated() == "2026-01-03"
 
 
 async def test_answers_of_the_store_are_counted_and_fresh_asks_anew(tmp_path: Path) -> None:

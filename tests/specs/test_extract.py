@@ -89,3 +89,12 @@ async def test_the_owners_instructions_reach_their_stage_only() -> None:
     voice, client = asker(author)
     await extract(voice, prompt(), spec_for="p", options=Extraction(instructions={"rules": "MIND THE GAP"}))
     assert [request.stage for request in client.requests if "MIND THE GAP" in asked(request)] == ["rules"]
+
+
+@pytest.mark.parametrize(("most", "full"), [(3, True), (4, False)])
+async def test_a_list_of_rules_that_is_full_is_said(most: int, full: bool) -> None:
+    heard: list[Event] = []
+    voice, _ = asker(author)
+    await propose_rules(voice, "text", "intent", options=Extraction(max_rules=most), emit=heard.append)
+    told = [event.message for event in heard if isinstance(event, Notice)]
+    assert any("as many rules as it may (3)" in message and "--max-rules" in message for message in told) is full

@@ -96,6 +96,13 @@ def test_uncovered_sentences() -> None:
     assert uncovered(rules, prompt) == ("You label words.", "Never explain!", "Use v1.5 of the list.", "tag: NN")
 
 
+def test_headings_are_no_promises() -> None:
+    text = "# The reply\n\nToday\n-----\n\nAnswer with JSON\n\n## Never explain!\n\n```\n# code\n```\n"
+    assert sentences(text) == ("The reply", "Today", "Answer with JSON", "Never explain!", "# code")
+    found = uncovered([], parse(f"system:\n{text}\nuser:\n{{{{word}}}}"))
+    assert found == ("Answer with JSON", "Never explain!", "# code")
+
+
 def test_mark_gone_touches_the_machine_s_rules_only() -> None:
     away = "Answer in French and sign with your name."
     spec = Spec(

@@ -56,6 +56,17 @@ async def test_a_proposal_that_does_not_prove_itself_is_dropped_with_its_reason(
     assert why in dropped
 
 
+async def test_the_reason_shows_where_an_example_leaves_those_of_the_other_side() -> None:
+    head = '{"category": "shipping", "steps": "' + "x" * 100
+    answer = reply(
+        proposed("contains", "shipping"), keeps=[head + '", "reply": "Yes."}'], breaks=[head + '", "reply": 7}']
+    )
+    _, dropped = await outcome(answer)
+    assert dropped is not None
+    assert '"reply": 7}' in dropped
+    assert "category" not in dropped
+
+
 async def test_checks_that_decide_in_part_need_to_catch_one() -> None:
     _, dropped = await outcome(reply(proposed("word-count", maximum=1), decides="partly"))
     assert dropped is None
