@@ -19,27 +19,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from promptpex import errors, records, stats, tables
+    from promptpex import stats, tables
     from promptpex.api import extract, generate, judge, run
     from promptpex.assertions import check
     from promptpex.cases.file import read_suite, write_suite
+    from promptpex.core import errors, records
     from promptpex.llm.fake import FakeClient
     from promptpex.promptfile import read as read_prompt
-    from promptpex.runs import read as read_run
+    from promptpex.report.runs import read as read_run
     from promptpex.specs.file import read_spec, write_spec
 
 _HOMES = {
     "FakeClient": ("promptpex.llm.fake", "FakeClient"),
     "check": ("promptpex.assertions", "check"),
-    "errors": ("promptpex.errors", None),
+    "errors": ("promptpex.core.errors", None),
     "extract": ("promptpex.api", "extract"),
     "generate": ("promptpex.api", "generate"),
     "judge": ("promptpex.api", "judge"),
     "read_prompt": ("promptpex.promptfile", "read"),
-    "read_run": ("promptpex.runs", "read"),
+    "read_run": ("promptpex.report.runs", "read"),
     "read_spec": ("promptpex.specs.file", "read_spec"),
     "read_suite": ("promptpex.cases.file", "read_suite"),
-    "records": ("promptpex.records", None),
+    "records": ("promptpex.core.records", None),
     "run": ("promptpex.api", "run"),
     "stats": ("promptpex.stats", None),
     "tables": ("promptpex.tables", None),

@@ -16,12 +16,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from promptpex import pipeline
 from promptpex.config import load
-from promptpex.errors import ConfigError
+from promptpex.core.errors import ConfigError
+from promptpex.core.records import Prompt, Run, Spec, Suite
 from promptpex.llm.client import Client
-from promptpex.records import Prompt, Run, Spec, Suite
-from promptpex.session import Session, open_session
+from promptpex.workflow import early_stopping, generating, running, specifying
+from promptpex.workflow.session import Session, open_session
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ def extract(prompt: Prompt, *, author: str | None = None, client: Client | None 
     """
 
     async def job(session: Session) -> Spec:
-        return await pipeline.extract(session, prompt, spec_for=Path(prompt.path or prompt.name).name)
+        return await specifying.extract(session, prompt, spec_for=Path(prompt.path or prompt.name).name)
 
     return _in_session(job, {"author": author, **settings}, client)
 
@@ -51,7 +51,7 @@ def generate(
     """The suite with what is missing or stale made by the author model; people's cases stay as they are."""
 
     async def job(session: Session) -> Suite:
-        return (await pipeline.generate(session, prompt, spec, suite or Suite(prompt=spec.prompt))).suite
+        return (await generating.generate(session, prompt, spec, suite or Suite(prompt=spec.prompt))).suite
 
     return _in_session(job, {"author": author, **settings}, client)
 
@@ -69,7 +69,7 @@ def run(
     """Every usable case sent to every model, and each answer judged; ``promptpex.tables`` makes DataFrames of it."""
 
     async def job(session: Session) -> Run:
-        return await pipeline.execute(session, pipeline.begin(session, prompt, spec, suite))
+        return await early_stopping.execute(session, running.begin(session, prompt, spec, suite))
 
     if not models:
         raise ConfigError("models names no model; give at least one")
@@ -80,7 +80,7 @@ def judge(run: Run, *, judge: str | Sequence[str] | None = None, client: Client 
     """The run with new verdicts on its outputs; no model under test is asked."""
 
     async def job(session: Session) -> Run:
-        return await pipeline.judge(session, run)
+        return await running.judge(session, run)
 
     return _in_session(job, {"judge": _listed(judge), **settings}, client)
 

@@ -19,13 +19,13 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field, ValidationError, field_validator
 
 from promptpex.codecs.anchors import anchor, anchored, refuse_downloads
-from promptpex.codecs.settingsfile import PROJECT, find_file, not_obeyed, user_file
-from promptpex.codecs.settingstext import NO_KEYS, dollars, flag_of, in_words, is_cut, line_of, near_name, texts_in
-from promptpex.codecs.textfile import read_text
-from promptpex.errors import ConfigError
+from promptpex.codecs.settings_files import PROJECT, find_file, not_obeyed, user_file
+from promptpex.codecs.settings_wording import NO_KEYS, dollars, flag_of, in_words, is_cut, line_of, near_name, texts_in
+from promptpex.codecs.text_file import read_text
+from promptpex.core.errors import ConfigError
+from promptpex.core.records import Record
 from promptpex.llm.names import check_label
 from promptpex.llm.secrets import holds_key, scrub
-from promptpex.records import Record
 
 PREFIX = "PROMPTPEX_"
 SWITCHES = ("no_config", "trust_settings")

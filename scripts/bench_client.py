@@ -159,9 +159,9 @@ def figures(began: float, cpu_began: float, count: int) -> dict[str, float]:
 
 
 async def ask_stack(client: str, base: str, concurrency: int, folder: Path, after: contextlib.AsyncExitStack) -> Ask:
+    from promptpex.core.records import Message, Params, Request
     from promptpex.llm.providers import Router
     from promptpex.llm.stack import StackOptions, build
-    from promptpex.records import Message, Params, Request
     from promptpex.store import ReplyStore
 
     kept = None if client.endswith("without store") else after.enter_context(ReplyStore(folder / "store.db"))
@@ -178,8 +178,8 @@ async def ask_stack(client: str, base: str, concurrency: int, folder: Path, afte
 
 
 async def ask_provider(client: str, base: str, concurrency: int, folder: Path, after: contextlib.AsyncExitStack) -> Ask:
+    from promptpex.core.records import Message, Params, Request
     from promptpex.llm.providers import Router
-    from promptpex.records import Message, Params, Request
 
     router, turn = Router(), asyncio.Semaphore(concurrency)
     after.push_async_callback(router.close)
@@ -228,7 +228,7 @@ ASKING = {"stack": ask_stack, "provider": ask_provider, "aiohttp": ask_aiohttp, 
 
 async def storing(what: str, folder: Path, count: int) -> dict[str, float]:
     """Puts and gets through the store, or through sqlite3 by hand: 1000 rows a transaction."""
-    from promptpex.records import Completion, Message, Request
+    from promptpex.core.records import Completion, Message, Request
     from promptpex.store import ReplyStore
 
     answer = Completion(text="y" * 2000, finish_reason="stop")

@@ -61,8 +61,7 @@ def in_a_process(part: str, folder: Path, verdicts: int = 0) -> dict[str, Any]:
 
 def tabulate(folder: Path) -> dict[str, Any]:
     """CPU seconds of reading and of summarising, and of the whole process until then."""
-    from promptpex import runs
-    from promptpex.report import summarise
+    from promptpex.report import runs, summarise
 
     start = time.process_time()
     run = runs.read_columns(folder)
@@ -74,9 +73,8 @@ def tabulate(folder: Path) -> dict[str, Any]:
 
 def files(part: str, folder: Path) -> dict[str, Any]:
     """CPU seconds of the CSV files, or of the page, beside a summary that is there already."""
-    from promptpex import runs
     from promptpex.codecs.atomic import write_text
-    from promptpex.report import html, summarise
+    from promptpex.report import html, runs, summarise
     from promptpex.report.files import csv_text
 
     summary = summarise(runs.read_columns(folder), folder=folder)
@@ -91,8 +89,8 @@ def files(part: str, folder: Path) -> dict[str, Any]:
 
 def make(folder: Path, verdicts: int) -> dict[str, Any]:
     """Writes the folder, its lines as ``runs.finish`` would; how many outputs and verdicts it holds."""
-    from promptpex import runs
-    from promptpex.records import Case, Check, Manifest, Message, Prompt, Rule, Run, Spec, Suite
+    from promptpex.core.records import Case, Check, Manifest, Message, Prompt, Rule, Run, Spec, Suite
+    from promptpex.report import runs
 
     cases = max(1, verdicts * 10 // 11 // (MODELS * RULES * REPEATS))
     check = Check(kind="regex", value="x")

@@ -34,7 +34,7 @@ from pathlib import Path
 from aiohttp import web
 from bench_client import environment, write_project
 
-from promptpex.llm.ahead import LEAST
+from promptpex.llm.pacing.admission import LEAST
 
 CONCURRENCIES = (4, 16, 32)
 MOMENTS = {"while it starts": 0.15, "while it asks": 0.75, "when all is asked": 0.1}

@@ -14,13 +14,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from promptpex import runs
 from promptpex.codecs.atomic import write_text
-from promptpex.evaluation import tabled
-from promptpex.pipeline.benching import Bench, cosines
+from promptpex.paper.benchmark import Bench, cosines
+from promptpex.paper.evaluation import tabled
+from promptpex.paper.result_tables import Tables
+from promptpex.report import runs
 from promptpex.report.files import csv_text
 from promptpex.report.summary import records
-from promptpex.tables.bench import Tables
 
 FOLDER = Path("results/reference/bench")
 NAMES = ("table2", "table3", "agreement")

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 
-from promptpex.assertions import patience
+from promptpex.assertions.javascript import strikes
 from promptpex.llm.providers.weights import found_default
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer, llama_server
 
@@ -70,7 +70,7 @@ def _getaddrinfo(host: Any, *rest: Any, **named: Any) -> Any:
 @pytest.fixture(autouse=True)
 def _no_overruns_before() -> None:
     """What hung in another test is not held against this one."""
-    patience.TOGETHER.forget()
+    strikes.TOGETHER.forget()
 
 
 @pytest.fixture(autouse=True, scope="session")

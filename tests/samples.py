@@ -7,11 +7,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from promptpex.ids import text_digest
-from promptpex.llm.asker import Asker
+from promptpex.core.ids import text_digest
+from promptpex.core.records import (
+    Case,
+    Check,
+    Message,
+    ModelName,
+    Output,
+    Prompt,
+    Request,
+    Rule,
+    Spec,
+    Suite,
+    VariableSpec,
+)
 from promptpex.llm.fake import FakeClient
+from promptpex.llm.role_model import Asker
 from promptpex.llm.structured import Structured
-from promptpex.records import Case, Check, Message, ModelName, Output, Prompt, Request, Rule, Spec, Suite, VariableSpec
 
 TEXT = "Name the colour of the thing in one word. Answer in capitals."
 

@@ -21,81 +21,66 @@ ENTRY = "promptpex"
 """What ``import promptpex`` means inside the package: a climb to the public names."""
 
 LEVELS: dict[int, tuple[str, ...]] = {
-    0: ("allowance", "errors", "ids", "stats", "templatework"),
-    1: ("records", "engines", "solver", "events"),
-    2: ("tables", "llm", "templates", "codecs"),
-    3: (
-        *("promptfile", "specs", "cases", "judging", "assertions", "store", "config"),
-        *("report", "runs", "interchange", "schemas", "validation"),
-    ),
-    4: ("outputs", "synthesis", "alignment"),
-    5: ("session", "pipeline", "estimate", "project", "evaluation", "api", "web"),
-    6: ("cli", "__init__", "__main__"),
+    0: ("core", "engines", "solver"),
+    1: ("codecs", "stats"),
+    2: ("documents", "llm", "tables"),
+    3: ("assertions", "config", "interchange", "judging", "promptfile", "report", "store"),
+    4: ("alignment", "cases", "specs", "synthesis"),
+    5: ("workflow",),
+    6: ("api", "paper", "web"),
+    7: ("cli", "__init__"),
+    8: ("__main__",),
 }
 LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
 
-GROUND = {"errors", "ids", "records"}
-FILES = {"assertions", "cases", "codecs", "promptfile", "specs"}
-STAGES = {"specs", "cases", "judging", "outputs"}
+FILES = {"core", "codecs", "documents"}
+STAGES = {"specs", "cases", "judging", "synthesis", "alignment"}
+ASKING = FILES | {"engines", "llm"}
+EVERYTHING = set(LEVEL) - {"cli", "__init__", "__main__"}
 
 MAY_IMPORT: dict[str, set[str]] = {
-    "errors": set(),
-    "ids": set(),
-    "stats": {"errors"},
-    "events": set(),
-    "engines": {"errors"},
-    "solver": {"errors"},
-    "records": {"errors", "ids"},
-    "codecs": GROUND,
-    "templates": GROUND,
-    "tables": GROUND | {"stats"},
-    "llm": GROUND | {"codecs", "engines", "events", "templates"},
-    "allowance": set(),
-    "templatework": set(),
-    "assertions": GROUND | {"allowance", "codecs", "templatework"},
-    "promptfile": GROUND | {"allowance", "codecs", "templatework"},
-    "config": GROUND | {"codecs", "llm"},
-    "schemas": GROUND | {"codecs"},
-    "runs": GROUND | {"codecs"},
-    "store": GROUND | {"codecs", "events", "llm"},
-    "report": GROUND | {"codecs", "stats", "tables"},
-    "specs": GROUND | {"assertions", "codecs", "engines", "events", "llm", "promptfile", "templates"},
-    "cases": GROUND | {"assertions", "codecs", "engines", "events", "llm", "promptfile", "templates"},
-    "judging": GROUND | {"codecs", "engines", "events", "llm", "templates"},
-    "interchange": GROUND | FILES | {"llm", "runs", "stats", "tables"},
-    "validation": GROUND | FILES | {"config", "schemas"},
-    "outputs": GROUND | {"allowance", "engines", "events", "llm", "promptfile"},
-    "synthesis": GROUND | {"assertions", "codecs", "engines", "events", "llm", "solver", "stats", "templates"},
-    "alignment": GROUND | {"assertions", "codecs", "engines", "events", "llm", "stats", "templates"},
-    "session": GROUND | {"config", "events", "llm", "store"},
-    "pipeline": GROUND
-    | STAGES
-    | {"assertions", "config", "engines", "events", "session", "stats", "tables", "templates"},
-    "estimate": GROUND
-    | STAGES
-    | {"allowance", "codecs", "config", "llm", "pipeline", "promptfile", "session", "stats"},
-    "project": GROUND | FILES | {"config", "estimate", "events", "pipeline", "runs", "session", "tables"},
-    "evaluation": GROUND | FILES | {"events", "pipeline", "project", "report", "runs", "session", "tables"},
-    "api": GROUND | {"config", "events", "llm", "pipeline", "runs", "session"},
-    "web": GROUND | {"codecs", "report", "runs", "stats", "tables"},
-    "cli": set(LEVEL) - {"cli", "__init__", "__main__"},
-    "__init__": set(LEVEL) - {"cli", "__init__", "__main__"},
+    "core": set(),
+    "engines": {"core"},
+    "solver": {"core"},
+    "codecs": {"core"},
+    "stats": {"core"},
+    "documents": {"core", "codecs"},
+    "tables": {"core", "stats"},
+    "llm": {"core", "codecs", "engines"},
+    "assertions": FILES,
+    "promptfile": FILES,
+    "config": {"core", "codecs", "llm"},
+    "store": {"core", "codecs", "llm"},
+    "report": {"core", "codecs", "stats", "tables"},
+    "interchange": FILES | {"llm"},
+    "judging": ASKING,
+    "specs": ASKING | {"assertions", "promptfile"},
+    "cases": ASKING | {"assertions", "promptfile"},
+    "synthesis": ASKING | {"assertions", "solver", "stats"},
+    "alignment": ASKING | {"assertions", "stats"},
+    "workflow": ASKING | STAGES | {"assertions", "config", "promptfile", "report", "stats", "store", "tables"},
+    "paper": FILES
+    | {"assertions", "cases", "interchange", "llm", "promptfile", "report", "specs", "stats", "tables", "workflow"},
+    "api": {"config", "core", "llm", "workflow"},
+    "web": FILES | {"report", "stats", "tables"},
+    "cli": EVERYTHING,
+    "__init__": EVERYTHING,
     "__main__": {"cli"},
 }
 
-STAGES_SEE = {"answers", "asker", "batch", "client", "schemas"}
+STAGES_SEE = {"client", "finish_reasons", "map_requests", "role_model", "schemas"}
 """The modules of ``llm`` that a stage may use: ways to ask, none of the providers, wrappers or stores."""
 
 HOMES: dict[str, tuple[str, ...]] = {
     "aiohttp": ("llm",),
     "highspy": ("solver",),
     "litellm": ("llm",),
-    "numpy": ("stats", "tables"),
+    "numpy": ("stats", "tables", "paper"),
     "ollama": ("llm",),
-    "pandas": ("tables", "report"),
+    "pandas": ("tables", "report", "paper"),
     "py_mini_racer": ("assertions",),
     "ray": ("engines",),
-    "rich": ("cli", "report"),
+    "rich": ("cli", "report", "paper"),
     "starlette": ("web",),
     "uvicorn": ("web",),
     "xllamacpp": ("llm",),
@@ -214,14 +199,14 @@ def test_stages_see_no_more_of_the_models_than_how_to_ask() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("room", ["tables", "report", "web", "runs", "engines", "stats", "solver"])
+@pytest.mark.parametrize("room", ["tables", "report", "web", "engines", "stats", "solver"])
 def test_rooms_that_cannot_spend_money(room: str) -> None:
     reached, todo = set[str](), [room]
     while todo:
         for allowed in MAY_IMPORT[todo.pop()] - reached:
             reached.add(allowed)
             todo.append(allowed)
-    spending = reached & {"llm", "session", "pipeline"}
+    spending = reached & {"llm", "workflow"}
     assert not spending, f"{room} reaches {sorted(spending)}"
 
 
@@ -250,13 +235,13 @@ def test_the_architecture_page_names_every_room() -> None:
 
 
 def test_an_upward_import_would_be_seen(tmp_path: Path) -> None:
-    source = "def f():\n    from promptpex.cli.main import cli\nfrom promptpex import run, records\nimport pandas\n"
+    source = "def f():\n    from promptpex.cli.main import cli\nfrom promptpex import run, stats\nimport pandas\n"
     path = tmp_path / "x.py"
     path.write_text(source, encoding="utf-8")
     found = [(one.module, one.target, one.late) for one in imports_of(path)]
     assert found == [
         ("promptpex.cli.main", "cli", True),
         ("promptpex", "promptpex", False),
-        ("promptpex.records", "records", False),
+        ("promptpex.stats", "stats", False),
         ("pandas", None, False),
     ]

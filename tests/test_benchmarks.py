@@ -15,10 +15,10 @@ from ruamel.yaml import YAML
 
 from promptpex.assertions import check_rules
 from promptpex.cases.file import read_suite
+from promptpex.core.records import Output
 from promptpex.promptfile import read
-from promptpex.records import Output
 from promptpex.specs.file import read_spec
-from promptpex.validation import validate
+from promptpex.workflow.validation import validate
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 FOLDERS = sorted(path for path in BENCHMARKS.iterdir() if path.is_dir())
@@ -81,7 +81,7 @@ def test_the_three_files_exist(folder: Path) -> None:
 def test_files_name_their_prompt_and_schema(folder: Path) -> None:
     for name, schema in (("prompt.spec.yaml", "spec"), ("prompt.cases.yaml", "cases")):
         first = (folder / name).read_text(encoding="utf-8").splitlines()[0]
-        assert first.endswith(f"$schema=../../promptpex/schemas/{schema}.schema.json"), name
+        assert first.endswith(f"$schema=../../promptpex/documents/schemas/{schema}.schema.json"), name
         assert _load(folder / name)["prompt"] == "prompt.md", name
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.config import EFFORT, Price, Resolved, Settings, find_file, load
-from promptpex.errors import ConfigError
+from promptpex.core.errors import ConfigError
 
 
 def _load(tmp_path: Path, flags: dict[str, Any] | None = None, **env: str) -> Resolved:

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import promptpex
-from promptpex import runs
-from promptpex.errors import PromptpexError
+from promptpex.core.errors import PromptpexError
+from promptpex.report import runs
 from tests.samples import prompt, spec, suite
 
 NAMES = (
@@ -106,7 +106,7 @@ def test_files_run_and_tables_by_functions_alone(tmp_path: Path, monkeypatch: py
 def test_errors_are_of_one_tree(tmp_path: Path) -> None:
     with pytest.raises(PromptpexError) as caught:
         promptpex.read_prompt(tmp_path / "none.md")
-    assert isinstance(caught.value, promptpex.errors.PromptFileError)
+    assert isinstance(caught.value, promptpex.core.errors.PromptFileError)
     assert caught.value.exit_code == 2
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from promptpex.paper import result_tables
+from promptpex.paper.result_tables import Tables
 from promptpex.report.files import csv_text
-from promptpex.tables import bench
-from promptpex.tables.bench import Tables
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "results" / "reference" / "bench"
@@ -37,7 +37,9 @@ def test_the_committed_shares_have_the_intervals_of_their_counts(name: str) -> N
     text = (FOLDER / f"{name}.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
     assert len(rows) > 30
-    assert text == csv_text(bench.shares([bench.share(row["benchmark"], row["what"], told(row)) for row in rows]))
+    assert text == csv_text(
+        result_tables.shares([result_tables.share(row["benchmark"], row["what"], told(row)) for row in rows])
+    )
 
 
 def told(row: dict[str, str]) -> list[bool | None]:

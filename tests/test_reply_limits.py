@@ -8,9 +8,9 @@ from typing import Any, get_args, get_origin
 import pytest
 from pydantic import BaseModel, BeforeValidator
 
-from promptpex import templates
 from promptpex.cases import baseline, expand, expected, generate, validity
-from promptpex.cases.shapes import TOLERATED
+from promptpex.cases.reply_models import TOLERATED
+from promptpex.core import templates
 from promptpex.judging import judge
 from promptpex.specs import extract, groundedness, propose_checks
 

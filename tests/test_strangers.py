@@ -9,22 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from promptpex import runs
-from promptpex.assertions import checkfile
+from promptpex.assertions import check_file
 from promptpex.cases.samples import read_samples
 from promptpex.cli.main import run_cli
 from promptpex.codecs.atomic import write_text
-from promptpex.codecs.ordinary import inside, opened, read_bytes
-from promptpex.codecs.schemaplace import keep_schema
-from promptpex.errors import CheckError, ConfigError, InputError, PromptFileError, RunError, StoreError
+from promptpex.codecs.ordinary_files import inside, opened, read_bytes
+from promptpex.core.errors import CheckError, ConfigError, InputError, PromptFileError, RunError, StoreError
+from promptpex.documents.schema_ref import keep_schema
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.record import RecordingClient, ReplayClient
+from promptpex.llm.recording import RecordingClient, ReplayClient
 from promptpex.promptfile import read as read_prompt
-from promptpex.report import summarise
+from promptpex.report import runs, summarise
 from promptpex.report.files import write
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.store import ReplyStore
-from promptpex.validation import validate
+from promptpex.workflow.validation import validate
 from tests.samples import spec
 from tests.tables.by_hand import colours
 
@@ -62,7 +61,7 @@ def test_a_value_file_is_read_in_its_folder_alone(checkout: Path) -> None:
         path = checkout / "asserts.yaml"
         path.write_text(f"- {{kind: contains, value: 'file://{name}'}}\n", encoding="utf-8")
         with pytest.raises(CheckError, match="outside the folder") as caught:
-            checkfile.read(path)
+            check_file.read(path)
         assert SECRET not in str(caught.value)
         assert caught.value.line == 1
 
@@ -74,7 +73,7 @@ def test_a_value_file_in_the_folder_is_read(checkout: Path) -> None:
     path = checkout / "asserts.yaml"
     for name in ("values/v.txt", "v.txt"):
         path.write_text(f"- {{kind: contains, value: 'file://{name}'}}\n", encoding="utf-8")
-        assert checkfile.read(path).raw[0]["value"] == "fine"
+        assert check_file.read(path).raw[0]["value"] == "fine"
 
 
 def test_a_value_file_has_a_limit_and_is_ordinary(checkout: Path) -> None:
@@ -82,11 +81,11 @@ def test_a_value_file_has_a_limit_and_is_ordinary(checkout: Path) -> None:
     path.write_text("- {kind: contains, value: 'file://v.txt'}\n", encoding="utf-8")
     (checkout / "v.txt").write_bytes(b"x" * 1_000_001)
     with pytest.raises(CheckError, match="the limit is 1 MB"):
-        checkfile.read(path)
+        check_file.read(path)
     (checkout / "v.txt").unlink()
     os.mkfifo(checkout / "v.txt")
     with pytest.raises(CheckError, match="no ordinary file"):
-        checkfile.read(path)
+        check_file.read(path)
 
 
 def test_validate_and_export_read_no_prompt_outside_the_folder(

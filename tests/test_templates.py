@@ -17,8 +17,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jinja2 import meta
 
-from promptpex import templates
-from promptpex.ids import text_digest
+from promptpex.core import templates
+from promptpex.core.ids import text_digest
 
 PACKAGE = Path(__file__).parent.parent / "promptpex"
 NAMES = templates.names()

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from typing import TypeVar
 
-from promptpex.allowance import EACH_SECONDS, Allowance
 from promptpex.assertions.model import Unscorable
+from promptpex.core.time_allowance import EACH_SECONDS, Allowance
 
 CHECK_SECONDS = 5.0
 """The longest that Python may go through something for one check on one output."""

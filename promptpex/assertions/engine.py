@@ -7,14 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from promptpex.allowance import Allowance
-from promptpex.assertions import clock, combine, jsvalues, parse, registry, templates, v8
-from promptpex.assertions.jsvalues import MISSING
+from promptpex.assertions import clock, combine, parse, registry
+from promptpex.assertions.javascript import js_values, templates, v8
+from promptpex.assertions.javascript.js_values import MISSING
 from promptpex.assertions.model import Assertion, CheckReport, CheckResult, Facts, Judged, Unscorable
-from promptpex.errors import CheckError
+from promptpex.core.errors import CheckError
+from promptpex.core.time_allowance import Allowance
 
 if TYPE_CHECKING:
-    from promptpex.records import Check
+    from promptpex.core.records import Check
 
 
 MOST_CHECKS = 20_000
@@ -185,7 +186,7 @@ def judge(compiled: Compiled, facts: Facts, threshold: float | None = None) -> C
     """The verdicts on one output, and what they come to."""
     with clock.check_time():
         results = [_result(found, facts) for found in compiled.steps]
-    return combine.combine(results, None if threshold is None else jsvalues.as_double(threshold))
+    return combine.combine(results, None if threshold is None else js_values.as_double(threshold))
 
 
 def judge_many(rows: Sequence[tuple[Compiled, Facts, float | None]]) -> list[CheckReport]:
@@ -282,9 +283,9 @@ def _detail(error: Exception) -> str:
 def _judged(found: Step, facts: Facts) -> Judged:
     assert found.kind is not None
     if found.assertion.transform is not None:
-        from promptpex.assertions import script_kind
+        from promptpex.assertions.kinds import javascript
 
-        facts = facts.with_output(script_kind.transformed(found.assertion.transform, facts))
+        facts = facts.with_output(javascript.transformed(found.assertion.transform, facts))
     return found.kind.judge(found.assertion, _plan(found, facts), facts)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from promptpex.assertions import jsvalues
+from promptpex.assertions.javascript import js_values
 
 Status = Literal["pass", "fail", "unscored"]
 
@@ -35,7 +35,7 @@ class Assertion:
     """
 
     kind: str
-    value: Any = jsvalues.MISSING
+    value: Any = js_values.MISSING
     threshold: float | None = None
     weight: float = 1.0
     metric: str | None = None
@@ -87,12 +87,12 @@ class Facts:
     @cached_property
     def text(self) -> str:
         """The output as text."""
-        return jsvalues.output_text(self.output)
+        return js_values.output_text(self.output)
 
     @cached_property
     def lower(self) -> str:
         """The text in lower case."""
-        return jsvalues.lower(self.text)
+        return js_values.lower(self.text)
 
     def with_output(self, output: Any) -> Facts:
         """The same facts about another output."""

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from promptpex.assertions import jsvalues
+from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, Unscorable
 
 if TYPE_CHECKING:
-    from promptpex.records import Check
+    from promptpex.core.records import Check
 
 KEYS = frozenset(
     ("kind", "type", "value", "threshold", "weight", "metric", "transform", "unit", "dialect", "n", "config")
@@ -56,7 +56,7 @@ def _from_mapping(data: Mapping[Any, Any], inside: bool = False) -> Assertion:
         raise _bad("an assert-set cannot stand inside an assert-set; write its assertions in the outer one")
     return Assertion(
         kind=kind,
-        value=data.get("value", jsvalues.MISSING),
+        value=data.get("value", js_values.MISSING),
         threshold=_number(data, "threshold", None),
         weight=_number(data, "weight", 1.0) or 0.0,
         metric=_text(data, "metric"),
@@ -82,7 +82,7 @@ def _number(data: Mapping[Any, Any], key: str, default: float | None) -> float |
     if key not in data:
         return default
     value = data[key]
-    if not jsvalues.is_number(value) or not math.isfinite(jsvalues.as_double(value)):
+    if not js_values.is_number(value) or not math.isfinite(js_values.as_double(value)):
         raise _bad(f"the {key} is a number, not {_named(value)}")
     return float(value)
 

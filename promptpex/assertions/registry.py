@@ -39,20 +39,20 @@ class Kind:
 
 
 _HOMES = {
-    "text_kinds": (
+    "text": (
         "contains icontains contains-all contains-any icontains-all icontains-any equals starts-with ends-with "
         "levenshtein"
     ),
-    "regex_kind": "regex",
-    "count_kinds": "word-count",
-    "json_kinds": "is-json contains-json",
-    "measure_kinds": "cost latency perplexity perplexity-score finish-reason",
-    "overlap_kinds": "bleu gleu rouge-n rouge-l",
-    "markup_kinds": "is-xml contains-xml is-html contains-html",
-    "sql_kinds": "is-sql contains-sql",
-    "refusal_kind": "is-refusal",
-    "language_kind": "language",
-    "script_kind": "javascript",
+    "regex": "regex",
+    "count": "word-count",
+    "json": "is-json contains-json",
+    "measures": "cost latency perplexity perplexity-score finish-reason",
+    "overlap": "bleu gleu rouge-n rouge-l",
+    "markup": "is-xml contains-xml is-html contains-html",
+    "sql": "is-sql contains-sql",
+    "refusal": "is-refusal",
+    "language": "language",
+    "javascript": "javascript",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 SET = "assert-set"
@@ -71,7 +71,7 @@ def kind(name: str) -> Kind:
     home = _HOME_OF.get(name)
     if home is None:
         raise Unscorable("unknown-kind", f"there is no kind {_quoted(name)}{_suggestion(name)}")
-    for found in import_module(f"promptpex.assertions.{home}").KINDS:
+    for found in import_module(f"promptpex.assertions.kinds.{home}").KINDS:
         if found.name == name:
             return found  # type: ignore[no-any-return]
     raise AssertionError(f"{home} lacks {name}")  # pragma: no cover - held by a test

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from promptpex.assertions import jsvalues
+from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Unscorable
-from promptpex.codecs.ordinary import opened, read_bytes
-from promptpex.errors import CheckError
+from promptpex.codecs.ordinary_files import opened, read_bytes
+from promptpex.core.errors import CheckError
 
 _OWN = ("assert", "asserts", "assertions", "checks")
 _KNOWN = frozenset(
@@ -163,14 +163,14 @@ def _problem(data: Mapping[str, Any], row: Row, variables: Any) -> Unscorable | 
         return Unscorable("bad-check", "the assertions of a row are a list")
     if not isinstance(variables, Mapping):
         return Unscorable("bad-row", "the vars of a row are an object")
-    if jsvalues.is_number(data.get("threshold")) and _number(data["threshold"]) is None:
+    if js_values.is_number(data.get("threshold")) and _number(data["threshold"]) is None:
         return Unscorable("bad-row", "the threshold of a row is out of range")
     return None
 
 
 def _number(value: Any) -> float | None:
     """The number as a double; None for what is none, and for what no double holds."""
-    double = jsvalues.as_double(value) if jsvalues.is_number(value) else math.nan
+    double = js_values.as_double(value) if js_values.is_number(value) else math.nan
     return double if math.isfinite(double) else None
 
 
@@ -208,7 +208,7 @@ def _check_head(head: list[str], path: Path) -> None:
 
 def _csv_row(head: list[str], cells: list[str], line: int, path: Path) -> Row:
     """Known columns by their names; every other column is a variable."""
-    from promptpex.codecs.csvsafe import unguard
+    from promptpex.codecs.safe_csv import unguard
 
     if len(cells) != len(head):
         raise CheckError(f"the row has {len(cells)} cells where the head has {len(head)}", path=path, line=line)
@@ -229,7 +229,7 @@ def _json_cell(text: str, name: str, line: int, path: Path) -> Any:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise CheckError(f"the cell {name} is not JSON", path=path, line=line) from error
-    if name in _NUMBERS and not jsvalues.is_number(value):
+    if name in _NUMBERS and not js_values.is_number(value):
         raise CheckError(f"the cell {name} is not a number", path=path, line=line)
     if name == "vars" and not isinstance(value, dict):
         raise CheckError("the cell vars is not a JSON object", path=path, line=line)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from promptpex.assertions import engine
 from promptpex.assertions.clock import check_time, time_of
 from promptpex.assertions.model import CheckReport, CheckResult, Facts
-from promptpex.ids import digest
+from promptpex.core.ids import digest
 
 if TYPE_CHECKING:
-    from promptpex.records import InputCheck, Output, Rule, Verdict
+    from promptpex.core.records import InputCheck, Output, Rule, Verdict
 
 ENGINE = "assertions-1"
 """The engine's version; part of each verdict's fingerprint, raised when a kind judges otherwise than before."""
@@ -78,7 +78,7 @@ def _facts(output: Output, inputs: Mapping[str, Any]) -> Facts:
 
 
 def _verdict(rule: Rule, output: Output, report: CheckReport, print_: str) -> Verdict:
-    from promptpex.records import Verdict
+    from promptpex.core.records import Verdict
 
     return Verdict(
         case=output.case,

@@ -12,14 +12,14 @@ from functools import lru_cache
 from pydantic import BaseModel, create_model
 
 from promptpex.cases.generate import read_value
-from promptpex.cases.shapes import inputs_type
-from promptpex.cases.texts import inputs_text
-from promptpex.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
-from promptpex.ids import digest
-from promptpex.llm.asker import Asker
+from promptpex.cases.input_text import inputs_text
+from promptpex.cases.reply_models import inputs_type
+from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
+from promptpex.core.ids import digest
+from promptpex.core.records import Case, Prompt, Spec, Suite
+from promptpex.core.templates import Rendered, fingerprint, render
+from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import list_up_to
-from promptpex.records import Case, Prompt, Spec, Suite
-from promptpex.templates import Rendered, fingerprint, render
 
 TEMPLATE = "cases/baseline"
 STAGE = "baseline"

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from promptpex.cases.texts import folded, value_text
-from promptpex.ids import canonical
-from promptpex.records import Case
+from promptpex.cases.input_text import folded, value_text
+from promptpex.core.ids import canonical
+from promptpex.core.records import Case
 
 How = Literal["exact", "normalised", "similar"]
 

@@ -14,15 +14,15 @@ from typing import Annotated, Any
 from pydantic import BaseModel, create_model
 
 from promptpex.cases.generate import input_spec_text
-from promptpex.cases.shapes import inputs_type
-from promptpex.cases.texts import folded, inputs_text, named_text, value_text
-from promptpex.events import Listener, Notice, nobody
-from promptpex.ids import digest
-from promptpex.llm.asker import Asker
-from promptpex.llm.batch import ask_each
+from promptpex.cases.input_text import folded, inputs_text, named_text, value_text
+from promptpex.cases.reply_models import inputs_type
+from promptpex.core.events import Listener, Notice, nobody
+from promptpex.core.ids import digest
+from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
+from promptpex.core.templates import Rendered, fingerprint, render
+from promptpex.llm.map_requests import ask_each
+from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import REASON
-from promptpex.records import Case, Prompt, Rule, Spec, Suite
-from promptpex.templates import Rendered, fingerprint, render
 
 TEMPLATE = "cases/expand"
 STAGE = "expand"

@@ -10,15 +10,15 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from promptpex.cases.texts import inputs_text
+from promptpex.cases.input_text import inputs_text
+from promptpex.core.errors import ModelError
+from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
+from promptpex.core.records import Case, Output, Prompt, Spec, Suite
+from promptpex.core.templates import Rendered, render
 from promptpex.engines import run_all
-from promptpex.errors import ModelError
-from promptpex.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
-from promptpex.llm.asker import Asker
-from promptpex.llm.batch import ask_each
+from promptpex.llm.map_requests import ask_each
+from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import REASON
-from promptpex.records import Case, Output, Prompt, Spec, Suite
-from promptpex.templates import Rendered, render
 
 TEMPLATE = "cases/expected"
 STAGE = "expected"

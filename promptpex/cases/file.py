@@ -7,10 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from promptpex.cases.tabular import csv_rows, from_csv, from_jsonl, jsonl_text
-from promptpex.codecs import csvsafe, yamledit, yamlfile
+from promptpex.cases.suite_tables import csv_rows, from_csv, from_jsonl, jsonl_text
+from promptpex.codecs import safe_csv
 from promptpex.codecs.atomic import write_text
-from promptpex.codecs.recordyaml import (
+from promptpex.codecs.text_file import read_text
+from promptpex.core.errors import InputError, SuiteError
+from promptpex.core.records import Case, Problem, Prompt, Severity, Spec, Suite
+from promptpex.documents import yaml_patch, yaml_reader
+from promptpex.documents.schema_ref import keep_schema, schema_place
+from promptpex.documents.yaml_reader import YamlDoc
+from promptpex.documents.yaml_records import (
     Findings,
     ListUpdate,
     as_problem,
@@ -20,12 +26,7 @@ from promptpex.codecs.recordyaml import (
     take,
     unknown_key,
 )
-from promptpex.codecs.schemaplace import keep_schema, schema_place
-from promptpex.codecs.textfile import read_text
-from promptpex.codecs.yamlfile import YamlDoc
-from promptpex.errors import InputError, SuiteError
 from promptpex.promptfile import required
-from promptpex.records import Case, Problem, Prompt, Severity, Spec, Suite
 
 WHAT = "case file"
 _CASE_TEXTS = (
@@ -97,10 +98,10 @@ def write_suite(path: Path | str, suite: Suite, *, by_hand: bool = False, schema
         write_text(path, new_document(schema or schema_place(path, "cases"), content))
         keep_schema(path)
         return Suite(prompt=suite.prompt, cases=tuple(wanted))
-    doc = yamlfile.read(path, error=SuiteError, what=WHAT, to_edit=True)
+    doc = yaml_reader.read(path, error=SuiteError, what=WHAT, to_edit=True)
     old = _on_file(doc)
     update = _update(old.cases, suite.cases, by_hand)
-    edits = yamledit.Edits(doc)
+    edits = yaml_patch.Edits(doc)
     if old.prompt != suite.prompt:
         edits.set((), "prompt", suite.prompt)
     update.apply(edits)
@@ -130,9 +131,9 @@ def _write_plain(path: Path | str, suite: Suite, by_hand: bool, fresh: bool) -> 
     if not fresh and wanted == old:
         return wanted
     if _form(path) == "csv":
-        csvsafe.write(path, csv_rows(wanted))
+        safe_csv.write(path, csv_rows(wanted))
     else:
-        before = "" if fresh else read_text(path, error=SuiteError, what=WHAT, limit=yamlfile.MAX_BYTES)
+        before = "" if fresh else read_text(path, error=SuiteError, what=WHAT, limit=yaml_reader.MAX_BYTES)
         write_text(path, jsonl_text(wanted, before))
     return wanted
 
@@ -154,10 +155,10 @@ def _read(path: Path | str) -> tuple[Suite | None, list[int], list[Problem]]:
     try:
         form = _form(path)
         if form == "yaml":
-            found = Findings(yamlfile.read(path, error=SuiteError, what=WHAT))
+            found = Findings(yaml_reader.read(path, error=SuiteError, what=WHAT))
             suite, lines = _load(found.doc, found)
             return suite, lines, found.problems
-        text = read_text(path, error=SuiteError, what=WHAT, limit=csvsafe.MAX_BYTES)
+        text = read_text(path, error=SuiteError, what=WHAT, limit=safe_csv.MAX_BYTES)
         return from_csv(text, path) if form == "csv" else from_jsonl(text, path)
     except SuiteError as failure:
         return None, [], [as_problem(failure)]
@@ -237,7 +238,7 @@ def was_a_rule(rule_id: str, spec: Spec) -> bool:
 def _verify(text: str, doc: YamlDoc, suite: Suite, update: ListUpdate) -> None:
     sentence = f"the {WHAT} cannot be edited in place without harm; it was left as it is"
     try:
-        again = _on_file(yamlfile.load(text, path=doc.path, error=SuiteError, what=WHAT))
+        again = _on_file(yaml_reader.load(text, path=doc.path, error=SuiteError, what=WHAT))
     except InputError:
         raise SuiteError(sentence, path=doc.path) from None
     check_written(sentence, doc, again.cases, update.wanted())

@@ -15,17 +15,17 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, create_model
 
-from promptpex.cases.context import context_variable, share_out
+from promptpex.cases.input_text import value_text
 from promptpex.cases.plan import TEMPLATE, Aim, Generation, Plan
-from promptpex.cases.shapes import inputs_type
-from promptpex.cases.texts import value_text
+from promptpex.cases.rag_context import context_variable, share_out
+from promptpex.cases.reply_models import inputs_type
 from promptpex.codecs.wording import plural
-from promptpex.events import Listener, Notice, nobody
-from promptpex.llm.asker import Asker
-from promptpex.llm.batch import ask_each
+from promptpex.core.events import Listener, Notice, nobody
+from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec, Suite, VariableSpec
+from promptpex.core.templates import Rendered, render
+from promptpex.llm.map_requests import ask_each
+from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import REASON, list_up_to
-from promptpex.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec, Suite, VariableSpec
-from promptpex.templates import Rendered, render
 
 
 @dataclass(frozen=True, slots=True)

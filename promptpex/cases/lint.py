@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from promptpex.cases import giveaway, residue, salad
-from promptpex.cases.scripts import of_language, scripts_of, share_in, wants_marks
-from promptpex.cases.texts import folded, value_text
-from promptpex.cases.typed import type_problems
-from promptpex.records import Case, Prompt, Rule, Spec, Suite
+from promptpex.cases import artifacts, degenerate_text, leakage
+from promptpex.cases.input_text import folded, value_text
+from promptpex.cases.input_types import type_problems
+from promptpex.cases.writing_systems import of_language, scripts_of, share_in, wants_marks
+from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
 
 Code = Literal[
     "empty", "missing-variable", "unknown-variable", "echo", "tells-rule", "holds-answer", "preamble", "csv-residue",
@@ -105,30 +105,30 @@ def _is_free_text(name: str, value: Any, spec: Spec) -> bool:
 
 def _text(name: str, text: str, case: Case, rules: Sequence[Rule], prompt: Prompt) -> Iterator[Finding]:
     variables = prompt.variables
-    echo, told = giveaway.echoed(text, rules), giveaway.told(text, rules)
+    echo, told = leakage.echoed(text, rules), leakage.told(text, rules)
     if echo:
         yield Finding("echo", f"{name} says what {echo} says, instead of being material for it")
     elif told:
         yield Finding("tells-rule", f"{name} has a sentence of {told}, which tells the model what is tested")
-    elif _aim(case, rules) and giveaway.hinted(text, _aim(case, rules), rules):
+    elif _aim(case, rules) and leakage.hinted(text, _aim(case, rules), rules):
         yield Finding("tells-rule", f"{name} seems to speak of the output in the words of what it aims at", "warning")
-    held = giveaway.holds(text, case.expected, prompt.text()) if case.expected else None
+    held = leakage.holds(text, case.expected, prompt.text()) if case.expected else None
     if held:
         yield Finding("holds-answer", f"{name} holds the answer: {held}")
-    line = residue.preamble(text)
+    line = artifacts.preamble(text)
     if line:
         yield Finding("preamble", f"{name} has a line of the author's own: {line!r}")
-    cell = residue.csv_residue(text, variables)
+    cell = artifacts.csv_residue(text, variables)
     if cell:
         yield Finding("csv-residue", f"{name} is not clean: {cell}")
-    shell = residue.json_residue(text, variables)
+    shell = artifacts.json_residue(text, variables)
     if shell:
         yield Finding("json-residue", f"{name} is wrapped in JSON with {shell}")
-    if residue.fenced(text):
+    if artifacts.fenced(text):
         yield Finding("code-fence", f"{name} stands in a code fence", "warning")
-    if residue.unfilled(text, variables):
+    if artifacts.unfilled(text, variables):
         yield Finding("unfilled", f"{name} is a place to be filled in")
-    broken = salad.broken(text)
+    broken = degenerate_text.broken(text)
     if broken:
         yield Finding("word-salad", f"{name} is no text: {broken}")
 
@@ -160,6 +160,6 @@ def _reasoning(case: Case, prompt: Prompt) -> Iterator[Finding]:
     """The author's reason is no input; when it is salad, the author had derailed by then."""
     if case.origin == "added" or not case.reasoning:
         return
-    broken = salad.broken(case.reasoning) or salad.loose(case.reasoning, prompt.text())
+    broken = degenerate_text.broken(case.reasoning) or degenerate_text.loose(case.reasoning, prompt.text())
     if broken:
         yield Finding("word-salad", f"the reasoning is no text: {broken}; look at the inputs", "warning")

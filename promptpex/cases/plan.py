@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from promptpex.cases.context import context_variable
-from promptpex.cases.texts import slug
-from promptpex.ids import digest
-from promptpex.records import Case, Prompt, Rule, Spec, Suite
-from promptpex.templates import fingerprint
+from promptpex.cases.input_text import slug
+from promptpex.cases.rag_context import context_variable
+from promptpex.core.ids import digest
+from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
+from promptpex.core.templates import fingerprint
 
 TEMPLATE = "cases/generate"
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptpex.cases.texts import folded, value_text
-from promptpex.codecs import csvsafe, jsonl
-from promptpex.codecs.ordinary import inside
-from promptpex.errors import ConfigError
+from promptpex.cases.input_text import folded, value_text
+from promptpex.codecs import jsonl, safe_csv
+from promptpex.codecs.ordinary_files import inside
+from promptpex.core.errors import ConfigError
 
 MOST = 5
 LONGEST = 4000
@@ -87,7 +87,7 @@ def _from_jsonl(file: Path, place: _Place) -> list[str]:
 
 
 def _from_csv(file: Path, place: _Place) -> list[str]:
-    rows = csvsafe.read(file, what="file of samples", error=ConfigError)
+    rows = safe_csv.read(file, what="file of samples", error=ConfigError)
     if not rows:
         return []
     head = [cell.strip() for cell in rows[0].cells]

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.cases.plan import Scenario
-from promptpex.errors import ConfigError
-from promptpex.records import Record
+from promptpex.core.errors import ConfigError
+from promptpex.core.records import Record
 
 KEYS = ("name", "constraints", "fixed")
 

@@ -15,16 +15,16 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, create_model
 
 from promptpex.cases.generate import generate
+from promptpex.cases.input_text import inputs_text
+from promptpex.cases.input_types import type_problems
 from promptpex.cases.lint import errors, lint
 from promptpex.cases.plan import Generation, Plan, plan
-from promptpex.cases.texts import inputs_text
-from promptpex.cases.typed import type_problems
-from promptpex.events import Listener, Notice, nobody
-from promptpex.llm.asker import Asker
-from promptpex.llm.batch import ask_each
+from promptpex.core.events import Listener, Notice, nobody
+from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Rule, Spec, Suite
+from promptpex.core.templates import Rendered, render
+from promptpex.llm.map_requests import ask_each
+from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import REASON
-from promptpex.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Rule, Spec, Suite
-from promptpex.templates import Rendered, render
 
 TEMPLATE = "cases/validity"
 STAGE = "validity"

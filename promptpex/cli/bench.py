@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.plain import say
+from promptpex.cli.sanitize import say
 
 if TYPE_CHECKING:
-    from promptpex.tables.bench import Tables
+    from promptpex.paper.result_tables import Tables
 
 
 @click.command("bench")
@@ -35,11 +35,11 @@ def command(
 
     Specs and cases that are missing are made first. Tables go to OUT as CSV, shaped like the paper's Tables 2 and 3.
     """
-    from promptpex.cli.showing import print_json
-    from promptpex.cli.work import work
-    from promptpex.evaluation import evaluate
-    from promptpex.project import files_of
+    from promptpex.cli.output import print_json
+    from promptpex.cli.runner import work
+    from promptpex.paper.evaluation import evaluate
     from promptpex.report.summary import records
+    from promptpex.workflow.project import files_of
 
     files = [files_of(prompt) for prompt in prompts]
 
@@ -59,7 +59,7 @@ def command(
 def _show(tables: Tables) -> None:
     from rich.console import Console
 
-    from promptpex.report.bench import tables_for_terminal
+    from promptpex.paper.report import tables_for_terminal
 
     console = Console()
     for table in tables_for_terminal(tables):

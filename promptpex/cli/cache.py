@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.plain import say
+from promptpex.cli.sanitize import say
 from promptpex.codecs.wording import plural
-from promptpex.errors import ConfigError, StoreError
+from promptpex.core.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
     from promptpex.store import ReplyStore
@@ -31,7 +31,7 @@ def command() -> None:
 @options.manners
 def stats(as_json: bool, **flags: Any) -> int:
     """Replies per model and stage, size and age."""
-    from promptpex.cli.showing import print_json
+    from promptpex.cli.output import print_json
 
     with _store(flags) as store:
         found = store.stats()
@@ -65,7 +65,7 @@ def prune(
     **flags: Any,
 ) -> int:
     """Delete the replies that all given options say; they would be paid for again."""
-    from promptpex.cli.showing import print_json
+    from promptpex.cli.output import print_json
 
     age = seconds_of(older_than) if older_than is not None else None
     if age is None and stage is None and model is None and not failed:
@@ -85,7 +85,7 @@ def prune(
 @options.manners
 def verify(as_json: bool, **flags: Any) -> int:
     """Check the file and every entry; exit code 2 when something is wrong."""
-    from promptpex.cli.showing import print_json
+    from promptpex.cli.output import print_json
 
     with _store(flags) as store:
         problems = store.verify()
@@ -111,7 +111,7 @@ def seconds_of(age: str) -> float:
 
 
 def _store(flags: dict[str, Any]) -> ReplyStore:
-    from promptpex.cli.work import settings
+    from promptpex.cli.runner import settings
     from promptpex.store import ReplyStore
 
     path = Path(settings(flags).settings.store)

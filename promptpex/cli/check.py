@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from promptpex.cli.plain import say
+from promptpex.cli.sanitize import say
 
 if TYPE_CHECKING:
-    from promptpex.assertions.checkfile import CheckFile
+    from promptpex.assertions.check_file import CheckFile
     from promptpex.assertions.model import CheckReport
     from promptpex.assertions.rows import Row
 
@@ -44,14 +44,14 @@ def command(
     output may be left out, the assertions then come from --assertions, for a run's folder from the spec that it keeps.
     Exit code 1 when a row fails.
     """
-    from promptpex.assertions import checking, writers
+    from promptpex.assertions import batch, formatters
     from promptpex.assertions.rows import read
 
     rows = read(file)
     checks = _checks(file, assertions, quiet)
     counts = {"pass": 0, "fail": 0, "unscored": 0}
-    judged = _counted(_placed(checking.reports(rows, checks), file), counts)
-    _write(writers.FORMATS["json" if as_json else shape](judged), out)
+    judged = _counted(_placed(batch.reports(rows, checks), file), counts)
+    _write(formatters.FORMATS["json" if as_json else shape](judged), out)
     if not quiet:
         click.echo(f"{counts['pass']} pass, {counts['fail']} fail, {counts['unscored']} unscored", err=True)
     return 1 if counts["fail"] or (fail_unscored and counts["unscored"]) else 0
@@ -59,11 +59,11 @@ def command(
 
 def _checks(file: Path, assertions: Path | None, quiet: bool) -> CheckFile | None:
     """The assertions for rows that bring none: those of a file, else of the run whose folder is checked."""
-    from promptpex.assertions import checkfile
+    from promptpex.assertions import check_file
 
     if assertions is None and not file.is_dir():
         return None
-    found = checkfile.of_run(file) if assertions is None else checkfile.read(assertions)
+    found = check_file.of_run(file) if assertions is None else check_file.read(assertions)
     for warning in found.compiled.warnings if not quiet else ():
         say(f"promptpex: {warning}", err=True)
     return found
@@ -71,7 +71,7 @@ def _checks(file: Path, assertions: Path | None, quiet: bool) -> CheckFile | Non
 
 def _placed(judged: Iterable[tuple[Row, CheckReport]], file: Path) -> Iterator[tuple[Row, CheckReport]]:
     """The same, errors of rows with the file's name."""
-    from promptpex.errors import CheckError
+    from promptpex.core.errors import CheckError
 
     try:
         yield from judged
@@ -91,8 +91,8 @@ def _write(texts: Iterable[str], out: Path | None) -> None:
             sys.stdout.write(text)
         sys.stdout.flush()
         return
-    from promptpex.codecs.ordinary import created
-    from promptpex.errors import CheckError
+    from promptpex.codecs.ordinary_files import created
+    from promptpex.core.errors import CheckError
 
     try:
         with os.fdopen(created(out), "w", encoding="utf-8", newline="") as file:

@@ -28,10 +28,10 @@ def command(before: Path, after: Path, fail_on_regression: bool, as_json: bool, 
     BEFORE and AFTER are runs' folders or ids. A change counts where it is shown: by exact sign flips of the differences
     of the cases, corrected for the number of models, however the unscored outputs would have come out.
     """
-    from promptpex import runs
-    from promptpex.cli.showing import print_json
-    from promptpex.cli.work import settings
-    from promptpex.errors import GateFailed
+    from promptpex.cli.output import print_json
+    from promptpex.cli.runner import settings
+    from promptpex.core.errors import GateFailed
+    from promptpex.report import runs
     from promptpex.report.comparison import compare_runs, plain
 
     resolved = settings(flags)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.plain import say
+from promptpex.cli.sanitize import say
 
 if TYPE_CHECKING:
-    from promptpex.specs.comparing import Comparison
+    from promptpex.specs.prompt_diff import Comparison
 
 
 @click.command("diff")
@@ -40,8 +40,8 @@ def command(
     Example:
       git show HEAD~1:prompt.md > old.md && promptpex diff old.md prompt.md
     """
-    from promptpex.cli.showing import print_json
-    from promptpex.project import compare_files
+    from promptpex.cli.output import print_json
+    from promptpex.workflow.project import compare_files
 
     found, warnings = compare_files(old, new, spec=spec, old_spec=old_spec, suite=cases)
     for warning in warnings if not quiet else ():

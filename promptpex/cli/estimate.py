@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.plain import say, visible
+from promptpex.cli.sanitize import say, visible
 from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
-    from promptpex.estimate import Line
+    from promptpex.workflow.estimate import Line
 
 
 @click.command("estimate")
@@ -36,9 +36,9 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     Answers in the store cost nothing and are counted apart. Tokens are estimates; a price that nobody knows is
     "unknown", never 0: give it in the settings under [prices."MODEL"].
     """
-    from promptpex.cli.showing import print_json
-    from promptpex.cli.work import work
-    from promptpex.project import estimate_files, files_of, refuse_missing
+    from promptpex.cli.output import print_json
+    from promptpex.cli.runner import work
+    from promptpex.workflow.project import estimate_files, files_of, refuse_missing
 
     refuse_missing(spec, cases)
     files = files_of(prompt, spec=spec, suite=cases)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.plain import data, say
+from promptpex.cli.sanitize import data, say
 
 if TYPE_CHECKING:
-    from promptpex.records import Prompt, Run, Spec, Suite
+    from promptpex.core.records import Prompt, Run, Spec, Suite
 
 FORMATS = ("csv", "jsonl", "promptfoo", "junit")
 
@@ -34,7 +34,7 @@ def command(
     promptfoo    prompt, cases and checks as a promptfooconfig.yaml; a suite takes prompt and spec from beside it
     junit        a run's verdicts as JUnit XML, for CI
     """
-    from promptpex.cli.showing import print_json
+    from promptpex.cli.output import print_json
 
     if as_json and out is None:
         raise click.UsageError("--json goes with --out FILE: what is exported is what stdout shows")
@@ -45,7 +45,7 @@ def command(
         click.echo(data(text), nl=False)
         return 0
     from promptpex.codecs.atomic import write_text
-    from promptpex.errors import InputError
+    from promptpex.core.errors import InputError
 
     try:
         write_text(out, text)
@@ -72,8 +72,8 @@ def _text(
         named = [one.strip() for one in models.split(",") if one.strip()] if models else known
         made = promptfoo.config(prompt, spec, suite, models=named, rubrics=rubrics)
         return made.text, made.left_out
-    from promptpex.cases.tabular import csv_rows, jsonl_text
-    from promptpex.codecs.csvsafe import dumps
+    from promptpex.cases.suite_tables import csv_rows, jsonl_text
+    from promptpex.codecs.safe_csv import dumps
 
     suite = _suite(source, flags)
     return (dumps(csv_rows(suite)) if shape == "csv" else jsonl_text(suite)), ()
@@ -84,8 +84,8 @@ def _is_suite(source: Path) -> bool:
 
 
 def _run(source: Path, flags: dict[str, Any]) -> Run:
-    from promptpex import runs
-    from promptpex.cli.work import settings
+    from promptpex.cli.runner import settings
+    from promptpex.report import runs
 
     return runs.read(runs.resolve(source, Path(settings(flags).settings.results_dir)))
 
@@ -103,10 +103,10 @@ def _parts(source: Path, flags: dict[str, Any]) -> tuple[Prompt, Spec, Suite, li
         return run.prompt, run.spec, run.suite, list(run.manifest.models)
     from promptpex import promptfile
     from promptpex.cases.file import read_suite
-    from promptpex.codecs.ordinary import inside
-    from promptpex.errors import SuiteError
-    from promptpex.project import files_of
+    from promptpex.codecs.ordinary_files import inside
+    from promptpex.core.errors import SuiteError
     from promptpex.specs.file import read_spec
+    from promptpex.workflow.project import files_of
 
     suite = read_suite(source)
     named = inside(source.parent, suite.prompt, error=SuiteError, what="prompt", path=source)

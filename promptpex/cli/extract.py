@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.plain import say
+from promptpex.cli.sanitize import say
 from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
-    from promptpex.project import Files
     from promptpex.specs.groundedness import Groundedness
+    from promptpex.workflow.project import Files
 
 
 @click.command("extract")
@@ -35,10 +35,10 @@ def command(
 
     Edit the file as you like before you generate cases: what you change or add stays yours.
     """
-    from promptpex.cli.showing import print_json
-    from promptpex.cli.work import work
-    from promptpex.errors import SpecError
-    from promptpex.project import extract, files_of, refuse_missing
+    from promptpex.cli.output import print_json
+    from promptpex.cli.runner import work
+    from promptpex.core.errors import SpecError
+    from promptpex.workflow.project import extract, files_of, refuse_missing
 
     refuse_missing(None, cases)
     files = files_of(prompt, spec=spec, suite=cases)
@@ -76,9 +76,9 @@ def grounds(found: Sequence[Groundedness]) -> list[str]:
 
 
 def _update(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
-    from promptpex.cli.showing import print_json
-    from promptpex.cli.work import work
-    from promptpex.project import update
+    from promptpex.cli.output import print_json
+    from promptpex.cli.runner import work
+    from promptpex.workflow.project import update
 
     done = work(flags, lambda session: update(session, files), start=files.prompt.parent)
     told = {"added": done.added, "gone": done.gone, "back": done.back, "yours without words in the prompt": done.yours}

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.plain import say
+from promptpex.cli.sanitize import say
 
 
 @click.command("gate")
@@ -49,12 +49,11 @@ def command(
       promptpex gate --max-non-compliance 10% --min-scored 50
       promptpex gate --max-non-compliance gpt-4o-mini=5% --decide high
     """
-    from promptpex import runs
-    from promptpex.cli.showing import print_json
-    from promptpex.cli.work import given, settings
-    from promptpex.errors import GateFailed, RunError
-    from promptpex.records import RUNNING
-    from promptpex.report import summarise
+    from promptpex.cli.output import print_json
+    from promptpex.cli.runner import given, settings
+    from promptpex.core.errors import GateFailed, RunError
+    from promptpex.core.records import RUNNING
+    from promptpex.report import runs, summarise
     from promptpex.report.gate import Limits, breaches, stated
     from promptpex.report.summary import records
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.plain import say
+from promptpex.cli.sanitize import say
 from promptpex.codecs.wording import named, plural
 
 if TYPE_CHECKING:
     from promptpex.cases.plan import Plan
-    from promptpex.pipeline import Quality
-    from promptpex.project import Files
+    from promptpex.workflow.generating import Quality
+    from promptpex.workflow.project import Files
 
 
 @click.command("generate")
@@ -45,7 +45,7 @@ def command(
     Only what is missing is asked for: a case is made again when its rule, the input spec, the author or the settings
     changed. Cases that you wrote or edited are never touched. Unusable cases are kept aside with the reason.
     """
-    from promptpex.project import files_of
+    from promptpex.workflow.project import files_of
 
     files = files_of(prompt, spec=spec, suite=cases)
     if baseline is not None:
@@ -54,9 +54,9 @@ def command(
 
 
 def _generate(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
-    from promptpex.cli.showing import print_json
-    from promptpex.cli.work import work
-    from promptpex.project import generate
+    from promptpex.cli.output import print_json
+    from promptpex.cli.runner import work
+    from promptpex.workflow.project import generate
 
     made = work(flags, lambda session: generate(session, files), start=files.prompt.parent)
     kept, retired = len(made.plan.keep), len(made.plan.retire)
@@ -87,9 +87,9 @@ def told(quality: Quality) -> list[str]:
 
 def _dry(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
     from promptpex.cli.estimate import show
-    from promptpex.cli.showing import print_json
-    from promptpex.cli.work import work
-    from promptpex.project import planned
+    from promptpex.cli.output import print_json
+    from promptpex.cli.runner import work
+    from promptpex.workflow.project import planned
 
     async def job(session: Any) -> Any:
         return planned(session, files)
@@ -117,10 +117,10 @@ def _plain(todo: Plan) -> dict[str, Any]:
 
 
 def _baseline(files: Files, count: int, as_json: bool, flags: dict[str, Any]) -> int:
-    from promptpex.cli.showing import print_json
-    from promptpex.cli.work import work
-    from promptpex.project import make_baseline
+    from promptpex.cli.output import print_json
+    from promptpex.cli.runner import work
     from promptpex.promptfile import stem
+    from promptpex.workflow.project import make_baseline
 
     path = files.suite.with_name(f"{stem(files.prompt)}.baseline.yaml")
     suite = work(flags, lambda session: make_baseline(session, files, path, count), start=files.prompt.parent)

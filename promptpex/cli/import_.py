@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.plain import data, say
+from promptpex.cli.sanitize import data, say
 from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
-    from promptpex.interchange.published import Benchmark
-    from promptpex.interchange.published_files import Ask
-    from promptpex.interchange.published_measures import Tables
-    from promptpex.records import Problem, Suite
+    from promptpex.core.records import Problem, Suite
+    from promptpex.paper.published.dataset import Benchmark
+    from promptpex.paper.published.measures import Tables
+    from promptpex.paper.published.project_files import Ask
 
 FORMATS = ("promptpex-published", "promptpex-tests", "csv", "jsonl")
 
@@ -46,14 +46,14 @@ def command(
 
 
 def _published(path: Path, out: Path | None, *, as_json: bool, flags: dict[str, Any]) -> int:
-    from promptpex.cli import published_tables as show
-    from promptpex.cli.showing import print_json
-    from promptpex.interchange import published, published_files, published_measures
+    from promptpex.cli.output import print_json
+    from promptpex.paper.published import dataset, measures, project_files
+    from promptpex.paper.published import report as show
 
-    benchmarks = published.read(path)
-    found = published_measures.tables(benchmarks)
-    _tell(published.problems_of(benchmarks), quiet=bool(flags.get("quiet")))
-    recordings = published_files.write(out, benchmarks, found, _ask(flags, out)) if out is not None else {}
+    benchmarks = dataset.read(path)
+    found = measures.tables(benchmarks)
+    _tell(dataset.problems_of(benchmarks), quiet=bool(flags.get("quiet")))
+    recordings = project_files.write(out, benchmarks, found, _ask(flags, out)) if out is not None else {}
     if as_json:
         print_json(_plain(benchmarks, found))
         return 0
@@ -65,9 +65,9 @@ def _published(path: Path, out: Path | None, *, as_json: bool, flags: dict[str, 
 
 def _ask(flags: dict[str, Any], out: Path) -> Ask:
     """How a run would ask under the settings that hold for the folder."""
-    from promptpex.cli.work import settings
-    from promptpex.outputs import Cell, request_for
-    from promptpex.records import Case, ModelName, Params, Prompt, Request
+    from promptpex.cli.runner import settings
+    from promptpex.core.records import Case, ModelName, Params, Prompt, Request
+    from promptpex.workflow.collect import Cell, request_for
 
     chosen = settings(flags, start=out if out.is_dir() else Path.cwd()).settings
     defaults = Params(temperature=chosen.temperature, max_tokens=chosen.max_tokens, seed=chosen.seed)
@@ -79,21 +79,21 @@ def _ask(flags: dict[str, Any], out: Path) -> Ask:
 
 
 def _plain(benchmarks: list[Benchmark], found: Tables) -> dict[str, Any]:
-    from promptpex.interchange import published, published_measures
+    from promptpex.paper.published import dataset, measures
 
     return {
         **found,
-        "ours": published_measures.plain(benchmarks),
-        "misprints": published_measures.misprints(found),
-        "problems": [problem.plain() for problem in published.problems_of(benchmarks)],
+        "ours": measures.plain(benchmarks),
+        "misprints": measures.misprints(found),
+        "problems": [problem.plain() for problem in dataset.problems_of(benchmarks)],
     }
 
 
 def _cases(shape: str, path: Path, out: Path | None, rules: int | None, variable: str, *, as_json: bool) -> int:
     from promptpex.cases.file import write_suite
-    from promptpex.cases.tabular import jsonl_text
-    from promptpex.cli.showing import print_json
-    from promptpex.errors import SuiteError
+    from promptpex.cases.suite_tables import jsonl_text
+    from promptpex.cli.output import print_json
+    from promptpex.core.errors import SuiteError
 
     suite, problems = _suite(shape, path, rules, variable)
     _tell(problems, quiet=False)
@@ -112,7 +112,7 @@ def _cases(shape: str, path: Path, out: Path | None, rules: int | None, variable
 
 
 def _suite(shape: str, path: Path, rules: int | None, variable: str) -> tuple[Suite, tuple[Problem, ...]]:
-    from promptpex.errors import SuiteError
+    from promptpex.core.errors import SuiteError
 
     if shape == "promptpex-tests":
         from promptpex.interchange import promptpex_tests

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from promptpex.cli import options
-from promptpex.cli.plain import say
+from promptpex.cli.sanitize import say
 
 PROMPT = """---
 name: {name}
@@ -42,7 +42,7 @@ def command(folder: Path, as_json: bool, quiet: bool, **flags: object) -> int:
     import json
     import shlex
 
-    from promptpex.cli.showing import print_json
+    from promptpex.cli.output import print_json
     from promptpex.codecs.atomic import write_text
 
     folder.mkdir(parents=True, exist_ok=True)

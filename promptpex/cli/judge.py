@@ -26,8 +26,8 @@ def command(run: Path | None, spec: Path | None, as_json: bool, **flags: Any) ->
     RUN is a run's folder or id; by default the latest. Exit code 3 when a judge gave not one usable verdict, or a
     model of the run not one usable answer.
     """
-    from promptpex.cli.showing import exit_code, show_run
-    from promptpex.cli.work import work
+    from promptpex.cli.output import exit_code, show_run
+    from promptpex.cli.runner import work
 
     folder, totals, judged, stopped, view, allowed = work(flags, lambda session: _again(session, run, spec))
     summary = show_run(judged, folder, as_json=as_json, totals=totals, view=view)
@@ -35,9 +35,9 @@ def command(run: Path | None, spec: Path | None, as_json: bool, **flags: Any) ->
 
 
 async def _again(session: Any, named: Path | None, spec: Path | None) -> Any:
-    from promptpex import runs
-    from promptpex.cli.work import given
-    from promptpex.project import judge
+    from promptpex.cli.runner import given
+    from promptpex.report import runs
+    from promptpex.workflow.project import judge
 
     folder = runs.resolve(named, Path(session.settings.results_dir))
     judged = await judge(session, folder, spec=spec)

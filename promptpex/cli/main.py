@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import click
 
-from promptpex.cli.plain import say
-from promptpex.errors import PromptpexError
+from promptpex.cli.sanitize import say
+from promptpex.core.errors import PromptpexError
 
 VERBS = (
     "run",

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.plain import say, visible
+from promptpex.cli.sanitize import say, visible
 
 if TYPE_CHECKING:
-    from promptpex.llm.providers.reach import Reachable
+    from promptpex.llm.providers.discovery import Reachable
 
 
 @click.command("models")
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 @options.manners
 def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **flags: Any) -> int:
     """List the models that can be reached from here, and the roles they would fill when none is named."""
-    from promptpex.cli.showing import print_json
-    from promptpex.cli.work import settings
-    from promptpex.llm.providers.reach import not_found
-    from promptpex.session import provider_options, reached
+    from promptpex.cli.output import print_json
+    from promptpex.cli.runner import settings
+    from promptpex.llm.providers.discovery import not_found
+    from promptpex.workflow.session import provider_options, reached
 
     resolved = settings(flags)
     options_ = provider_options(resolved)

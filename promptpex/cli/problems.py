@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from promptpex.errors import InputError
+from promptpex.core.errors import InputError
 
 
 @contextlib.contextmanager
@@ -19,7 +19,7 @@ def all_told(*files: Path | None) -> Iterator[None]:
     try:
         yield
     except InputError as failure:
-        from promptpex.validation import validate
+        from promptpex.workflow.validation import validate
 
         with contextlib.suppress(OSError):
             found = [one for one in validate(file for file in files if file is not None) if one.severity == "error"]

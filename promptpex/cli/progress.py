@@ -12,12 +12,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from promptpex.cli.plain import say, visible
+from promptpex.cli.sanitize import say, visible
 from promptpex.codecs.controls import escaped
-from promptpex.codecs.ordinary import created
-from promptpex.errors import ConfigError
-from promptpex.events import Answered, Event, Failed, Listener, Notice, Retrying, StageEnded, StageStarted, StepDone
-from promptpex.records import NOT_ASKED
+from promptpex.codecs.ordinary_files import created
+from promptpex.core.errors import ConfigError
+from promptpex.core.events import (
+    Answered,
+    Event,
+    Failed,
+    Listener,
+    Notice,
+    Retrying,
+    StageEnded,
+    StageStarted,
+    StepDone,
+)
+from promptpex.core.records import NOT_ASKED
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn, Task, TaskID

@@ -20,9 +20,9 @@ def command(run: Path | None, as_json: bool, **flags: Any) -> int:
 
     RUN is a run's folder or id; by default the latest.
     """
-    from promptpex import runs
-    from promptpex.cli.showing import show_run
-    from promptpex.cli.work import given, settings
+    from promptpex.cli.output import show_run
+    from promptpex.cli.runner import given, settings
+    from promptpex.report import runs
 
     resolved = settings(flags)
     folder = runs.resolve(run, Path(resolved.settings.results_dir))

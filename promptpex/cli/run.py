@@ -46,10 +46,10 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
       promptpex run prompt.md --models openai/my-model --api-base http://127.0.0.1:8080/v1
       promptpex run prompt.md --models embedded/smollm2-135m
     """
+    from promptpex.cli.output import exit_code, show_run
     from promptpex.cli.problems import all_told
-    from promptpex.cli.showing import exit_code, show_run
-    from promptpex.cli.work import work
-    from promptpex.project import files_of, refuse_missing, run
+    from promptpex.cli.runner import work
+    from promptpex.workflow.project import files_of, refuse_missing, run
 
     refuse_missing(spec, cases)
     files = files_of(prompt, spec=spec, suite=cases)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from promptpex.codecs.wording import plural
-from promptpex.records import NOT_ASKED
+from promptpex.core.records import NOT_ASKED
 
 if TYPE_CHECKING:
     from promptpex.report import Summary

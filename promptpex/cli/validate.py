@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.plain import say
+from promptpex.cli.sanitize import say
 from promptpex.codecs.wording import plural
 
 
@@ -20,8 +20,8 @@ def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -
 
     Exit code 2 when there is an error; warnings and hints leave it at 0.
     """
-    from promptpex.cli.showing import print_json
-    from promptpex.validation import validate
+    from promptpex.cli.output import print_json
+    from promptpex.workflow.validation import validate
 
     problems = validate(files)
     if as_json:

@@ -15,7 +15,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from promptpex.codecs.ordinary import ROOTS, is_inside
+from promptpex.codecs.ordinary_files import ROOTS, is_inside
 
 OWN_FOLDER = ".promptpex"
 PATHS = ("results_dir", "store", "record", "embedded_model")

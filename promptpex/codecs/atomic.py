@@ -9,7 +9,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from promptpex.codecs.ordinary import is_inside, project_of
+from promptpex.codecs.ordinary_files import is_inside, project_of
 
 DEFAULT_MODE = 0o666
 

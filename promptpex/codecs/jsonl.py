@@ -11,8 +11,8 @@ from typing import Any
 
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.controls import escaped
-from promptpex.codecs.ordinary import opened
-from promptpex.errors import InputError
+from promptpex.codecs.ordinary_files import opened
+from promptpex.core.errors import InputError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

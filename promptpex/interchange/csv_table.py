@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from promptpex.codecs.textfile import read_text
-from promptpex.errors import InputError
+from promptpex.codecs.text_file import read_text
+from promptpex.core.errors import InputError
 
 MAX_BYTES = 200_000_000
 MAX_CELL = 10_000_000

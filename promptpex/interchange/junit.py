@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from promptpex.codecs.controls import visible
-from promptpex.records import Output, Run, Verdict
+from promptpex.core.records import Output, Run, Verdict
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _OUTPUT_SHOWN = 2_000

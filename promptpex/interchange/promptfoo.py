@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from promptpex.codecs import yamltext
-from promptpex.errors import ConfigError
+from promptpex.core.errors import ConfigError
+from promptpex.core.records import Case, Check, Prompt, Spec, Suite
+from promptpex.documents import yaml_writer
 from promptpex.llm.names import parse_model
 from promptpex.llm.routes import resolve
-from promptpex.records import Case, Check, Prompt, Spec, Suite
 
 _SAME = frozenset(
     ("contains", "contains-all", "contains-any", "contains-json", "contains-html", "contains-sql", "contains-xml",
@@ -68,7 +68,7 @@ def config(prompt: Prompt, spec: Spec, suite: Suite, *, models: Sequence[str] = 
         content["defaultTest"] = {"assert": asserts}
     content["tests"] = [_test(case) for case in suite.usable()]
     schema = "# yaml-language-server: $schema=https://promptfoo.dev/config-schema.json\n"
-    return Config(schema + yamltext.document(content), tuple(left_out))
+    return Config(schema + yaml_writer.document(content), tuple(left_out))
 
 
 def _provider(label: str, left_out: list[str]) -> Any:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from promptpex.errors import SuiteError
+from promptpex.core.errors import SuiteError
+from promptpex.core.records import INPUT_VARIABLE, Case, Problem, Suite
 from promptpex.interchange import csv_table
-from promptpex.records import INPUT_VARIABLE, Case, Problem, Suite
 
 COLUMNS = ("ruleid", "testid", "testinput", "expectedoutput", "reasoning")
 WHAT = "promptpex test file"

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from promptpex.records import Completion, TokenLogprob
+from promptpex.core.records import Completion, TokenLogprob
 
 
 def confidences(completion: Completion, labels: tuple[str, str]) -> list[float]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
-from promptpex.records import NOT_ASKED, Output, Rule, Spec, Verdict
+from promptpex.core.records import NOT_ASKED, Output, Rule, Spec, Verdict
 
 Quorum = Literal["majority", "unanimous"]
 

@@ -15,13 +15,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from promptpex.errors import ModelError
-from promptpex.ids import digest
+from promptpex.core.errors import ModelError
+from promptpex.core.ids import digest
+from promptpex.core.records import PROMPT_RULE, Output, Prompt, Request, Rule, Spec, Verdict
+from promptpex.core.templates import Rendered, fingerprint, render
 from promptpex.judging.confidence import confidences
-from promptpex.llm.asker import Asker
+from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import REASON, reply_schema
-from promptpex.records import PROMPT_RULE, Output, Prompt, Request, Rule, Spec, Verdict
-from promptpex.templates import Rendered, fingerprint, render
 
 Mode = Literal["rules", "prompt"]
 

@@ -7,11 +7,11 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from promptpex.errors import ModelError, StoreError
-from promptpex.events import Listener, Notice, nobody
+from promptpex.core.errors import ModelError, StoreError
+from promptpex.core.events import Listener, Notice, nobody
+from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client
-from promptpex.llm.stopping import StopFlag
-from promptpex.records import Completion, Request
+from promptpex.llm.pacing.cancellation import StopFlag
 
 FIRST_POLL_S = 0.1
 """Seconds until another process's answer is looked for again; it doubles up to ``LAST_POLL_S``."""

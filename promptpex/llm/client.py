@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from promptpex.records import Completion, Request
+from promptpex.core.records import Completion, Request
 
 
 class Client(Protocol):

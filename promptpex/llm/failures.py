@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from promptpex.errors import (
+from promptpex.core.errors import (
     BadRequest,
     ContextTooSmall,
     Filtered,

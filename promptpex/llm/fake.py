@@ -6,8 +6,8 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from promptpex.errors import NotRecorded
-from promptpex.records import Completion, Request
+from promptpex.core.errors import NotRecorded
+from promptpex.core.records import Completion, Request
 
 Answer = str | Completion | Exception
 Replies = Callable[[Request], Answer | Awaitable[Answer]] | Sequence[Answer] | Mapping[str, Answer]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from promptpex.errors import ModelError
-from promptpex.events import Answered, Failed, Listener, nobody
+from promptpex.core.errors import ModelError
+from promptpex.core.events import Answered, Failed, Listener, nobody
+from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client
-from promptpex.records import Completion, Request
 
 
 @dataclass(slots=True)

@@ -15,10 +15,10 @@ from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
 
-from promptpex.errors import ConfigError, UnknownModel
+from promptpex.core.errors import ConfigError, UnknownModel
+from promptpex.core.records import ModelName, Params
 from promptpex.llm.routes import OPENAI, OWN_PREFIXES, Provider, resolve
 from promptpex.llm.secrets import holds_key, scrub
-from promptpex.records import ModelName, Params
 
 PARAMETERS = ("temperature", "max_tokens", "top_p", "seed", "stop", "logprobs")
 """What ``Params`` knows by name."""

@@ -25,21 +25,21 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from promptpex.events import Listener, nobody
-from promptpex.llm.ahead import AheadClient
-from promptpex.llm.budget import Budget, BudgetedClient, Rates
+from promptpex.core.events import Listener, nobody
+from promptpex.core.records import Completion, Request
 from promptpex.llm.cache import CachedClient, Store
 from promptpex.llm.client import Client, Loading
-from promptpex.llm.fallback import SchemaFallback
-from promptpex.llm.first import FirstClient, Gate, TriedClient
-from promptpex.llm.limits import Limiter
 from promptpex.llm.meter import Meter, MeteredClient
+from promptpex.llm.pacing.admission import AheadClient
+from promptpex.llm.pacing.budget import Budget, BudgetedClient, Rates
+from promptpex.llm.pacing.cancellation import StopFlag
+from promptpex.llm.pacing.first_request import FirstClient, Gate, TriedClient
+from promptpex.llm.pacing.limits import Limiter
+from promptpex.llm.pacing.retry import MAX_ATTEMPTS, RetryingClient, RetryPolicy
 from promptpex.llm.providers.prices import rates_of
-from promptpex.llm.record import RecordingClient
-from promptpex.llm.retry import MAX_ATTEMPTS, RetryingClient, RetryPolicy
+from promptpex.llm.recording import RecordingClient
 from promptpex.llm.routes import resolve
-from promptpex.llm.stopping import StopFlag
-from promptpex.records import Completion, Request
+from promptpex.llm.schema_fallback import SchemaFallback
 
 
 @dataclass(frozen=True, slots=True)

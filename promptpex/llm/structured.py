@@ -16,13 +16,13 @@ from typing import Any, Generic, TypeVar, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from promptpex.codecs.replies import ReplyError, read_json_reply
-from promptpex.errors import MalformedReply, ModelError
-from promptpex.llm.answers import CUT, check_cut, check_empty, check_filtered, usable
+from promptpex.codecs.model_json import ReplyError, read_json_reply
+from promptpex.core.errors import MalformedReply, ModelError
+from promptpex.core.records import Completion, Message, Request
+from promptpex.core.templates import fence
 from promptpex.llm.client import Client
+from promptpex.llm.finish_reasons import CUT, check_cut, check_empty, check_filtered, usable
 from promptpex.llm.schemas import described, reply_schema, reply_type_of
-from promptpex.records import Completion, Message, Request
-from promptpex.templates import fence
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from promptpex.codecs import yamlfile
-from promptpex.errors import PromptFileError
-from promptpex.records import Message, Role
+from promptpex.core.errors import PromptFileError
+from promptpex.core.records import Message, Role
+from promptpex.documents import yaml_reader
 
 WHAT = "prompt file"
 _ROLE_LINE = re.compile(r"(system|user|assistant):[ \t]*\Z")
@@ -93,12 +93,12 @@ def _front_matter(lines: list[str], path: Path | str, parsed: Parsed) -> int:
         raise PromptFileError(
             "the front matter that begins here never ends; close it with a line '---'", path=path, line=1
         )
-    doc = yamlfile.load("\n".join(lines[1:end]), path=path, error=PromptFileError, what="front matter", first_line=2)
+    doc = yaml_reader.load("\n".join(lines[1:end]), path=path, error=PromptFileError, what="front matter", first_line=2)
     _take_front(doc, parsed)
     return end + 1
 
 
-def _take_front(doc: yamlfile.YamlDoc, parsed: Parsed) -> None:
+def _take_front(doc: yaml_reader.YamlDoc, parsed: Parsed) -> None:
     if doc.data is None:
         return
     if not isinstance(doc.data, dict):
@@ -148,7 +148,7 @@ def _fenced_lines(lines: list[str], start: int) -> set[int]:
 
 
 def _from_yaml(text: str, path: Path | str) -> Parsed:
-    doc = yamlfile.load(text, path=path, error=PromptFileError, what=WHAT)
+    doc = yaml_reader.load(text, path=path, error=PromptFileError, what=WHAT)
     if not isinstance(doc.data, dict) or not isinstance(doc.data.get("messages"), list):
         raise doc.fail("a prompt in YAML needs 'messages', a list of roles and contents")
     parsed = Parsed([])

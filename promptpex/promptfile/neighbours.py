@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from promptpex.codecs.ordinary import read_bytes
-from promptpex.codecs.yamlfile import MAX_BYTES
-from promptpex.errors import InputError, PromptFileError
+from promptpex.codecs.ordinary_files import read_bytes
+from promptpex.core.errors import InputError, PromptFileError
+from promptpex.documents.yaml_reader import MAX_BYTES
 from promptpex.promptfile.formats import stem
 
 Kind = Literal["spec", "cases"]

@@ -9,12 +9,12 @@ from typing import Any
 
 from jinja2 import TemplateSyntaxError
 
-from promptpex.codecs.textfile import read_text
-from promptpex.errors import PromptFileError
-from promptpex.ids import canonical, text_digest
+from promptpex.codecs.text_file import read_text
+from promptpex.core.errors import PromptFileError
+from promptpex.core.ids import canonical, text_digest
+from promptpex.core.records import INPUT_VARIABLE, Problem, Prompt
 from promptpex.promptfile.formats import WHAT, Parsed, parse_text, stem
 from promptpex.promptfile.render import named_variables
-from promptpex.records import INPUT_VARIABLE, Problem, Prompt
 
 # fmt: off
 KNOWN = (

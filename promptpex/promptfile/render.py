@@ -8,11 +8,11 @@ from typing import Any
 
 from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError, meta, nodes
 
-from promptpex.allowance import Allowance
-from promptpex.errors import PromptFileError
+from promptpex.core.errors import PromptFileError
+from promptpex.core.records import INPUT_VARIABLE, Message, Prompt
+from promptpex.core.template_limits import TooMuchWork, refuse_long
+from promptpex.core.time_allowance import Allowance
 from promptpex.promptfile.sandbox import PromptEnvironment, TemplateTooLarge, compile_template, run_template
-from promptpex.records import INPUT_VARIABLE, Message, Prompt
-from promptpex.templatework import TooMuchWork, refuse_long
 
 _ENVIRONMENT = PromptEnvironment()
 

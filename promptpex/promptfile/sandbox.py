@@ -16,7 +16,17 @@ from jinja2 import StrictUndefined, TemplateSyntaxError, Undefined, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from promptpex.templatework import TIMES, TooMuchWork, Weighing, adding, share, size_of, spend, weighed, weighing
+from promptpex.core.template_limits import (
+    TIMES,
+    TooMuchWork,
+    Weighing,
+    adding,
+    share,
+    size_of,
+    spend,
+    weighed,
+    weighing,
+)
 
 MAX_OUTPUT = 5_000_000
 """Characters of one rendered message."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
-from promptpex.errors import RunError
-from promptpex.records import AnyRun
-from promptpex.report.answer import FEW, percent
+from promptpex.core.errors import RunError
+from promptpex.core.records import AnyRun
+from promptpex.report.headline import FEW, percent
 from promptpex.report.summary import records
 
 if TYPE_CHECKING:

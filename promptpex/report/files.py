@@ -9,9 +9,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from promptpex.codecs.atomic import write_text
-from promptpex.codecs.csvsafe import guard
-from promptpex.codecs.ordinary import refuse_led_out
-from promptpex.errors import RunError
+from promptpex.codecs.ordinary_files import refuse_led_out
+from promptpex.codecs.safe_csv import guard
+from promptpex.core.errors import RunError
 from promptpex.report import html
 from promptpex.report.summary import Summary
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from promptpex.codecs.wording import plural
-from promptpex.errors import InputError
-from promptpex.report.answer import FINEST, as_given, ends, percent
+from promptpex.core.errors import InputError
+from promptpex.report.headline import FINEST, as_given, ends, percent
 
 Decide = Literal["point", "low", "high"]
 

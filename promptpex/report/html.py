@@ -15,11 +15,11 @@ from typing import Any
 import jinja2
 
 from promptpex.codecs.atomic import write_text
-from promptpex.report.answer import FEW, ends
-from promptpex.report.page import VERDICTS, page
+from promptpex.report.headline import FEW, ends
 from promptpex.report.sections import footnotes, sections
 from promptpex.report.summary import Summary, records
 from promptpex.report.terminal import counted, money, percent, placed, seconds
+from promptpex.report.view_model import VERDICTS, page
 
 TEMPLATES = Path(__file__).parent / "templates"
 FOLD = 400

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from promptpex.report.answer import FEW, ends, percent
+from promptpex.report.headline import FEW, ends, percent
 from promptpex.report.summary import Summary, records
 from promptpex.stats import RULE_CORRELATION
 from promptpex.tables import weighed

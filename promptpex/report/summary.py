@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
-from promptpex.records import NOT_ASKED, PROMPT_RULE, AnyRun, Spec, collector_paused
-from promptpex.report.answer import answer
+from promptpex.core.records import NOT_ASKED, PROMPT_RULE, AnyRun, Spec, collector_paused
+from promptpex.report.headline import answer
 from promptpex.stats import DEFAULT_TOLERANCE
 from promptpex.tables import Discrimination, Question, Standings
 

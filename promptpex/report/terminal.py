@@ -6,9 +6,9 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpex.records import RUNNING
-from promptpex.report import answer
-from promptpex.report.answer import FEW
+from promptpex.core.records import RUNNING
+from promptpex.report import headline
+from promptpex.report.headline import FEW
 from promptpex.report.sections import DAGGER, Section, cut, footnotes, rule_section, sections
 from promptpex.report.summary import Example, Summary, records
 
@@ -162,7 +162,7 @@ def clean(text: Any, limit: int = SHORT) -> str:
 
 def percent(share: float | None) -> str:
     """A share as a percentage; a dash when there is none."""
-    return "–" if share is None else answer.percent(share)
+    return "–" if share is None else headline.percent(share)
 
 
 def _models(summary: Summary, width: int) -> tuple[Table, list[str]]:
@@ -230,7 +230,7 @@ def _share(row: Mapping[str, Any]) -> str:
     if row["ci_low"] is None:
         return "–"
     bound = "≥" if row["at_least"] else ""
-    return f"{bound}{percent(row['non_compliance'])} ({answer.ends(row['ci_low'], row['ci_high'])})"
+    return f"{bound}{percent(row['non_compliance'])} ({headline.ends(row['ci_low'], row['ci_high'])})"
 
 
 def money(usd: float | None) -> str:

@@ -13,13 +13,13 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, create_model
 
-from promptpex.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
-from promptpex.llm.asker import Asker
-from promptpex.llm.batch import ask_each
+from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
+from promptpex.core.records import WHOLE_INPUT, Prompt, Rule, Spec, VariableSpec
+from promptpex.core.templates import render
+from promptpex.llm.map_requests import ask_each
+from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import first, list_up_to, shortened
-from promptpex.records import WHOLE_INPUT, Prompt, Rule, Spec, VariableSpec
-from promptpex.specs.declared import declared
-from promptpex.templates import render
+from promptpex.specs.input_declarations import declared
 
 Sentence = Annotated[str, shortened(4000), Field(min_length=1)]
 

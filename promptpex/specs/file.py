@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from promptpex.codecs import yamledit, yamlfile
 from promptpex.codecs.atomic import write_text
-from promptpex.codecs.recordyaml import (
+from promptpex.core.errors import CheckError, InputError, SpecError
+from promptpex.core.records import PROMPT_RULE, Check, InputCheck, Problem, Rule, Spec, VariableSpec
+from promptpex.documents import yaml_patch, yaml_reader
+from promptpex.documents.schema_ref import keep_schema, schema_place
+from promptpex.documents.yaml_reader import Keys, YamlDoc
+from promptpex.documents.yaml_records import (
     Findings,
     ListUpdate,
     as_problem,
@@ -18,10 +22,6 @@ from promptpex.codecs.recordyaml import (
     take,
     unknown_key,
 )
-from promptpex.codecs.schemaplace import keep_schema, schema_place
-from promptpex.codecs.yamlfile import Keys, YamlDoc
-from promptpex.errors import CheckError, InputError, SpecError
-from promptpex.records import PROMPT_RULE, Check, InputCheck, Problem, Rule, Spec, VariableSpec
 
 WHAT = "spec file"
 _RULE_TEXTS = ("id", "rule", "inverse", "source", "content")
@@ -39,7 +39,7 @@ def read_spec(path: Path | str) -> Spec:
         SpecError: the first mistake, with file and line: not YAML, unknown key, missing or twice used id, a check
             that cannot be used, no rules.
     """
-    doc = yamlfile.read(path, error=SpecError, what=WHAT)
+    doc = yaml_reader.read(path, error=SpecError, what=WHAT)
     spec, found = _examine(doc)
     found.raise_first()
     assert spec is not None
@@ -49,7 +49,7 @@ def read_spec(path: Path | str) -> Spec:
 def examine(path: Path | str) -> tuple[Spec | None, list[Problem]]:
     """The spec if it can be used, and all problems of the file, not just the first."""
     try:
-        doc = yamlfile.read(path, error=SpecError, what=WHAT)
+        doc = yaml_reader.read(path, error=SpecError, what=WHAT)
     except SpecError as failure:
         return None, [as_problem(failure)]
     spec, found = _examine(doc)
@@ -59,7 +59,7 @@ def examine(path: Path | str) -> tuple[Spec | None, list[Problem]]:
 def lines(path: Path | str) -> dict[str, int]:
     """The line that each rule begins on, by its id; empty for a file that is no spec."""
     try:
-        doc = yamlfile.read(path, error=SpecError, what=WHAT)
+        doc = yaml_reader.read(path, error=SpecError, what=WHAT)
     except SpecError:
         return {}
     rules = doc.data.get("rules") if isinstance(doc.data, dict) else None
@@ -70,7 +70,7 @@ def lines(path: Path | str) -> dict[str, int]:
 def input_line(path: Path | str, name: str) -> int | None:
     """The line on which the input spec of a variable begins; None for a file that cannot be read."""
     try:
-        return yamlfile.read(path, error=SpecError, what=WHAT).line("inputs", name)
+        return yaml_reader.read(path, error=SpecError, what=WHAT).line("inputs", name)
     except SpecError:
         return None
 
@@ -95,7 +95,7 @@ def write_spec(path: Path | str, spec: Spec, *, by_hand: bool = False, schema: s
         write_text(path, new_document(schema or schema_place(path, "spec"), _shown(fresh, update)))
         keep_schema(path)
         return fresh
-    doc = yamlfile.read(path, error=SpecError, what=WHAT, to_edit=True)
+    doc = yaml_reader.read(path, error=SpecError, what=WHAT, to_edit=True)
     old = _on_file(doc)
     update = _rules_update(old.rules, spec.rules, by_hand)
     text = _edited(doc, old, spec, update)
@@ -258,7 +258,7 @@ def _variable(item: VariableSpec) -> Any:
 
 
 def _edited(doc: YamlDoc, old: Spec, new: Spec, update: ListUpdate) -> str:
-    edits = yamledit.Edits(doc)
+    edits = yaml_patch.Edits(doc)
     for name in _TOP:
         if getattr(old, name) != getattr(new, name):
             edits.set((), name, getattr(new, name))
@@ -269,7 +269,7 @@ def _edited(doc: YamlDoc, old: Spec, new: Spec, update: ListUpdate) -> str:
     return edits.text()
 
 
-def _edit_inputs(edits: yamledit.Edits, doc: YamlDoc, old: Spec, new: Spec) -> None:
+def _edit_inputs(edits: yaml_patch.Edits, doc: YamlDoc, old: Spec, new: Spec) -> None:
     if old.inputs == new.inputs:
         return
     if not old.inputs or not new.inputs:
@@ -289,7 +289,7 @@ def _edit_inputs(edits: yamledit.Edits, doc: YamlDoc, old: Spec, new: Spec) -> N
 def _verify(text: str, doc: YamlDoc, spec: Spec, update: ListUpdate) -> None:
     sentence = f"the {WHAT} cannot be edited in place without harm; it was left as it is"
     try:
-        again = _on_file(yamlfile.load(text, path=doc.path, error=SpecError, what=WHAT))
+        again = _on_file(yaml_reader.load(text, path=doc.path, error=SpecError, what=WHAT))
     except InputError:
         raise SpecError(sentence, path=doc.path) from None
     check_written(sentence, doc, again.rules, update.wanted())

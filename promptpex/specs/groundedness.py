@@ -12,20 +12,20 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel
 
-from promptpex.events import Listener, nobody
-from promptpex.llm.asker import Asker
-from promptpex.llm.batch import ask_each
+from promptpex.core.events import Listener, nobody
+from promptpex.core.records import Prompt, Rule
+from promptpex.core.templates import render
+from promptpex.llm.map_requests import ask_each
+from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import REASON
-from promptpex.records import Prompt, Rule
-from promptpex.specs import quoting
-from promptpex.templates import render
+from promptpex.specs import quote_match
 
 TEMPLATE = "specs/grounded"
 STAGE = "groundedness"
 SHORTEST = 12
 """Characters without blanks that a quotation must have to settle anything; a script without letter case needs half."""
 
-HOW: dict[quoting.How, str] = {"exact": "quote", "near": "near-quote"}
+HOW: dict[quote_match.How, str] = {"exact": "quote", "near": "near-quote"}
 
 
 class GroundedReply(BaseModel):
@@ -96,10 +96,10 @@ def by_quote(rule: Rule, prompt_text: str) -> Groundedness | None:
 
     A quotation may leave words out ("...") and may have a letter wrong; each part of it has to be in the prompt.
     """
-    parts = quoting.pieces(rule.source or "")
+    parts = quote_match.pieces(rule.source or "")
     if _weight("".join(parts)) < SHORTEST:
         return None
-    how = quoting.in_bare(parts, quoting.bare(prompt_text))
+    how = quote_match.in_bare(parts, quote_match.bare(prompt_text))
     if how is None:
         return None
     nearly = ", nearly as quoted" if how == "near" else ""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from promptpex.errors import ConfigError
+from promptpex.core.errors import ConfigError
 
 STAGES = (
     "intent", "inputs", "rules", "inverse", "checks", "groundedness", "cases", "validity", "expand", "expected",

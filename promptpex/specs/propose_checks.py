@@ -14,13 +14,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from promptpex.assertions import check, compile_checks
-from promptpex.errors import CheckError
-from promptpex.events import Listener, nobody
-from promptpex.llm.asker import Asker
-from promptpex.llm.batch import ask_each
+from promptpex.core.errors import CheckError
+from promptpex.core.events import Listener, nobody
+from promptpex.core.records import Check, Output, Rule, Verdict
+from promptpex.core.templates import render
+from promptpex.llm.map_requests import ask_each
+from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import first, shortened
-from promptpex.records import Check, Output, Rule, Verdict
-from promptpex.templates import render
 
 STAGE = "checks"
 LISTS = frozenset({"contains-any", "contains-all", "icontains-any", "icontains-all"})

@@ -2,7 +2,7 @@
 
 Pure functions of counts and columns; nothing here knows of files, models or runs. Proportions are shares in
 [0, 1], differences are first minus second, intervals come as `Interval`, impossible arguments raise
-`promptpex.errors.InputError`. numpy is imported inside the functions that need it.
+`promptpex.core.errors.InputError`. numpy is imported inside the functions that need it.
 """
 
 from __future__ import annotations
@@ -10,19 +10,18 @@ from __future__ import annotations
 from promptpex.stats.agreement import Agreement
 from promptpex.stats.clustered_agreement import clustered_agreement
 from promptpex.stats.grid import Completion, Grid, rule_numbers
+from promptpex.stats.group_sequential import level_at, looks_at
 from promptpex.stats.holm import holm
-from promptpex.stats.independent import difference_of_intervals, groups_p
 from promptpex.stats.intervals import Interval, clopper_pearson, wilson
 from promptpex.stats.korn_graubard import korn_graubard
-from promptpex.stats.looks import level_at, looks_at
 from promptpex.stats.more_cases import MoreCases, more_cases
 from promptpex.stats.pairs import Reading, difference_interval, more_failures_p, pair, statements, tie_p
 from promptpex.stats.ppi import PpiMean, ppi_mean
+from promptpex.stats.proportions import RULE_CORRELATION, repeat_correlation, share, share_interval
 from promptpex.stats.repeats import flickers, pass_at_k, pass_hat_k, stability
 from promptpex.stats.resolution import Resolution, smallest_shown
-from promptpex.stats.shares import RULE_CORRELATION, repeat_correlation, share, share_interval
-from promptpex.stats.signflip import sign_flip_p
-from promptpex.stats.stopping import Race, over_looks, race, sides
+from promptpex.stats.sequential_selection import Race, over_looks, race, sides
+from promptpex.stats.sign_flip import sign_flip_p
 from promptpex.stats.suitability import (
     DEFAULT_TOLERANCE,
     ModelPlace,
@@ -32,6 +31,7 @@ from promptpex.stats.suitability import (
     placed,
     suitability,
 )
+from promptpex.stats.two_sample import difference_of_intervals, groups_p
 
 # A function and its file share a name where the file holds that one idea; the function wins on the room.
 __all__ = [

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from promptpex.stats.arguments import require_share
+from promptpex.stats.argument_checks import require_share
 from promptpex.stats.intervals import Interval, score_bounds
 from promptpex.stats.special import two_sided_z
 

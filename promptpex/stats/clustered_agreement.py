@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from promptpex.errors import InputError
+from promptpex.core.errors import InputError
 from promptpex.stats.agreement import Agreement, Table, cohens_kappa, described
-from promptpex.stats.arguments import require_share
+from promptpex.stats.argument_checks import require_share
 from promptpex.stats.bootstrap import resampled_bounds
 from promptpex.stats.intervals import Interval, clopper_pearson
 from promptpex.stats.korn_graubard import korn_graubard

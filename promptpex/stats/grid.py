@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from promptpex.stats.arguments import require_equal_length
+from promptpex.stats.argument_checks import require_equal_length
 
 if TYPE_CHECKING:
     import numpy as np

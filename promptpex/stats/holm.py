@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.errors import InputError
+from promptpex.core.errors import InputError
 
 
 def holm(p_values: Sequence[float], *, most: int | None = None) -> list[float]:

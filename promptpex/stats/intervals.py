@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from promptpex.stats.arguments import require_counts, require_share
+from promptpex.stats.argument_checks import require_counts, require_share
 from promptpex.stats.special import beta_quantile, two_sided_z
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.stats.arguments import require_counts, require_equal_length, require_share
+from promptpex.stats.argument_checks import require_counts, require_equal_length, require_share
 from promptpex.stats.intervals import Interval, exact_bounds
 from promptpex.stats.special import two_sided_t
 

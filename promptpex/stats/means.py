@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.errors import InputError
-from promptpex.stats.arguments import require_share
+from promptpex.core.errors import InputError
+from promptpex.stats.argument_checks import require_share
 from promptpex.stats.intervals import Interval, score_bounds
 from promptpex.stats.special import two_sided_t, two_sided_z
 

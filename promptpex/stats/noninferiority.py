@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from promptpex.errors import InputError
+from promptpex.core.errors import InputError
 from promptpex.stats.paired import paired_score, require_pairs
 from promptpex.stats.special import normal_cdf
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from promptpex.errors import InputError
-from promptpex.stats.arguments import require_share
+from promptpex.core.errors import InputError
+from promptpex.stats.argument_checks import require_share
 from promptpex.stats.intervals import Interval
 from promptpex.stats.special import crossing, two_sided_t, two_sided_z
 

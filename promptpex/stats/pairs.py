@@ -14,8 +14,8 @@ from promptpex.stats.grid import Completion, Grid
 from promptpex.stats.intervals import Interval
 from promptpex.stats.noninferiority import non_inferiority_p
 from promptpex.stats.paired import tango_interval
-from promptpex.stats.shares import RULE_CORRELATION
-from promptpex.stats.signflip import sign_flip_p
+from promptpex.stats.proportions import RULE_CORRELATION
+from promptpex.stats.sign_flip import sign_flip_p
 
 if TYPE_CHECKING:
     from promptpex.stats.grid import Floats, Ints

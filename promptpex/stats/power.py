@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from promptpex.errors import InputError
-from promptpex.stats.arguments import require_share
+from promptpex.core.errors import InputError
+from promptpex.stats.argument_checks import require_share
 from promptpex.stats.noninferiority import EXACT_UP_TO, log_factorials, scores_of, shown_outcomes
 from promptpex.stats.paired import restricted_shares
 from promptpex.stats.special import binomial_mass, normal_cdf, normal_quantile, two_sided_z

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from promptpex.errors import InputError
-from promptpex.stats.arguments import require_equal_length, require_share
+from promptpex.core.errors import InputError
+from promptpex.stats.argument_checks import require_equal_length, require_share
 from promptpex.stats.intervals import Interval
 from promptpex.stats.special import two_sided_t
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from promptpex.errors import InputError
+from promptpex.core.errors import InputError
 from promptpex.stats.intervals import Interval
 from promptpex.stats.means import mean_interval
 

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from promptpex.errors import InputError
-from promptpex.stats.arguments import require_share
+from promptpex.core.errors import InputError
+from promptpex.stats.argument_checks import require_share
 from promptpex.stats.intervals import exact_bounds
 from promptpex.stats.noninferiority import EXACT_UP_TO, non_inferiority_p
 from promptpex.stats.power import cases_for_difference, cases_for_non_inferiority, least_number

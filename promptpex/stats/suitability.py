@@ -28,12 +28,12 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Literal
 
-from promptpex.errors import InputError
-from promptpex.stats.arguments import require_share
+from promptpex.core.errors import InputError
+from promptpex.stats.argument_checks import require_share
 from promptpex.stats.grid import Grid
 from promptpex.stats.holm import holm
 from promptpex.stats.pairs import Reading, more_failures_p, statements, tie_p
-from promptpex.stats.shares import share
+from promptpex.stats.proportions import share
 
 DEFAULT_TOLERANCE = 0.05
 

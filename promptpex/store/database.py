@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from promptpex.codecs.atomic import write_bytes
-from promptpex.errors import StoreDamaged, StoreError, StoreFull, StoreLocked, StoreReadOnly
+from promptpex.core.errors import StoreDamaged, StoreError, StoreFull, StoreLocked, StoreReadOnly
 
 APPLICATION_ID = 0x70707831
 """Marks the file as ours (SQLite's ``application_id``)."""

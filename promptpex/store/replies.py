@@ -13,14 +13,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from promptpex.errors import StoreDamaged
-from promptpex.ids import canonical
-from promptpex.llm.readable import readable
-from promptpex.records import Completion, Request
+from promptpex.core.errors import StoreDamaged
+from promptpex.core.ids import canonical
+from promptpex.core.records import Completion, Request
+from promptpex.llm.redaction import readable
 from promptpex.store.database import FAILURES, Synchronous, named_errors, open_database, store_error
-from promptpex.store.jobs import Claim, Put, Release, Row
-from promptpex.store.owners import Owner
-from promptpex.store.uses import useless_replies
+from promptpex.store.leases import Owner
+from promptpex.store.operations import Claim, Put, Release, Row
+from promptpex.store.useless_replies import useless_replies
 from promptpex.store.writer import GroupWriter
 
 ASKED_AT_ONCE = 500

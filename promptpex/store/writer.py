@@ -13,10 +13,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from promptpex.errors import StoreError
+from promptpex.core.errors import StoreError
 from promptpex.store.database import Synchronous, open_database, store_error
-from promptpex.store.jobs import Job, lasting, perform
-from promptpex.store.owners import PULSE_S, Owner
+from promptpex.store.leases import PULSE_S, Owner
+from promptpex.store.operations import Job, lasting, perform
 
 MAX_GROUP = 1000
 """Writes in one transaction."""

@@ -18,9 +18,9 @@ from promptpex.tables.frames import (
     verdicts,
 )
 from promptpex.tables.judges import JUDGE_COLUMNS, judges
+from promptpex.tables.proportions import KIND_COLUMNS, SCENARIO_COLUMNS, SHARE_COLUMNS, kinds, scenarios
+from promptpex.tables.rankings import Question, Standing, Standings, standings
 from promptpex.tables.repeats import FLICKER_COLUMNS, STABILITY_COLUMNS, TWIN_COLUMNS, flickers, repeats, twins
-from promptpex.tables.shares import KIND_COLUMNS, SCENARIO_COLUMNS, SHARE_COLUMNS, kinds, scenarios
-from promptpex.tables.standings import Question, Standing, Standings, standings
 from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules
 
 __all__ = [

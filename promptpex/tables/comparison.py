@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from promptpex.stats import Completion, Grid, Reading, holm, more_failures_p, pair, share, statements, tie_p
 from promptpex.tables.counts import Counted, Weights, counted
 from promptpex.tables.frames import typed
+from promptpex.tables.proportions import apart
+from promptpex.tables.rankings import missing_in_words
 from promptpex.tables.repeats import tallies
-from promptpex.tables.shares import apart
-from promptpex.tables.standings import missing_in_words
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpex.errors import InputError
-from promptpex.records import NOT_ASKED
+from promptpex.core.errors import InputError
+from promptpex.core.records import NOT_ASKED
 from promptpex.stats import Grid, rule_numbers
 from promptpex.tables.frames import marked
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpex.records import NOT_ASKED, AnyRun, Case, Coded, Column, Columns, Output, Verdict
+from promptpex.core.records import NOT_ASKED, AnyRun, Case, Coded, Column, Columns, Output, Verdict
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from promptpex.records import NOT_ASKED
+from promptpex.core.records import NOT_ASKED
 from promptpex.tables.frames import grouped, said_by, typed
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from promptpex.stats import level_at, repeat_correlation, share, share_interval
 from promptpex.tables.counts import Counted, asked, counted
 from promptpex.tables.frames import rule_outcomes, typed
+from promptpex.tables.proportions import SHARE_COLUMNS, estimated, grouped_shares
+from promptpex.tables.rankings import Question, Standing, Standings, standings
 from promptpex.tables.repeats import repeats
-from promptpex.tables.shares import SHARE_COLUMNS, estimated, grouped_shares
-from promptpex.tables.standings import Question, Standing, Standings, standings
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,32 +17,33 @@ from typing import Any
 
 from fuzzing import seeds
 from fuzzing.making import Maker
-from promptpex import config, runs
-from promptpex.assertions import check, check_rules, checkfile, checking, rows, writers
+from promptpex import config
+from promptpex.assertions import batch, check, check_file, check_rules, formatters, rows
+from promptpex.assertions.kinds.json_schema import compiled
 from promptpex.assertions.model import Unscorable
-from promptpex.assertions.schemas import compiled
 from promptpex.cases.file import examine as examine_suite
 from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.samples import read_samples
 from promptpex.cases.scenarios import read_scenarios
-from promptpex.cases.tabular import csv_rows, jsonl_text
-from promptpex.codecs import csvsafe
-from promptpex.codecs.replies import ReplyError, read_json_reply
-from promptpex.errors import PromptpexError
+from promptpex.cases.suite_tables import csv_rows, jsonl_text
+from promptpex.codecs import safe_csv
+from promptpex.codecs.model_json import ReplyError, read_json_reply
+from promptpex.core.errors import PromptpexError
+from promptpex.core.records import Completion, Message, Prompt, Request, Spec
 from promptpex.interchange import junit, promptfoo, promptpex_tests
-from promptpex.llm.answers import usable
+from promptpex.llm.finish_reasons import usable
 from promptpex.llm.names import parse_models, provider_of
 from promptpex.llm.providers import chat_format, gguf, http, ollama
-from promptpex.llm.readable import readable
-from promptpex.llm.record import RecordingClient, ReplayClient
+from promptpex.llm.recording import RecordingClient, ReplayClient
+from promptpex.llm.redaction import readable
 from promptpex.promptfile import read_with_warnings, render
-from promptpex.records import Completion, Message, Prompt, Request, Spec
-from promptpex.specs.comparing import compare
+from promptpex.report import runs
 from promptpex.specs.file import examine as examine_spec
 from promptpex.specs.file import read_spec, write_spec
+from promptpex.specs.prompt_diff import compare
 from promptpex.store import ReplyStore
 from promptpex.tables.counts import check_weights
-from promptpex.validation import validate
+from promptpex.workflow.validation import validate
 
 Reader = Callable[[Maker, Path], object]
 
@@ -100,7 +101,7 @@ def suites(maker: Maker, folder: Path) -> object:
     suite = read_suite(path)
     if maker.rng.random() < 0.2:
         return write_suite(path, suite.but(cases=suite.cases[:-1]))
-    return csvsafe.loads(csvsafe.dumps(csv_rows(suite))), jsonl_text(suite)
+    return safe_csv.loads(safe_csv.dumps(csv_rows(suite))), jsonl_text(suite)
 
 
 def exports(maker: Maker, folder: Path) -> object:
@@ -140,9 +141,9 @@ def assertion_files(maker: Maker, folder: Path) -> object:
     """Files of assertions, ours and promptfoo's."""
     good, value = maker.rng.choice(((seeds.ASSERTIONS_YAML, seeds.ASSERTIONS), ("", seeds.PROMPTFOO)))
     path = _file(maker, folder, "asserts.yaml", maker.document(good or json.dumps(value), value))
-    found = checkfile.read(path)
+    found = check_file.read(path)
     row = rows.row_of({"output": maker.text(), "vars": INPUTS}, 1)
-    return "".join(writers.FORMATS[maker.rng.choice(list(writers.FORMATS))](checking.reports([row], found)))
+    return "".join(formatters.FORMATS[maker.rng.choice(list(formatters.FORMATS))](batch.reports([row], found)))
 
 
 def assertions(maker: Maker, folder: Path) -> object:
@@ -176,7 +177,7 @@ def output_rows(maker: Maker, folder: Path) -> object:
     kind = maker.rng.choice((".jsonl", ".csv"))
     good = json.dumps(seeds.ROW) + "\n" if kind == ".jsonl" else 'id,output,assert\n1,RED,"[{""kind"": ""is-json""}]"\n'
     path = _file(maker, folder, f"outputs{kind}", maker.document(good, seeds.ROW))
-    return "".join(writers.FORMATS[maker.rng.choice(list(writers.FORMATS))](checking.reports(rows.read(path))))
+    return "".join(formatters.FORMATS[maker.rng.choice(list(formatters.FORMATS))](batch.reports(rows.read(path))))
 
 
 def settings_files(maker: Maker, folder: Path) -> object:
@@ -261,7 +262,7 @@ def tests_csv(maker: Maker, folder: Path) -> object:
     """The published tests.csv, and any CSV."""
     path = _file(maker, folder, "tests.csv", maker.document(seeds.TESTS_CSV, INPUTS))
     if maker.rng.random() < 0.5:
-        return csvsafe.read(path, what="file")
+        return safe_csv.read(path, what="file")
     return promptpex_tests.read(path, rules=maker.rng.choice((None, 1, 2)))
 
 
@@ -374,7 +375,7 @@ def _run_files() -> Mapping[str, str]:
             "run": "run-1", "prompt": "p", "prompt_fingerprint": "f1", "spec_digest": "d1", "suite_digest": "d2",
             "models": ["a", "b"], "created": "2026-01-02T03:04:05Z",
         }  # fmt: skip
-        from promptpex.records import Manifest, Output, Run, Verdict
+        from promptpex.core.records import Manifest, Output, Run, Verdict
 
         run = Run(
             manifest=Manifest.model_validate(manifest),
@@ -396,7 +397,7 @@ _RUN: dict[str, str] = {}
 
 
 def _suite() -> Any:
-    from promptpex.records import Suite
+    from promptpex.core.records import Suite
 
     return Suite.model_validate(seeds.CASES)
 
@@ -459,7 +460,7 @@ def _rewritten(maker: Maker, path: Path) -> None:
 
 def rule_checks(maker: Maker, folder: Path) -> object:
     """A spec that can be read, its checks on hostile outputs."""
-    from promptpex.records import Output
+    from promptpex.core.records import Output
 
     spec = Spec.model_validate(seeds.SPEC)
     made = [

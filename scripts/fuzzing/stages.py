@@ -15,11 +15,11 @@ from promptpex.cases.expected import expected_outputs
 from promptpex.cases.generate import generate
 from promptpex.cases.plan import Generation, plan
 from promptpex.cases.validity import validity
+from promptpex.core.records import Case, Completion, Message, ModelName, Output, Prompt, Request, Rule, Spec, Suite
 from promptpex.judging.judge import Judge, Judging
-from promptpex.llm.asker import Asker
 from promptpex.llm.fake import FakeClient
+from promptpex.llm.role_model import Asker
 from promptpex.llm.structured import Structured
-from promptpex.records import Case, Completion, Message, ModelName, Output, Prompt, Request, Rule, Spec, Suite
 from promptpex.specs.extract import add_inverses, extract
 from promptpex.specs.groundedness import grounded
 from promptpex.specs.propose_checks import propose_checks

@@ -8,7 +8,7 @@ import pytest
 
 from promptpex.assertions import KIND_NAMES, check
 from promptpex.assertions.rules import check_rules
-from promptpex.records import Check, Output, Rule
+from promptpex.core.records import Check, Output, Rule
 
 DEEP = "[" * 20_000 + "]" * 20_000
 PARSED = {"kind": "contains", "value": "a", "transform": "JSON.parse(output)"}

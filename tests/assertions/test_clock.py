@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
-from promptpex.allowance import Allowance
-from promptpex.assertions import check, check_inputs, check_rules, check_time, checkfile, compile_checks, engine
-from promptpex.assertions.checking import reports
+from promptpex.assertions import check, check_file, check_inputs, check_rules, check_time, compile_checks, engine
+from promptpex.assertions.batch import reports
 from promptpex.assertions.clock import COMMAND_SECONDS, OUTPUT_SECONDS, READING_SECONDS, Turn, in_time, time_of
+from promptpex.assertions.javascript.v8 import Engine, Regexes
 from promptpex.assertions.model import Facts, Unscorable
 from promptpex.assertions.parse import assertion
 from promptpex.assertions.registry import kind
 from promptpex.assertions.rows import row_of
-from promptpex.assertions.v8 import Engine, Regexes
-from promptpex.cases.typed import type_problems
-from promptpex.errors import CheckError
-from promptpex.records import Check, InputCheck, Output, Rule, VariableSpec
+from promptpex.cases.input_types import type_problems
+from promptpex.core.errors import CheckError
+from promptpex.core.records import Check, InputCheck, Output, Rule, VariableSpec
+from promptpex.core.time_allowance import Allowance
 from promptpex.specs.file import examine
-from promptpex.validation import validate
+from promptpex.workflow.validation import validate
 
 CONTAINS = {"kind": "contains", "value": "a"}
 
@@ -64,7 +64,7 @@ COMMANDS: dict[str, Callable[[Path], Any]] = {
     "check_rules": lambda _: _refused(lambda: check_rules([RULE], [OUTPUT], lambda _: {})),
     "rows": lambda _: next(iter(reports([row_of({"output": "a", "assert": [CONTAINS]}, 1)])))[1].unscored,
     "compile_checks": lambda _: _refused(lambda: compile_checks([CONTAINS])),
-    "an assertion file": lambda folder: _refused(lambda: checkfile.read(_file(folder, "a.yaml", f"[{CHECK}]"))),
+    "an assertion file": lambda folder: _refused(lambda: check_file.read(_file(folder, "a.yaml", f"[{CHECK}]"))),
     "a spec": lambda folder: examine(_file(folder, "p.spec.yaml", SPEC))[1][0].message,
     "validate": lambda folder: str(validate([_file(folder, "p.spec.yaml", SPEC)])),
 }
@@ -184,7 +184,7 @@ def test_a_pattern_that_is_none_is_named_behind_thousands_that_are(tmp_path: Pat
     some = [{"kind": "regex", "value": f"a{number}"} for number in range(3000)]
     many = "".join(f"- {json.dumps(one)}\n" for one in some)
     with pytest.raises(CheckError, match="does not compile") as failure:
-        checkfile.read(_file(tmp_path, "a.yaml", many + '- {"kind": "regex", "value": "("}\n'))
+        check_file.read(_file(tmp_path, "a.yaml", many + '- {"kind": "regex", "value": "("}\n'))
     assert failure.value.line == 3001
 
 
@@ -202,7 +202,7 @@ assert: [{", ".join(['{"$ref": "#/assertionTemplates/t"}'] * 200)}]
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_of_too_many_checks_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(CheckError, match="more than 20,000 assertions; divide them"):
-        checkfile.read(_file(tmp_path, name, FILES[name]))
+        check_file.read(_file(tmp_path, name, FILES[name]))
 
 
 @pytest.mark.parametrize("where", ["rules", "input_checks"])

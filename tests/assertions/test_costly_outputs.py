@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from promptpex.assertions import check
-from promptpex.assertions.html_cost import too_costly
+from promptpex.assertions.kinds.html_cost import too_costly
 
 pytestmark = pytest.mark.timeout(60)
 

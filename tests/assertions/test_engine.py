@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from promptpex.assertions import KIND_NAMES, check, compile_checks, registry
-from promptpex.errors import CheckError
+from promptpex.core.errors import CheckError
+from promptpex.core.records import Check
 from promptpex.llm.names import parse_model
-from promptpex.records import Check
 
 
 def status(output: Any, assertion: dict[str, Any], **more: Any) -> str:

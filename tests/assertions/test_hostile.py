@@ -10,9 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from promptpex.assertions import KIND_NAMES, CheckReport, check, html_text, json_search, jsvalues, templates, xml_text
+from promptpex.assertions import KIND_NAMES, CheckReport, check
+from promptpex.assertions.javascript import js_values, templates
+from promptpex.assertions.kinds import html_text, json_search, xml_text
+from promptpex.assertions.kinds.text import comma_fields
 from promptpex.assertions.model import Unscorable
-from promptpex.assertions.text_kinds import comma_fields
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -51,7 +53,7 @@ def test_any_output_and_any_value(kind: str, output: Any, value: Any, variables:
 @QUICK
 @given(st.sampled_from(["is-json", "contains-json"]), SCHEMA, JSON)
 def test_any_schema(kind: str, schema: dict[str, Any], output: Any) -> None:
-    text = jsvalues.compact_json(output)
+    text = js_values.compact_json(output)
     sound(check(f"{text} {text}" if kind == "contains-json" else text, [{"kind": kind, "value": schema}]))
 
 
@@ -87,13 +89,13 @@ def test_values_are_never_rendered_again(value: str) -> None:
 @QUICK
 @given(JSON)
 def test_compact_json_reads_back(value: Any) -> None:
-    assert jsvalues.same(jsvalues.strict_json(jsvalues.compact_json(value)), value)
+    assert js_values.same(js_values.strict_json(js_values.compact_json(value)), value)
 
 
 @QUICK
 @given(st.floats(allow_nan=False))
 def test_numbers_read_back(number: float) -> None:
-    assert jsvalues.to_number(jsvalues.number_text(number)) == number
+    assert js_values.to_number(js_values.number_text(number)) == number
 
 
 @QUICK
@@ -111,7 +113,7 @@ def test_parsers_are_total(text: str) -> None:
 
 
 @QUICK
-@given(st.lists(st.text(st.characters(exclude_characters='"\\,' + jsvalues.BLANKS), min_size=1), min_size=1))
+@given(st.lists(st.text(st.characters(exclude_characters='"\\,' + js_values.BLANKS), min_size=1), min_size=1))
 def test_comma_fields_round_trip(fields: list[str]) -> None:
     assert comma_fields(", ".join(f'"{field}"' for field in fields)) == tuple(fields)
 

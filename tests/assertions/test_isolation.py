@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from promptpex.assertions import check, v8, v8_worker
-from promptpex.assertions.v8_worker import MOST_KEPT, NEEDS_ITS_OWN
+from promptpex.assertions import check
+from promptpex.assertions.javascript import v8, v8_worker
+from promptpex.assertions.javascript.v8_worker import MOST_KEPT, NEEDS_ITS_OWN
 
 FIRST, SECOND, THIRD = "one", "two", "three"
 

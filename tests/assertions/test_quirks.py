@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from promptpex.assertions import check, compile_checks
-from promptpex.errors import CheckError
+from promptpex.core.errors import CheckError
 
 
 def status(output: Any, assertion: dict[str, Any], **more: Any) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from promptpex.assertions import check_inputs, check_rules
-from promptpex.errors import CheckError
-from promptpex.records import Check, InputCheck, Output, Rule, TokenLogprob
+from promptpex.core.errors import CheckError
+from promptpex.core.records import Check, InputCheck, Output, Rule, TokenLogprob
 
 RULES = (
     Rule(id="r1", rule="Names the word.", checks=(Check(kind="contains", value="{{word}}"),)),

@@ -99,7 +99,7 @@ def test_modules_cannot_be_imported(module: str) -> None:
 
 
 def test_the_process_that_holds_v8_has_an_empty_environment() -> None:
-    from promptpex.assertions import v8
+    from promptpex.assertions.javascript import v8
 
     v8.ENGINE.start()
     process = v8.ENGINE._process
@@ -156,7 +156,7 @@ def test_no_pattern_hangs(pattern: str, dialect: str) -> None:
 
 
 def test_a_hanging_pattern_does_not_take_its_neighbours_along() -> None:
-    from promptpex.assertions import v8
+    from promptpex.assertions.javascript import v8
 
     slow = (r"^(a+)+\1$", "", "a" * 40 + "!")
     v8.REGEXES.prime([("b", "", "abc"), slow, ("c$", "", "abc")])
@@ -175,7 +175,7 @@ async def test_works_inside_a_running_event_loop() -> None:
 
 
 def test_a_v8_that_is_killed_from_outside_costs_no_verdict() -> None:
-    from promptpex.assertions import v8
+    from promptpex.assertions.javascript import v8
 
     for turn in range(6):
         v8.ENGINE.start()
@@ -187,7 +187,7 @@ def test_a_v8_that_is_killed_from_outside_costs_no_verdict() -> None:
 
 def test_some_bad_outputs_do_not_lose_the_others() -> None:
     """Three overruns give a script up, but for one that mostly judges."""
-    from promptpex.assertions.patience import OVERRUNS, TRIES_PER_OVERRUN, Patience
+    from promptpex.assertions.javascript.strikes import OVERRUNS, TRIES_PER_OVERRUN, Patience
 
     patience = Patience()
     for _ in range(OVERRUNS):
@@ -202,7 +202,7 @@ def test_some_bad_outputs_do_not_lose_the_others() -> None:
 
 def test_many_different_scripts_that_hang_are_not_all_tried() -> None:
     """Those that have judged something still are."""
-    from promptpex.assertions.patience import OVERRUNS_IN_ALL, WINDOW_SECONDS, Patience, Together
+    from promptpex.assertions.javascript.strikes import OVERRUNS_IN_ALL, WINDOW_SECONDS, Patience, Together
 
     now = [0.0]
     together = Together(lambda: now[0])
@@ -220,7 +220,7 @@ def test_many_different_scripts_that_hang_are_not_all_tried() -> None:
 
 def test_a_script_that_blocks_v8_takes_its_own_limit_and_no_start() -> None:
     """Each took ten seconds more: the time for V8 to come up was given to the script."""
-    from promptpex.assertions import v8
+    from promptpex.assertions.javascript import v8
 
     given: list[float] = []
 
@@ -241,7 +241,7 @@ def test_a_script_that_blocks_v8_takes_its_own_limit_and_no_start() -> None:
 
 
 def test_a_pattern_that_always_takes_too_long_is_given_up() -> None:
-    from promptpex.assertions.patience import OVERRUNS
+    from promptpex.assertions.javascript.strikes import OVERRUNS
 
     pattern = {"kind": "regex", "value": r"^(b|bb)+$", "dialect": "python"}
     reports = [check("b" * 200 + f"!{turn}", [pattern]) for turn in range(OVERRUNS + 2)]

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from promptpex.cases.baseline import baseline
-from promptpex.errors import MalformedReply
-from promptpex.events import Event, Notice
-from promptpex.records import Suite, VariableSpec
+from promptpex.core.errors import MalformedReply
+from promptpex.core.events import Event, Notice
+from promptpex.core.records import Suite, VariableSpec
 from tests.samples import asked, asker, prompt, spec
 
 

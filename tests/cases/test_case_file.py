@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from promptpex.cases.file import examine, read_suite, was_a_rule, write_suite
-from promptpex.errors import SuiteError
+from promptpex.core.errors import SuiteError
+from promptpex.core.records import Case, Rule, Spec, Suite
 from promptpex.promptfile import parse
-from promptpex.records import Case, Rule, Spec, Suite
 
 PROMPT = parse("Tag {{word}} in {{sentence}}")
 SPEC = Spec(prompt="prompt.md", rules=(Rule(id="r1", rule="One."), Rule(id="r2", rule="Two.")))

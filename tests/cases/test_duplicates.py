@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
 from promptpex.cases.duplicates import BLOCK, Pair, clusters, duplicates, independent
-from promptpex.cases.texts import folded
-from promptpex.records import Case
+from promptpex.cases.input_text import folded
+from promptpex.core.records import Case
 
 
 def cases(*texts: Any, rules: str = "") -> list[Case]:

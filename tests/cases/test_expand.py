@@ -4,9 +4,9 @@ from typing import Any
 
 from promptpex.cases.expand import expand, growing, plan_expansion
 from promptpex.cases.plan import Generation, plan
-from promptpex.errors import Unavailable
-from promptpex.events import Event, Notice
-from promptpex.records import Case, Request, Spec, Suite, VariableSpec
+from promptpex.core.errors import Unavailable
+from promptpex.core.events import Event, Notice
+from promptpex.core.records import Case, Request, Spec, Suite, VariableSpec
 from tests.samples import asked, asker, prompt, spec
 
 SHORT = Suite(

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from promptpex.cases.expected import Expected, expected_outputs, lacking, with_expected
-from promptpex.errors import NotAuthorised, Unavailable
-from promptpex.events import Event, Notice
-from promptpex.llm.asker import Asker
-from promptpex.records import Case, Output, Suite
+from promptpex.core.errors import NotAuthorised, Unavailable
+from promptpex.core.events import Event, Notice
+from promptpex.core.records import Case, Output, Suite
+from promptpex.llm.role_model import Asker
 from tests.samples import asked, asker, prompt, spec
 
 SUITE = Suite(

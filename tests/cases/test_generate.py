@@ -5,8 +5,8 @@ from typing import Any
 
 from promptpex.cases.generate import generate, input_spec_text, keep_unreplaced, read_value
 from promptpex.cases.plan import Generation, Plan, Scenario, plan
-from promptpex.events import Event, Notice
-from promptpex.records import Case, Request, Spec, Suite, VariableSpec
+from promptpex.core.events import Event, Notice
+from promptpex.core.records import Case, Request, Spec, Suite, VariableSpec
 from tests.samples import asked, asker, prompt, spec
 
 NEW = {"thing": "new", "place": "here"}

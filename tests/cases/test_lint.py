@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from promptpex.cases.file import read_suite
 from promptpex.cases.lint import Finding, errors, lint, lint_all
+from promptpex.core.records import Case, Message, Prompt, Rule, Spec, Suite, VariableSpec
 from promptpex.promptfile import read
-from promptpex.records import Case, Message, Prompt, Rule, Spec, Suite, VariableSpec
 from promptpex.specs.file import read_spec
 
 ROOT = Path(__file__).parent.parent.parent

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.cases.samples import read_samples
-from promptpex.errors import ConfigError
+from promptpex.core.errors import ConfigError
 
 ONE = ("text",)
 TWO = ("thing", "place")

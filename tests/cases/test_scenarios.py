@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from promptpex.cases.plan import Scenario
 from promptpex.cases.scenarios import read_scenarios
 from promptpex.config import ScenarioSetting
-from promptpex.errors import ConfigError
+from promptpex.core.errors import ConfigError
 
 NAMES = ("thing", "place")
 

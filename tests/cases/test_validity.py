@@ -8,9 +8,9 @@ import pytest
 from promptpex.cases.generate import generate
 from promptpex.cases.plan import Generation, plan
 from promptpex.cases.validity import code_problems, limited, marked, put_aside, settle, validity
-from promptpex.errors import NotAuthorised, Unavailable
-from promptpex.events import Event, Notice
-from promptpex.records import WHOLE_INPUT, Case, InputCheck, Request, Spec, Suite, VariableSpec
+from promptpex.core.errors import NotAuthorised, Unavailable
+from promptpex.core.events import Event, Notice
+from promptpex.core.records import WHOLE_INPUT, Case, InputCheck, Request, Spec, Suite, VariableSpec
 from tests.samples import asked, asker, prompt, spec
 
 OPTIONS = Generation(per_rule=2, per_inverse=1)

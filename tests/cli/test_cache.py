@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.codecs.controls import OBEYED
-from promptpex.records import Completion
+from promptpex.core.records import Completion
 from promptpex.store import ReplyStore
 from tests.e2e.faults import command
 from tests.llm.questions import request

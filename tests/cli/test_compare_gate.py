@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from promptpex import runs
 from promptpex.cli.main import run_cli
-from promptpex.records import Run
+from promptpex.core.records import Run
+from promptpex.report import runs
 from tests.tables.many import many
 
 Passes = Callable[[int], bool | None]

@@ -9,9 +9,9 @@ import pytest
 from promptpex import api
 from promptpex.cli.main import run_cli
 from promptpex.config import load
-from promptpex.errors import ConfigError
+from promptpex.core.errors import ConfigError
 from promptpex.llm.fake import FakeClient
-from promptpex.session import open_session
+from promptpex.workflow.session import open_session
 from tests.samples import prompt, spec, suite
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.cli.showing import exit_code
-from promptpex.errors import Interrupted
+from promptpex.cli.output import exit_code
+from promptpex.core.errors import Interrupted
 from promptpex.report import summarise
 from tests.e2e.command import Done
 from tests.e2e.faults import command

@@ -12,7 +12,7 @@ import pytest
 
 from promptpex.cli.estimate import show
 from promptpex.cli.main import MODULES, VERBS, run_cli
-from promptpex.estimate import Line
+from promptpex.workflow.estimate import Line
 
 ASKING = {"run", "estimate", "extract", "generate", "judge", "bench"}
 """Commands that open a session, in which something is going on."""

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from promptpex.cli.progress import Tallies, Tally, bars, json_log, plain_lines, span
-from promptpex.errors import ConfigError
-from promptpex.events import Answered, Event, Retrying, StageEnded, StageStarted, StepDone
+from promptpex.core.errors import ConfigError
+from promptpex.core.events import Answered, Event, Retrying, StageEnded, StageStarted, StepDone
 
 MODEL = "openai/a-model-with-quite-a-long-name-v2?temperature=0&max_tokens=200"
 

@@ -9,11 +9,12 @@ import pytest
 
 from promptpex.cli.progress import Tallies, Tally
 from promptpex.config import load
-from promptpex.events import Event, StageEnded
+from promptpex.core.events import Event, StageEnded
+from promptpex.core.records import Completion, Request
 from promptpex.llm.fake import FakeClient
-from promptpex.pipeline import begin, execute
-from promptpex.records import Completion, Request
-from promptpex.session import open_session
+from promptpex.workflow.early_stopping import execute
+from promptpex.workflow.running import begin
+from promptpex.workflow.session import open_session
 from tests.samples import prompt, spec, suite
 
 PLAIN, WARM = "fake/a", "fake/a?temperature=0.3"

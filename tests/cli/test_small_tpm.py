@@ -9,10 +9,11 @@ import pytest
 
 from promptpex.cli.main import run_cli
 from promptpex.config import load
-from promptpex.errors import ConfigError
+from promptpex.core.errors import ConfigError
 from promptpex.llm.fake import FakeClient
-from promptpex.pipeline import begin, execute
-from promptpex.session import open_session
+from promptpex.workflow.early_stopping import execute
+from promptpex.workflow.running import begin
+from promptpex.workflow.session import open_session
 from tests.samples import prompt, spec, suite
 
 SPEC = "prompt: prompt.md\nrules:\n  - {id: r1, rule: One word., source: in one word}\n"

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.cli.main import run_cli
-from promptpex.codecs import csvsafe, jsonl
+from promptpex.codecs import jsonl, safe_csv
 from promptpex.codecs.controls import OBEYED, escaped, visible
+from promptpex.core.records import Case, Suite
 from promptpex.interchange import junit
-from promptpex.records import Case, Suite
-from promptpex.runs.folder import line
+from promptpex.report.runs.folder import line
 from tests.tables.by_hand import output, run, verdict
 
 SIGNS = ["\x1b]0;x\x07", "\x9b31m", "\x7f", "\u202eevil", "\u2066x", "\u200f", "\x00", "\r"]
@@ -45,14 +45,14 @@ def test_junit_holds_no_sign(sign: str) -> None:
 @pytest.mark.parametrize("formula", ["=1+1", "+1", "-1", "@x", "\uff1d1"])
 def test_a_formula_behind_what_is_not_seen_is_guarded(before: str, formula: str) -> None:
     cell = before + formula
-    assert csvsafe.guard(cell) == "'" + cell
-    assert csvsafe.unguard(csvsafe.guard(cell)) == cell
+    assert safe_csv.guard(cell) == "'" + cell
+    assert safe_csv.unguard(safe_csv.guard(cell)) == cell
 
 
 @given(st.text(st.sampled_from("'= \u200b\ufeff@a\n") | st.characters(), max_size=6))
 def test_a_guard_comes_off_again(cell: str) -> None:
-    assert csvsafe.unguard(csvsafe.guard(cell)) == cell
-    assert not csvsafe.guard(cell).lstrip(" \u200b\ufeff").startswith(("=", "@"))
+    assert safe_csv.unguard(safe_csv.guard(cell)) == cell
+    assert not safe_csv.guard(cell).lstrip(" \u200b\ufeff").startswith(("=", "@"))
 
 
 def test_notes_of_an_export_are_shown_and_not_obeyed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.codecs import csvsafe, jsonl
+from promptpex.codecs import jsonl, safe_csv
 from promptpex.codecs.atomic import write_bytes, write_text
-from promptpex.codecs.yamlfile import load, plain_value
-from promptpex.errors import InputError
+from promptpex.core.errors import InputError
+from promptpex.documents.yaml_reader import load, plain_value
 
 cells = st.text(alphabet=st.characters(exclude_categories=["Cs"])) | st.text("=+-@\t\r\n'\",x ", max_size=6)
 values = st.recursive(
@@ -25,24 +25,24 @@ values = st.recursive(
 
 @given(st.lists(st.lists(cells, min_size=1, max_size=4), max_size=5))
 def test_csv_reads_back(rows: list[list[str]]) -> None:
-    assert [list(row.cells) for row in csvsafe.loads(csvsafe.dumps(rows))] == rows
+    assert [list(row.cells) for row in safe_csv.loads(safe_csv.dumps(rows))] == rows
 
 
 @given(cells)
 def test_no_written_cell_is_a_formula(cell: str) -> None:
-    guarded = csvsafe.guard(cell)
+    guarded = safe_csv.guard(cell)
     assert not guarded.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝"))
-    assert csvsafe.unguard(guarded) == cell
+    assert safe_csv.unguard(guarded) == cell
 
 
 def test_csv_rows_know_their_lines() -> None:
-    rows = csvsafe.loads('a,"b\nc"\n\nd,e\n')
+    rows = safe_csv.loads('a,"b\nc"\n\nd,e\n')
     assert [(row.line, row.cells) for row in rows] == [(1, ("a", "b\nc")), (4, ("d", "e"))]
 
 
 def test_a_quote_that_does_not_close_is_named() -> None:
     with pytest.raises(InputError, match="not valid CSV") as caught:
-        csvsafe.loads('a,b\nc,"d\n')
+        safe_csv.loads('a,b\nc,"d\n')
     assert caught.value.line == 2
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from promptpex.ids import text_digest
+from promptpex.core.ids import text_digest
 from promptpex.llm.fake import FakeClient
 from tests.servers import Seen, Step, completion_body
 

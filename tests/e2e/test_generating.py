@@ -14,8 +14,8 @@ import pytest_asyncio
 from ruamel.yaml import YAML
 
 from promptpex.promptfile import read
-from promptpex.specs.grounding import instructions
 from promptpex.specs.sentences import sentences
+from promptpex.specs.source_quotes import instructions
 from tests.e2e.command import ROOT, Done, promptpex_beside
 from tests.e2e.scripted_author import AUTHOR, Author, fenced
 from tests.servers import ScriptedServer

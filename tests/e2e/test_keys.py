@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from promptpex.config import load
-from promptpex.errors import ConfigError
+from promptpex.core.errors import ConfigError
+from promptpex.core.records import ModelName
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.names import provider_of
 from promptpex.llm.providers import key_for
 from promptpex.llm.providers.prices import known_providers
-from promptpex.records import ModelName
-from promptpex.session import Session, open_session, provider_options
+from promptpex.workflow.session import Session, open_session, provider_options
 from tests.e2e.command import Done
 from tests.e2e.faults import Place, command, place
 from tests.e2e.scripted_author import Author

@@ -9,7 +9,7 @@ import pytest
 
 import promptpex
 from promptpex import FakeClient
-from promptpex.records import Completion
+from promptpex.core.records import Completion
 from tests.e2e.faults import command, place, reasons
 from tests.samples import prompt, spec, suite
 from tests.servers import ScriptedServer, Step, completion_body

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.records import Completion
+from promptpex.core.records import Completion
 from promptpex.store import ReplyStore
 from tests.e2e.command import Done, environment
 from tests.e2e.faults import GOOD, MODEL, Place, Script, command, place, reasons, sound

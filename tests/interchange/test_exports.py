@@ -12,11 +12,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from promptpex import runs
 from promptpex.cases.file import write_suite
 from promptpex.cli.main import run_cli
+from promptpex.core.records import Case, Check, Manifest, Output, Rule, Run, Suite, Verdict
 from promptpex.interchange import junit, promptfoo
-from promptpex.records import Case, Check, Manifest, Output, Rule, Run, Suite, Verdict
+from promptpex.report import runs
 from promptpex.specs.file import write_spec
 from tests.samples import prompt, spec, suite
 

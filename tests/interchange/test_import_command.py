@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from promptpex import promptfile, runs
+from promptpex import promptfile
 from promptpex.cases.file import read_suite
 from promptpex.cli.main import run_cli
-from promptpex.interchange import published_files
-from promptpex.records import Message, Prompt
-from tests.interchange import recordings
+from promptpex.core.records import Message, Prompt
+from promptpex.paper.published import project_files
+from promptpex.report import runs
+from tests.paper.published import recordings
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def test_the_recordings_answer_a_run(folder: Path, capsys: pytest.CaptureFixture
     lines.insert(at + 1, "    checks:\n      - {kind: regex, value: '^[A-Z]+$'}\n")
     spec.write_text("".join(lines), encoding="utf-8")
     capsys.readouterr()
-    models = ",".join(f"replay/out/colours/{published_files.file_name(model)}" for model in recordings.MODELS)
+    models = ",".join(f"replay/out/colours/{project_files.file_name(model)}" for model in recordings.MODELS)
     assert run_cli(["run", "out/colours/prompt.md", "--judge", "none", "--models", models, "--json", "-q"]) == 0
     rows = _json(capsys)["models"]
     assert [(row["outputs"], row["errors"], row["non_compliant"]) for row in rows] == [(6, 0, 0), (6, 0, 2)]
@@ -178,7 +179,7 @@ def test_damage_is_one_sentence_with_file_and_line(folder: Path, capsys: pytest.
 def test_a_prompt_file_reads_back_as_the_prompt(content: str) -> None:
     messages = (Message(role="system", content=content), Message(role="user", content="{{thing}}"))
     prompt = Prompt(name="a: b", messages=messages, variables=("thing",), fingerprint="x")
-    name, text = published_files.prompt_file(prompt)
+    name, text = project_files.prompt_file(prompt)
     again = promptfile.parse(text, name)
     assert again.messages == messages
     assert again.name == "a: b"

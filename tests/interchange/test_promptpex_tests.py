@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from promptpex.errors import InputError, SuiteError
+from promptpex.core.errors import InputError, SuiteError
 from promptpex.interchange import csv_table, promptpex_tests
-from tests.interchange.recordings import RULES, TESTS, lines
+from tests.paper.published.recordings import RULES, TESTS, lines
 
 QUICK = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

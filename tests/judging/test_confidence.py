@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from promptpex.core.records import Completion, TokenLogprob
 from promptpex.judging.confidence import confidences
-from promptpex.records import Completion, TokenLogprob
 
 LABELS = ("pass", "fail")
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from promptpex.core.records import Verdict
 from promptpex.judging.decide import agreed, left_open, row_status, unjudged, unusable, weigh
-from promptpex.records import Verdict
 from tests.samples import output, spec
 
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from promptpex.errors import TimedOut
+from promptpex.core.errors import TimedOut
+from promptpex.core.records import Request
 from promptpex.judging.judge import Judge, Judging
 from promptpex.llm.fake import FakeClient
-from promptpex.records import Request
 from tests.samples import asked, asker, output, prompt, spec
 
 INPUTS = {"thing": "SECRET-INPUT", "place": "here"}

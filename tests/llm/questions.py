@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from promptpex.records import Message, Params, Request
+from promptpex.core.records import Message, Params, Request
 
 
 def request(text: str = "hello", **fields: Any) -> Request:

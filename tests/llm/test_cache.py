@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.errors import RateLimited, StoreError
-from promptpex.events import Event, Notice
+from promptpex.core.errors import RateLimited, StoreError
+from promptpex.core.events import Event, Notice
+from promptpex.core.records import Completion, Request
 from promptpex.llm.cache import CachedClient
 from promptpex.llm.fake import FakeClient
-from promptpex.records import Completion, Request
 from promptpex.store import ReplyStore
 from tests.llm.questions import request
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 import pytest
 import pytest_asyncio
 
-from promptpex.errors import ContextTooSmall, ModelError, TimedOut, Unavailable, UnknownModel
+from promptpex.core.errors import ContextTooSmall, ModelError, TimedOut, Unavailable, UnknownModel
+from promptpex.core.records import Request
 from promptpex.llm.client import Client
 from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.embedded import EmbeddedClient
-from promptpex.llm.providers.litellm_any import LitellmClient
+from promptpex.llm.providers.litellm import LitellmClient
 from promptpex.llm.providers.llama_engine import EngineKey, borrowed, returned
 from promptpex.llm.providers.ollama import OllamaClient
 from promptpex.llm.providers.openai_compatible import OpenAICompatible
 from promptpex.llm.providers.weights import weights_path
 from promptpex.llm.routes import origin
-from promptpex.records import Request
 from tests.llm.providers.questions import asked, closed_port
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer, Step, error_body
 

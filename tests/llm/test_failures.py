@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.errors import (
+from promptpex.core.errors import (
     BadRequest,
     ContextTooSmall,
     Filtered,
@@ -33,7 +33,7 @@ def _classes(module: ModuleType) -> list[type[BaseException]]:
 @pytest.mark.slow
 def test_every_class_of_litellm_is_mapped() -> None:
     """By its own name or by that of its base: new versions add subclasses."""
-    from promptpex.llm.providers.litellm_any import loaded
+    from promptpex.llm.providers.litellm import loaded
 
     litellm = loaded()
     classes = {*_classes(litellm.exceptions), *_classes(litellm)}

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from promptpex.errors import NotRecorded, RateLimited
+from promptpex.core.errors import NotRecorded, RateLimited
+from promptpex.core.records import Completion, Request
 from promptpex.llm.fake import FakeClient
-from promptpex.records import Completion, Request
 from tests.llm.questions import request
 
 

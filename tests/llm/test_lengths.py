@@ -10,11 +10,11 @@ from pydantic import BaseModel
 
 from promptpex.cases import baseline, expand, generate
 from promptpex.cases.validity import ConstraintVerdict
+from promptpex.core.records import Message, Request
 from promptpex.judging.judge import PromptVerdict, RuleVerdict
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.schemas import reply_schema
 from promptpex.llm.structured import ask
-from promptpex.records import Message, Request
 from promptpex.specs.extract import InputsReply, IntentReply, rules_reply
 from promptpex.specs.groundedness import GroundedReply
 from promptpex.specs.propose_checks import ChecksReply

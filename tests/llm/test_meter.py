@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from promptpex.errors import RateLimited
-from promptpex.events import Answered, Event, Failed
+from promptpex.core.errors import RateLimited
+from promptpex.core.events import Answered, Event, Failed
+from promptpex.core.records import Completion
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.meter import Meter, MeteredClient, Totals
-from promptpex.records import Completion
 from tests.llm.questions import request
 
 PAID = Completion(text="x", tokens_in=3, tokens_out=4, cost_usd=0.5, latency_ms=7.0)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.errors import ConfigError, UnknownModel
+from promptpex.core.errors import ConfigError, UnknownModel
+from promptpex.core.records import ModelName, Params
 from promptpex.llm.names import parse_model, parse_models, provider_of
-from promptpex.records import ModelName, Params
 
 
 def test_parameters_ride_along() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from promptpex.llm.limits import Limiter
-from promptpex.llm.providers.litellm_any import loaded
+from promptpex.llm.pacing.cancellation import StopFlag
+from promptpex.llm.pacing.limits import Limiter
+from promptpex.llm.providers.litellm import loaded
 from promptpex.llm.providers.prices import known_models, known_providers, rates_of
 from promptpex.llm.routes import OWN_PREFIXES, is_ollama_cloud, origin, resolve
 from promptpex.llm.stack import rates_for
-from promptpex.llm.stopping import StopFlag
 from tests.llm.questions import request
 
 

@@ -10,17 +10,17 @@ import pytest
 from pydantic import BaseModel
 
 from promptpex.config import Settings
-from promptpex.errors import BadRequest, BudgetExceeded, ModelError, RateLimited, Stopped
-from promptpex.events import Answered, Event, Retrying
+from promptpex.core.errors import BadRequest, BudgetExceeded, ModelError, RateLimited, Stopped
+from promptpex.core.events import Answered, Event, Retrying
+from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client
 from promptpex.llm.fake import Answer, FakeClient
-from promptpex.llm.record import ReplayClient
-from promptpex.llm.retry import RetryPolicy
+from promptpex.llm.pacing.retry import RetryPolicy
+from promptpex.llm.recording import ReplayClient
 from promptpex.llm.stack import Stack, StackOptions, build, rates
 from promptpex.llm.structured import Structured
-from promptpex.records import Completion, Request
-from promptpex.session import stack_options
 from promptpex.store import ReplyStore
+from promptpex.workflow.session import stack_options
 from tests.llm.questions import request
 
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
-from promptpex.errors import EmptyReply, Filtered, MalformedReply, ModelError, RateLimited, TruncatedReply
+from promptpex.core.errors import EmptyReply, Filtered, MalformedReply, ModelError, RateLimited, TruncatedReply
+from promptpex.core.records import Completion
 from promptpex.llm.cache import CachedClient
 from promptpex.llm.fake import Answer, FakeClient
 from promptpex.llm.structured import IN_VAIN, Reply, Structured, ask, is_useless
-from promptpex.records import Completion
 from promptpex.store import ReplyStore
 from tests.llm.questions import request
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from promptpex.records import Case, Run
+from promptpex.core.records import Case, Run
 from tests.numbers.world import Fate, cases, table, told
 
 NAMES = "abcde"

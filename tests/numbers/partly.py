@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import promptpex
-from promptpex.records import Check, Request, Rule, Run, Spec, Suite
+from promptpex.core.records import Check, Request, Rule, Run, Spec, Suite
 from tests.numbers.world import cases, material, verdict_on
 from tests.samples import asked
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptpex import runs
 from promptpex.cli.main import run_cli
-from promptpex.records import Run
+from promptpex.core.records import Run
+from promptpex.report import runs
 from tests.e2e.command import Done
 from tests.e2e.faults import command
 from tests.servers import ScriptedServer, Seen, Step, completion_body, error_body

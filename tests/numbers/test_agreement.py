@@ -11,7 +11,7 @@ import pytest
 
 import promptpex
 from promptpex import tables
-from promptpex.records import Completion, Request
+from promptpex.core.records import Completion, Request
 from tests.numbers.world import World, by, cases, first, material
 from tests.samples import asked
 from tests.tables.cubes import cube_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import promptpex
-from promptpex.records import Completion, Request
+from promptpex.core.records import Completion, Request
 from promptpex.report import summarise
 from tests.e2e.faults import command
 from tests.numbers.server import Place, answering

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import promptpex
-from promptpex.errors import DeadlinePassed
-from promptpex.records import Completion, Request
+from promptpex.core.errors import DeadlinePassed
+from promptpex.core.records import Completion, Request
 from promptpex.report.comparison import compare_runs
 from promptpex.report.html import html
 from promptpex.report.summary import records

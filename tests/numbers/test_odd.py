@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 import promptpex
-from promptpex import runs
 from promptpex.cli.main import run_cli
-from promptpex.errors import InputError
-from promptpex.records import Manifest, Run
-from promptpex.report import plain, summarise
+from promptpex.core.errors import InputError
+from promptpex.core.records import Manifest, Run
+from promptpex.report import plain, runs, summarise
 from promptpex.report.files import csv_text
 from promptpex.report.html import html
 from promptpex.tables import Question, models, outputs, standings

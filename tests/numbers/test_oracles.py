@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from promptpex import tables
-from promptpex.records import Run
+from promptpex.core.records import Run
 from promptpex.report import summarise
 from tests.numbers.drawn import Drawn, draw
 from tests.numbers.world import Cells, Fate, cases, completions, rows_of, table, told

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from promptpex import tables
-from promptpex.records import Run
+from promptpex.core.records import Run
 from promptpex.report import summarise
 from promptpex.stats import looks_at
 from tests.e2e.command import Done

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import promptpex
-from promptpex import runs
 from promptpex.cli.main import run_cli
-from promptpex.errors import PromptpexError
+from promptpex.core.errors import PromptpexError
+from promptpex.report import runs
 from tests.e2e.faults import command
 from tests.numbers.server import Place, answering
 from tests.numbers.world import Fate, World, by, cases, first, material, summed, told

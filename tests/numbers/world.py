@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 
 import promptpex
-from promptpex.errors import DeadlinePassed
-from promptpex.promptfile import parse
-from promptpex.records import (
+from promptpex.core.errors import DeadlinePassed
+from promptpex.core.records import (
     Case,
     Check,
     Completion,
@@ -29,6 +28,7 @@ from promptpex.records import (
     Suite,
     Verdict,
 )
+from promptpex.promptfile import parse
 from promptpex.report import Summary, summarise
 from promptpex.report.summary import records
 from tests.samples import asked

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.promptfile import beside
-from promptpex.validation import validate
+from promptpex.workflow.validation import validate
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.errors import PromptFileError
+from promptpex.core.errors import PromptFileError
+from promptpex.core.records import Message
 from promptpex.promptfile import examine, parse, read, read_with_warnings, required, variables
-from promptpex.records import Message
 
 SYSTEM_USER = (Message(role="system", content="Tag {{word}}."), Message(role="user", content="Now {{ sentence }}"))
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.allowance import Allowance
-from promptpex.errors import PromptFileError
+from promptpex.core.errors import PromptFileError
+from promptpex.core.records import Case, ModelName
+from promptpex.core.time_allowance import Allowance
 from promptpex.llm.fake import FakeClient
-from promptpex.outputs import cells, collect
 from promptpex.promptfile import parse, render
-from promptpex.records import Case, ModelName
+from promptpex.workflow.collect import cells, collect
 
 texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]))
 

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from promptpex import runs
-from promptpex.errors import InputError
-from promptpex.records import Run, RunColumns
-from promptpex.report import plain, summarise
+from promptpex.core.errors import InputError
+from promptpex.core.records import Run, RunColumns
+from promptpex.report import plain, runs, summarise
 from promptpex.report.comparison import compare_runs
 from promptpex.report.comparison import plain as plain_comparison
 from promptpex.report.files import csv_text
 from promptpex.report.html import html
-from promptpex.report.page import Answer, Said, page
 from promptpex.report.terminal import notes
+from promptpex.report.view_model import Answer, Said, page
 from promptpex.tables import VERDICT_COLUMNS, typed
 from tests.report.printed import printed
 from tests.tables.by_hand import colours, output, run, verdict

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.codecs.csvsafe import DANGEROUS, unguard
-from promptpex.errors import RunError
-from promptpex.records import Run
+from promptpex.codecs.safe_csv import DANGEROUS, unguard
+from promptpex.core.errors import RunError
+from promptpex.core.records import Run
 from promptpex.report import summarise
 from promptpex.report.files import csv_text, write
 from promptpex.tables import MODEL_COLUMNS, OUTPUT_COLUMNS, VERDICT_COLUMNS, typed

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from promptpex.records import Message, Rule, Run
-from promptpex.report import page as pages
+from promptpex.core.records import Message, Rule, Run
 from promptpex.report import summarise
+from promptpex.report import view_model as pages
 from promptpex.report.html import TEMPLATES, html, visible, write
-from promptpex.report.page import heat, page
+from promptpex.report.view_model import heat, page
 from promptpex.tables import MODEL_COLUMNS
 from tests.samples import prompt
 from tests.tables.by_hand import colours, output, run, verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptpex.records import Case, Run
+from promptpex.core.records import Case, Run
 from promptpex.report import plain, summarise
 from promptpex.report.files import write
 from promptpex.report.html import html

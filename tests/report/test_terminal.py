@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.records import Run
+from promptpex.core.records import Run
 from promptpex.report import summarise
 from promptpex.report.terminal import clean, money, notes, percent, seconds
 from tests.report.printed import printed

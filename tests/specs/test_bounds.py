@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from promptpex.records import Message, Prompt, Rule, Spec
-from promptpex.specs import grounding, quoting
-from promptpex.specs.comparing import compare
-from promptpex.specs.effort import Effort
+from promptpex.core.records import Message, Prompt, Rule, Spec
+from promptpex.specs import quote_match, source_quotes
+from promptpex.specs.comparison_limit import Effort
+from promptpex.specs.prompt_diff import compare
 from promptpex.specs.sentences import sentences
 
 pytestmark = pytest.mark.timeout(60)
@@ -61,20 +61,20 @@ def prompt(text: str) -> Prompt:
 def test_many_long_quotations_in_a_prompt_without_full_stops() -> None:
     text = words(130_000)
     rules = [rule(n, words(260, seed=1000 + n)) for n in range(300)]
-    assert {one.standing for one in grounding.footing(rules, text)} == {"gone"}
-    assert len(grounding.uncovered(rules, prompt(text))) == 1
+    assert {one.standing for one in source_quotes.footing(rules, text)} == {"gone"}
+    assert len(source_quotes.uncovered(rules, prompt(text))) == 1
 
 
 def test_many_sentences_and_rules() -> None:
     text = " ".join(f"Write the word number {n}." for n in range(35_000))
     rules = [rule(n, f"Write the word number {n}.") for n in range(24)]
-    bare = grounding.uncovered(rules, prompt(text))
+    bare = source_quotes.uncovered(rules, prompt(text))
     assert "Write the word number 3." not in bare
     assert len(bare) < 35_000
 
 
 def test_prompts_of_one_word_are_compared() -> None:
-    changes = grounding.diff("a" * 900_000, "b" + "a" * 899_999)
+    changes = source_quotes.diff("a" * 900_000, "b" + "a" * 899_999)
     assert [change.kind for change in changes] in (["changed"], ["removed", "added"], ["added", "removed"])
 
 
@@ -87,8 +87,8 @@ def test_prompts_of_many_sentences_are_compared() -> None:
 
 
 def test_blanks_in_a_quotation() -> None:
-    assert quoting.parts_of("a" + " " * 300_000 + "b") == ["a" + " " * 300_000 + "b"]
-    assert quoting.parts_of("one ... two [...] three … four") == ["one", "two", "three", "four"]
+    assert quote_match.parts_of("a" + " " * 300_000 + "b") == ["a" + " " * 300_000 + "b"]
+    assert quote_match.parts_of("one ... two [...] three … four") == ["one", "two", "three", "four"]
 
 
 def test_effort_is_reckoned_before_it_is_made() -> None:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from promptpex.errors import MalformedReply, NotAuthorised
-from promptpex.events import Event, Notice
-from promptpex.records import Request, Rule, VariableSpec
+from promptpex.core.errors import MalformedReply, NotAuthorised
+from promptpex.core.events import Event, Notice
+from promptpex.core.records import Request, Rule, VariableSpec
 from promptpex.specs.extract import Extraction, add_inverses, extract, propose_rules
 from tests.samples import asked, asker, prompt
 

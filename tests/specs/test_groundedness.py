@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.errors import Unavailable
-from promptpex.records import Rule
+from promptpex.core.errors import Unavailable
+from promptpex.core.records import Rule
 from promptpex.specs.groundedness import by_quote, grounded
 from tests.samples import asked, asker, prompt
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.records import Check, Output, Rule, Verdict
+from promptpex.core.records import Check, Output, Rule, Verdict
 from promptpex.specs.propose_checks import Evidence, propose_checks, with_checks
 from tests.samples import asker
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from promptpex.errors import SpecError
-from promptpex.records import Check, InputCheck, Rule, Spec, VariableSpec
+from promptpex.core.errors import SpecError
+from promptpex.core.records import Check, InputCheck, Rule, Spec, VariableSpec
 from promptpex.specs.file import examine, lines, read_spec, write_spec
 
 BENCHMARKS = sorted(Path(__file__).parents[2].glob("benchmarks/*/prompt.spec.yaml"))

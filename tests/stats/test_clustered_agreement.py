@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.errors import InputError
+from promptpex.core.errors import InputError
 from promptpex.stats import clopper_pearson, clustered_agreement, korn_graubard
 from promptpex.stats.agreement import cohens_kappa
 from promptpex.stats.clustered_agreement import BOOTSTRAP_UP_TO, kappa_bootstrap, kappa_delta

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.errors import InputError
+from promptpex.core.errors import InputError
 from promptpex.stats.intervals import clopper_pearson, wilson
 from promptpex.stats.special import binomial_cdf
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from promptpex.errors import InputError
+from promptpex.core.errors import InputError
 from promptpex.stats.intervals import wilson
 from promptpex.stats.means import mean_interval
 

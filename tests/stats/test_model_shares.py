@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.stats import clopper_pearson, repeat_correlation, share, share_interval, wilson
-from promptpex.stats.shares import effective_cases
+from promptpex.stats.proportions import effective_cases
 from tests.stats.grids import drawn, grid, grid_of
 
 SPREAD = st.lists(st.integers(0, 3), min_size=4, max_size=40)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.errors import InputError
+from promptpex.core.errors import InputError
 from promptpex.stats.noninferiority import EXACT_UP_TO, non_inferiority_p, outcomes
 from promptpex.stats.paired import paired_score, tango_interval
 

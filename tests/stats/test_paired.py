@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.errors import InputError
+from promptpex.core.errors import InputError
 from promptpex.stats.holm import holm
 from promptpex.stats.paired import paired_score, restricted_shares, tango_interval
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.errors import InputError
+from promptpex.core.errors import InputError
 from promptpex.stats.noninferiority import non_inferiority_p
 from promptpex.stats.power import (
     cases_for_difference,

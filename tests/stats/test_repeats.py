@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.errors import InputError
+from promptpex.core.errors import InputError
 from promptpex.stats.repeats import Flicker, flickers, pass_at_k, pass_hat_k, stability
 
 verdicts = st.lists(st.booleans(), max_size=7)

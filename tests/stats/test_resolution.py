@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.errors import InputError
+from promptpex.core.errors import InputError
 from promptpex.stats import clopper_pearson, holm, smallest_shown
 from promptpex.stats.noninferiority import non_inferiority_p
 from tests.stats.oracles import mcnemar_p

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.errors import InputError
+from promptpex.core.errors import InputError
 from promptpex.stats import (
     Grid,
     Suitability,

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.records import Completion
+from promptpex.core.records import Completion
 from promptpex.store import ReplyStore
-from promptpex.store.owners import LEASE_S, Owner, host_name, process_start
+from promptpex.store.leases import LEASE_S, Owner, host_name, process_start
 from tests.llm.questions import request
 
 ID = request().id

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.errors import StoreDamaged, StoreError, StoreReadOnly
-from promptpex.records import Completion
+from promptpex.core.errors import StoreDamaged, StoreError, StoreReadOnly
+from promptpex.core.records import Completion
 from promptpex.store import ReplyStore
 from promptpex.store.database import APPLICATION_ID, SCHEMA_VERSION, store_error
 from tests.llm.questions import request

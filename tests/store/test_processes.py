@@ -6,13 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from promptpex.records import Completion
+from promptpex.core.records import Completion
 from promptpex.store import ReplyStore
 from tests.llm.questions import request
 
 OTHER = """
 import asyncio, sys
-from promptpex.records import Completion
+from promptpex.core.records import Completion
 from promptpex.store import ReplyStore
 from tests.llm.questions import request
 with ReplyStore(sys.argv[1]) as store:

@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from promptpex.errors import MalformedReply, StoreDamaged, StoreError, StoreFull, StoreLocked, StoreReadOnly
+from promptpex.core.errors import MalformedReply, StoreDamaged, StoreError, StoreFull, StoreLocked, StoreReadOnly
+from promptpex.core.records import Completion, Message, Request, TokenLogprob
 from promptpex.llm.cache import CachedClient
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.structured import ask
-from promptpex.records import Completion, Message, Request, TokenLogprob
 from promptpex.store import ReplyStore
 from promptpex.store.database import store_error
 from tests.llm.questions import request
@@ -290,7 +290,7 @@ import asyncio, os, signal, sys
 from promptpex.llm.cache import CachedClient
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.structured import ask
-from promptpex.records import Completion, Message, Request
+from promptpex.core.records import Completion, Message, Request
 from promptpex.store import ReplyStore
 
 async def main():

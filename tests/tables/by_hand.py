@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from promptpex.records import Case, Manifest, Output, Rule, Run, Suite, Verdict
+from promptpex.core.records import Case, Manifest, Output, Rule, Run, Suite, Verdict
 from tests.samples import prompt, spec, suite
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from promptpex.records import Case, Rule, Run
+from promptpex.core.records import Case, Rule, Run
 from tests.tables.by_hand import output, run, verdict
 
 RULES = (Rule(id="r1", rule="one"), Rule(id="r2", rule="two"))

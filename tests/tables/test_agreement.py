@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from promptpex.records import Run, Verdict
+from promptpex.core.records import Run, Verdict
 from promptpex.stats import clopper_pearson
 from promptpex.stats.agreement import cohens_kappa
 from promptpex.tables import (

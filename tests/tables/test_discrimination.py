@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.records import Verdict
+from promptpex.core.records import Verdict
 from promptpex.tables import Discrimination, discrimination, outputs, verdicts
 from tests.tables.by_hand import output, run, verdict
 

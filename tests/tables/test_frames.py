@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from promptpex.core.records import Case, Verdict
 from promptpex.judging.decide import row_status
-from promptpex.records import Case, Verdict
 from promptpex.tables import (
     OUTPUT_COLUMNS,
     RULE_OUTCOME_COLUMNS,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.records import Verdict
+from promptpex.core.records import Verdict
 from promptpex.tables import JUDGE_COLUMNS, judges, verdicts
 from tests.tables.by_hand import colours, run, verdict
 

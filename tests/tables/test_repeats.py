@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.records import Output, Run, Verdict
+from promptpex.core.records import Output, Run, Verdict
 from promptpex.tables import (
     FLICKER_COLUMNS,
     STABILITY_COLUMNS,

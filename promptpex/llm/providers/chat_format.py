@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from promptpex.errors import MalformedReply
-from promptpex.records import MOST_COUNTED, Completion, Request, TokenLogprob
+from promptpex.core.errors import MalformedReply
+from promptpex.core.records import MOST_COUNTED, Completion, Request, TokenLogprob
 
 TOP_LOGPROBS = 5
 

@@ -7,13 +7,13 @@ import re
 import threading
 from typing import Any
 
-from promptpex.errors import BadRequest
+from promptpex.core.errors import BadRequest
+from promptpex.core.records import Completion, Request
 from promptpex.llm.providers.chat_format import completion_of, request_body
 from promptpex.llm.providers.llama_engine import Ask, Engine, EngineKey, borrowed, returned, thread_count
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import rates_of
 from promptpex.llm.providers.weights import DEFAULT_MODEL, weights_path
-from promptpex.records import Completion, Request
 
 REPLY_LIMIT = 1024
 """Tokens of an answer where the request sets no limit: small models may never end by themselves."""

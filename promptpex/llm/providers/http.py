@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from promptpex.errors import BadRequest, ConfigError, GarbledReply, MalformedReply, ModelError, TimedOut
+from promptpex.core.errors import BadRequest, ConfigError, GarbledReply, MalformedReply, ModelError, TimedOut
 from promptpex.llm.failures import from_exception, from_status, short
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptpex.errors import ContextTooSmall, ModelError, TimedOut, Unavailable, UnknownModel
+from promptpex.core.errors import ContextTooSmall, ModelError, TimedOut, Unavailable, UnknownModel
 from promptpex.llm.failures import from_exception, from_status, short
 from promptpex.llm.providers.gguf import NotGguf, read_head
 

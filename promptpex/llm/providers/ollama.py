@@ -14,8 +14,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from promptpex.errors import ContextTooSmall, MalformedReply, ModelError, Unavailable, UnknownModel
-from promptpex.events import Notice
+from promptpex.core.errors import ContextTooSmall, MalformedReply, ModelError, Unavailable, UnknownModel
+from promptpex.core.events import Notice
+from promptpex.core.records import Completion, Message, Request
 from promptpex.llm.providers.chat_format import (
     TOP_LOGPROBS,
     content_text,
@@ -29,7 +30,6 @@ from promptpex.llm.providers.ollama_admin import ModelFacts, host_url, missing, 
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import price_of
 from promptpex.llm.routes import is_ollama_cloud
-from promptpex.records import Completion, Message, Request
 
 FIRST_CONTEXT = 4096
 MOST_CONTEXT = 131_072

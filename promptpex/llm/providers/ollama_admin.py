@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from promptpex.errors import ModelError, Unavailable, UnknownModel
+from promptpex.core.errors import ModelError, Unavailable, UnknownModel
 from promptpex.llm.failures import from_exception, from_status
 from promptpex.llm.providers.chat_format import count_or_none
 from promptpex.llm.providers.http import checked_base, proxy_for

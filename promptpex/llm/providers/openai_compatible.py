@@ -17,14 +17,14 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from promptpex.errors import BadRequest, ModelError, NotAuthorised
-from promptpex.events import Notice
+from promptpex.core.errors import BadRequest, ModelError, NotAuthorised
+from promptpex.core.events import Notice
+from promptpex.core.records import Completion, Request
 from promptpex.llm.providers.chat_format import completion_of, request_body
 from promptpex.llm.providers.http import JsonPoster, checked_base
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import cost_of
 from promptpex.llm.routes import OPENAI, origin
-from promptpex.records import Completion, Request
 
 _DROPPABLE = ("temperature", "top_p", "seed", "stop", "logprobs", "top_logprobs")
 _REFUSES = ("unsupported", "not support", "unrecognized", "unknown parameter", "not permitted", "extra inputs")

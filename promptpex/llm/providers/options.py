@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from promptpex.events import Listener, nobody
+from promptpex.core.events import Listener, nobody
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 
-from promptpex.records import Completion
+from promptpex.core.records import Completion
 
 _TABLE = "model_prices_and_context_window_backup.json"
 _PROVIDERS = "provider_endpoints_support_backup.json"

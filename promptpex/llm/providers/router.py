@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
-from promptpex.errors import ModelError
+from promptpex.core.errors import ModelError
+from promptpex.core.records import Completion, ModelName, Request
 from promptpex.llm.client import Client, Loading
 from promptpex.llm.names import provider_of, takes_base
 from promptpex.llm.providers.options import ProviderOptions
-from promptpex.llm.readable import without_keys
+from promptpex.llm.redaction import without_keys
 from promptpex.llm.routes import Provider
 from promptpex.llm.secrets import scrub
-from promptpex.records import Completion, ModelName, Request
 
 Opener = Callable[[str, str | None, ProviderOptions], Client]
 """Makes the client for a model's name and server."""
@@ -105,13 +105,13 @@ def _embedded(name: str, api_base: str | None, options: ProviderOptions) -> Clie
 
 
 def _litellm(name: str, api_base: str | None, options: ProviderOptions) -> Client:
-    from promptpex.llm.providers.litellm_any import LitellmClient
+    from promptpex.llm.providers.litellm import LitellmClient
 
     return LitellmClient(options)
 
 
 def _replay(name: str, api_base: str | None, options: ProviderOptions) -> Client:
-    from promptpex.llm.record import ReplayClient
+    from promptpex.llm.recording import ReplayClient
 
     return ReplayClient(name.removeprefix("replay/"))
 

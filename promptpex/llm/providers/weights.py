@@ -22,8 +22,8 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from promptpex.errors import ModelError, Unavailable, UnknownModel
-from promptpex.events import Listener, Notice, nobody
+from promptpex.core.errors import ModelError, Unavailable, UnknownModel
+from promptpex.core.events import Listener, Notice, nobody
 from promptpex.llm.failures import short
 
 DEFAULT_NAME = "smollm2-135m"

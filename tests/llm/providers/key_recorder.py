@@ -18,13 +18,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from promptpex.errors import ModelError
+from promptpex.core.errors import ModelError
+from promptpex.core.records import Message, Request
 from promptpex.llm.names import parse_model
-from promptpex.llm.providers.litellm_any import LitellmClient, loaded
+from promptpex.llm.providers.litellm import LitellmClient, loaded
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import known_providers
 from promptpex.llm.routes import origin
-from promptpex.records import Message, Request
 
 PLACES = {
     "AZURE_API_BASE": "https://azure.example",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from promptpex.records import Message, Params, Request
+from promptpex.core.records import Message, Params, Request
 
 GREETING = "Say hello."
 

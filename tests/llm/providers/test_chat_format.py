@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.errors import MalformedReply
+from promptpex.core.errors import MalformedReply
+from promptpex.core.records import Completion
 from promptpex.llm.providers.chat_format import completion_of, logprobs_of, request_body, response_format
-from promptpex.records import Completion
 from tests.llm.providers.questions import asked
 
 JSON = st.recursive(

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.config import load
-from promptpex.errors import ContextTooSmall, TimedOut, UnknownModel
+from promptpex.core.errors import ContextTooSmall, TimedOut, UnknownModel
 from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.embedded import EmbeddedClient, grammar_schema
 from promptpex.llm.providers.llama_engine import Ask, Engine, EngineKey, borrowed, returned, thread_count
@@ -175,7 +175,7 @@ async def test_a_file_that_is_no_model_is_a_sentence(tmp_path: Path, content: by
     with pytest.raises(Exception, match=r"bad\.gguf") as caught:
         await client.complete(asked(f"embedded/{file}"))
     await client.close()
-    assert type(caught.value).__module__ == "promptpex.errors"
+    assert type(caught.value).__module__ == "promptpex.core.errors"
 
 
 async def test_a_missing_file_is_named(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_process_ends_cleanly_with_a_model_loaded_and_busy() -> None:
     code = (
         "import asyncio\n"
         "from promptpex.llm.providers.embedded import EmbeddedClient\n"
-        "from promptpex.records import Message, Params, Request\n"
+        "from promptpex.core.records import Message, Params, Request\n"
         "async def main():\n"
         f"    client = EmbeddedClient({MODEL!r})\n"
         "    story = (Message(role='user', content='Tell a long story'),)\n"

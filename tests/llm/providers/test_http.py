@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.errors import BadRequest, ConfigError, MalformedReply, ModelError, TimedOut, Unavailable
+from promptpex.core.errors import BadRequest, ConfigError, MalformedReply, ModelError, TimedOut, Unavailable
 from promptpex.llm.providers.http import (
     JsonPoster,
     checked_base,

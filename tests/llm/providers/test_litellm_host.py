@@ -21,12 +21,12 @@ import litellm
 litellm.success_callback, litellm.num_retries, litellm.cache = ["host"], 7, "the host's"
 logging.getLogger("LiteLLM").setLevel(logging.INFO)
 was = state(litellm)
-from promptpex.llm.providers.litellm_any import loaded
+from promptpex.llm.providers.litellm import loaded
 loaded()
 """
 HOST_LATER = """
 before = dict(os.environ)
-from promptpex.llm.providers.litellm_any import loaded
+from promptpex.llm.providers.litellm import loaded
 loaded()
 import litellm
 litellm.success_callback = ["host"]

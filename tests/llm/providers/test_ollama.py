@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.errors import ConfigError, ContextTooSmall, MalformedReply, ModelError, Unavailable, UnknownModel
-from promptpex.events import Event, Notice
+from promptpex.core.errors import ConfigError, ContextTooSmall, MalformedReply, ModelError, Unavailable, UnknownModel
+from promptpex.core.events import Event, Notice
+from promptpex.core.records import Completion, Message, Request
 from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.ollama import FIRST_CONTEXT, MOST_CONTEXT, OllamaClient, least_tokens, likely_tokens
 from promptpex.llm.providers.ollama_admin import host_url, list_models, pull, show
-from promptpex.records import Completion, Message, Request
 from tests.llm.providers.questions import asked, closed_port
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer, Step
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from promptpex.core.records import Completion
 from promptpex.llm.providers.prices import cost_of, known_models, known_providers, price_of, rates_of
-from promptpex.records import Completion
 
 ANSWER = Completion(text="x", tokens_in=1000, tokens_out=500)
 

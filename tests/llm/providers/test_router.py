@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from promptpex.errors import UnknownModel
+from promptpex.core.errors import UnknownModel
+from promptpex.core.records import ModelName
 from promptpex.llm.client import Client
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.providers import ProviderOptions, Router, open_provider
-from promptpex.records import ModelName
 from tests.llm.providers.questions import asked
 
 

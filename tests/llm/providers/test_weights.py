@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from promptpex.cli.main import run_cli
-from promptpex.errors import Unavailable, UnknownModel
-from promptpex.events import Event
+from promptpex.core.errors import Unavailable, UnknownModel
+from promptpex.core.events import Event
 from promptpex.llm.providers import weights
 from promptpex.llm.providers.weights import (
     DEFAULT_MODEL,

@@ -1,0 +1,64 @@
+"""Checking a file of outputs: rows in, reports out, in order, a bounded number of them in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from promptpex.assertions import engine
+from promptpex.assertions.check_file import CheckFile
+from promptpex.assertions.clock import check_time, each_verdict, time_of
+from promptpex.assertions.model import CheckReport, Facts
+from promptpex.assertions.rows import Row
+from promptpex.core.errors import CheckError
+
+AT_ONCE = 256
+
+
+def reports(rows: Iterable[Row], checks: CheckFile | None = None) -> Iterator[tuple[Row, CheckReport]]:
+    """Each row with what its assertions come to: those of the file, then its own.
+
+    Raises:
+        CheckError: a row without assertions, where no file gives any.
+    """
+    of_the_file = len(checks.compiled.steps) if checks is not None else 0
+    waiting, time_of_all = iter(rows), time_of(of_the_file)
+    while chunk := list(islice(waiting, AT_ONCE)):
+        time_of_all.each = each_verdict(
+            of_the_file + max(len(row.asserts) if isinstance(row.asserts, list) else 0 for row in chunk)
+        )
+        with check_time(time_of_all):
+            judged = iter(engine.judge_many([_job(row, checks) for row in chunk if row.problem is None]))
+        for row in chunk:
+            yield row, _unjudged(row) if row.problem is not None else next(judged)
+
+
+def _job(row: Row, checks: CheckFile | None) -> tuple[engine.Compiled, Facts, float | None]:
+    return _compiled(row, checks), _facts(row, checks), _threshold(row, checks)
+
+
+def _compiled(row: Row, checks: CheckFile | None) -> engine.Compiled:
+    if row.asserts is None:
+        if checks is None:
+            message = "the row has no assertions; give --assertions FILE, or a list under assert in the row"
+            raise CheckError(message, line=row.line)
+        return checks.compiled
+    own = engine.ready(row.asserts)
+    return own if checks is None else engine.Compiled((*checks.compiled.steps, *own.steps))
+
+
+def _facts(row: Row, checks: CheckFile | None) -> Facts:
+    asserts = [*(checks.raw if checks is not None else ()), *(row.asserts or ())]
+    given = {**checks.vars, **row.vars} if checks is not None else row.vars
+    return engine.facts_of(row.output, given, asserts=asserts, **row.facts)
+
+
+def _threshold(row: Row, checks: CheckFile | None) -> float | None:
+    if row.threshold is not None or checks is None:
+        return row.threshold
+    return checks.threshold
+
+
+def _unjudged(row: Row) -> CheckReport:
+    assert row.problem is not None
+    return CheckReport("unscored", None, row.problem.message, row.problem.code)

@@ -1,0 +1,138 @@
+"""What ``promptpex check`` prints: a table, CSV, JSON lines or JUnit XML, each written as the verdicts come."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from promptpex.assertions.model import CheckReport, CheckResult
+from promptpex.assertions.rows import Row
+from promptpex.codecs.controls import escaped, visible
+
+Judged = Iterable[tuple[Row, CheckReport]]
+Writer = Callable[[Judged], Iterator[str]]
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def json_lines(judged: Judged) -> Iterator[str]:
+    """``{id, status, score, reason, assertions}`` a row, a line each."""
+    for row, report in judged:
+        yield _json(report.plain(row.id)) + "\n"
+
+
+def _json(value: Any) -> str:
+    """JSON on one line whatever a reader takes for a line end, lone surrogates and controls escaped."""
+    text = escaped(json.dumps(value, ensure_ascii=False))
+    return _SURROGATES.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def table(judged: Judged) -> Iterator[str]:
+    """A row an output: id, status, score, reason; on a terminal a line each. Control characters are shown as U+FFFD."""
+    head, room = f"{'id':<24}  {'status':<8}  {'score':>6}  reason\n", _room()
+    for row, report in judged:
+        score = "" if report.score is None else f"{report.score:.3f}"
+        yield f"{head}{_cell(row.id, 24):<24}  {report.status:<8}  {score:>6}  {_cell(report.reason, room)}\n"
+        head = ""
+    yield head
+
+
+_LEAST, _MOST, _BEFORE = 20, 100, 44
+
+
+def _room() -> int:
+    """How many characters of a reason are shown: as many as a terminal has left beside the other columns."""
+    if not sys.stdout.isatty():
+        return _MOST
+    return min(max(shutil.get_terminal_size().columns - _BEFORE - 1, _LEAST), _MOST)
+
+
+def _cell(value: Any, width: int) -> str:
+    text = visible(" ".join(str(value).split()))
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+_HEAD = ("id", "status", "score", "unscored", "reason", "assertion", "kind", "assertion_status", "assertion_score")
+_TAIL = ("assertion_unscored", "assertion_reason", "metric", "weight")
+
+
+def csv_rows(judged: Judged) -> Iterator[str]:
+    """A row an assertion, the row's own verdict repeated; no cell that a spreadsheet would run."""
+    from promptpex.codecs import safe_csv
+
+    yield safe_csv.dumps([[*_HEAD, *_TAIL]])
+    for row, report in judged:
+        head = [_text(row.id), report.status, _number(report.score), report.unscored or "", report.reason]
+        lines = [[*head, *_assertion(place, result)] for place, result in _flat(report.results)]
+        yield safe_csv.dumps(_clean(lines or [[*head, *[""] * (len(_HEAD) + len(_TAIL) - len(head))]]))
+
+
+def _clean(lines: list[list[str]]) -> list[list[str]]:
+    return [[visible(cell) for cell in line] for line in lines]
+
+
+def _assertion(place: str, result: CheckResult) -> list[str]:
+    verdict = [result.status, _number(result.score), result.unscored or "", result.reason]
+    return [place, result.kind, *verdict, result.metric or "", _number(result.weight)]
+
+
+def _flat(results: Iterable[CheckResult], before: str = "") -> Iterator[tuple[str, CheckResult]]:
+    """The results with their places, ``1``, ``2``, ``2.1``: those of a set after it."""
+    for number, result in enumerate(results, 1):
+        yield f"{before}{number}", result
+        yield from _flat(result.parts, f"{before}{number}.")
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def junit(judged: Judged) -> Iterator[str]:
+    """JUnit XML: a case a row; failures fail, unscored rows are errors. The cases wait in a temporary file for the
+    counts that stand before them."""
+    counts = {"pass": 0, "fail": 0, "unscored": 0}
+    with tempfile.SpooledTemporaryFile(max_size=1_000_000, mode="w+", encoding="utf-8", newline="") as cases:
+        for row, report in judged:
+            counts[report.status] += 1
+            cases.write(_test_case(row, report))
+        totals = f'tests="{sum(counts.values())}" failures="{counts["fail"]}" errors="{counts["unscored"]}"'
+        yield f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {totals}>\n'
+        yield f'<testsuite name="promptpex check" {totals}>\n'
+        cases.seek(0)
+        yield from iter(lambda: cases.read(65536), "")
+        yield "</testsuite>\n</testsuites>\n"
+
+
+def _test_case(row: Row, report: CheckReport) -> str:
+    start = f'<testcase classname="promptpex.check" name={_attribute(_text(row.id))}'
+    if report.status == "pass":
+        return f"{start}/>\n"
+    tag = "failure" if report.status == "fail" else "error"
+    said = "\n".join(
+        f"{place} {result.kind}: {result.status}: {result.reason}" for place, result in _flat(report.results)
+    )
+    kind = _attribute(report.unscored or "assertion")
+    body = escape(_xml(said))
+    return f"{start}><{tag} type={kind} message={_attribute(report.reason)}>{body}</{tag}></testcase>\n"
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_xml(text), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+
+
+def _xml(text: str) -> str:
+    return visible(_NOT_XML.sub("\ufffd", text))
+
+
+FORMATS: dict[str, Writer] = {"table": table, "csv": csv_rows, "json": json_lines, "junit": junit}

@@ -1,0 +1,1 @@
+"""JavaScript as promptfoo has it: V8, its values, and nunjucks templates."""

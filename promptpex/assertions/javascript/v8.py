@@ -1,0 +1,352 @@
+"""V8 in a process of its own: ECMAScript regular expressions and scripts, with limits on time and memory.
+
+Patterns of the python dialect are searched for, and HTML and SQL are parsed, in that process as well.
+
+Whoever has many matches to make announces them (``prime``), and they are made in one call. No match and no script can
+hang or end a run: V8 falls back to a linear engine where a pattern backtracks without end, every call has a time
+limit, and a V8 that does not answer or dies is replaced.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from promptpex.assertions import clock
+from promptpex.assertions.javascript.strikes import Patience
+from promptpex.assertions.model import Unscorable
+from promptpex.assertions.quoting import shown
+
+MATCH_SECONDS = 1.0
+SCRIPT_SECONDS = 2.0
+HTML_SECONDS = 2.0
+SQL_SECONDS = clock.CHECK_SECONDS - 1.0
+SCRIPT_BYTES = 128_000_000
+_GRACE_SECONDS = 1.0
+_START_SECONDS = 10.0
+_WATCH_SECONDS = 0.1
+_BATCH = 512
+_MOST_TEXT = 4_000_000
+
+Match = tuple[str, str, str]
+"""A pattern, its flags, and the text it is tried on."""
+
+
+class Died(Exception):
+    """V8 came down, or, ``late``, did not answer in time and was ended."""
+
+    def __init__(self, late: bool) -> None:
+        self.late = late
+        super().__init__(late)
+
+
+class Watchdog:
+    """Ends a process that does not answer in time. One thread a process; arming it costs next to nothing."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.late = False
+        self._process = process
+        self._until = 0.0
+        self._armed = threading.Event()
+        self._over = False
+        threading.Thread(target=self._watch, name="promptpex-v8", daemon=True).start()
+
+    def arm(self, seconds: float) -> None:
+        self._until = time.monotonic() + seconds
+        self._armed.set()
+
+    def disarm(self) -> None:
+        self._armed.clear()
+
+    def end(self) -> None:
+        self._over = True
+        self._armed.set()
+
+    def _watch(self) -> None:
+        while True:
+            self._armed.wait()
+            if self._over:
+                return
+            time.sleep(_WATCH_SECONDS)
+            if self._armed.is_set() and not self._over and time.monotonic() > self._until:
+                self.late = True
+                self._process.kill()
+                return
+
+
+class Engine:
+    """The process, started with the first request and replaced after a fall. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._process: subprocess.Popen[str] | None = None
+        self._watchdog: Watchdog | None = None
+        self._awake = False
+        self._owner = os.getpid()
+
+    def start(self) -> None:
+        """Start V8 now; it comes up while the caller goes on."""
+        with self._lock:
+            if self._owner != os.getpid():  # after a fork the pipes are the parent's
+                self._process, self._watchdog, self._owner = None, None, os.getpid()
+            if self._process is None or self._process.poll() is not None:
+                self._process = _started()
+                self._watchdog = Watchdog(self._process)
+                self._awake = False
+
+    def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """The reply to a request. A V8 that is just coming up is waited for before the time begins.
+
+        Raises:
+            Died: V8 fell, or did not answer within ``seconds`` and some grace.
+        """
+        with self._lock:
+            self.start()
+            if not self._awake:
+                self._exchange({"op": "wake"}, _START_SECONDS)
+                self._awake = True
+            return self._exchange(request, seconds + _GRACE_SECONDS)
+
+    def _exchange(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        line = json.dumps(request) + "\n"
+        process, watchdog = self._process, self._watchdog
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert watchdog is not None
+        watchdog.arm(seconds)
+        try:
+            process.stdin.write(line)
+            process.stdin.flush()
+            reply = process.stdout.readline()
+        except (OSError, ValueError):
+            reply = ""
+        finally:
+            watchdog.disarm()
+        if not reply.endswith("\n"):
+            self.close()
+            raise Died(watchdog.late)
+        answer: dict[str, Any] = json.loads(reply)
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        with self._lock:
+            process, self._process = self._process, None
+            watchdog, self._watchdog = self._watchdog, None
+        if watchdog is not None:
+            watchdog.end()
+        if process is not None and self._owner == os.getpid():
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                _closed(pipe)
+
+
+def _closed(pipe: Any) -> None:
+    try:
+        pipe.close()
+    except OSError:
+        return
+
+
+def _started() -> subprocess.Popen[str]:
+    command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("v8_worker.py"))]
+    return subprocess.Popen(
+        [*command, *dict.fromkeys(map(_home, ("py_mini_racer", "regex", "selectolax", "sqlglot")))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=_environment(),
+        encoding="ascii",
+    )
+
+
+def _home(package: str) -> str:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise Unscorable("no-engine", f"the package {package.replace('_', '-')}, which checks need, is not installed")
+    return str(Path(spec.origin).parent.parent)
+
+
+def _environment() -> dict[str, str]:
+    """Nothing but what Windows needs to start a process: no key reaches the one that runs scripts."""
+    return {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+
+
+ENGINE = Engine()
+"""The process's own; V8 starts with the first match or script."""
+atexit.register(ENGINE.close)
+
+
+class Regexes:
+    """Matches made in V8. Safe to share between threads."""
+
+    def __init__(self, engine: Engine = ENGINE, seconds: float = MATCH_SECONDS) -> None:
+        self._engine = engine
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._primed: dict[Match, bool | str | None] = {}
+        self._known: dict[Match, bool | str | None] = {}
+        self._patience = Patience()
+
+    def prime(self, matches: Iterable[Match]) -> None:
+        """Make these matches now, in few calls, and remember them until the next ``prime``."""
+        wanted = list(dict.fromkeys(matches))
+        primed: dict[Match, bool | str | None] = {}
+        for batch in _batches(wanted):
+            primed.update(zip(batch, self._run(batch), strict=True))
+        with self._lock:
+            self._primed, self._known = primed, {}
+
+    def test(self, pattern: str, text: str, flags: str = "") -> bool:
+        """Whether the pattern is found anywhere in the text.
+
+        Raises:
+            Unscorable: ``bad-pattern`` where it is none, ``timeout`` where the match takes too long, or where the check
+                that makes it has made many and its time is over.
+        """
+        clock.tick()
+        match = (pattern, flags, text)
+        with self._lock:
+            held = self._primed if match in self._primed else self._known
+            known = match in held
+            found = held[match] if known else None
+        if not known:
+            found = self._run([match])[0]
+            self._remember(match, found)
+        if isinstance(found, bool):
+            return found
+        if found is None:
+            message = f"the pattern {shown(pattern)} took longer than {self._seconds:g} s on this text"
+            raise Unscorable("timeout", message)
+        raise Unscorable("bad-pattern", f"the pattern {shown(pattern)} does not compile: {found}")
+
+    def _remember(self, match: Match, found: bool | str | None) -> None:
+        with self._lock:
+            if len(self._known) > 4 * _BATCH:
+                self._known.clear()
+            self._known[match] = found
+
+    def _run(self, matches: Sequence[Match]) -> list[bool | str | None]:
+        """A result per match: found or not, why the pattern is none, or None for out of time or memory."""
+        results: list[bool | str | None] = []
+        while len(results) < len(matches):
+            rest = matches[len(results) :]
+            if clock.used_up() or self._patience.lost(rest[0][:2]):
+                results.append(None)
+                continue
+            some = list(takewhile(lambda match: not self._patience.lost(match[:2]), rest))
+            done = self._call(some)
+            for match in some[: len(done)]:
+                self._patience.tell(match[:2], overran=False)
+            if len(done) < len(some):
+                done += self._alone(some[len(done)], tried=not done)
+            results += done
+        return results
+
+    def _alone(self, match: Match, tried: bool) -> list[bool | str | None]:
+        """The match during which the time ran out, with all the time for itself, unless it had that already."""
+        done = [] if tried else self._call([match])
+        self._patience.tell(match[:2], overran=not done)
+        return done or [None]
+
+    def _call(self, matches: Sequence[Match], again: bool = True) -> list[bool | str | None]:
+        """The results that came in time, from the first match on. What falls alone is tried again, once."""
+        request = {"op": "match", "packed": json.dumps(_packed(matches)), "seconds": self._seconds}
+        try:
+            done: list[bool | str | None] = self._engine.ask(request, self._seconds)["results"]
+        except Died as death:
+            if len(matches) > 1:
+                return self._call(matches[: len(matches) // 2])
+            return self._call(matches, again=False) if again and not death.late else []
+        return done
+
+
+def _packed(matches: Sequence[Match]) -> list[Any]:
+    patterns: dict[tuple[str, str], int] = {}
+    texts: dict[str, int] = {}
+    jobs = [
+        [patterns.setdefault((source, flags), len(patterns)), texts.setdefault(text, len(texts))]
+        for source, flags, text in matches
+    ]
+    return [list(patterns), list(texts), jobs]
+
+
+def _batches(matches: Sequence[Match]) -> Iterable[Sequence[Match]]:
+    start = size = 0
+    for index, match in enumerate(matches):
+        size += len(match[2])
+        if index - start >= _BATCH or size > _MOST_TEXT:
+            yield matches[start : index + 1]
+            start, size = index + 1, 0
+    if start < len(matches):
+        yield matches[start:]
+
+
+REGEXES = Regexes()
+
+
+def search(pattern: str, text: str) -> dict[str, Any]:
+    """Whether a pattern of the python dialect is found; see ``v8_worker``."""
+    request = {"op": "search", "pattern": pattern, "text": text, "seconds": MATCH_SECONDS}
+    return _asked(request, MATCH_SECONDS)
+
+
+def html(text: str, **about: Any) -> dict[str, Any]:
+    """What a parser makes of a text; see ``v8_worker``."""
+    return _asked({"op": "html", "text": text, **about}, HTML_SECONDS)
+
+
+def sql(texts: Sequence[str], **about: Any) -> dict[str, Any]:
+    """What a parser makes of texts; see ``v8_worker``."""
+    return _asked({"op": "sql", "texts": list(texts), **about}, SQL_SECONDS)
+
+
+def run_script(body: str, output: Any, context: Any, mode: str = "judge") -> dict[str, Any]:
+    """What a script came to, in a context where nothing of other scripts and outputs can be met.
+
+    Args:
+        body: of a function of ``output`` and ``context``.
+        output, context: JSON data; the script gets its own copy.
+        mode: ``judge`` for a verdict, ``transform`` for a value as JSON text under ``json``.
+
+    Returns:
+        ``kind`` and what belongs to it: ``boolean`` (``pass``), ``number`` (``score``), ``object`` (``pass``,
+        ``score``, ``reason``, ``named``), ``value`` (``json``), ``other`` (``message``), ``threw`` (``message``),
+        ``stuck``, ``timeout``, ``memory``, ``given-up``. A score that is not finite is a text.
+    """
+    if _PATIENCE.lost(body):
+        return {"kind": "given-up"}
+    packed = json.dumps({"output": output, "context": context})
+    request: dict[str, Any] = {"op": "run", "body": body, "mode": mode, "packed": packed}
+    request |= {"seconds": SCRIPT_SECONDS, "memory": SCRIPT_BYTES}
+    answer = _asked(request, SCRIPT_SECONDS)
+    _PATIENCE.tell(body, overran=answer["kind"] in ("timeout", "memory"))
+    return answer
+
+
+def _asked(request: dict[str, Any], seconds: float, again: bool = True) -> dict[str, Any]:
+    """The answer; ``timeout`` or ``memory`` where the process did not live to give one.
+
+    It may have been ended from outside: the second time it is the request's doing.
+    """
+    try:
+        return ENGINE.ask(request, seconds)
+    except Died as death:
+        if death.late:
+            return {"kind": "timeout"}
+    return _asked(request, seconds, again=False) if again else {"kind": "memory"}
+
+
+_PATIENCE = Patience()

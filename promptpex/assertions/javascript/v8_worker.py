@@ -1,0 +1,337 @@
+"""The process that holds V8. It runs alone, with nothing of promptpex imported and an empty environment.
+
+A script can bring V8 itself down (``new Array(1e9).fill(0)`` ends the process, whatever the memory limit says), and
+the package ``regex`` compiles ``(?:a{60000}){60000}`` for ever; a parser of HTML takes minutes over a list of options,
+and one of SQL hours over 30 types in each other. So none of them works in the process of a run. Requests and replies
+are lines of ASCII JSON on stdin and stdout.
+
+Started as ``python -I -S v8_worker.py FOLDER ...``, the folders being where ``py_mini_racer``, ``regex``,
+``selectolax`` and ``sqlglot`` are installed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import sys
+import time
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+_FLAGS = (
+    "--single-threaded",
+    "--enable-experimental-regexp-engine-on-excessive-backtracks",
+    "--no-js-regexp-modifiers",
+    "--no-js-regexp-duplicate-named-groups",
+)
+"""Linear time where a pattern backtracks without end, and the pattern syntax of the Node that promptfoo runs on."""
+
+_HERE = Path(__file__).parent
+_PROCESS_BYTES = 1_500_000_000
+
+
+def _literal(text: str) -> str:
+    """JavaScript source of a string: ASCII, lone surrogates escaped."""
+    return json.dumps(text)
+
+
+class Worker:
+    """The requests: ``match`` in one lasting context; ``run`` in a context of its own, or in the one of its script;
+    ``search`` by the package regex; ``html`` by Lexbor; ``sql`` by sqlglot."""
+
+    def __init__(self) -> None:
+        self._regexes: Any = None
+        self._frozen = FrozenContexts()
+        verdict = _source("verdict.js")
+        self._sandbox = f"{_source('sandbox.js')}({verdict})"
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The reply to a request."""
+        if request["op"] == "wake":
+            return {}
+        if request["op"] == "match":
+            return {"results": self._match(request)}
+        if request["op"] == "search":
+            return _searched(request["pattern"], request["text"], request["seconds"])
+        if request["op"] == "html":
+            return _html(request)
+        if request["op"] == "sql":
+            return _sql(request)
+        deadline = time.monotonic() + request["seconds"]
+        return self._frozen.answer(request, deadline) or self._run(request, deadline)
+
+    def _match(self, request: dict[str, Any]) -> Any:
+        from py_mini_racer import JSEvalException, MiniRacer
+
+        if self._regexes is None:
+            self._regexes = MiniRacer()
+            self._regexes.eval(_source("regex.js"))
+        try:
+            found = self._regexes.eval(f"match({_literal(request['packed'])})", timeout_sec=request["seconds"])
+        except JSEvalException:
+            found = self._regexes.eval("matched()")
+        return json.loads(found)
+
+    def _run(self, request: dict[str, Any], deadline: float) -> dict[str, Any]:
+        from py_mini_racer import JSEvalException, JSOOMException, JSTimeoutException, MiniRacer
+
+        racer = MiniRacer()
+        try:
+            racer.set_hard_memory_limit(request["memory"])
+            found = self._verdict(racer, request, deadline)
+        except JSTimeoutException:
+            return {"kind": "timeout"}
+        except JSOOMException:
+            return {"kind": "memory"}
+        except JSEvalException as error:
+            return {"kind": "threw", "message": str(error).splitlines()[0][:300]}
+        finally:
+            racer.close()
+        if found["kind"] not in ("threw", "stuck"):
+            self._frozen.judged_alone(request)
+        return found
+
+    def _verdict(self, racer: Any, request: dict[str, Any], deadline: float) -> dict[str, Any]:
+        name = "_" + secrets.token_hex(16)
+        given = ", ".join(_literal(request[part]) for part in ("body", "mode", "packed"))
+        state = racer.eval(f"{self._sandbox}({given}, '{name}')", timeout_sec=_left(deadline))
+        while state == "pending":
+            if time.monotonic() >= deadline:
+                return {"kind": "timeout"}
+            state = racer.eval(f"{name}()", timeout_sec=_left(deadline))
+        if state == "stuck":
+            return {"kind": "stuck"}
+        found: dict[str, Any] = json.loads(str(state))
+        return found
+
+
+def _searched(pattern: str, text: str, seconds: float) -> dict[str, Any]:
+    """Whether the package regex finds the pattern: ``kind`` is ``found``, ``bad`` (``message``), ``timeout`` or
+    ``memory``."""
+    try:
+        compiled = _python_pattern(pattern)
+    except Exception as error:  # whatever its parser trips over, the pattern is not one
+        return {"kind": "bad", "message": str(error) or type(error).__name__}
+    try:
+        return {"kind": "found", "found": compiled.search(text, timeout=seconds) is not None}
+    except TimeoutError:
+        return {"kind": "timeout"}
+    except (RecursionError, MemoryError):
+        return {"kind": "memory"}
+
+
+def _html(request: dict[str, Any]) -> dict[str, Any]:
+    """What the HTML5 parser Lexbor makes of ``text``; ``kind`` is ``html``.
+
+    ``loose``: text stands directly in a body that is not ``written``; ``known``: an element of ``elements``, or one of
+    the ``skeleton`` that is written, stands in it.
+    """
+    from selectolax.lexbor import LexborHTMLParser
+
+    written, skeleton, elements = (set(request[name]) for name in ("written", "skeleton", "elements"))
+    loose = known = False
+    root = LexborHTMLParser(request["text"]).root
+    for node in root.traverse(include_text=True) if root is not None else ():
+        name = node.tag or ""
+        if name == "-text":
+            parent = node.parent.tag if node.parent is not None else ""
+            bare = parent == "body" and not written & {"body", "html"}
+            loose = loose or (bare and bool((node.text(deep=False) or "").strip(request["blanks"])))
+        elif name in skeleton:
+            known = known or name in written
+        else:
+            known = known or name in elements or ("-" in name and not name.startswith("-"))
+    return {"kind": "html", "loose": loose, "known": known}
+
+
+def _sql(request: dict[str, Any]) -> dict[str, Any]:
+    """What the parser sqlglot makes of ``texts``; ``kind`` is ``sql``, or ``memory``.
+
+    ``problems``: why each is no SQL of the ``dialect`` that keeps to ``tables`` and ``columns`` (None: any), up to the
+    first that is (None).
+    """
+    problems: list[str | None] = []
+    for text in request["texts"]:
+        try:
+            problems.append(_sql_problem(text, request))
+        except MemoryError:
+            return {"kind": "memory"}
+        except Exception as error:  # whatever its parser trips over, the text is not SQL
+            said = str(error).splitlines()[:1] or [type(error).__name__]
+            problems.append(f"it is not SQL: {said[0][:160]}")
+        if problems[-1] is None:
+            break
+    return {"kind": "sql", "problems": problems}
+
+
+def _sql_problem(text: str, request: dict[str, Any]) -> str | None:
+    """What sqlglot could not read but kept as a ``Command`` is no statement."""
+    import sqlglot
+    from sqlglot import exp
+
+    says = (exp.Query, exp.DML, exp.DDL, exp.Drop, exp.Alter, exp.Use, exp.Set, exp.Show, exp.Transaction, exp.Commit)
+    found = [part for part in sqlglot.parse(text, read=request["dialect"] or None) if part is not None]
+    if not found or not all(isinstance(statement, says) for statement in found):
+        return "it is not an SQL statement"
+    for kind, allowed, noun in ((exp.Table, request["tables"], "table"), (exp.Column, request["columns"], "column")):
+        wrong = _forbidden(found, kind, allowed)
+        if wrong is not None:
+            return f"the {noun} {wrong[:60]} is not allowed"
+    return None
+
+
+def _forbidden(statements: list[Any], kind: type[Any], allowed: list[str] | None) -> str | None:
+    """The first name of the kind that is not allowed; what a statement defines by ``WITH`` is its own."""
+    if allowed is None:
+        return None
+    from sqlglot import exp
+
+    known = {str(table.alias_or_name).lower() for statement in statements for table in statement.find_all(exp.CTE)}
+    known |= {"", "*", *allowed}
+    for statement in statements:
+        for node in statement.find_all(kind):
+            if str(node.name).lower() not in known:
+                return str(node.name).lower()
+    return None
+
+
+@lru_cache(maxsize=256)
+def _python_pattern(pattern: str) -> Any:
+    import regex
+
+    return regex.compile(pattern, regex.VERSION0)
+
+
+class FrozenContexts:
+    """A lasting context per script, in which nothing can be changed, for scripts that can live with that.
+
+    A script gets one at its second output. Where it threw there, gave a promise or was stopped, its output is judged
+    in a context of its own; a script that then does judge has shown that it needs one, and gets no other any more.
+    """
+
+    def __init__(self) -> None:
+        self._setup = f"{_source('frozen.js')}({_source('verdict.js')})"
+        self._kept: dict[bytes, tuple[Any, str]] = {}
+        self._met: set[bytes] = set()
+        self._unfit: set[bytes] = set()
+        self._refused: bytes | None = None
+
+    def answer(self, request: dict[str, Any], deadline: float) -> dict[str, Any] | None:
+        """What the script says of this output; None where a context of its own has to."""
+        self._refused = None
+        script = named(request)
+        if script in self._unfit or NEEDS_ITS_OWN.search(request["body"]):
+            return None
+        if script not in self._met:
+            if len(self._met) >= MOST_MET:
+                self._met.clear()
+                self._unfit.clear()
+            self._met.add(script)
+            return None
+        found = self._asked(script, request, deadline)
+        if found is None:
+            self._refused = script
+        return found
+
+    def judged_alone(self, request: dict[str, Any]) -> None:
+        """A context of its own came to a verdict: where the lasting one had not, the script needs its own."""
+        script = named(request)
+        if self._refused == script:
+            self._unfit.add(script)
+            self._drop(script)
+
+    def _asked(self, script: bytes, request: dict[str, Any], deadline: float) -> dict[str, Any] | None:
+        from py_mini_racer import JSEvalException, JSTimeoutException
+
+        try:
+            kept = self._kept.pop(script) if script in self._kept else self._made(request, deadline)
+            racer, name = kept
+            self._kept[script] = racer, name
+            state = racer.eval(f"{name}({_literal(request['packed'])})", timeout_sec=_left(deadline))
+        except JSTimeoutException:
+            self._drop(script)
+            return {"kind": "timeout"}
+        except JSEvalException:  # a syntax that strict mode lacks, or no memory left
+            self._drop(script)
+            return None
+        found: dict[str, Any] | None = None if state == "again" else json.loads(str(state))
+        return found
+
+    def _made(self, request: dict[str, Any], deadline: float) -> tuple[Any, str]:
+        from py_mini_racer import JSEvalException, MiniRacer
+
+        while len(self._kept) >= MOST_KEPT:
+            self._drop(next(iter(self._kept)))
+        racer, name = MiniRacer(), "_" + secrets.token_hex(16)
+        given = ", ".join(_literal(request[part]) for part in ("body", "mode"))
+        try:
+            racer.set_hard_memory_limit(request["memory"])
+            if racer.eval(f"{self._setup}({given}, '{name}')", timeout_sec=_left(deadline)) is True:
+                return racer, name
+        except JSEvalException:
+            racer.close()
+            raise
+        racer.close()
+        raise JSEvalException("the context cannot be frozen")
+
+    def _drop(self, script: bytes) -> None:
+        if script in self._kept:
+            self._kept.pop(script)[0].close()
+
+
+def named(request: dict[str, Any]) -> bytes:
+    """What a script is known by: a hash, for there may be thousands of them, of a megabyte each."""
+    return sha256(f"{request['mode']} {request['body']}".encode("utf-8", "surrogatepass")).digest()
+
+
+MOST_KEPT, MOST_MET = 6, 10_000
+NEEDS_ITS_OWN = re.compile(
+    r"\b(?:this|arguments|eval|Function|constructor|prototype|__proto__|globalThis|try|with|delete|async|await|yield|"
+    r"import|Promise|Proxy|Reflect|Symbol|RegExp|Error|WeakRef|FinalizationRegistry|set[A-Z]\w*|clear[A-Z]\w*|"
+    r"queueMicrotask|is(?:Frozen|Sealed|Extensible)|getOwnProperty\w*|defineProperty|defineProperties|caller|callee|"
+    r"function\s*\*?\s*[\w$]+|use\s+strict)\b|\\u"
+)
+"""Words by which a script might see, without being told, that it runs in strict mode or that all is frozen."""
+
+
+def _source(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8").rstrip()
+
+
+def _left(deadline: float) -> float:
+    return max(deadline - time.monotonic(), 0.001)
+
+
+def _limit() -> None:
+    """No core files, no files written, bounded memory, where the system knows such limits."""
+    try:
+        import resource
+    except ImportError:
+        return
+    for kind, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_DATA, _PROCESS_BYTES)):
+        try:
+            resource.setrlimit(kind, (most, most))
+        except (ValueError, OSError):
+            continue
+
+
+def serve() -> None:
+    """Answer requests until stdin ends."""
+    sys.path.extend(sys.argv[1:])
+    _limit()
+    from py_mini_racer import DEFAULT_V8_FLAGS, init_mini_racer
+
+    init_mini_racer(flags=(*DEFAULT_V8_FLAGS, *_FLAGS), ignore_duplicate_init=True)
+    worker = Worker()
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(worker.answer(json.loads(line))) + "\n")
+        sys.stdout.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    serve()

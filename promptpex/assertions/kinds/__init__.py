@@ -1,0 +1,1 @@
+"""The kinds of assertions, a family a file, and the parsers that they need."""

@@ -1,0 +1,167 @@
+"""The kind ``javascript``, and the ``transform`` of the others: scripts in V8 without any host object."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from promptpex.assertions.javascript import js_values, v8
+from promptpex.assertions.javascript.js_values import MISSING
+from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.registry import Kind
+
+_DECLARATIONS = ("const", "let", "var")
+
+
+def function_body(source: str) -> str:
+    """The body of the function that promptfoo makes of a script.
+
+    A script of several lines is a body and needs its ``return``. One line is an expression; after a declaration, what
+    follows the last semicolon outside of quotes is what is returned.
+    """
+    script = js_values.trim_end(source)
+    if "\n" in script:
+        return script
+    script = js_values.trim(script)
+    while script.endswith(";"):
+        script = js_values.trim_end(script[:-1])
+    if not _declares(script):
+        return f"return {script}\n"
+    last = _last_semicolon(script)
+    rest = js_values.trim(script[last + 1 :]) if last >= 0 else ""
+    return f"{script[: last + 1]} return {rest}\n" if rest else script
+
+
+def _declares(script: str) -> bool:
+    return any(script.startswith(word) and script[len(word) : len(word) + 1] in _BLANKS for word in _DECLARATIONS)
+
+
+_BLANKS = frozenset(js_values.BLANKS)
+
+
+def _last_semicolon(script: str) -> int:
+    """Where the last semicolon outside of quotes stands; -1 = there is none."""
+    quote, last, at = "", -1, 0
+    while at < len(script):
+        mark = script[at]
+        if quote:
+            at += 1 if mark == "\\" else 0
+            quote = "" if mark == quote else quote
+        elif mark in "'\"`":
+            quote = mark
+        elif mark == ";":
+            last = at
+        at += 1
+    return last
+
+
+def _script(assertion: Assertion, value: Any) -> str | None:
+    """The body; None where the value is no text, which fails in both forms as in promptfoo."""
+    return function_body(value) if isinstance(value, str) else None
+
+
+def _refuse(assertion: Assertion) -> None:
+    if not isinstance(assertion.value, str) or not js_values.trim(assertion.value):
+        raise Unscorable("bad-value", f"{assertion.kind} needs a script as its value")
+
+
+def _judge(assertion: Assertion, body: str | None, facts: Facts) -> Judged:
+    if body is None:
+        return Judged(False, "the value is no script", flips=False)
+    answer = v8.run_script(body, facts.output, context_of(assertion, facts))
+    kind = answer["kind"]
+    if kind == "boolean":
+        return Judged(answer["pass"], f"the script gave {js_values.text(answer['pass'])}")
+    if kind == "number":
+        return _by_number(assertion, float(answer["score"]))
+    if kind == "object":
+        score = float(answer["score"])
+        return Judged(answer["pass"], _line(answer["reason"]), score, inverts=False, named=answer["named"])
+    if kind == "other":
+        return Judged(False, f"the script gave {answer['message']}, which is no verdict", flips=False)
+    raise _failure(answer)
+
+
+def _by_number(assertion: Assertion, score: float) -> Judged:
+    if assertion.threshold is not None:
+        passed = score >= assertion.threshold
+        bound = f"{'reaches' if passed else 'is below'} {assertion.threshold:.6g}"
+    else:
+        passed, bound = score > 0, f"is {'' if score > 0 else 'not '}above 0"
+    shown = "NaN" if math.isnan(score) else js_values.number_text(score)
+    return Judged(passed, f"the script's score {shown} {bound}", score, inverts=False)
+
+
+def _line(reason: str) -> str:
+    line = " ".join(reason.split())
+    return line[:300] or "the script gave no reason"
+
+
+def _failure(answer: dict[str, Any]) -> Unscorable:
+    kind = answer["kind"]
+    if kind == "timeout":
+        return Unscorable("timeout", f"the script took longer than {v8.SCRIPT_SECONDS:g} s")
+    if kind == "given-up":
+        return Unscorable("timeout", "the script was not tried; it went over its limits too often before")
+    if kind == "memory":
+        return Unscorable("memory", "the script needed too much memory")
+    if kind == "stuck":
+        return Unscorable("script-error", "the script waits for a promise that nothing settles")
+    return Unscorable("script-error", f"the script threw {_line(str(answer.get('message', '')))}")
+
+
+def context_of(assertion: Assertion, facts: Facts) -> dict[str, Any]:
+    """What a script sees as ``context``: data alone, no host object."""
+    response = {"output": facts.output, "cost": facts.cost, "latencyMs": facts.latency_ms}
+    response |= {"logProbs": facts.logprobs, "finishReason": facts.finish_reason}
+    context: dict[str, Any] = {
+        "vars": dict(facts.vars),
+        "prompt": facts.prompt,
+        "test": {"vars": dict(facts.vars), "assert": [_plain(item) for item in facts.asserts]},
+        "logProbs": facts.logprobs,
+        "providerResponse": {key: value for key, value in response.items() if value is not None},
+        "config": assertion.config,
+        "metadata": facts.metadata,
+    }
+    given: dict[str, Any] = _json_ready({key: value for key, value in context.items() if value is not None})
+    return given
+
+
+def _plain(item: Any) -> Any:
+    return item.plain() if hasattr(item, "plain") else item
+
+
+def _json_ready(value: Any) -> Any:
+    """The data with what JSON does not have written as JavaScript would."""
+    if isinstance(value, dict):
+        return {str(key): _json_ready(item) for key, item in value.items() if item is not MISSING}
+    if isinstance(value, list | tuple):
+        return [_json_ready(item) for item in value]
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int | float):
+        return value if math.isfinite(js_values.as_double(value)) else None
+    return str(value)
+
+
+def transformed(expression: str, facts: Facts) -> Any:
+    """What ``transform`` makes of the output: the value of an expression over ``output`` and ``context``.
+
+    Raises:
+        Unscorable: ``script-error``, ``timeout`` or ``memory``.
+    """
+    body = function_body(expression)
+    answer = v8.run_script(body, facts.output, context_of(_NO_ASSERTION, facts), mode="transform")
+    if answer["kind"] == "value":
+        try:
+            return js_values.strict_json(answer["json"])
+        except js_values.NotJson as error:
+            raise Unscorable("script-error", "the transform gave a value that nests too deep to be read") from error
+    if answer["kind"] == "other":
+        raise Unscorable("script-error", f"the transform gave {answer['message']}")
+    raise _failure(answer)
+
+
+_NO_ASSERTION = Assertion(kind="javascript")
+
+KINDS = (Kind("javascript", _script, _judge, renders_inside=False, refuse=_refuse),)

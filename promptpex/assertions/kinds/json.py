@@ -1,0 +1,89 @@
+"""The kinds ``is-json`` and ``contains-json``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from promptpex.assertions.javascript import js_values
+from promptpex.assertions.javascript.js_values import MISSING
+from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.registry import Kind
+
+if TYPE_CHECKING:
+    from promptpex.assertions.kinds.json_schema import Schema
+
+
+class LazySchema:
+    """A schema that is compiled when there is JSON to hold against it, as promptfoo does."""
+
+    def __init__(self, assertion: Assertion, value: Any) -> None:
+        self._assertion = assertion
+        self._value = value
+
+    def problem(self, found: Any) -> str | None:
+        """See ``schemas.Schema.problem``."""
+        return self.schema.problem(found)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema, compiled.
+
+        Raises:
+            Unscorable: ``bad-value`` where it is none, ``bad-schema`` where it does not compile.
+        """
+        from promptpex.assertions.kinds import json_schema
+
+        return json_schema.compiled(_object(self._assertion, self._value))
+
+
+def _schema(assertion: Assertion, value: Any) -> LazySchema | None:
+    """The schema, or None where none is asked for: no value, null, or a template that comes out empty."""
+    if value is MISSING or value is None or (value == "" and assertion.value != ""):
+        return None
+    return LazySchema(assertion, value)
+
+
+def _object(assertion: Assertion, value: Any) -> Mapping[str, Any]:
+    if isinstance(value, str):
+        from promptpex.assertions.kinds import yaml_text
+
+        value = yaml_text.read(value, f"the schema of {assertion.kind}")
+    if not isinstance(value, Mapping):
+        raise Unscorable("bad-value", f"the schema of {assertion.kind} is an object, or a text that holds one")
+    return value
+
+
+def _verify(assertion: Assertion, schema: LazySchema | None) -> None:
+    if schema is not None:
+        _ = schema.schema
+
+
+def _is_json(assertion: Assertion, schema: LazySchema | None, facts: Facts) -> Judged:
+    try:
+        found = js_values.strict_json(facts.text)
+    except js_values.NotJson as error:
+        return Judged(False, f"the output is not JSON: {error}")
+    problem = schema.problem(found) if schema is not None else None
+    if problem is not None:
+        return Judged(False, problem)
+    return Judged(True, "the output is JSON" + (" and follows the schema" if schema is not None else ""))
+
+
+def _contains_json(assertion: Assertion, schema: LazySchema | None, facts: Facts) -> Judged:
+    from promptpex.assertions.kinds import json_search
+
+    first_problem = None
+    for found in json_search.candidates(facts.output):
+        problem = schema.problem(found) if schema is not None else None
+        if problem is None:
+            return Judged(True, "the output holds JSON" + (" that follows the schema" if schema is not None else ""))
+        first_problem = first_problem or problem
+    return Judged(False, first_problem or "the output holds no JSON object or list")
+
+
+KINDS = (
+    Kind("is-json", _schema, _is_json, verify=_verify, renders_inside=False),
+    Kind("contains-json", _schema, _contains_json, verify=_verify, renders_inside=False),
+)

@@ -1,0 +1,62 @@
+"""JSON inside of other text: every object or list that strict JSON reads, from left to right.
+
+promptfoo reads braces as YAML instead, so that ``Hello {name}!`` counts as JSON there and ``{"a": "}"}`` does not;
+the decision to differ is in ``docs/assertions.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from promptpex.assertions.javascript import js_values
+
+_OPEN = re.compile(r"\{(?=[ \t\n\r]*+[\"}])|\[(?=[ \t\n\r]*+[\"{\[\]\-0-9tfn])")
+_ATTEMPT = 8
+_STEPS = 2_000_000
+"""Characters that failing attempts may look at in all, each attempt counted as ``_ATTEMPT`` more; hostile text of
+nothing but ``[`` is given up then."""
+
+
+def candidates(output: Any) -> Iterator[Any]:
+    """What ``contains-json`` tries: objects and lists in a text, and the objects inside such a list.
+
+    A structured output is not searched as text: an object is tried itself, a list for the objects it holds.
+    """
+    if isinstance(output, str):
+        for found in in_text(output):
+            yield found
+            yield from _objects_in(found)
+    elif isinstance(output, dict):
+        yield output
+    else:
+        yield from _objects_in(output)
+
+
+def _objects_in(value: Any) -> Iterator[dict[str, Any]]:
+    """The outermost objects inside a list, however deep."""
+    waiting = list(reversed(value)) if isinstance(value, list) else []
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            yield item
+        elif isinstance(item, list):
+            waiting.extend(reversed(item))
+
+
+def in_text(text: str) -> Iterator[Any]:
+    """Objects and lists in ``text``; what stands inside a found one is not given again."""
+    at, spent = 0, 0
+    window = max(len(text) // 1024, 2048)
+    while (match := _OPEN.search(text, at)) is not None and spent <= _STEPS:
+        if match.start() > window:  # a failing attempt costs what stands before it: its line is counted from the start
+            text, at = text[match.start() :], 0
+            continue
+        try:
+            found, at = js_values.raw_json(text, match.start())
+        except js_values.NotJson as error:
+            at = match.start() + 1
+            spent += error.at - match.start() + _ATTEMPT
+            continue
+        yield found

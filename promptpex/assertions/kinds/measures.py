@@ -1,0 +1,105 @@
+"""The kinds that judge how the output came about: cost, latency, perplexity, finish-reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from promptpex.assertions.javascript import js_values
+from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.quoting import shown
+from promptpex.assertions.registry import Kind
+
+
+def _limit(assertion: Assertion, value: Any) -> float:
+    if assertion.threshold is None:
+        raise Unscorable("no-threshold", f"{assertion.kind} needs a threshold")
+    return assertion.threshold
+
+
+def _optional_limit(assertion: Assertion, value: Any) -> float | None:
+    return assertion.threshold
+
+
+def _demand_threshold(assertion: Assertion) -> None:
+    if assertion.threshold is None:
+        raise Unscorable("no-threshold", f"{assertion.kind} needs a threshold; without one it passes whatever comes")
+
+
+def _measured(value: Any, code: str, what: str) -> float:
+    if not js_values.is_number(value) or math.isnan(js_values.as_double(value)):
+        raise Unscorable(code, f"{what} of this output is not known")
+    return js_values.as_double(value)
+
+
+def _cost(assertion: Assertion, limit: float, facts: Facts) -> Judged:
+    return _at_most(_measured(facts.cost, "no-cost", "the cost"), limit, "cost", "$", "")
+
+
+def _latency(assertion: Assertion, limit: float, facts: Facts) -> Judged:
+    return _at_most(_measured(facts.latency_ms, "no-latency", "the latency"), limit, "latency", "", " ms")
+
+
+def _at_most(found: float, limit: float, noun: str, before: str, after: str) -> Judged:
+    passed = found <= limit
+    relation = "within" if passed else "over"
+    return Judged(passed, f"{noun} {before}{found:.6g}{after} is {relation} {before}{limit:.6g}{after}")
+
+
+def _mean_logprob(facts: Facts) -> float:
+    given = facts.logprobs
+    if not isinstance(given, list | tuple) or not given or not all(js_values.is_number(item) for item in given):
+        message = "the log-probabilities of this output are not known; a run asks for them by MODEL?logprobs=true"
+        raise Unscorable("no-logprobs", message)
+    total = 0.0
+    for item in given:
+        total += js_values.as_double(item)
+    return total / len(given)
+
+
+def _perplexity(assertion: Assertion, limit: float | None, facts: Facts) -> Judged:
+    found = _exp(-_mean_logprob(facts))
+    if limit is None:
+        return Judged(True, f"perplexity {found:.6g}, no threshold", flips=False)
+    return _at_most(found, limit, "perplexity", "", "")
+
+
+def _perplexity_score(assertion: Assertion, limit: float | None, facts: Facts) -> Judged:
+    score = 1 / (1 + _exp(-_mean_logprob(facts)))
+    if limit is None:
+        kept = 1 - score if assertion.negated else score
+        return Judged(True, f"perplexity score {score:.6g}, no threshold", kept, flips=False)
+    passed = score >= limit
+    return Judged(passed, f"perplexity score {score:.6g} {'reaches' if passed else 'is below'} {limit:.6g}", score)
+
+
+def _exp(exponent: float) -> float:
+    try:
+        return math.exp(exponent)
+    except OverflowError:
+        return math.inf
+
+
+def _reason(assertion: Assertion, value: Any) -> str:
+    if not isinstance(value, str):
+        raise Unscorable("bad-value", f"{assertion.kind} needs a text as its value")
+    return value
+
+
+def _finish_reason(assertion: Assertion, value: str, facts: Facts) -> Judged:
+    if not isinstance(facts.finish_reason, str):
+        return Judged(False, "the provider gave no finish reason")
+    same = facts.finish_reason.lower() == value.lower()
+    return Judged(same, f"the finish reason is {shown(facts.finish_reason)}{'' if same else f', not {shown(value)}'}")
+
+
+_Judge = Callable[[Assertion, Any, Facts], Judged]
+
+KINDS = (
+    Kind("cost", _limit, _cost, renders=False),
+    Kind("latency", _limit, _latency, renders=False),
+    Kind("perplexity", _optional_limit, _perplexity, renders=False, refuse=_demand_threshold),
+    Kind("perplexity-score", _optional_limit, _perplexity_score, renders=False, refuse=_demand_threshold),
+    Kind("finish-reason", _reason, _finish_reason),
+)

@@ -1,0 +1,129 @@
+"""The kinds ``is-sql`` and ``contains-sql``, by the parser sqlglot, which runs in the process of V8."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from promptpex.assertions.clock import in_time
+from promptpex.assertions.javascript import js_values, v8
+from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.registry import Kind
+
+_FENCE = re.compile(r"```(?:sql)?+[^\S\n]*+\n?+(.*?)```", re.S | re.I)
+_DIALECTS = {
+    "mysql": "mysql",
+    "mariadb": "mysql",
+    "postgresql": "postgres",
+    "postgres": "postgres",
+    "sqlite": "sqlite",
+    "bigquery": "bigquery",
+    "snowflake": "snowflake",
+    "redshift": "redshift",
+    "transactsql": "tsql",
+    "tsql": "tsql",
+    "oracle": "oracle",
+    "hive": "hive",
+    "trino": "trino",
+    "athena": "athena",
+    "duckdb": "duckdb",
+    "db2": "",
+    "flinksql": "",
+    "noql": "postgres",
+}
+_LONGEST = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the SQL has to be: its dialect, and the tables and columns that it may name; None = any."""
+
+    dialect: str = "mysql"
+    tables: frozenset[str] | None = None
+    columns: frozenset[str] | None = None
+
+
+def _wanted(assertion: Assertion, value: Any) -> Wanted:
+    if value is js_values.MISSING or value is None:
+        return Wanted()
+    if not isinstance(value, Mapping):
+        raise _bad(assertion, "an object of databaseType, allowedTables and allowedColumns as its value")
+    name = str(value.get("databaseType", value.get("database", "mysql"))).lower()
+    if name not in _DIALECTS:
+        raise _bad(assertion, f"a databaseType it knows, such as MySQL or PostgreSQL, not {name[:40]!r}")
+    return Wanted(
+        _DIALECTS[name], _names(assertion, value, "allowedTables"), _names(assertion, value, "allowedColumns")
+    )
+
+
+def _names(assertion: Assertion, value: Mapping[str, Any], key: str) -> frozenset[str] | None:
+    """The last part of each name: ``select::null::users`` and ``users`` name the same table."""
+    names = value.get(key)
+    if names is None:
+        return None
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise _bad(assertion, f"a list of names under {key}")
+    return frozenset(name.rsplit("::", 1)[-1].lower() for name in names)
+
+
+def _bad(assertion: Assertion, wanted: str) -> Unscorable:
+    return Unscorable("bad-value", f"{assertion.kind} needs {wanted}")
+
+
+def problems(sources: Sequence[str], wanted: Wanted) -> list[str | None]:
+    """Why each text is not the SQL that is wanted; None for one that is, and for those behind it, which are not parsed.
+
+    They are parsed in the process of V8 and all together within its limits: sqlglot tries types again in other ways, so
+    that each further level of ``decimal(decimal(...`` doubles its work, and 30 take hours.
+
+    Raises:
+        Unscorable: ``timeout`` or ``memory``: parsing them takes too much.
+    """
+    found = [_obvious(source) for source in sources]
+    asked = [source for source, known in zip(sources, found, strict=True) if known is None]
+    if not asked:
+        return found
+    answer = v8.sql(asked, dialect=wanted.dialect, tables=_listed(wanted.tables), columns=_listed(wanted.columns))
+    if answer["kind"] != "sql":
+        raise Unscorable(
+            answer["kind"], "the output was not read as SQL: parsing it takes too long, or too much memory"
+        )
+    parsed = iter(answer["problems"])
+    return [next(parsed, None) if known is None else known for known in found]
+
+
+def _obvious(source: str) -> str | None:
+    """What is wrong with a text without parsing it."""
+    if not source.strip():
+        return "there is no SQL"
+    if len(source) > _LONGEST:
+        return "the text is too long to be read as SQL"
+    return "a comma seems to be missing between two columns" if _ONE_RENAMED.match(source) else None
+
+
+def _listed(names: frozenset[str] | None) -> list[str] | None:
+    return None if names is None else sorted(names)
+
+
+def _is_sql(assertion: Assertion, wanted: Wanted, facts: Facts) -> Judged:
+    (found,) = problems([facts.text], wanted)
+    return Judged(found is None, found or "the output is SQL")
+
+
+def _contains_sql(assertion: Assertion, wanted: Wanted, facts: Facts) -> Judged:
+    blocks = [match.group(1) for match in in_time(_FENCE.finditer(facts.text))] or [facts.text]
+    found = problems(blocks, wanted)
+    if None in found:
+        return Judged(True, "the output holds SQL")
+    return Judged(False, str(found[0]))
+
+
+_ONE_RENAMED = re.compile(
+    r"\s*select\s+[\w.`\"]+\s+(?!as\b|from\b|union\b|where\b|limit\b|order\b|into\b)[\w`\"]+\s+from\b", re.I
+)
+"""``SELECT a b FROM t`` is SQL, with ``a`` renamed, but nearly always a lost comma; promptfoo refuses it too."""
+
+
+KINDS = (Kind("is-sql", _wanted, _is_sql), Kind("contains-sql", _wanted, _contains_sql))

@@ -1,0 +1,221 @@
+"""The kinds that look for text: contains and its family, equals, starts-with, ends-with, levenshtein."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from promptpex.assertions.clock import in_time
+from promptpex.assertions.javascript import js_values, templates
+from promptpex.assertions.javascript.js_values import MISSING
+from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.quoting import shown
+from promptpex.assertions.registry import Kind
+
+
+def bad_value(message: str) -> Unscorable:
+    """The value is of the wrong type, or empty."""
+    return Unscorable("bad-value", message)
+
+
+def _needle(assertion: Assertion, value: Any) -> str:
+    """The text of ``contains``: a non-empty string or a number (the program refuses the rest)."""
+    if js_values.is_number(value) and value == value:
+        return js_values.number_text(value)
+    return _filled(assertion, value, "a text or a number")
+
+
+def _filled(assertion: Assertion, value: Any, wanted: str = "a text") -> str:
+    if not isinstance(value, str):
+        raise bad_value(f"{assertion.kind} needs {wanted} as its value")
+    if not value:
+        raise bad_value(f"the value of {assertion.kind} is empty")
+    return value
+
+
+def _any_text(assertion: Assertion, value: Any) -> str:
+    if not isinstance(value, str):
+        raise bad_value(f"{assertion.kind} needs a text as its value")
+    return value
+
+
+def _items(assertion: Assertion, value: Any) -> tuple[str, ...]:
+    """The texts of ``contains-all`` and ``contains-any``: a list's items, or fields between commas."""
+    if isinstance(value, list | tuple):
+        return tuple(_item(item) for item in value)
+    if not isinstance(value, str) or not value:
+        raise bad_value(f"{assertion.kind} needs a list, or texts between commas, as its value")
+    return comma_fields(value)
+
+
+def _item(item: Any) -> str:
+    return "undefined" if item is MISSING else js_values.text(item)
+
+
+def comma_fields(source: str) -> tuple[str, ...]:
+    """Fields between commas: trimmed, empty ones dropped unless quoted; ``"..."`` keeps commas and blanks.
+
+    Inside quotes ``""`` and ``\\"`` are a quote and ``\\\\`` is a backslash.
+
+    Raises:
+        Unscorable: an unclosed quote, or text after a closing one.
+    """
+    fields: list[str] = []
+    at = 0
+    while at <= len(source):
+        while at < len(source) and source[at] in js_values.BLANKS:
+            at += 1
+        if at < len(source) and source[at] == '"':
+            field, at = _quoted_field(source, at + 1)
+            fields.append(field)
+        else:
+            end = source.find(",", at)
+            end = len(source) if end < 0 else end
+            field = js_values.trim(source[at:end])
+            fields += [field] if field else []
+            at = end
+        at += 1
+    return tuple(fields)
+
+
+def _quoted_field(source: str, at: int) -> tuple[str, int]:
+    """The text inside quotes from ``at`` on, and where the comma or the end after it stands."""
+    held: list[str] = []
+    while at < len(source):
+        pair = source[at : at + 2]
+        if pair in ('""', '\\"', "\\\\"):
+            held.append(pair[1])
+            at += 2
+        elif source[at] == '"':
+            return "".join(held), _after_quote(source, at + 1)
+        else:
+            held.append(source[at])
+            at += 1
+    raise bad_value("a quote in the list of texts is not closed")
+
+
+def _after_quote(source: str, at: int) -> int:
+    while at < len(source) and source[at] in js_values.BLANKS:
+        at += 1
+    if at < len(source) and source[at] != ",":
+        raise bad_value("text stands after a closing quote in the list of texts; put a comma between")
+    return at
+
+
+def _refuse_empty(assertion: Assertion) -> None:
+    """A strict compile refuses what passes, or fails, whatever the output: no text at all, or an empty one."""
+    value = assertion.value
+    items = _items(assertion, value) if not isinstance(value, str) or not templates.has_template(value) else ("x",)
+    if not items or "" in items:
+        raise bad_value(f"{assertion.kind} has {'an empty text' if items else 'no text'} to look for")
+
+
+def _contains(assertion: Assertion, needle: str, facts: Facts) -> Judged:
+    found = js_values.includes(facts.text, needle)
+    return Judged(found, f"the output {'holds' if found else 'does not hold'} {shown(needle)}")
+
+
+def _icontains(assertion: Assertion, needle: str, facts: Facts) -> Judged:
+    found = js_values.includes(facts.lower, js_values.lower(needle))
+    return Judged(found, f"the output {'holds' if found else 'does not hold'} {shown(needle)} in any case")
+
+
+def _all_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], Facts], Judged]:
+    def judge(assertion: Assertion, items: tuple[str, ...], facts: Facts) -> Judged:
+        missing = [item for item in in_time(items) if not _held(item, facts, fold)]
+        if not missing:
+            return Judged(True, f"the output holds all {len(items)} texts")
+        return Judged(False, f"the output does not hold {', '.join(shown(item) for item in missing[:5])}")
+
+    return judge
+
+
+def _any_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], Facts], Judged]:
+    def judge(assertion: Assertion, items: tuple[str, ...], facts: Facts) -> Judged:
+        found = next((item for item in in_time(items) if _held(item, facts, fold)), None)
+        if found is not None:
+            return Judged(True, f"the output holds {shown(found)}")
+        return Judged(False, f"the output holds none of the {len(items)} texts")
+
+    return judge
+
+
+def _held(item: str, facts: Facts, fold: bool) -> bool:
+    if fold:
+        return js_values.includes(facts.lower, js_values.lower(item))
+    return js_values.includes(facts.text, item)
+
+
+def _anything(assertion: Assertion, value: Any) -> Any:
+    if value is MISSING:
+        raise bad_value(f"{assertion.kind} has no value to compare with")
+    return value
+
+
+def _equals(assertion: Assertion, value: Any, facts: Facts) -> Judged:
+    if value is None or isinstance(value, list | tuple | dict):
+        return _equal_json(value, facts)
+    wanted = js_values.text(value)
+    same = facts.text == wanted
+    return Judged(same, "the output is equal" if same else f"the output is not {shown(wanted)}")
+
+
+def _equal_json(value: Any, facts: Facts) -> Judged:
+    try:
+        found = js_values.strict_json(facts.text)
+    except js_values.NotJson:
+        return Judged(False, "the output is not JSON")
+    same = js_values.same(found, value)
+    wanted = shown(js_values.compact_json(value))
+    return Judged(same, "the output is equal" if same else f"the output is not the JSON value {wanted}")
+
+
+def _starts(assertion: Assertion, value: str, facts: Facts) -> Judged:
+    found = js_values.starts_with(facts.text, value)
+    return Judged(found, f"the output {'starts' if found else 'does not start'} with {shown(value)}")
+
+
+def _ends(assertion: Assertion, value: str, facts: Facts) -> Judged:
+    found = js_values.ends_with(facts.text, value)
+    return Judged(found, f"the output {'ends' if found else 'does not end'} with {shown(value)}")
+
+
+def _levenshtein(assertion: Assertion, value: str, facts: Facts) -> Judged:
+    limit = 5.0 if assertion.threshold is None else assertion.threshold
+    _refuse_long(facts.text, value)
+    distance = edit_distance(facts.text, value)
+    passed = distance <= limit
+    relation = "within" if passed else "over"
+    return Judged(passed, f"edit distance {distance} is {relation} {js_values.number_text(limit)}")
+
+
+_MOST_PAIRS = 20_000_000_000
+"""Pairs of characters that are compared; some seconds of work, 64 of them a step."""
+
+
+def _refuse_long(left: str, right: str) -> None:
+    if len(left) * len(right) > _MOST_PAIRS:
+        raise Unscorable("timeout", "the output and the value are too long to be compared in time")
+
+
+def edit_distance(left: str, right: str) -> int:
+    """Levenshtein's distance over UTF-16 code units: an emoji is two."""
+    from rapidfuzz.distance import Levenshtein
+
+    if left.isascii() and right.isascii():
+        return int(Levenshtein.distance(left, right))
+    return int(Levenshtein.distance(js_values.units(left), js_values.units(right)))
+
+
+KINDS = (
+    Kind("contains", _needle, _contains),
+    Kind("icontains", _needle, _icontains),
+    Kind("contains-all", _items, _all_of(fold=False), refuse=_refuse_empty),
+    Kind("contains-any", _items, _any_of(fold=False), refuse=_refuse_empty),
+    Kind("icontains-all", _items, _all_of(fold=True), refuse=_refuse_empty),
+    Kind("icontains-any", _items, _any_of(fold=True), refuse=_refuse_empty),
+    Kind("equals", _anything, _equals),
+    Kind("starts-with", _filled, _starts),
+    Kind("ends-with", _filled, _ends),
+    Kind("levenshtein", _any_text, _levenshtein),
+)

@@ -1,0 +1,109 @@
+"""Word salad: text in which a generation has derailed. Signs that hold in any language; each is a reason in words.
+
+The published tests of PromptPex end in such text: words of the right language, one behind the other, with hardly any
+of the small words that hold sentences together. What small words are is learned from a text of the same language.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+import zlib
+from collections import Counter
+from itertools import pairwise
+
+from promptpex.cases.input_text import words
+from promptpex.cases.writing_systems import script_of
+
+GARBAGE_SHARE = 0.02
+RUN_OF_ONE_WORD = 8
+LONG = 600
+DENSE = 0.10
+SMALL_WORD = 3
+SWITCHES = 6
+_KINDS = {"Kana": "Han", "Hangul": "Han", "Bopomofo": "Han"}
+
+
+def broken(text: str) -> str | None:
+    """Why this cannot be a text that anybody wrote, or None: garbage characters, endless repetition, mixed scripts."""
+    return _garbage(text) or _repetition(text) or _mixture(text)
+
+
+def loose(text: str, model: str, *, limit: float = 1e-3) -> str | None:
+    """Why a running text looks like words without sentences, or None.
+
+    Args:
+        text: the text; only a stretch of at least 12 words without a punctuation mark is looked at.
+        model: a text of the same language, to learn from how often a word is a small one (up to 3 letters).
+        limit: probability of so few small words, under which the text is named.
+    """
+    known = _alphabetic(model)
+    if len(known) < 40:
+        return None
+    share = _small(known) / len(known)
+    length = sum(map(len, known)) / len(known)
+    for part in re.split(r"[^\w\s'’-]|\n", text):
+        found = _alphabetic(part)
+        if len(found) < 12 or sum(map(len, found)) / len(found) < 1.5 * length:
+            continue
+        if _at_most(_small(found), len(found), share) < limit:
+            return f"{len(found)} words in a row with {_small(found)} small ones among them"
+    return None
+
+
+def _garbage(text: str) -> str | None:
+    odd = sum(1 for char in text if _is_garbage(char))
+    return f"{odd} characters that mean nothing" if odd > 1 and odd > GARBAGE_SHARE * len(text) else None
+
+
+def _is_garbage(char: str) -> bool:
+    return char == "\ufffd" or (unicodedata.category(char) in ("Cc", "Cn", "Co", "Cs") and char not in "\t\n\r\f")
+
+
+def _repetition(text: str) -> str | None:
+    found = words(text)
+    run, last = 0, ""
+    for word in found:
+        run, last = (run + 1 if word == last else 1), word
+        if run >= RUN_OF_ONE_WORD and run * 2 >= len(found) and any(char.isalpha() for char in word):
+            return f"the word {word[:40]!r} over and over"
+    raw = text.encode("utf-8", "replace")
+    if len(raw) >= LONG and len(zlib.compress(raw, 9)) < DENSE * len(raw) and any(char.isalpha() for char in text):
+        return "the same stretch of text over and over"
+    return None
+
+
+def _mixture(text: str) -> str | None:
+    kinds = [_kind(word) for word in text.split()]
+    mixed = sum(1 for kind in kinds if len(kind) > 1)
+    plain = [next(iter(kind)) for kind in kinds if len(kind) == 1]
+    switches = sum(1 for before, after in pairwise(plain) if before != after)
+    many = [script for script, count in Counter(plain).items() if count >= 2]
+    if len(set(plain)) >= 4 and len(many) >= 3 and switches >= SWITCHES and switches * 4 >= len(plain):
+        return f"{len(set(plain))} scripts in turns"
+    if mixed >= 4 and mixed * 4 >= len(kinds):
+        return f"{mixed} words that change their script in the middle"
+    return None
+
+
+def _kind(word: str) -> frozenset[str]:
+    """The alphabets of one word; the scripts of China, Japan and Korea, which do not part words, count as one."""
+    found = {script_of(char) for char in word} - {""}
+    kinds = frozenset(_KINDS.get(script, script) for script in found)
+    return frozenset({"Han"}) if "Han" in kinds else kinds
+
+
+def _alphabetic(text: str) -> list[str]:
+    return [
+        word for word in words(text) if word.isalpha() and script_of(word[0]) not in ("Han", "Kana", "Hangul", "Thai")
+    ]
+
+
+def _small(found: list[str]) -> int:
+    return sum(1 for word in found if len(word) <= SMALL_WORD)
+
+
+def _at_most(count: int, total: int, share: float) -> float:
+    """The probability of at most ``count`` hits in ``total`` trials that hit with probability ``share``."""
+    return sum(math.comb(total, k) * share**k * (1 - share) ** (total - k) for k in range(count + 1))

@@ -1,0 +1,55 @@
+"""Inputs as text: for templates, for comparison, and the words in them; in any language and script."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from promptpex.core.ids import text_digest
+
+_ENDS = re.compile(r"(?<=[.!?…。！？।؟])[\"'”’»)\]]*\s+|(?<=[。！？])|\n+")
+
+
+def value_text(value: Any) -> str:
+    """A value as a model would be shown it: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def inputs_text(inputs: Mapping[str, Any]) -> str:
+    """Inputs as text: the value alone if there is one, else a paragraph a variable under its name."""
+    if len(inputs) == 1:
+        return value_text(next(iter(inputs.values())))
+    return named_text(inputs)
+
+
+def named_text(inputs: Mapping[str, Any]) -> str:
+    """Inputs as text: a paragraph a variable under its name; empty if there are none."""
+    return "\n\n".join(f"{name}:\n{value_text(value)}" for name, value in inputs.items())
+
+
+def folded(text: str) -> str:
+    """The text's words alone, joined by single blanks: no case, no punctuation, no width variants (NFKC)."""
+    return " ".join(words(text))
+
+
+def words(text: str) -> list[str]:
+    """The runs of letters, marks and digits in a text, case folded, in NFKC."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(char if unicodedata.category(char)[0] in "LMN" else " " for char in plain).split()
+
+
+def sentences(text: str) -> list[str]:
+    """The text parted at line breaks and behind the marks that end a sentence, blanks trimmed, empty parts left out."""
+    return [part.strip() for part in _ENDS.split(text) if part and part.strip()]
+
+
+def slug(name: str) -> str:
+    """A name as it may stand in a case's id: itself where it can, else its ASCII letters and a hash of it."""
+    if re.fullmatch(r"[A-Za-z0-9_.-]+", name):
+        return name
+    ascii_part = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    kept = re.sub(r"[^A-Za-z0-9_.]+", "-", ascii_part).strip("-")
+    return f"{kept}-{text_digest(name, 6)}" if kept else text_digest(name, 6)

@@ -1,0 +1,107 @@
+"""Typed variables: what is wrong with a value under its variable's type, bounds and schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from promptpex.core.records import VariableSpec
+
+SHOWN = 60
+
+
+def type_problems(name: str, value: Any, variable: VariableSpec) -> list[str]:
+    """A sentence for each way in which ``value`` is not what the input spec allows for the variable ``name``."""
+    problems = _type(value, variable) or [*_bounds(value, variable), *_schema(value, variable)]
+    problems += _values(value, variable) + _lengths(value, variable)
+    return [f"{name} {problem}" for problem in problems]
+
+
+def _type(value: Any, variable: VariableSpec) -> list[str]:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    fits = {
+        "number": number,
+        "integer": number and (isinstance(value, int) or value.is_integer()),
+        "boolean": isinstance(value, bool),
+        "json": not isinstance(value, str) or variable.schema_ is not None or _is_json(value),
+    }.get(variable.type, True)
+    if variable.type == "text" and not isinstance(value, str) and variable.values is None:
+        return [f"is {_shown(value)}, and not a text"]
+    return [] if fits else [f"is {_shown(value)}, and not of type {variable.type}"]
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _values(value: Any, variable: VariableSpec) -> list[str]:
+    if variable.values is None or any(_same(value, allowed) for allowed in variable.values):
+        return []
+    return [f"is {_shown(value)}, which is none of the allowed values"]
+
+
+def _same(value: Any, allowed: Any) -> bool:
+    """Equality where 1 is not true, and a text may stand for the number that it writes."""
+    if isinstance(value, bool) is not isinstance(allowed, bool):
+        return str(allowed).lower() == value if isinstance(value, str) else False
+    return bool(value == allowed) or (isinstance(value, str) and value == _plain(allowed))
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _bounds(value: Any, variable: VariableSpec) -> list[str]:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return []
+    low, high = variable.minimum, variable.maximum
+    problems = [f"is {_shown(value)}, less than {low:g}"] if low is not None and value < low else []
+    return problems + ([f"is {_shown(value)}, more than {high:g}"] if high is not None and value > high else [])
+
+
+def _lengths(value: Any, variable: VariableSpec) -> list[str]:
+    if not isinstance(value, str):
+        return []
+    low, high, length = variable.min_length, variable.max_length, len(value)
+    problems = [f"has {length} characters, fewer than {low}"] if low is not None and length < low else []
+    return problems + ([f"has {length} characters, more than {high}"] if high is not None and length > high else [])
+
+
+def _schema(value: Any, variable: VariableSpec) -> list[str]:
+    """What breaks the schema; nothing where the schema itself cannot be used, which is for ``validate`` to say."""
+    if not variable.schema_:
+        return []
+    from promptpex.assertions.clock import Turn
+    from promptpex.assertions.kinds.json_schema import compiled
+    from promptpex.assertions.model import Unscorable
+
+    try:
+        with Turn():
+            said = compiled(variable.schema_).problem(value)
+    except Unscorable:
+        return []
+    return [f"is not as it should be: {said}"] if said else []
+
+
+def unusable_schemas(inputs: Mapping[str, VariableSpec]) -> dict[str, str]:
+    """For each variable whose schema cannot be used, what is wrong with it; without a word it would hold nothing."""
+    from promptpex.assertions.kinds.json_schema import compiled
+    from promptpex.assertions.model import Unscorable
+
+    found = {}
+    for name, variable in inputs.items():
+        try:
+            compiled(variable.schema_ or {})
+        except Unscorable as failure:
+            found[name] = f"the schema of {name!r} cannot be used, and nothing is held against it: {failure.message}"
+    return found
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= SHOWN else text[:SHOWN] + "…"

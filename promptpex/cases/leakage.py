@@ -1,0 +1,134 @@
+"""Giveaways: inputs that echo a rule, tell the model which rule to break, or hold the answer; in any language.
+
+What a rule sounds like is taken from the spec itself: the words of the rule, and the subject that most rules of the
+spec begin with ("The output", "Kết quả"). No list of telling words has to know the language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from promptpex.cases.input_text import folded, sentences, words
+from promptpex.core.records import Rule
+
+ECHO = 88
+"""Similarity (0..100, indel distance over both lengths) from which a sentence counts as the rule's own."""
+
+SHORTEST = 12
+"""Characters, after folding, below which a text is too short to be anybody's words in particular."""
+
+_ANSWER = (
+    "answer", "expected answer", "expected output", "correct answer", "expected", "solution", "correct label",
+    "antwort", "erwartete ausgabe", "lösung", "réponse", "réponse attendue", "sortie attendue", "respuesta",
+    "respuesta correcta", "salida esperada", "resposta", "saída esperada", "risposta", "output atteso", "antwoord",
+    "svar", "vastaus", "odpowiedź", "odpověď", "cevap", "jawaban", "đáp án", "câu trả lời", "kết quả mong đợi",
+    "ответ", "правильный ответ", "відповідь", "απάντηση", "答案", "正确答案", "答え", "解答", "正解", "정답", "답",
+    "الجواب", "الإجابة", "תשובה", "उत्तर", "คำตอบ",
+)  # fmt: skip
+_MARK = re.compile(r"^\W*(?P<label>[^\n:：=]{1,30}?)\s*(?:[:：=]|->|=>|→)\s*(?P<rest>.+)$")
+
+
+def echoed(text: str, rules: Sequence[Rule]) -> str | None:
+    """The id of the rule or inverse that the text, as a whole, merely repeats."""
+    from rapidfuzz import fuzz
+
+    plain = folded(text)
+    for name, words_of in _texts(rules):
+        if min(len(plain), len(words_of)) >= SHORTEST and fuzz.ratio(plain, words_of) >= ECHO:
+            return name
+    return None
+
+
+def told(text: str, rules: Sequence[Rule]) -> str | None:
+    """The id of the rule or inverse that a sentence of the text quotes, or speaks of in the rules' own manner."""
+    from rapidfuzz import fuzz
+
+    subject = common_subject(rules)
+    texts = _texts(rules)
+    for sentence in sentences(text):
+        plain = folded(sentence)
+        for name, of_rule in texts:
+            if min(len(plain), len(of_rule)) < SHORTEST:
+                continue
+            if fuzz.ratio(plain, of_rule) >= ECHO or (len(of_rule) >= 30 and of_rule in plain):
+                return name
+            if subject and _has(plain, subject) and _overlap(of_rule, plain, subject) >= 0.5:
+                return name
+    return None
+
+
+def hinted(text: str, aim: str, rules: Sequence[Rule]) -> bool:
+    """Whether a sentence of the text seems to speak of outputs in the manner of ``aim``, the rule or inverse aimed at.
+
+    It has half of the aim's longer words, compared by their beginnings; or a quarter of them, beside a word for the
+    output that rules begin with. Less than certain: people do write about what a rule is about.
+    """
+    begun = Counter(word for text_of in _texts(rules) for word in set(text_of[1].split()[:2]) if len(word) > 3)
+    heads = {word for word, count in begun.items() if count >= 2}
+    own = _stems(folded(aim)) - _stems(" ".join(heads))
+    if len(own) < 4:
+        return False
+    for sentence in sentences(text):
+        plain = folded(sentence)
+        shared = len(own & _stems(plain))
+        if shared >= 3 and shared * 2 >= len(own):
+            return True
+        if heads & set(plain.split()) and shared >= 2 and shared * 4 >= len(own):
+            return True
+    return False
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:5] for word in text.split() if len(word) > 3}
+
+
+def common_subject(rules: Sequence[Rule]) -> str:
+    """The words, two at most, that more than half of the rules begin with; empty if there are none."""
+    begun = [words(rule.rule)[:2] for rule in rules if rule.rule]
+    if len(begun) < 3:
+        return ""
+    first, count = Counter(" ".join(found) for found in begun).most_common(1)[0]
+    return first if count * 2 > len(begun) and len(first) >= 4 else ""
+
+
+def holds(text: str, expected: str, prompt_text: str) -> str | None:
+    """How the text gives ``expected`` away, or None.
+
+    That the expected output occurs is no proof: extraction and copying are made of it. It has to be announced: behind a
+    word for "answer" at the end of a line, or, where it is a label that the prompt lists, as the only thing behind a
+    mark in the last line of a longer text.
+    """
+    wanted = folded(expected)
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not wanted or not lines:
+        return None
+    for line in lines:
+        match = _MARK.match(line.strip())
+        if match and folded(match["label"]) in _ANSWER and folded(match["rest"]) == wanted:
+            return "it names the expected output as the answer"
+    if len(wanted) <= 40 and len(lines) > 1 and _listed(expected, prompt_text):
+        match = re.match(r"^\W*(?:->|=>|→)\s*(.+)$", lines[-1].strip())
+        if match and folded(match[1]) == wanted:
+            return "its last line is the expected output behind an arrow"
+    return None
+
+
+def _listed(label: str, prompt_text: str) -> bool:
+    return f" {folded(label)} " in f" {folded(prompt_text)} "
+
+
+def _texts(rules: Sequence[Rule]) -> list[tuple[str, str]]:
+    texts = [(rule.id, folded(rule.rule)) for rule in rules]
+    return texts + [(rule.inverse_id, folded(rule.inverse)) for rule in rules if rule.inverse]
+
+
+def _has(text: str, part: str) -> bool:
+    return f" {part} " in f" {text} "
+
+
+def _overlap(of_rule: str, sentence: str, subject: str) -> float:
+    """The share of the rule's own longer words, its subject aside, that the sentence has; 0 if it has under four."""
+    own = {word for word in of_rule.split() if len(word) > 3} - set(subject.split())
+    return len(own & set(sentence.split())) / len(own) if len(own) >= 4 else 0.0

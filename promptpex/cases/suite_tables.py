@@ -1,0 +1,192 @@
+"""Suites as CSV and as JSON lines, both ways without loss.
+
+CSV: a column for each field, one for each input variable (``inputs.NAME``), and ``other``: JSON for what a cell cannot
+say, such as a number among texts, an input that is absent, an expected output that is empty.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from promptpex.codecs import jsonl, safe_csv
+from promptpex.core.errors import SuiteError
+from promptpex.core.records import Case, Problem, Suite
+from promptpex.documents.yaml_records import claimed, unknown_key
+
+PREFIX = "inputs."
+FIELDS = (
+    "id", "rule", "inverse", "reasoning", "expected", "origin", "scenario", "answer_in_context",
+    "made_from", "expanded_from", "expected_from", "invalid", "content",
+)  # fmt: skip
+_UNFIT = re.compile("\0")
+"""What a CSV file cannot hold, or no other program reads back."""
+
+Read = tuple[Suite, list[int], list[Problem]]
+
+
+def csv_rows(suite: Suite) -> list[list[str]]:
+    """The suite as rows of CSV, the names of the columns first."""
+    names = list(dict.fromkeys(name for case in suite.cases for name in case.inputs))
+    rows = [["prompt", "id", "rule", "inverse", *(PREFIX + name for name in names), *FIELDS[3:], "other"]]
+    rows += [_csv_row(suite.prompt, case, names) for case in suite.cases]
+    if not suite.cases:
+        rows.append([suite.prompt] + [""] * (len(rows[0]) - 1))
+    return rows
+
+
+def _csv_row(prompt: str, case: Case, names: list[str]) -> list[str]:
+    other: dict[str, Any] = {}
+    cells = {name: _cell(name, getattr(case, name), other) for name in FIELDS}
+    inputs: list[str] = []
+    odd: dict[str, Any] = {}
+    absent: list[str] = []
+    for name in names:
+        value = case.inputs.get(name)
+        fits = isinstance(value, str) and not _UNFIT.search(value)
+        inputs.append(str(value) if fits else "")
+        if name not in case.inputs:
+            absent.append(name)
+        elif not fits:
+            odd[name] = value
+    if odd:
+        other["inputs"] = odd
+    if absent:
+        other["absent"] = absent
+    order = list(case.inputs)
+    if order != [name for name in names if name in case.inputs]:
+        other["order"] = order
+    rest = jsonl.dumps(other) if other else ""
+    return [prompt, cells["id"], cells["rule"], cells["inverse"], *inputs, *(cells[name] for name in FIELDS[3:]), rest]
+
+
+def _cell(name: str, value: Any, other: dict[str, Any]) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if (value == "" and name != "reasoning") or (value and _UNFIT.search(value)):
+        other[name] = value
+        return ""
+    return value or ""
+
+
+def from_csv(text: str, path: Path | str) -> Read:
+    """The suite of a CSV text, the line of each case, and what is wrong with the rest.
+
+    Raises:
+        SuiteError: no CSV, or columns that mean nothing here.
+    """
+    rows = safe_csv.loads(text, path=path, error=SuiteError)
+    head = [name.strip() for name in rows[0].cells] if rows else []
+    _check_columns(head, path)
+    return _gather([(row.line, _csv_case(head, row, path)) for row in rows[1:]], path)
+
+
+def _check_columns(head: list[str], path: Path | str) -> None:
+    known = ("prompt", *FIELDS, "other")
+    for name in head:
+        if name not in known and not name.startswith(PREFIX):
+            message, hint = unknown_key(name, [*known, PREFIX + "NAME"])
+            raise SuiteError(f"{message.replace('key', 'column')}; {hint}", path=path, line=1)
+        if head.count(name) > 1:
+            raise SuiteError(f"the column {name!r} is there twice", path=path, line=1)
+    if "id" not in head or (not any(name.startswith(PREFIX) for name in head) and "other" not in head):
+        raise SuiteError(
+            "the first row must name the columns, with 'id' and 'inputs.NAME' among them", path=path, line=1
+        )
+
+
+def _csv_case(head: list[str], row: safe_csv.Row, path: Path | str) -> dict[str, Any]:
+    if len(row.cells) != len(head):
+        raise SuiteError(
+            f"this row has {len(row.cells)} cells; the first row names {len(head)}", path=path, line=row.line
+        )
+    cells = dict(zip(head, row.cells, strict=True))
+    other = _other(cells.pop("other", ""), path, row.line)
+    absent = other.pop("absent", [])
+    odd = other.pop("inputs", {})
+    order = other.pop("order", None)
+    inputs = {name.removeprefix(PREFIX): cells.pop(name) for name in head if name.startswith(PREFIX)}
+    inputs = {name: odd.get(name, value) for name, value in inputs.items() if name not in absent}
+    data: dict[str, Any] = {name: value for name, value in cells.items() if value != ""}
+    if isinstance(order, list) and set(order) == set(inputs):
+        inputs = {name: inputs[name] for name in order}
+    return {**data, **other, "inputs": inputs}
+
+
+def _other(cell: str, path: Path | str, line: int) -> dict[str, Any]:
+    if not cell:
+        return {}
+    try:
+        value = json.loads(cell)
+    except (ValueError, RecursionError):
+        value = None
+    shapes = {"inputs": dict, "absent": list, "order": list}
+    if not isinstance(value, dict) or any(not isinstance(value.get(key, kind()), kind) for key, kind in shapes.items()):
+        raise SuiteError("the column 'other' must hold a JSON object or nothing", path=path, line=line)
+    return value
+
+
+def jsonl_text(suite: Suite, before: str = "") -> str:
+    """The suite as JSON lines: a line that names the prompt, then a case a line; lines of ``before`` that still say
+    the same are kept as they are."""
+    kept = {jsonl.dumps(line.value): line.text for line in _quiet(before)}
+    values: list[Any] = [{"prompt": suite.prompt}]
+    values += [{**case.plain(), "inverse": case.inverse, "origin": case.origin} for case in suite.cases]
+    lines = [kept.get(jsonl.dumps(value), jsonl.dumps(value)) for value in values]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _quiet(text: str) -> list[jsonl.Line]:
+    return list(jsonl.parse(text, error=SuiteError))
+
+
+def from_jsonl(text: str, path: Path | str) -> Read:
+    """The suite of a JSON lines text, the line of each case, and what is wrong with the rest.
+
+    Raises:
+        SuiteError: a line that is no JSON object.
+    """
+    rows: list[tuple[int, dict[str, Any]]] = []
+    for line in jsonl.parse(text, path=path, error=SuiteError):
+        if not isinstance(line.value, dict):
+            raise SuiteError("each line must hold one case, a JSON object", path=path, line=line.number)
+        rows.append((line.number, line.value))
+    return _gather(rows, path)
+
+
+def _gather(rows: list[tuple[int, dict[str, Any]]], path: Path | str) -> Read:
+    prompt = ""
+    cases: list[Case] = []
+    lines: list[int] = []
+    seen: set[str] = set()
+    problems: list[Problem] = []
+    for number, row in rows:
+        said = dict(row)
+        prompt = str(said.pop("prompt", "") or "") or prompt
+        if not said or (said.get("id") is None and not said.get("inputs")):
+            continue
+        try:
+            case = claimed(Case.model_validate(said), said)
+        except ValidationError as failure:
+            problems += [_problem(error, path, number) for error in failure.errors(include_url=False)]
+            continue
+        if case.id in seen:
+            problems.append(Problem(path=str(path), line=number, message=f"the case id {case.id!r} is used twice"))
+        seen.add(case.id)
+        cases.append(case)
+        lines.append(number)
+    return Suite(prompt=prompt, cases=tuple(cases)), lines, problems
+
+
+def _problem(error: Any, path: Path | str, line: int) -> Problem:
+    name = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        message, hint = unknown_key(name, Case.model_fields)
+        return Problem(path=str(path), line=line, message=message, suggestion=hint)
+    return Problem(
+        path=str(path), line=line, message=f"{name}: {str(error['msg']).replace('Input should', 'it should')}"
+    )

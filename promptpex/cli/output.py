@@ -1,0 +1,103 @@
+"""What commands print about a run, and the exit code that goes with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from promptpex.cli.sanitize import say
+from promptpex.codecs.wording import plural
+from promptpex.core.errors import GateFailed, Interrupted
+
+if TYPE_CHECKING:
+    from promptpex.core.records import AnyRun
+    from promptpex.report import Summary
+
+NO_ANSWER = 3
+
+
+def show_run(
+    run: AnyRun,
+    folder: Path,
+    *,
+    as_json: bool,
+    totals: Mapping[str, Any] | None = None,
+    view: Mapping[str, Any] | None = None,
+) -> Summary:
+    """Writes the reports of a run into its folder and prints them.
+
+    ``view`` are ``confidence``, ``tolerance``, ``against`` and ``weights`` where the report shall differ from how the
+    run was made.
+    """
+    from promptpex.report import plain, summarise
+    from promptpex.report.files import write
+
+    summary = summarise(run, folder=folder, **(view or {}))
+    write(summary, folder)
+    if as_json:
+        print_json({**plain(summary), "requests": dict(totals or {})})
+    else:
+        _on_terminal(summary, totals)
+    return summary
+
+
+def exit_code(
+    summary: Summary, *, stopped: bool = False, fail_over: float | None = None, allow_missing: bool = False
+) -> int:
+    """The exit code of a command that made or judged this run; what lacks an answer is named on stderr.
+
+    Args:
+        stopped: whether the user stopped the run.
+        fail_over: the highest non-compliance that the user accepts.
+        allow_missing: whether a model may give nothing where another gave something.
+
+    Raises:
+        Interrupted: the run was stopped.
+        GateFailed: a model's non-compliance is above ``fail_over``.
+    """
+    from promptpex.cli.runner import kept_and_resumed
+    from promptpex.cli.silence import silent_judges, silent_models
+
+    if stopped:
+        raise Interrupted(kept_and_resumed())
+    said = [*silent_models(summary, allowed=allow_missing), *silent_judges(summary)]
+    for sentence in said:
+        say(f"promptpex: {sentence}", err=True)
+    _gate(summary.models, fail_over)
+    return NO_ANSWER if said else 0
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout."""
+    from promptpex.codecs.controls import escaped
+
+    click.echo(escaped(json.dumps(value, ensure_ascii=False)))
+
+
+def _on_terminal(summary: Any, totals: Mapping[str, Any] | None) -> None:
+    from rich.console import Console
+
+    from promptpex.report.terminal import show
+
+    console = Console(soft_wrap=False)
+    show(summary, console)
+    if totals is not None:
+        asked, cached = totals.get("requests", 0), totals.get("cached", 0)
+        console.print(f"{plural(asked, 'answer')} from models, {cached} from the store", highlight=False)
+
+
+def _gate(models: Any, fail_over: float | None) -> None:
+    from promptpex.report.gate import Limits, breaches
+    from promptpex.report.headline import listed
+    from promptpex.report.summary import records
+
+    if fail_over is None:
+        return
+    found = breaches(records(models), Limits(max_non_compliance=fail_over))
+    failing = [f"{model} ({'; '.join(broken)})" for model, broken in found.items() if broken]
+    if failing:
+        raise GateFailed(f"--fail-over fails {listed(failing)}")

@@ -1,0 +1,159 @@
+"""From flags to a session: settings, listeners, Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from promptpex.cli import main, progress
+from promptpex.cli.sanitize import say
+from promptpex.core.errors import ConfigError, Interrupted, Stopped
+from promptpex.core.events import Listener, fan_out
+
+if TYPE_CHECKING:
+    from promptpex.config import Resolved
+    from promptpex.workflow.session import Session
+
+T = TypeVar("T")
+
+LISTS = ("models", "judge")
+"""Settings that a flag gives as one comma-separated text."""
+
+MANNERS = ("quiet", "verbose", "log")
+
+
+def settings(flags: Mapping[str, Any], *, start: Path | None = None) -> Resolved:
+    """The resolved settings of a command: file, environment, then the flags that were given."""
+    from promptpex.config import load
+
+    given = {name: value for name, value in flags.items() if value is not None and name not in MANNERS}
+    for name in LISTS:
+        if isinstance(given.get(name), str):
+            given[name] = [part.strip() for part in given[name].split(",") if part.strip()]
+            if not given[name]:
+                raise ConfigError(f"--{name} names no model; write --{name} NAME, or leave it out")
+    resolved = load(given, start=start or Path.cwd(), env=os.environ)
+    for warning in resolved.warnings:
+        say(f"warning: {warning}", err=True)
+    return resolved
+
+
+def given(resolved: Resolved) -> dict[str, Any]:
+    """How a report is to differ from the way its run was made: what the flags say of it."""
+    names = ("confidence", "tolerance", "against", "weights")
+    return {name: getattr(resolved.settings, name) for name in names if resolved.origins[name] == "flag"}
+
+
+def work(flags: Mapping[str, Any], job: Callable[[Session], Awaitable[T]], *, start: Path | None = None) -> T:
+    """Runs ``job`` in a session on the resolved settings, showing progress, and gives what it returns.
+
+    Ctrl-C, or SIGTERM, once: what is in flight may finish for a few seconds, and the job ends with what there is.
+    Twice: at once; the store is closed all the same.
+
+    Raises:
+        Interrupted: the job was stopped before it had anything to give.
+    """
+    resolved = settings(flags, start=start)
+    quiet, verbose = bool(flags.get("quiet")), bool(flags.get("verbose"))
+    with listeners(quiet=quiet, verbose=verbose, log=flags.get("log")) as emit, interrupts() as stops:
+        if verbose:
+            say_settings(resolved)
+        try:
+            return asyncio.run(_session(resolved, job, emit, stops))
+        except (Stopped, KeyboardInterrupt) as error:
+            raise Interrupted(kept_and_resumed()) from error
+
+
+async def _session(resolved: Resolved, job: Callable[[Session], Awaitable[T]], emit: Listener, stops: Interrupts) -> T:
+    from promptpex.workflow.session import open_session
+
+    async with open_session(resolved, emit=emit) as session:
+        stops.attach(session.client.stop)
+        return await job(session)
+
+
+class Interrupts:
+    """What the signals of one command do: the first stops sending, the second is a KeyboardInterrupt, that is all."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: Callable[[], None] = lambda: None
+        self.pressed = False
+        self._ending = False
+
+    def attach(self, stop: Callable[[], None]) -> None:
+        """From now on the first signal calls ``stop`` in the running loop; until now it ends the command."""
+        self._loop, self._stop = asyncio.get_running_loop(), stop
+
+    def hear(self, number: int, frame: FrameType | None) -> None:
+        """The signal handler; it works between two bytecodes, also while the loop is kept busy."""
+        if self._ending:
+            return
+        if self.pressed or self._loop is None:
+            self.pressed = self._ending = True
+            raise KeyboardInterrupt
+        self.pressed = True
+        with contextlib.suppress(RuntimeError):  # the loop may have ended just now
+            self._loop.call_soon_threadsafe(self._stop_and_say)
+
+    def _stop_and_say(self) -> None:
+        self._stop()
+        click.echo("stopping: waiting a few seconds for what is in flight (Ctrl-C again stops at once)", err=True)
+
+
+@contextlib.contextmanager
+def interrupts() -> Iterator[Interrupts]:
+    """Hears Ctrl-C and SIGTERM; in another thread than the main one, where signals cannot be had, it hears none."""
+    stops = Interrupts()
+    try:
+        before = {number: signal.signal(number, stops.hear) for number in (signal.SIGINT, signal.SIGTERM)}
+    except ValueError:
+        yield stops
+        return
+    try:
+        yield stops
+    finally:
+        over = stops.pressed and main.WHOLE_PROCESS
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_IGN if over else handler if handler is not None else signal.SIG_DFL)
+
+
+def kept_and_resumed() -> str:
+    """What is said of a command that was stopped: nothing is lost, and how to go on."""
+    return f"stopped; what was answered is kept. To go on: {resume_line()}"
+
+
+@contextlib.contextmanager
+def listeners(*, quiet: bool, verbose: bool, log: Path | None) -> Iterator[Listener]:
+    """Who hears the events of a command: the screen unless ``quiet``, and the log."""
+    with contextlib.ExitStack() as stack:
+        heard: list[Listener] = []
+        heard.append(progress.notices(verbose, quiet=quiet))
+        if not quiet:
+            live = sys.stderr.isatty()
+            heard.append(stack.enter_context(progress.bars()) if live else progress.plain_lines())
+        logger = stack.enter_context(progress.json_log(log))
+        if logger is not None:
+            heard.append(logger)
+        yield fan_out(heard)
+
+
+def say_settings(resolved: Resolved) -> None:
+    """Prints every setting with its origin."""
+    for name, origin in sorted(resolved.origins.items()):
+        say(f"{name} = {getattr(resolved.settings, name)!r}  ({origin})", err=True)
+
+
+def resume_line() -> str:
+    """The command as it was typed, for the line that tells how to go on."""
+    return "promptpex " + " ".join(shlex.quote(argument) for argument in sys.argv[1:])

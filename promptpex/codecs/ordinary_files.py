@@ -1,0 +1,154 @@
+"""Ordinary files: what may be opened where a name, or a folder, may come from a stranger.
+
+Everything that a file names is looked for by ``inside``: in one folder, which neither ``..`` nor a link leads out of.
+Everything is opened by ``opened`` or read by ``read_bytes``: no folder, device or pipe, and no more than a given size.
+A link on a prompt, a spec or another file of people is followed within its project only, since a link in a stranger's
+checkout can name any file of this machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from promptpex.core.errors import InputError
+
+MEGABYTE = 1_000_000
+
+ROOTS = (".git", "promptpex.toml", "pyproject.toml")
+"""What the top folder of a project is known by."""
+
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_LINKED = (errno.ELOOP, getattr(errno, "EFTYPE", errno.ELOOP), errno.EMLINK)
+
+
+def project_of(folder: Path) -> Path:
+    """The nearest folder from here upward that looks like the top of a project, or the folder itself."""
+    tops = (place for place in (folder, *folder.parents) if any((place / name).exists() for name in ROOTS))
+    return next(tops, folder)
+
+
+def is_inside(path: Path, folder: Path) -> bool:
+    """Whether the path, its links followed, lies in the folder; False where that cannot be told."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):
+        return False
+
+
+def inside(
+    folder: Path,
+    name: str,
+    *,
+    error: type[InputError],
+    what: str,
+    path: Path | str | None = None,
+    line: int | None = None,
+) -> Path:
+    """The file that ``name`` means in ``folder``; it need not exist.
+
+    Args:
+        error: the class to raise, with ``path`` and ``line``: the file that holds the name.
+        what: what the file is, for the sentence: ``file of samples``.
+
+    Raises:
+        InputError: (as ``error``) the name, or a link, leads out of the folder.
+    """
+    file = folder / name
+    if "\0" in name or not is_inside(file, folder):
+        said = f"the {what} {name!r} is outside the folder of the file that names it; copy it there"
+        raise error(said, path=path, line=line)
+    return file
+
+
+def opened(path: Path, *, error: type[InputError], what: str, links: bool = True) -> BinaryIO:
+    """An ordinary file, open for reading.
+
+    Args:
+        links: whether a link is followed, within its project.
+
+    Raises:
+        InputError: (as ``error``) missing, a folder, a device, a pipe, a link that is not followed, or not readable.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | _NO_WAIT | (0 if links else _NO_FOLLOW))
+    except FileNotFoundError:
+        raise error(f"there is no such {what}", path=path) from None
+    except (OSError, ValueError) as failure:
+        if getattr(failure, "errno", None) in _LINKED and path.is_symlink():
+            raise error(f"the {what} is a link, which is not followed here", path=path) from None
+        raise error(f"the {what} cannot be read: {_why(failure)}", path=path) from None
+    try:
+        _refuse_odd(os.fstat(handle).st_mode, path, error, what)
+        if path.is_symlink() and not (links and is_inside(path, project_of(path.parent.resolve()))):
+            raise error(f"the {what} is a link that leads out of its project; name the file itself", path=path)
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.close(handle)
+        raise
+
+
+def read_bytes(path: Path, *, error: type[InputError], what: str, limit: int = MEGABYTE, links: bool = True) -> bytes:
+    """The bytes of an ordinary file of at most ``limit`` bytes.
+
+    Raises:
+        InputError: (as ``error``) as ``opened``; a longer file is refused without being read.
+    """
+    try:
+        with opened(path, error=error, what=what, links=links) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > limit:
+                raise error(_too_long(what, size, limit), path=path)
+            data = file.read(limit + 1)
+    except (OSError, ValueError) as failure:
+        raise error(f"the {what} cannot be read: {_why(failure)}", path=path) from None
+    if len(data) > limit:
+        raise error(_too_long(what, len(data), limit), path=path)
+    return data
+
+
+def created(path: Path, *, append: bool = False, mode: int = 0o666) -> int:
+    """A handle to write an ordinary file by, emptied unless ``append``; a link in its place is not followed.
+
+    Raises:
+        OSError: it cannot be written, or is a link, a device or a pipe.
+    """
+    how = os.O_APPEND if append else os.O_TRUNC
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, "it is a link, which is not followed here", str(path))
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | how | _NO_WAIT | _NO_FOLLOW, mode)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+    return handle
+
+
+def refuse_led_out(folder: Path, top: Path, error: type[InputError]) -> None:
+    """Refuses a folder of ours that a link leads out of ``top``, which was chosen by the user.
+
+    Raises:
+        InputError: (as ``error``) with what to do.
+    """
+    if not is_inside(folder, top):
+        raise error("a link leads this folder out of the one that holds it; remove the link", path=folder)
+
+
+def _refuse_odd(mode: int, path: Path, error: type[InputError], what: str) -> None:
+    if stat.S_ISDIR(mode):
+        raise error(f"this is a folder; name the {what} in it", path=path)
+    if not stat.S_ISREG(mode):
+        raise error(f"this is no ordinary file; give a {what}", path=path)
+
+
+def _why(failure: Exception) -> str:
+    return getattr(failure, "strerror", None) or str(failure)
+
+
+def _too_long(what: str, size: int, limit: int) -> str:
+    return f"the {what} has {size / MEGABYTE:.1f} MB; the limit is {limit / MEGABYTE:g} MB"

@@ -1,0 +1,101 @@
+"""CSV that a spreadsheet can open without running anything, and that reads back as it was.
+
+A cell that begins with a sign a spreadsheet takes for a formula (OWASP, "CSV Injection") gets an apostrophe in front,
+and so does one that begins with an apostrophe; reading takes exactly that one off again. RFC 4180 quoting, UTF-8.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from promptpex.codecs.atomic import write_text
+from promptpex.codecs.text_file import read_text
+from promptpex.core.errors import InputError
+
+DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
+_BLANK = re.compile("[\\s\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\x00-\x1f\x7f-\x9f]*")
+"""What stands in front of a formula unseen, or is taken away by a spreadsheet."""
+MAX_BYTES = 100_000_000
+MAX_CELL = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The cells of one row, and the line of the file that it begins on."""
+
+    line: int
+    cells: tuple[str, ...]
+
+
+def guard(cell: str) -> str:
+    """The cell as it may stand in a file."""
+    return f"'{cell}" if _runs(cell) else cell
+
+
+def unguard(cell: str) -> str:
+    """The cell as it was before ``guard``."""
+    return cell[1:] if cell.startswith("'") and _runs(cell[1:]) else cell
+
+
+def _runs(cell: str) -> bool:
+    """Whether a spreadsheet may take the cell for a formula, or for one of ours behind its guard."""
+    if cell[:1].isalnum():
+        return False
+    bare = cell[_BLANK.match(cell).end() :]  # type: ignore[union-attr]
+    return cell.startswith(DANGEROUS) or (bare is not cell and bare.startswith(DANGEROUS))
+
+
+def dumps(rows: Iterable[Sequence[str]]) -> str:
+    """The rows as CSV text, every cell guarded; lines end in CR LF as RFC 4180 has it."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\r\n", quoting=csv.QUOTE_MINIMAL)
+    for row in rows:
+        cells = [guard(cell) for cell in row]
+        if all(not cell for cell in cells):
+            out.write(",".join(['""'] * max(1, len(cells))) + "\r\n")
+        else:
+            writer.writerow(cells)
+    return out.getvalue()
+
+
+def loads(text: str, *, path: Path | str | None = None, error: type[InputError] = InputError) -> list[Row]:
+    """The rows of a CSV text, guards taken off; lines without any cell are left out.
+
+    Raises:
+        InputError: (as ``error``) a quote that does not close, or another thing that is no CSV, with its line.
+    """
+    limit = csv.field_size_limit(MAX_CELL)
+    try:
+        return list(_rows(text, path, error))
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _rows(text: str, path: Path | str | None, error: type[InputError]) -> Iterable[Row]:
+    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    line = 1
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as failure:
+            raise error(f"this is not valid CSV: {failure}", path=path, line=line) from None
+        if cells:
+            yield Row(line, tuple(unguard(cell) for cell in cells))
+        line = reader.line_num + 1
+
+
+def read(path: Path | str, *, what: str, error: type[InputError] = InputError) -> list[Row]:
+    """The rows of a CSV file; errors as in ``loads`` and ``textfile.read_text``."""
+    return loads(read_text(path, error=error, what=what, limit=MAX_BYTES), path=path, error=error)
+
+
+def write(path: Path | str, rows: Iterable[Sequence[str]]) -> None:
+    """Replace the file by these rows, in one step."""
+    write_text(path, dumps(rows))

@@ -1,0 +1,1 @@
+"""What everything rests on: records, errors, events, ids, stage templates, and limits on foreign templates."""

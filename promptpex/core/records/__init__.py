@@ -1,0 +1,55 @@
+"""The frozen records that pass between stages; nothing else does (design: the flow is records)."""
+
+from __future__ import annotations
+
+from promptpex.core.records._base import MOST, MOST_COUNTED, Record
+from promptpex.core.records.call import Completion, ModelName, Params, Request, TokenLogprob
+from promptpex.core.records.case import Case, Suite
+from promptpex.core.records.collector import collector_paused
+from promptpex.core.records.columns import AnyRun, Coded, Column, Columns, RunColumns
+from promptpex.core.records.output import NOT_ASKED, Grade, Output, Status, Verdict
+from promptpex.core.records.problem import Problem, Severity
+from promptpex.core.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
+from promptpex.core.records.run import RUNNING, Manifest, Run
+from promptpex.core.records.spec import PROMPT_RULE, WHOLE_INPUT, Check, InputCheck, Origin, Rule, Spec, VariableSpec
+
+__all__ = [
+    "INPUT_VARIABLE",
+    "MOST",
+    "MOST_COUNTED",
+    "NOT_ASKED",
+    "PROMPT_RULE",
+    "RUNNING",
+    "WHOLE_INPUT",
+    "AnyRun",
+    "Case",
+    "Check",
+    "Coded",
+    "Column",
+    "Columns",
+    "Completion",
+    "Grade",
+    "InputCheck",
+    "Manifest",
+    "Message",
+    "ModelName",
+    "Origin",
+    "Output",
+    "Params",
+    "Problem",
+    "Prompt",
+    "Record",
+    "Request",
+    "Role",
+    "Rule",
+    "Run",
+    "RunColumns",
+    "Severity",
+    "Spec",
+    "Status",
+    "Suite",
+    "TokenLogprob",
+    "VariableSpec",
+    "Verdict",
+    "collector_paused",
+]

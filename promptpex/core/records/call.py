@@ -1,0 +1,141 @@
+"""Requests to models and what they complete."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Self
+
+from pydantic import Field, field_validator
+
+from promptpex.core.ids import digest
+from promptpex.core.records._base import Amount, Count, Ordinal, Record
+from promptpex.core.records.prompt import Message
+
+
+class Params(Record):
+    """Settings of a request. None leaves the choice to the provider.
+
+    ``extra`` rides along unchanged to providers that take unknown parameters.
+    """
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] | None = None
+    logprobs: bool = False
+    extra: dict[str, Any] = Field(default_factory=dict)
+
+
+class ModelName(Record):
+    """A model as the user names it: ``gpt-4o-mini?temperature=0&max_tokens=200``.
+
+    Attributes:
+        name: without the parameters; what the request carries.
+        params: what the ``?`` part says.
+        api_base: the server's base URL, from ``?api_base=``, ``--api-base`` or the provider's own variable.
+        backend: what else decides who answers to the name: what the environment says of where a provider is asked, or
+            the digest of a model's weights.
+        label: as typed; what tables call it.
+    """
+
+    name: str
+    params: Params = Params()
+    api_base: str | None = None
+    backend: str | None = None
+    label: str
+
+
+class Request(Record):
+    """One question to one model.
+
+    Attributes:
+        model: the model's name, without parameters.
+        messages: plain text turns.
+        params: settings.
+        reply_schema: JSON schema the reply should follow, where a structured reply is wanted.
+        template: fingerprint of the stage template that made the messages; None for outputs under test.
+        repeat: number of the repeat, from 0: each repeat is its own question.
+        api_base: the server asked, where the user named one.
+        backend: as in ``ModelName``.
+        stage: for meters and logs; not part of the id.
+        fresh: whether an answer from the store is not wanted; neither part of the id nor written down.
+        label: the model as the user named it, which events tell; neither part of the id nor written down.
+    """
+
+    model: str
+    messages: tuple[Message, ...]
+    params: Params = Params()
+    reply_schema: dict[str, Any] | None = None
+    template: str | None = None
+    repeat: Ordinal = 0
+    api_base: str | None = None
+    backend: str | None = None
+    stage: str = "output"
+    fresh: bool = Field(default=False, exclude=True)
+    label: str = Field(default="", exclude=True)
+
+    @cached_property
+    def id(self) -> str:
+        """SHA-256 of the canonical JSON of all that shapes the reply (design: paid for once).
+
+        Fields at their default are left out, so that a field added later leaves older ids as they are.
+        """
+        return digest(self.model_dump(mode="json", exclude={"stage"}, exclude_defaults=True))
+
+    def __copy__(self) -> Self:
+        """A copy without the remembered id, since whoever copies may be about to change a field."""
+        copied = super().__copy__()
+        copied.__dict__.pop("id", None)
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """As ``__copy__``."""
+        copied = super().__deepcopy__(memo)
+        copied.__dict__.pop("id", None)
+        return copied
+
+
+class TokenLogprob(Record):
+    """One token of a reply with its natural-log probability, and the likeliest alternatives."""
+
+    token: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+class Completion(Record):
+    """What a model answered.
+
+    Attributes:
+        text: the answer; may be empty.
+        finish_reason: ``stop``, ``length``, ``content_filter`` or the provider's own word; None if it gave none.
+        refusal: the text of the API's own refusal field, where it has one.
+        reasoning: thinking that came apart from the answer.
+        tokens_in, tokens_out: as the provider counted; None if it did not say, or said what cannot be.
+        cost_usd: US dollars; None = unknown, never 0 for unknown.
+        latency_ms: from sending to the last byte, queueing here not included.
+        model_reported: the model id that the provider returned.
+        logprobs: per token, where asked for and given.
+        cached: whether the answer came from the store; never stored itself.
+    """
+
+    text: str
+    finish_reason: str | None = None
+    refusal: str | None = None
+    reasoning: str | None = None
+    tokens_in: Count = None
+    tokens_out: Count = None
+    cost_usd: Amount = None
+    latency_ms: Amount = None
+    model_reported: str | None = None
+    logprobs: tuple[TokenLogprob, ...] | None = None
+    cached: bool = Field(default=False, exclude=True)
+
+    @field_validator("text", "refusal", "reasoning")
+    @classmethod
+    def _encodable(cls, text: str | None) -> str | None:
+        """Lone surrogates, which no file can hold, become U+FFFD."""
+        if text is None or text.isascii():
+            return text
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

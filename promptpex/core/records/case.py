@@ -1,0 +1,69 @@
+"""Cases: inputs that put a rule, or its inverse, to the test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from promptpex.core.ids import digest
+from promptpex.core.records._base import Record
+from promptpex.core.records.spec import Origin
+
+
+class Case(Record):
+    """One test input.
+
+    Attributes:
+        id: unique in its suite.
+        rule: the id of the rule it aims at; None for a baseline case, which aims at none.
+        inverse: whether it aims at the rule's inverse.
+        inputs: a value for each variable of the prompt.
+        reasoning: why this input puts the rule to the test.
+        expected: the one right output, where it is known.
+        origin: who made it.
+        scenario: the scenario it belongs to.
+        answer_in_context: whether the material that a prompt answers from holds the answer; None = not recorded.
+        made_from: hash of what a generated case depends on; a case whose hash is stale is made again.
+        expanded_from: the id of the shorter case that this one grew from.
+        expected_from: where a generated ``expected`` came from, such as ``gpt-4o (0.9)``.
+        invalid: why the case was put aside (it breaks the input spec, or lint found it unusable); None = usable.
+        content: hash of what the machine wrote; a generated case that no longer matches it was edited by hand.
+    """
+
+    id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
+    rule: str | None = None
+    inverse: bool = False
+    inputs: dict[str, Any]
+    reasoning: str = ""
+    expected: str | None = None
+    origin: Origin = "generated"
+    scenario: str | None = None
+    answer_in_context: bool | None = None
+    made_from: str | None = None
+    expanded_from: str | None = None
+    expected_from: str | None = None
+    invalid: str | None = None
+    content: str | None = None
+
+    def content_hash(self) -> str:
+        """What ``content`` says when nobody has touched the case since the machine wrote it."""
+        return digest(self.model_dump(mode="json", exclude=_NOT_CONTENT, exclude_defaults=True), 12)
+
+
+_NOT_CONTENT = {"content", "origin", "made_from"}
+
+
+class Suite(Record):
+    """All the cases of a prompt."""
+
+    prompt: str
+    cases: tuple[Case, ...] = ()
+
+    def case(self, case_id: str) -> Case | None:
+        """The case of this id, if there is one."""
+        return next((case for case in self.cases if case.id == case_id), None)
+
+    def usable(self) -> tuple[Case, ...]:
+        """The cases that were not put aside."""
+        return tuple(case for case in self.cases if case.invalid is None)

@@ -1,0 +1,99 @@
+"""Outputs of models under test, verdicts of machines, grades of people."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from promptpex.core.records._base import Amount, Count, Ordinal, Record
+from promptpex.core.records.call import TokenLogprob
+
+Status = Literal["pass", "fail", "unscored"]
+
+_ENDED = ("budget", "deadline", "interrupted")
+NOT_ASKED = frozenset((*_ENDED, *(f"judge-{why}" for why in _ENDED)))
+"""Reason codes of outputs and verdicts that were not asked for, since a budget, a deadline or a stop ended the run.
+That says nothing of the model or of the judge, unlike what was asked for and could not be scored."""
+
+
+class Output(Record):
+    """What a model answered to a case, or the error it gave instead.
+
+    Attributes:
+        case: the case's id.
+        model: the model's label.
+        repeat: from 0.
+        text: the answer; None when there was none.
+        error: the reason code of the missing or unusable answer (an ``errors.ModelError.reason``); None = usable.
+        message: the error's sentence.
+        request: the id of the request.
+        tokens_in, tokens_out, cost_usd, latency_ms, finish_reason, model_reported, logprobs: as in ``Completion``.
+    """
+
+    case: str
+    model: str
+    repeat: Ordinal = 0
+    text: str | None = None
+    error: str | None = None
+    message: str | None = None
+    request: str | None = None
+    finish_reason: str | None = None
+    tokens_in: Count = None
+    tokens_out: Count = None
+    cost_usd: Amount = None
+    latency_ms: Amount = None
+    model_reported: str | None = None
+    logprobs: tuple[TokenLogprob, ...] | None = None
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """Case, model, repeat: what makes it the only one in its run."""
+        return (self.case, self.model, self.repeat)
+
+
+class Verdict(Record):
+    """A machine's pass, fail or unscored for one rule on one output.
+
+    Attributes:
+        rule: the rule's id, or ``prompt`` for the prompt as a whole.
+        status: the verdict.
+        reason: in words.
+        unscored: the reason code when ``status`` is ``unscored`` (``no-judge``, ``truncated``, ``malformed``, ...).
+            ``no-judge`` of a check: it passes, but decides the rule only in part, and no judge was asked.
+        source: who said so: ``check:regex``, ``judge:gpt-4o``, ``none``.
+        fingerprint: hash of the check or of the judge's template and settings.
+        confidence: probability of the chosen label by the judge's log-probabilities, where given.
+        counts: whether it decides its rule; False for a judge beside code that decides, for one judge of several,
+            and for a rule that nothing judges in this run.
+        turn: number of the time that the same judge was asked; later turns measure its constancy and never count.
+    """
+
+    case: str
+    model: str
+    repeat: Ordinal = 0
+    rule: str
+    status: Status
+    reason: str = ""
+    unscored: str | None = None
+    source: str
+    fingerprint: str = ""
+    confidence: float | None = None
+    counts: bool = True
+    turn: Ordinal = 0
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """The key of the output it judges."""
+        return (self.case, self.model, self.repeat)
+
+
+class Grade(Record):
+    """A person's thumb on an output, or on one rule of it."""
+
+    case: str
+    model: str
+    repeat: Ordinal = 0
+    rule: str | None = None
+    good: bool
+    author: str
+    at: str
+    note: str = ""

@@ -1,0 +1,38 @@
+"""What is wrong with a file that people write, and where."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from promptpex.core.records._base import Record
+
+Severity = Literal["error", "warning", "info"]
+
+
+class Problem(Record):
+    """One finding in one file.
+
+    Attributes:
+        path: the file, as given.
+        line: from 1; None where no line can be named.
+        message: what is wrong.
+        suggestion: what to do; may be empty.
+        severity: ``error``: the file cannot be used; ``warning``: it can, but look; ``info``: worth knowing.
+    """
+
+    path: str
+    line: int | None = None
+    message: str
+    suggestion: str = ""
+    severity: Severity = "error"
+
+    def text(self) -> str:
+        """The finding on one line, place first, as compilers print it."""
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{place}: {self.severity}: {self.sentence()}"
+
+    __str__ = text
+
+    def sentence(self) -> str:
+        """Message and suggestion as one sentence, without the place."""
+        return f"{self.message}; {self.suggestion}" if self.suggestion else self.message

@@ -1,0 +1,51 @@
+"""The prompt under test."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from promptpex.core.records._base import Record
+
+Role = Literal["system", "user", "assistant"]
+
+INPUT_VARIABLE = "input"
+"""The variable of a prompt that names none: its value is sent as the user message."""
+
+
+class Message(Record):
+    """One turn of a conversation. ``content`` is Jinja text in a prompt, plain text in a request."""
+
+    role: Role
+    content: str
+
+
+class Prompt(Record):
+    """A prompt as read from its file.
+
+    Attributes:
+        name: the file's stem, or the front matter's name.
+        messages: the turns, in order, as Jinja text.
+        variables: the inputs' names, in order of appearance; ``("input",)`` if the text names none.
+        implicit_input: whether the text names no variable, so that the input is an added user message.
+        fingerprint: hash of the messages; changes when what a model is sent changes.
+        meta: front matter that promptpex knows (description, model settings, scenarios, ...).
+        unknown: front matter that it does not know, kept as it was.
+        path: where it was read, as given.
+    """
+
+    name: str
+    messages: tuple[Message, ...]
+    variables: tuple[str, ...]
+    implicit_input: bool = False
+    fingerprint: str
+    meta: dict[str, Any] = Field(default_factory=dict)
+    unknown: dict[str, Any] = Field(default_factory=dict)
+    path: str | None = None
+
+    def text(self) -> str:
+        """The whole prompt as one text, each turn under a line with its role; for people and authors to read."""
+        if len(self.messages) == 1 and self.messages[0].role == "system":
+            return self.messages[0].content
+        return "\n\n".join(f"{message.role}:\n{message.content}" for message in self.messages)

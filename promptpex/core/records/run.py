@@ -1,0 +1,71 @@
+"""A run: one execution of a prompt's suite on models, and the manifest that tells how it came about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from promptpex.core.records._base import Record
+from promptpex.core.records.case import Suite
+from promptpex.core.records.output import Output, Verdict
+from promptpex.core.records.prompt import Prompt
+from promptpex.core.records.spec import Spec
+
+RUNNING = "running"
+"""Why a run is partial until it has ended; one that was killed stays so."""
+
+
+class Manifest(Record):
+    """What a run was made from. Equal manifests (``created`` aside) mean equal questions.
+
+    Attributes:
+        run: the run's id, also its folder's name.
+        prompt, prompt_fingerprint: which prompt, in which wording.
+        spec_digest, suite_digest: hashes of the spec and of the suite that were used.
+        models: labels, as the user gave them.
+        author, judges: labels; None or empty where the role was not needed or not filled.
+        settings: the resolved settings.
+        origins: where each setting came from.
+        reported: per model label, the ids that the providers returned.
+        versions: of promptpex and Python.
+        templates: fingerprint of each stage template.
+        created: ISO 8601, UTC: the start of the latest execution that asked anybody.
+        partial: why the run is not complete, where it is not (``running`` until it has ended, ``interrupted``,
+            ``deadline``, ``budget``).
+        notices: warnings of the providers, such as a parameter that a model refused and was asked without.
+        asked, stored: answers of models under test and of judges that this execution was given, by providers and by
+            the store. What the store holds may come from anybody who could write it.
+        looks: of a run that stops when it is decided, the ids of the cases that each planned look adds.
+    """
+
+    run: str
+    prompt: str
+    prompt_fingerprint: str
+    spec_digest: str
+    suite_digest: str
+    models: tuple[str, ...]
+    author: str | None = None
+    judges: tuple[str, ...] = ()
+    settings: dict[str, Any] = Field(default_factory=dict)
+    origins: dict[str, str] = Field(default_factory=dict)
+    reported: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    versions: dict[str, str] = Field(default_factory=dict)
+    templates: dict[str, str] = Field(default_factory=dict)
+    created: str = ""
+    partial: str | None = None
+    notices: tuple[str, ...] = ()
+    asked: int = 0
+    stored: int = 0
+    looks: tuple[tuple[str, ...], ...] = ()
+
+
+class Run(Record):
+    """Everything a report needs: the manifest, what was asked, what was answered, and how it was judged."""
+
+    manifest: Manifest
+    prompt: Prompt
+    spec: Spec
+    suite: Suite
+    outputs: tuple[Output, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()

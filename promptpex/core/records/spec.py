@@ -1,0 +1,151 @@
+"""The spec: what a prompt promises."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import AliasChoices, Field, field_validator, model_validator
+
+from promptpex.core.ids import digest
+from promptpex.core.records._base import Record
+
+Origin = Literal["extracted", "generated", "edited", "added"]
+"""Who made it. The machine touches what is ``extracted`` or ``generated``; the rest belongs to people."""
+
+PROMPT_RULE = "prompt"
+"""The rule id of a verdict on the prompt as a whole (judging mode ``prompt``)."""
+
+WHOLE_INPUT = "*"
+"""The key in ``Spec.inputs`` for what holds of the inputs together."""
+
+
+class Check(Record):
+    """A deterministic test on an output. ``kind`` follows promptfoo's names, ``not-`` in front flips it.
+
+    Attributes:
+        kind: such as ``regex`` or ``not-contains``; ``type`` is read as well.
+        value: what the kind compares with (text, number, list, schema).
+        threshold: for the kinds that measure.
+        weight: its share in a set's score; 0 informs only.
+        metric: a name to collect scores under.
+        transform: a JavaScript expression over ``output``, applied first.
+        unit: of ``word-count``.
+        dialect: of ``regex``.
+        n: of ``rouge-n``.
+        asserts: of ``assert-set``; written ``assert``.
+        config: given to scripts, as promptfoo does.
+    """
+
+    kind: str = Field(validation_alias=AliasChoices("kind", "type"))
+    value: Any = None
+    threshold: float | None = None
+    weight: float = 1.0
+    metric: str | None = None
+    transform: str | None = None
+    unit: Literal["words", "sentences", "lines", "characters"] = "words"
+    dialect: Literal["ecmascript", "python"] = "ecmascript"
+    n: int = 1
+    asserts: tuple[Check, ...] | None = Field(
+        default=None, validation_alias=AliasChoices("asserts", "assert"), serialization_alias="assert"
+    )
+    config: Any = None
+
+
+class InputCheck(Check):
+    """A check over an input: ``variable`` names which; templates in ``value`` may name the others."""
+
+    variable: str
+
+
+class VariableSpec(Record):
+    """What one input variable may hold.
+
+    Attributes:
+        constraints: sentences for people and authors.
+        type: ``text`` unless said otherwise.
+        values: the allowed values of an ``enum``.
+        schema_: JSON schema of a ``json`` value; written ``schema``.
+        minimum, maximum: bounds of a number.
+        min_length, max_length: bounds of a text, in characters.
+    """
+
+    constraints: tuple[str, ...] = ()
+    type: Literal["text", "number", "integer", "boolean", "enum", "json"] = "text"
+    values: tuple[Any, ...] | None = None
+    schema_: dict[str, Any] | None = Field(default=None, alias="schema")
+    minimum: float | None = None
+    maximum: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_sentences(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            return {"constraints": [data]}
+        if isinstance(data, list | tuple):
+            return {"constraints": list(data)}
+        return data
+
+
+class Rule(Record):
+    """One promise about the output, with its opposite.
+
+    Attributes:
+        id: the stem; the inverse is ``<id>-inverse``.
+        rule: checkable from the output alone.
+        inverse: one semantic opposite, to aim harder cases at.
+        source: the words of the prompt it rests on.
+        checks: code that decides it; all must pass.
+        decides: whether the checks decide it ``wholly``, or ``partly``: what fails them breaks it, and what passes them
+            is for a judge to say; without one it is unscored.
+        origin: who made it.
+        gone: set when the words it rests on are no longer in the prompt.
+        content: hash of what the machine wrote; an extracted rule that no longer matches it was edited by hand.
+    """
+
+    id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
+    rule: str = Field(min_length=1)
+    inverse: str | None = None
+    source: str | None = None
+    checks: tuple[Check, ...] = ()
+    decides: Literal["wholly", "partly"] = "wholly"
+    origin: Origin = "extracted"
+    gone: bool = False
+    content: str | None = None
+
+    @property
+    def inverse_id(self) -> str:
+        return f"{self.id}-inverse"
+
+    @property
+    def needs_judge(self) -> bool:
+        """Whether code alone cannot decide it."""
+        return not self.checks or self.decides == "partly"
+
+    def content_hash(self) -> str:
+        """What ``content`` says when nobody has touched the rule since the machine wrote it."""
+        return digest(self.model_dump(mode="json", exclude=_NOT_CONTENT, exclude_defaults=True), 12)
+
+
+_NOT_CONTENT = {"content", "origin", "gone"}
+
+
+class Spec(Record):
+    """What a prompt promises: its intent, what it takes, and the rules its output keeps."""
+
+    prompt: str
+    prompt_fingerprint: str | None = None
+    intent: str = ""
+    inputs: dict[str, VariableSpec] = Field(default_factory=dict)
+    input_checks: tuple[InputCheck, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+    @field_validator("intent", mode="before")
+    @classmethod
+    def _no_intent(cls, value: Any) -> Any:
+        return "" if value is None else value
+
+    def rule(self, rule_id: str) -> Rule | None:
+        """The rule of this id, if there is one."""
+        return next((rule for rule in self.rules if rule.id == rule_id), None)

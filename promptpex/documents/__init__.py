@@ -1,0 +1,1 @@
+"""The YAML files that people edit: read, patched, verified, with their JSON schemas."""

@@ -1,0 +1,45 @@
+"""The nodes of a YAML text by ruamel, which reads YAML 1.2 in Python: the reader that decides what is valid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import Node, ScalarNode
+from ruamel.yaml.resolver import VersionedResolver
+from ruamel.yaml.tag import Tag
+
+from promptpex.core.errors import InputError
+from promptpex.documents.libyaml import STANDARD_TAG, UNTAGGED
+
+
+class _Untyped(VersionedResolver):
+    """Leaves it to the schema what a value without a tag means."""
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Tag:
+        return Tag(suffix=f"{STANDARD_TAG}str" if kind is ScalarNode and not implicit[0] else UNTAGGED)
+
+
+def compose(text: str, *, path: Path | str | None, error: type[InputError], what: str, first_line: int) -> Node | None:
+    """The root of the only document, None where there is none; every node knows where it begins and ends.
+
+    Raises:
+        InputError: (as ``error``) what is not valid YAML, with its line where ruamel says one.
+    """
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Resolver = _Untyped
+    try:
+        root: Node | None = yaml.compose(text)
+    except MarkedYAMLError as failure:
+        mark = failure.problem_mark or failure.context_mark
+        line = mark.line + first_line if mark is not None else None
+        said = " ".join(part for part in (failure.context, failure.problem) if part)
+        raise error(f"the {what} is not valid YAML: {said}", path=path, line=line) from None
+    except (YAMLError, ValueError, AssertionError, IndexError, AttributeError, TypeError, OverflowError) as failure:
+        said = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
+        raise error(f"the {what} is not valid YAML: {said}", path=path) from None
+    except RecursionError:
+        raise error(f"the {what} is nested too deeply", path=path) from None
+    return root

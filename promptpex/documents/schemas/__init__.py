@@ -1,0 +1,97 @@
+"""JSON schemas of the files that people write, made from the records, so that editors complete and check them.
+
+``python -m promptpex.documents.schemas`` writes ``spec.schema.json`` and ``cases.schema.json`` again after a record has
+changed.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import Any
+
+from promptpex.core.records import Case, Check, InputCheck, Record, Rule, Spec, Suite, VariableSpec
+
+NAMES = ("spec", "cases")
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+_TEXTS: dict[type[Record], tuple[str, ...]] = {
+    Spec: ("prompt", "prompt_fingerprint", "intent"),
+    Rule: ("id", "rule", "inverse", "source", "content"),
+    Suite: ("prompt",),
+    Case: (
+        "id", "rule", "reasoning", "expected", "scenario", "made_from", "expanded_from", "expected_from", "invalid",
+        "content",
+    ),
+}  # fmt: skip
+"""Fields that a file may also give as a bare number or word: what it shows is taken as text."""
+
+_BARE = ["string", "number", "boolean"]
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The schema of ``spec`` or ``cases`` files: what their readers accept, as far as JSON Schema can say it."""
+    kind: type[Record] = Spec if name == "spec" else Suite
+    made = kind.model_json_schema(by_alias=True, mode="validation")
+    parts: dict[str, Any] = made.get("$defs", {})
+    for record, fields in _TEXTS.items():
+        target = made if record is kind else parts.get(record.__name__)
+        if target is not None:
+            _loosen(target, fields)
+    for record in (Check, InputCheck):
+        if record.__name__ in parts:
+            _name_kinds(parts[record.__name__])
+    if VariableSpec.__name__ in parts:
+        parts["VariableSpec"] = _variable(parts["VariableSpec"])
+    _allow_nothing(made)
+    for part in parts.values():
+        _allow_nothing(part)
+    return {"$schema": DIALECT, "title": f"promptpex {name} file", **{k: v for k, v in made.items() if k != "title"}}
+
+
+def text(name: str) -> str:
+    """The schema as its file has it."""
+    return json.dumps(schema(name), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def shipped(name: str) -> str:
+    """The text of the schema file that came with the package."""
+    return (resources.files(__name__) / f"{name}.schema.json").read_text(encoding="utf-8")
+
+
+def _loosen(target: dict[str, Any], fields: tuple[str, ...]) -> None:
+    for name in fields:
+        said = target["properties"][name]
+        about = {key: said[key] for key in ("default", "description", "title") if key in said}
+        limits = {key: said[key] for key in ("minLength", "pattern") if key in said}
+        target["properties"][name] = {**about, **limits, "type": list(_BARE)}
+
+
+def _name_kinds(part: dict[str, Any]) -> None:
+    """``type`` stands for ``kind``, ``asserts`` for ``assert``."""
+    properties = part["properties"]
+    properties["type"] = {**properties["kind"], "title": "Type"}
+    main, other = ("assert", "asserts") if "assert" in properties else ("asserts", "assert")
+    properties[other] = properties[main]
+    part["required"] = [name for name in part.get("required", []) if name != "kind"]
+    part["oneOf"] = [{"required": ["kind"]}, {"required": ["type"]}]
+
+
+def _variable(part: dict[str, Any]) -> dict[str, Any]:
+    sentences = {"type": "array", "items": {"type": "string"}}
+    return {"description": part.get("description", ""), "anyOf": [{"type": "string"}, sentences, part]}
+
+
+def _allow_nothing(part: dict[str, Any]) -> None:
+    """A key without a value counts as not said, unless the key is required."""
+    required = part.get("required", [])
+    for name, said in part.get("properties", {}).items():
+        if name in required:
+            continue
+        if isinstance(said.get("type"), str) and "enum" not in said and said["type"] != "null":
+            said["type"] = [said["type"], "null"]
+        elif isinstance(said.get("type"), list) and "null" not in said["type"]:
+            said["type"] = [*said["type"], "null"]
+        elif "enum" in said and None not in said["enum"]:
+            said["enum"] = [*said["enum"], None]
+            said.pop("type", None)

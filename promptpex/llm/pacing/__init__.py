@@ -1,0 +1,1 @@
+"""When a request is sent: queues, limits, retries, budget, circuit breaker, cancellation."""

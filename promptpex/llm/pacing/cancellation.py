@@ -1,0 +1,104 @@
+"""Stopping a run: no new request is sent, what is in flight may finish within a few seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from promptpex.core.errors import Stopped
+
+GRACE_S = 3.0
+"""Seconds that a request in flight still has once the run is being stopped."""
+
+
+class StopFlag:
+    """Raised once, never lowered. Set it from the event loop's own thread.
+
+    Args:
+        grace_s: seconds that what is in flight still has.
+    """
+
+    def __init__(self, grace_s: float = GRACE_S) -> None:
+        self._event = asyncio.Event()
+        self._called: list[Callable[[], None]] = []
+        self._grace_s = grace_s
+        self._ends: float | None = None
+        self._in_flight: set[asyncio.Timeout] = set()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the run is being stopped."""
+        return self._event.is_set()
+
+    def stop(self) -> None:
+        """Refuses everything that is not sent yet, also what waits for its turn. May be called twice."""
+        if not self.stopped:
+            self._event.set()
+            self._ends = asyncio.get_running_loop().time() + self._grace_s
+            for scope in self._in_flight:
+                self._shorten(scope)
+            for call in self._called:
+                call()
+
+    def on_stop(self, call: Callable[[], None]) -> None:
+        """``call`` is called when the flag is raised."""
+        self._called.append(call)
+
+    def check(self, model: str) -> None:
+        """Raises ``Stopped`` once the flag is up."""
+        if self.stopped:
+            raise stopped(model)
+
+    @contextlib.asynccontextmanager
+    async def within(self, seconds: float, model: str) -> AsyncIterator[None]:
+        """A request in flight: it may take so many seconds, and fewer once the run is being stopped.
+
+        Raises:
+            TimeoutError: the seconds are over.
+            Stopped: the run was stopped meanwhile, and the grace is over.
+        """
+        loop, due = asyncio.get_running_loop(), 0.0
+        try:
+            async with asyncio.timeout(seconds) as scope:
+                due = loop.time() + seconds
+                self._in_flight.add(scope)
+                try:
+                    if self.stopped:
+                        self._shorten(scope)
+                    yield
+                finally:
+                    self._in_flight.discard(scope)
+        except TimeoutError:
+            if self._ends is not None and self._ends < due:
+                raise given_up(model) from None
+            raise
+
+    def _shorten(self, scope: asyncio.Timeout) -> None:
+        when = scope.when()
+        if self._ends is not None and (when is None or when > self._ends):
+            scope.reschedule(self._ends)
+
+    async def pause(self, seconds: float, sleep: Callable[[float], Awaitable[None]], model: str) -> None:
+        """Waits so long, or raises ``Stopped`` as soon as the flag goes up."""
+        sleeping = asyncio.ensure_future(sleep(seconds))
+        waiting = asyncio.ensure_future(self._event.wait())
+        try:
+            await asyncio.wait({sleeping, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleeping.cancel()
+            waiting.cancel()
+        self.check(model)
+
+
+def stopped(model: str) -> Stopped:
+    """The error of a request that a stop kept from being sent."""
+    return Stopped(f"{model} was not asked: the run is being stopped. The same command goes on from here.", model=model)
+
+
+def given_up(model: str) -> Stopped:
+    """The error of a request that was in flight when the run was stopped and did not end in time."""
+    return Stopped(
+        f"{model} was asked and had not answered when the run was stopped. The same command asks it again.",
+        model=model,
+    )

@@ -1,0 +1,141 @@
+"""A model is asked once before it is asked a hundred times: a wrong key or name costs one request."""
+
+from __future__ import annotations
+
+import asyncio
+
+from promptpex.core.errors import ModelError, NotAuthorised, RetiredModel, UnknownModel
+from promptpex.core.events import Listener, Notice, nobody
+from promptpex.core.records import Completion, Request
+from promptpex.llm.client import Client, Loading
+
+ALONE_S = 1.0
+"""Seconds for which the others wait once the first is sent: a wrong key is refused well within them, and a model that
+takes long to answer is held up no longer."""
+
+DEAD = (NotAuthorised, UnknownModel, RetiredModel)
+"""What holds for every further question to a model. A spent budget or a stop does not say anything about the model."""
+
+Who = tuple[str, str | None]
+"""A model, and the server where one is named."""
+
+
+class Gate:
+    """Which models may be asked by many at once, which not at all, and which are being tried by one request."""
+
+    def __init__(self) -> None:
+        self.known: set[Who] = set()
+        self.dead: dict[Who, ModelError] = {}
+        self.tried: dict[Who, asyncio.Future[None]] = {}
+
+    def open(self, who: Who) -> None:
+        """All may go from now on."""
+        self.known.add(who)
+        self.wake(who)
+
+    def wake(self, who: Who) -> None:
+        """Those who wait look again."""
+        waiting = self.tried.pop(who, None)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(None)
+
+
+class FirstClient:
+    """Sends the first request to each model and server alone; the others wait here for what comes of it.
+
+    If it ends in one of ``DEAD``, the others end so too, without being sent. ``TriedClient``, below the retries, lets
+    them go when the first attempt ends in anything else, or takes long. What the store answers does not pass here.
+    """
+
+    def __init__(self, inner: Client, gate: Gate, emit: Listener = nobody) -> None:
+        self._inner = inner
+        self._gate = gate
+        self._emit = emit
+
+    async def complete(self, request: Request) -> Completion:
+        """The answer of ``inner``.
+
+        Raises:
+            NotAuthorised, UnknownModel, RetiredModel: also where an earlier request said so.
+        """
+        who, gate = (request.model, request.api_base), self._gate
+        while who not in gate.known or who in gate.dead:
+            if who in gate.dead:
+                raise _again(gate.dead[who], request.model)
+            waiting = gate.tried.get(who)
+            if waiting is None:
+                return await self._first(who, request)
+            await asyncio.shield(waiting)
+        return await self._inner.complete(request)
+
+    async def close(self) -> None:
+        """Closes ``inner``."""
+        await self._inner.close()
+
+    async def _first(self, who: Who, request: Request) -> Completion:
+        """Asks alone. When this task is cancelled, the next that waits is the first."""
+        gate = self._gate
+        gate.tried[who] = asyncio.get_running_loop().create_future()
+        try:
+            return await self._inner.complete(request)
+        except DEAD as error:
+            gate.dead[who] = error
+            said = f"{request.model} cannot be asked, so it is asked nothing more: {error.message}"
+            self._emit(Notice(said, "warning"))
+            raise
+        except ModelError:
+            gate.open(who)
+            raise
+        finally:
+            gate.wake(who)
+
+
+class TriedClient:
+    """One attempt of a request: the first to a model and server opens its gate, unless it ends in one of ``DEAD``.
+
+    It stands below the queue and the retries: a server that refuses the first attempt for a while is then asked by
+    all, and the time for which the others wait begins when the first is sent. What the provider has to load first is
+    not counted.
+    """
+
+    def __init__(self, inner: Client, gate: Gate, *, loading: Loading | None = None, alone_s: float = ALONE_S) -> None:
+        self._inner = inner
+        self._gate = gate
+        self._loading = loading
+        self._alone_s = alone_s
+
+    async def complete(self, request: Request) -> Completion:
+        """The answer of ``inner``."""
+        who = (request.model, request.api_base)
+        if who in self._gate.known:
+            return await self._inner.complete(request)
+        return await self._tried(who, request)
+
+    async def close(self) -> None:
+        """Closes ``inner``."""
+        await self._inner.close()
+
+    async def _tried(self, who: Who, request: Request) -> Completion:
+        try:
+            completion = await self._watched(who, request)
+        except DEAD:
+            raise
+        except ModelError:
+            self._gate.open(who)
+            raise
+        self._gate.open(who)
+        return completion
+
+    async def _watched(self, who: Who, request: Request) -> Completion:
+        if self._loading is not None:
+            await self._loading.load(request)
+        timer = asyncio.get_running_loop().call_later(self._alone_s, self._gate.open, who)
+        try:
+            return await self._inner.complete(request)
+        finally:
+            timer.cancel()
+
+
+def _again(error: ModelError, model: str) -> ModelError:
+    """The same error for a request that was not sent."""
+    return type(error)(error.message, model=model)

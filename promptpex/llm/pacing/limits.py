@@ -1,0 +1,281 @@
+"""Whose turn it is: slots per server, by what it bears, by the user's caps, and model by model where that matters."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from promptpex.core.errors import BadRequest, ModelError, RateLimited
+from promptpex.core.records import Completion, Request
+from promptpex.llm.pacing.aimd import Pace
+from promptpex.llm.pacing.cancellation import StopFlag, stopped
+from promptpex.llm.pacing.servers import Server, server_of
+from promptpex.llm.pacing.sliding_window import Spent, Window
+
+LINGER_S = 0.05
+"""Seconds for which a server of one model at a time waits for that model's next request before it changes over."""
+
+RAMP_S = 0.03
+"""Seconds over which a server that was idle is given what it bears. Requests sent all at once are answered all at once,
+and then sent all at once again: each round would take longer by the time that handling all of them takes."""
+
+AT_ONCE = 8
+"""Requests that may be sent at once all the same, however long this process was busy with something else."""
+
+TICK_S = 0.001
+"""Seconds from one such group to the next."""
+
+BYTES_PER_TOKEN = 4
+USUAL_TOKENS_OUT = 1024
+"""Set aside for an answer whose length the request does not limit."""
+
+
+class Limiter:
+    """Slots for requests, per server.
+
+    Args:
+        concurrency: most requests in flight to a server.
+        rpm, tpm: most requests, and tokens in and out, that start within ``window_s``; None = no limit.
+        clock: seconds, monotonic.
+        stop: when raised, whoever waits for a slot gets ``Stopped``.
+        window_s: a minute.
+        where: the server of a request.
+    """
+
+    def __init__(
+        self,
+        *,
+        concurrency: int,
+        rpm: int | None = None,
+        tpm: int | None = None,
+        clock: Callable[[], float],
+        stop: StopFlag,
+        window_s: float = 60.0,
+        where: Callable[[Request], Server] = server_of,
+    ) -> None:
+        self._cap = max(1, concurrency)
+        self._rpm, self._tpm, self._window_s = rpm, tpm, window_s
+        self._clock = clock
+        self._where = where
+        self._stop = stop
+        self._queues: dict[str, ServerQueue] = {}
+        stop.on_stop(self._refuse_waiting)
+
+    async def slot(self, request: Request) -> Slot:
+        """A slot, when it is this request's turn; the caller frees it.
+
+        Raises:
+            Stopped: the run is being stopped.
+            BadRequest: the request alone may take more tokens than ``tpm``.
+        """
+        self._stop.check(request.model)
+        if said := beyond_tpm(request, self._tpm):
+            raise BadRequest(f"{request.model} was not asked: {said}", model=request.model)
+        return await self.queue_of(request).slot(request)
+
+    def queue_of(self, request: Request) -> ServerQueue:
+        """The queue of the request's server."""
+        server = self._where(request)
+        queue = self._queues.get(server.key)
+        if queue is None:
+            pace = Pace(self._cap, server.start, self._clock)
+            windows = Window(self._rpm, self._window_s), Window(self._tpm, self._window_s)
+            queue = self._queues[server.key] = ServerQueue(server, pace, *windows, self._clock)
+        return queue
+
+    def _refuse_waiting(self) -> None:
+        for queue in self._queues.values():
+            queue.refuse_waiting(stopped)
+
+
+@dataclass(slots=True, eq=False)
+class Slot:
+    """Leave to send one request now, since ``started``."""
+
+    queue: ServerQueue
+    kind: tuple[str, str]
+    started: float
+    tokens: Spent
+
+    def answered(self, completion: Completion, took_s: float) -> None:
+        """The request was answered after so many seconds."""
+        self.queue.pace.answered(took_s, self.kind)
+        if completion.tokens_in is not None and completion.tokens_out is not None:
+            self.queue.answered(self.tokens, completion.tokens_in + completion.tokens_out)
+
+    def failed(self, error: ModelError) -> None:
+        """The request failed."""
+        if isinstance(error, RateLimited) and error.retryable:
+            self.queue.pace.refused(self.started, error.retry_after)
+
+    def free(self) -> None:
+        """Gives the slot back."""
+        self.queue.freed()
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    model: str
+    tokens: int
+    turn: asyncio.Future[Spent]
+
+
+class ServerQueue:
+    """Who waits for one server, how many are in flight, and who is next.
+
+    Models take turns; where the server serves one model at a time, the model that has it keeps it until it has
+    nothing in flight and nothing waiting.
+    """
+
+    def __init__(
+        self, server: Server, pace: Pace, requests: Window, tokens: Window, clock: Callable[[], float]
+    ) -> None:
+        self.server = server
+        self.pace = pace
+        self.requests = requests
+        self.tokens = tokens
+        self.in_flight = 0
+        self._clock = clock
+        self._waiting: dict[str, deque[_Waiting]] = {}
+        self._lane: str | None = None
+        self._idle_since = 0.0
+        self._woken = 0.0
+        self._ramp = AT_ONCE
+        self._timer: asyncio.TimerHandle | None = None
+        self._tick: asyncio.TimerHandle | None = None
+
+    async def slot(self, request: Request) -> Slot:
+        """A slot, when it is this request's turn."""
+        waiting = _Waiting(request.model, tokens_expected(request), asyncio.get_running_loop().create_future())
+        self._waiting.setdefault(request.model, deque()).append(waiting)
+        self._pump()
+        try:
+            spent = await waiting.turn
+        except BaseException:
+            if waiting.turn.done() and not waiting.turn.cancelled() and waiting.turn.exception() is None:
+                self.freed()
+            raise
+        return Slot(self, (request.model, request.stage), self._clock(), spent)
+
+    def freed(self) -> None:
+        """A slot was given back."""
+        self.in_flight -= 1
+        if not self.in_flight:
+            self._idle_since = self._clock()
+        self._pump()
+
+    def answered(self, spent: Spent, tokens: int) -> None:
+        """An answer says what it took; that may be less than was set aside, so that others can go on."""
+        self.tokens.correct(spent, tokens, self._clock())
+
+    def refuse_waiting(self, why: Callable[[str], ModelError]) -> None:
+        """Everyone who waits gets the error that ``why`` gives for the model."""
+        for queue in self._waiting.values():
+            while queue:
+                waiting = queue.popleft()
+                if not waiting.turn.done():
+                    waiting.turn.set_exception(why(waiting.model))
+
+    def closed_for(self) -> float:
+        """Seconds for which the server asked not to be sent anything."""
+        return self.pace.not_before - self._clock()
+
+    def _pump(self) -> None:
+        """Gives slots to those whose turn it is."""
+        while self.in_flight < self.pace.allowed:
+            queue = self._next()
+            if queue is None:
+                return
+            if self.in_flight >= self._ramp:
+                self._widen_soon()
+                return
+            wait = self._wait_s(queue[0].tokens)
+            if wait > 0:
+                self._look_again(wait + 0.001)
+                return
+            self._give(queue.popleft())
+
+    def _give(self, waiting: _Waiting) -> None:
+        if waiting.turn.done():
+            return
+        now = self._clock()
+        if not self.in_flight:
+            self._woken, self._ramp = now, AT_ONCE
+        self.requests.add(now, 1)
+        spent = self.tokens.add(now, waiting.tokens)
+        self.in_flight += 1
+        self._lane = waiting.model
+        waiting.turn.set_result(spent)
+
+    def _next(self) -> deque[_Waiting] | None:
+        """The queue whose turn it is."""
+        if not self.server.one_model_at_a_time:
+            return self._in_turn()
+        if own := self._waiting.get(self._lane or ""):
+            return own
+        others = self._in_turn()
+        if others is None or self.in_flight:
+            return None
+        rest = self._idle_since + LINGER_S - self._clock()
+        if self._lane is not None and rest > 0:
+            self._look_again(rest + 0.001)
+            return None
+        return others
+
+    def _in_turn(self) -> deque[_Waiting] | None:
+        """The models' queues take turns: the one that is served goes to the back."""
+        for model in list(self._waiting):
+            queue = self._waiting.pop(model)
+            if queue:
+                self._waiting[model] = queue
+                return queue
+        return None
+
+    def _widen_soon(self) -> None:
+        if self._tick is None:
+            self._tick = asyncio.get_running_loop().call_later(TICK_S, self._widen)
+
+    def _widen(self) -> None:
+        """Lets more be in flight to a server that was idle."""
+        self._tick = None
+        due = AT_ONCE + int(self.pace.allowed * (self._clock() - self._woken) / RAMP_S)
+        self._ramp = min(due, self._ramp + AT_ONCE)
+        self._pump()
+
+    def _wait_s(self, tokens: int) -> float:
+        now = self._clock()
+        return max(self.pace.not_before - now, self.requests.wait_s(now, 1), self.tokens.wait_s(now, tokens))
+
+    def _look_again(self, wait_s: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(wait_s, self._pump)
+
+
+def tokens_expected(request: Request) -> int:
+    """The tokens that are set aside for a request, in and out: all that it may answer, as providers count it too. The
+    answer's own count replaces it."""
+    return _tokens_in(request) + _tokens_out(request)
+
+
+def beyond_tpm(request: Request, tpm: int | None) -> str | None:
+    """What is wrong, in words, if the request alone may take more tokens than a minute has; None if it fits."""
+    if tpm is None or tokens_expected(request) <= tpm:
+        return None
+    size, answer = _tokens_in(request), f"{_tokens_out(request):,}"
+    takes = f"{tokens_expected(request):,} tokens ({size:,} to send, up to {answer} to answer)"
+    takes = f"a request may take {takes}" if size else f"an answer alone may take {answer} tokens"
+    return (
+        f"{takes}, and --tpm allows {tpm:,} a minute; raise --tpm, or allow a shorter answer: "
+        f"{request.model}?max_tokens=N"
+    )
+
+
+def _tokens_in(request: Request) -> int:
+    return sum(len(message.content.encode("utf-8", "replace")) for message in request.messages) // BYTES_PER_TOKEN
+
+
+def _tokens_out(request: Request) -> int:
+    return request.params.max_tokens or USUAL_TOKENS_OUT

@@ -1,0 +1,246 @@
+"""Sending: in turn, within deadlines, again where that can help. The one retry layer there is.
+
+Waits grow exponentially with full jitter (Brooker, "Exponential Backoff And Jitter", 2015): uniform between zero and
+the step, so that those who failed together do not come back together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from promptpex.core.errors import (
+    BudgetExceeded,
+    DeadlinePassed,
+    ModelError,
+    RateLimited,
+    Stopped,
+    TimedOut,
+    Unavailable,
+)
+from promptpex.core.events import Listener, Retrying, nobody
+from promptpex.core.records import Completion, Request
+from promptpex.llm.client import Client
+from promptpex.llm.pacing.breaker import FIRST_PATIENCE_S, PATIENCE_S, Breaker
+from promptpex.llm.pacing.cancellation import StopFlag
+from promptpex.llm.pacing.limits import Limiter, Slot
+from promptpex.llm.pacing.servers import Server, server_of
+
+MAX_ATTEMPTS = 5
+"""Tries of one request in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """When to try again.
+
+    Attributes:
+        max_attempts: tries of one request in all.
+        first_wait_s, longest_wait_s: the first and the longest step of the waits.
+        call_deadline_s: seconds for one request, its attempts and the waits between them; queueing not included.
+        run_deadline_s: seconds from the making of the client, after which nothing is sent or waited for any more.
+        patience_s, first_patience_s: as in ``breaker``.
+    """
+
+    max_attempts: int = MAX_ATTEMPTS
+    first_wait_s: float = 0.5
+    longest_wait_s: float = 30.0
+    call_deadline_s: float = 300.0
+    run_deadline_s: float | None = None
+    patience_s: float = PATIENCE_S
+    first_patience_s: float = FIRST_PATIENCE_S
+
+
+class RetryingClient:
+    """Sends requests to ``inner``, each when the limiter lets it, and again after errors that may pass.
+
+    Args:
+        inner: who answers; one attempt each.
+        policy: when to try again.
+        limiter: whose turn it is.
+        stop: refuses what is not sent yet.
+        rng: draws the jitter.
+        clock: seconds, monotonic.
+        sleep: waits that many seconds.
+        emit: hears ``Retrying``.
+        where: the server of a request.
+    """
+
+    def __init__(
+        self,
+        inner: Client,
+        policy: RetryPolicy,
+        *,
+        limiter: Limiter,
+        stop: StopFlag,
+        rng: random.Random,
+        clock: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        emit: Listener = nobody,
+        where: Callable[[Request], Server] = server_of,
+    ) -> None:
+        self._inner = inner
+        self._policy = policy
+        self._limiter = limiter
+        self._stop = stop
+        self._rng = rng
+        self._clock = clock
+        self._sleep = sleep
+        self._emit = emit
+        self._where = where
+        self._breakers: dict[tuple[str, str], Breaker] = {}
+        self._run_ends = None if policy.run_deadline_s is None else clock() + policy.run_deadline_s
+        stop.on_stop(self._wake)
+
+    async def complete(self, request: Request) -> Completion:
+        """The answer, by the first attempt that gives one.
+
+        Raises:
+            ModelError: the last attempt's, when no further one can help or is allowed.
+        """
+        left = self._policy.call_deadline_s
+        attempt = 0
+        while True:
+            attempt += 1
+            outcome, took = await self._attempt(request, left)
+            if isinstance(outcome, Completion):
+                return outcome
+            wait = self._wait_s(outcome, attempt)
+            left -= took + wait
+            if not outcome.retryable or attempt >= self._policy.max_attempts or left <= 0 or self._late(wait):
+                raise _tried(outcome, attempt)
+            self._emit(Retrying(request.model, request.id, attempt, wait, outcome.reason))
+            await self._stop.pause(wait, self._sleep, request.model)
+
+    async def close(self) -> None:
+        """Closes ``inner``."""
+        await self._inner.close()
+
+    async def _attempt(self, request: Request, left: float) -> tuple[Completion | ModelError, float]:
+        """What one attempt gave, and the seconds from sending to the end."""
+        self._refuse_if_closed(request)
+        breaker = self._breaker(request)
+        slot = await self._slot(request, breaker)
+        try:
+            self._check(request)
+            completion = await self._timed(request, left)
+        except ModelError as error:
+            took = self._clock() - slot.started
+            slot.failed(error)
+            self._close_queue(slot)
+            _tell(breaker, error)
+            return error, took
+        except BaseException:
+            breaker.gave_up()
+            raise
+        finally:
+            slot.free()
+        took = self._clock() - slot.started
+        slot.answered(completion, took)
+        breaker.succeeded()
+        return completion, took
+
+    async def _slot(self, request: Request, breaker: Breaker) -> Slot:
+        """A slot at a server that is up."""
+        try:
+            async with asyncio.timeout(self._run_left()):
+                if not await breaker.admit(lambda: self._check(request)):
+                    raise Unavailable(
+                        f"{request.model} was not asked: its server ({self._where(request).key}) has answered none of "
+                        "its requests for a while. See whether both are up, or run the same command again later.",
+                        model=request.model,
+                    )
+                return await self._limiter.slot(request)
+        except TimeoutError:
+            breaker.gave_up()
+            raise self._too_late(request) from None
+        except BaseException:
+            breaker.gave_up()
+            raise
+
+    async def _timed(self, request: Request, left: float) -> Completion:
+        """The answer of ``inner`` within the deadlines."""
+        run_left = self._run_left()
+        allowed = left if run_left is None else min(left, run_left)
+        try:
+            async with self._stop.within(allowed, request.model):
+                return await self._inner.complete(request)
+        except TimeoutError:
+            if run_left is not None and run_left <= left:
+                raise self._too_late(request) from None
+            message = f"{request.model} did not answer within {self._policy.call_deadline_s:g} s; allow it more time."
+            raise TimedOut(message, model=request.model) from None
+
+    def _wait_s(self, error: ModelError, attempt: int) -> float:
+        """Seconds until the next attempt: what the server asked for and a little more, else by backoff."""
+        policy = self._policy
+        if error.retry_after is not None:
+            return error.retry_after + self._rng.uniform(0, policy.first_wait_s)
+        return self._rng.uniform(0, min(policy.longest_wait_s, policy.first_wait_s * 2 ** (attempt - 1)))
+
+    def _refuse_if_closed(self, request: Request) -> None:
+        """Asks nobody who wants to be left alone for longer than a call may take."""
+        wait = self._limiter.queue_of(request).closed_for()
+        if wait > self._policy.call_deadline_s:
+            raise _closed(request.model, wait)
+
+    def _close_queue(self, slot: Slot) -> None:
+        """The same for those who wait for the server already."""
+        wait = slot.queue.closed_for()
+        if wait > self._policy.call_deadline_s:
+            slot.queue.refuse_waiting(lambda model: _closed(model, wait))
+
+    def _check(self, request: Request) -> None:
+        self._stop.check(request.model)
+        if self._late(0.0):
+            raise self._too_late(request)
+
+    def _late(self, wait: float) -> bool:
+        run_left = self._run_left()
+        return run_left is not None and run_left <= wait
+
+    def _run_left(self) -> float | None:
+        return None if self._run_ends is None else self._run_ends - self._clock()
+
+    def _too_late(self, request: Request) -> DeadlinePassed:
+        message = f"{request.model} did not answer before the run's deadline of {self._policy.run_deadline_s:g} s; "
+        return DeadlinePassed(message + "the same command goes on from here.", model=request.model)
+
+    def _breaker(self, request: Request) -> Breaker:
+        """Of this model at its server: a gateway that fails one model may answer for the next."""
+        key = self._where(request).key, request.model
+        breaker = self._breakers.get(key)
+        if breaker is None:
+            breaker = self._breakers[key] = Breaker(
+                self._clock, patience_s=self._policy.patience_s, first_patience_s=self._policy.first_patience_s
+            )
+        return breaker
+
+    def _wake(self) -> None:
+        for breaker in self._breakers.values():
+            breaker.wake()
+
+
+def _tell(breaker: Breaker, error: ModelError) -> None:
+    """What a failure says about the server: that it is down, nothing, or that it is there and refuses."""
+    if isinstance(error, Unavailable) and error.retryable:
+        breaker.failed()
+    elif isinstance(error, TimedOut | Stopped | BudgetExceeded):
+        breaker.gave_up()
+    else:
+        breaker.succeeded()
+
+
+def _closed(model: str, wait: float) -> RateLimited:
+    message = f"{model} was not asked: the provider asks to wait {wait:.0f} s, longer than a call may take; "
+    return RateLimited(message + "run the same command again then, or raise --timeout.", model=model)
+
+
+def _tried(error: ModelError, attempts: int) -> ModelError:
+    """The error, saying how often it was tried."""
+    if attempts == 1:
+        return error
+    message = f"{error.message} Tried {attempts} times."
+    return type(error)(message, model=error.model, retry_after=error.retry_after, reply=error.reply)

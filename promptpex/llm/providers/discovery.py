@@ -1,0 +1,190 @@
+"""Which models can be reached from here: by keys in the environment, a running Ollama, a server, the embedded one.
+
+No model id is written down in this package: hosted ones come from what the provider lists, or from litellm's table.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from typing import Literal
+
+from promptpex.core.errors import ModelError, PromptpexError
+from promptpex.llm.providers.ollama_admin import LocalModel, host_url, list_models
+from promptpex.llm.providers.openai_compatible import OpenAICompatible
+from promptpex.llm.providers.options import ProviderOptions
+from promptpex.llm.providers.prices import known_models, known_providers, rates_of
+from promptpex.llm.providers.weights import DEFAULT_MODEL, found_default
+
+Role = Literal["test", "author", "judge"]
+ALL_ROLES: tuple[Role, ...] = ("test", "author", "judge")
+SMALL_MODEL = "a very small model: its specs and verdicts are not to be relied on"
+_LOOK_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reachable:
+    """A model that can be asked from here.
+
+    Attributes:
+        name: as one would write it after ``--models``.
+        provider: who answers.
+        roles: what it could be used for.
+        note: what people should know: size, price, limits.
+    """
+
+    name: str
+    provider: str
+    roles: tuple[Role, ...] = ALL_ROLES
+    note: str = ""
+
+
+async def reachable_models(options: ProviderOptions | None = None, *, today: date | None = None) -> list[Reachable]:
+    """What can be reached: hosted models of providers with a key, cheapest first; then local ones; then the embedded.
+
+    Asks only OpenAI (or the named server) and Ollama for their lists, and only where a key or an address says that
+    they are used; whoever does not answer within seconds is left out.
+
+    Args:
+        options: the named server, the embedded model's file.
+        today: models that were to be withdrawn before are left out.
+    """
+    chosen = replace(options or ProviderOptions(), timeout_s=_LOOK_S)
+    day = today or datetime.now(UTC).date()
+    found = await asyncio.gather(
+        _openai(chosen),
+        _server(chosen),
+        asyncio.to_thread(_by_keys, day),
+        _ollama(),
+        asyncio.to_thread(_embedded, chosen),
+    )
+    return [model for models in found for model in models]
+
+
+def not_found(found: Sequence[Reachable], options: ProviderOptions | None = None) -> list[str]:
+    """Why there are no models of a kind among ``found``, and what would bring them: a sentence for each kind."""
+    kinds = {model.provider for model in found}
+    hosted = kinds & {"openai-compatible", "litellm"}
+    base = options.api_base if options else None
+    said = []
+    if base and not any(model.note == _at(base) for model in found):
+        said.append(f"{base}: gave no list of models; one that it serves can be named all the same: openai/NAME.")
+    elif not hosted and os.environ.get("OPENAI_API_KEY"):
+        said.append("Hosted models: OPENAI_API_KEY is set, but OpenAI gave no list; check the key and the connection.")
+    elif not hosted:
+        said.append("Hosted models: no key in the environment, such as OPENAI_API_KEY.")
+    if "ollama" not in kinds:
+        said.append(f"Ollama: nothing answers at {host_url()}, or it has no model (promptpex models --pull NAME).")
+    if "embedded" not in kinds:
+        said.append("The embedded model: not installed (pip install 'promptpex[embedded]').")
+    return said
+
+
+def _at(base_url: str) -> str:
+    return f"at {base_url}"
+
+
+async def _openai(options: ProviderOptions) -> list[Reachable]:
+    if not os.environ.get("OPENAI_API_KEY"):
+        return []
+    names = await _listed(None, options)
+    chat = [name for name in names if _is_chat(name)]
+    return [Reachable(name, "openai-compatible", note=_price(name)) for name in _cheapest_first(chat or names)]
+
+
+async def _server(options: ProviderOptions) -> list[Reachable]:
+    if not options.api_base:
+        return []
+    names = await _listed(options.api_base, options)
+    return [Reachable(f"openai/{name}", "openai-compatible", note=_at(options.api_base)) for name in names]
+
+
+async def _listed(base_url: str | None, options: ProviderOptions) -> list[str]:
+    client = OpenAICompatible(base_url, options)
+    try:
+        return await client.models()
+    except ModelError:
+        return []
+    finally:
+        await client.close()
+
+
+def _is_chat(name: str) -> bool:
+    entry = known_models().get(name)
+    return (
+        entry is not None
+        and entry.get("mode") == "chat"
+        and "text" in entry.get("supported_output_modalities", ["text"])
+    )
+
+
+def _by_keys(day: date) -> list[Reachable]:
+    """Models of litellm's table whose provider's usual key variable is set."""
+    keyed = sorted(
+        name for name in known_providers() if name not in ("openai", "ollama") and os.environ.get(_variable(name))
+    )
+    return [model for provider in keyed for model in _of_provider(provider, day)]
+
+
+def _variable(provider: str) -> str:
+    return f"{provider.upper().replace('-', '_')}_API_KEY"
+
+
+def _of_provider(provider: str, day: date) -> Iterable[Reachable]:
+    names = [
+        name
+        for name, entry in known_models().items()
+        if entry.get("litellm_provider") == provider
+        and entry.get("mode") == "chat"
+        and str(entry.get("deprecation_date") or "9999") > day.isoformat()
+    ]
+    return [Reachable(_prefixed(name, provider), "litellm", note=_price(name)) for name in _cheapest_first(names)]
+
+
+def _prefixed(name: str, provider: str) -> str:
+    return name if name.startswith(f"{provider}/") else f"{provider}/{name}"
+
+
+def _cheapest_first(names: Iterable[str]) -> list[str]:
+    def price(name: str) -> tuple[float, str]:
+        rates = rates_of(name)
+        return (sum(rates) if rates else float("inf"), name)
+
+    return sorted(names, key=price)
+
+
+def _price(name: str) -> str:
+    rates = rates_of(name)
+    return f"${rates[0]:g} in, ${rates[1]:g} out per million tokens" if rates else "price unknown"
+
+
+async def _ollama() -> list[Reachable]:
+    try:
+        models = await asyncio.to_thread(list_models, timeout_s=_LOOK_S)
+    except PromptpexError:
+        return []
+    return [Reachable(_with_provider(model.name), "ollama", note=_size(model)) for model in models]
+
+
+def _with_provider(name: str) -> str:
+    return name if ":" in name else f"ollama/{name}"
+
+
+def _size(model: LocalModel) -> str:
+    size = f"{model.size_bytes / 1e9:.1f} GB" if model.size_bytes else ""
+    return ", ".join(part for part in (model.parameters, model.quantization, size, f"at {host_url()}") if part)
+
+
+def _embedded(options: ProviderOptions) -> list[Reachable]:
+    if importlib.util.find_spec("xllamacpp") is None:
+        return []
+    try:
+        path = found_default(configured=options.embedded_model_path)
+    except ModelError as error:
+        return [Reachable(DEFAULT_MODEL, "embedded", roles=(), note=str(error))]
+    note = SMALL_MODEL if path else f"{SMALL_MODEL}; its weights (92 MB) would be fetched first"
+    return [Reachable(DEFAULT_MODEL, "embedded", note=note)]

@@ -1,0 +1,255 @@
+"""Every other provider, through litellm: the one place that imports it, late and with everything optional off.
+
+No retries underneath ours, no callbacks, no cache, no telemetry, no lists fetched from the network at import.
+
+What it is handed is an allow list: nothing of a request can name an address, a key, a provider or a canned answer.
+Where litellm would fall back to OpenAI's key or address for another provider, the request is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import logging
+import os
+import sys
+import time
+import warnings
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from promptpex.core.errors import BadRequest, ModelError, NotAuthorised, Unavailable
+from promptpex.core.events import Notice
+from promptpex.core.records import Completion, Request
+from promptpex.llm.failures import from_exception, short
+from promptpex.llm.names import FURTHER_PARAMETERS
+from promptpex.llm.providers.chat_format import completion_of, request_body
+from promptpex.llm.providers.http import retry_after_s
+from promptpex.llm.providers.options import ProviderOptions
+from promptpex.llm.providers.prices import known_models, price_of, rates_of, vendor_of
+from promptpex.llm.routes import origin
+
+_OFFLINE = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_BLOG_POSTS": "True",
+    "LITELLM_LOCAL_POLICY_TEMPLATES": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    "LITELLM_LOCAL_AUTOROUTER_PRESETS": "True",
+    "LITELLM_MODE": "PRODUCTION",  # in its other mode it reads a .env file into the environment
+}
+_OWN_CREDENTIALS = ("bedrock", "bedrock_converse", "sagemaker", "sagemaker_chat", "vertex_ai", "azure", "azure_ai")
+"""Providers whose credentials may come from files, roles or tokens, which litellm's check of variables cannot see."""
+
+
+class LitellmClient:
+    """A ``Client`` for all models that litellm serves.
+
+    Args:
+        options: timeouts and prices.
+    """
+
+    def __init__(self, options: ProviderOptions | None = None) -> None:
+        self._options = options or ProviderOptions()
+        self._checked: set[str] = set()
+        self._told: set[tuple[str, str]] = set()
+        self._used = False
+
+    async def complete(self, request: Request) -> Completion:
+        """The provider's answer to ``request``; or an ``errors.ModelError``."""
+        _refuse_unsafe(request, self._options.key_servers)
+        litellm = await asyncio.to_thread(loaded)
+        self._check_key(litellm, request)
+        body = request_body(request, request.model) | {
+            "api_base": request.api_base,
+            "timeout": self._options.timeout_s,
+            "num_retries": 0,
+            "max_retries": 0,
+            "drop_params": True,
+            "cache": {"no-cache": True, "no-store": True},
+        }
+        self._check_params(litellm, request.model, body)
+        self._used = True
+        started = time.perf_counter()
+        try:
+            async with asyncio.timeout(self._options.timeout_s + 5):
+                reply = await litellm.acompletion(**body)
+        except Exception as error:  # its classes are told apart by the table in failures
+            raise from_exception(error, model=request.model, retry_after=_asked_to_wait(error)) from error
+        latency_ms = (time.perf_counter() - started) * 1000
+        answer = completion_of(reply.model_dump(), model=request.model, latency_ms=latency_ms)
+        return answer.model_copy(update={"cost_usd": self._cost(request.model, answer, reply)})
+
+    async def load(self, request: Request) -> None:
+        """Imports litellm."""
+        await asyncio.to_thread(loaded)
+
+    async def close(self) -> None:
+        """Closes litellm's connections."""
+        if self._used:
+            self._used = False
+            await loaded().close_litellm_async_clients()
+
+    def _check_key(self, litellm: Any, request: Request) -> None:
+        """Refuses a model without its key, which litellm would call a failure of the server, as if it would pass; or
+        for which it would take OpenAI's."""
+        model = request.model
+        if model in self._checked:
+            return
+        missing = missing_keys(litellm, model)
+        if missing:
+            names = " and ".join(missing)
+            raise NotAuthorised(f"{model}: no key for its provider; set {names} in the environment.", model=model)
+        _refuse_openai_for_others(litellm, request)
+        self._checked.add(model)
+
+    def _check_params(self, litellm: Any, model: str, body: Mapping[str, Any]) -> None:
+        """Tells what the provider does not take and litellm leaves out. A reply schema must not vanish: the refusal
+        is what makes ``llm/fallback.py`` say in words what it said."""
+        supported = supported_params(litellm, model)
+        if supported is None:
+            return
+        if "response_format" in body and "response_format" not in supported:
+            raise BadRequest(f"{model}: the provider takes no response_format; ask for it in words.", model=model)
+        known = ("temperature", "max_tokens", "top_p", "seed", "stop", "logprobs", "top_logprobs")
+        for name in known:
+            if name in body and name not in supported and (model, name) not in self._told:
+                self._told.add((model, name))
+                self._options.emit(Notice(f"{model} does not take {name}; it is asked without.", "warning"))
+
+    def _cost(self, model: str, answer: Completion, reply: Any) -> float | None:
+        """The user's price, else what litellm reckons (it knows of cached tokens), else its table."""
+        prices = self._options.prices
+        if rates_of(model, prices) is not None and (model in prices or model.partition("/")[2] in prices):
+            return price_of(model, answer.tokens_in, answer.tokens_out, prices)
+        reckoned = (getattr(reply, "_hidden_params", None) or {}).get("response_cost")
+        if isinstance(reckoned, (int, float)) and reckoned > 0:
+            return float(reckoned)
+        return price_of(model, answer.tokens_in, answer.tokens_out)
+
+
+def _refuse_unsafe(request: Request, key_servers: Collection[str]) -> None:
+    """The wall before litellm, for requests of whatever origin."""
+    model = request.model
+    strange = sorted(set(request.params.extra) - set(FURTHER_PARAMETERS))
+    if strange:
+        raise BadRequest(f"{model}: the parameter {strange[0]} is not passed on to providers.", model=model)
+    if "://" in model:
+        raise BadRequest(f"{model}: a model's name holds no address.", model=model)
+    if request.api_base and origin(request.api_base) not in key_servers:
+        raise BadRequest(
+            f"{model}: no key is sent to {origin(request.api_base)}; name the server in its provider's own variable.",
+            model=model,
+        )
+
+
+def _refuse_openai_for_others(litellm: Any, request: Request) -> None:
+    """Without a key or an address of its own, litellm sends a provider's request with OPENAI_API_KEY, or to OpenAI."""
+    try:
+        _, provider, key, base = litellm.get_llm_provider(request.model, api_base=request.api_base)
+    except Exception:  # an unknown name: the call itself will say so
+        return
+    if vendor_of(provider) == "openai" or provider not in _like_openai(litellm):
+        return
+    variable = provider.upper().replace("-", "_")
+    if not base:
+        said = f"{request.model}: no address for its provider; set {variable}_API_BASE in the environment."
+        raise NotAuthorised(said, model=request.model)
+    if not key:
+        said = f"{request.model}: no key for its provider; set {variable}_API_KEY in the environment."
+        raise NotAuthorised(said, model=request.model)
+
+
+def _like_openai(litellm: Any) -> frozenset[str]:
+    """Providers that litellm asks by OpenAI's client, with what OpenAI's variables say where theirs say nothing."""
+    from litellm.llms.openai_like.json_loader import JSONProviderRegistry
+
+    return frozenset(litellm.openai_compatible_providers) | frozenset(JSONProviderRegistry.list_providers())
+
+
+@functools.lru_cache(maxsize=1)
+def loaded() -> Any:
+    """litellm, imported once, quiet and offline; a host program's own as it is. It takes seconds: call it on a thread.
+
+    Raises:
+        Unavailable: when it cannot be imported.
+    """
+    if "litellm" in sys.modules:  # the host program's: its callbacks, cache and log levels are its own
+        import litellm
+
+        return litellm
+    warnings.filterwarnings("ignore", category=UserWarning, module=r"pydantic\._internal")
+    try:
+        with _offline():
+            import litellm
+
+            with contextlib.suppress(ImportError):  # it looks for these headers late, and older ones not at all
+                from litellm.anthropic_beta_headers_manager import get_unsupported_headers
+
+                get_unsupported_headers("anthropic")
+    except ImportError as error:
+        raise Unavailable(f"litellm cannot be imported ({short(str(error))}); install promptpex anew.") from error
+    _quieten(litellm)
+    return litellm
+
+
+@contextlib.contextmanager
+def _offline() -> Iterator[None]:
+    """The environment in which litellm fetches nothing while it is imported; afterwards it is as it was."""
+    before = {name: os.environ.get(name) for name in _OFFLINE}
+    os.environ.update(_OFFLINE)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _quieten(litellm: Any) -> None:
+    """Switches off what is optional, in a litellm that nobody else has imported yet."""
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    litellm.disable_hf_tokenizer_download = True
+    litellm.turn_off_message_logging = True
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def missing_keys(litellm: Any, model: str) -> list[str]:
+    """Environment variables that the model's provider needs and that are not set."""
+    prefix = model.partition("/")[0] if "/" in model else ""
+    provider = prefix or str(known_models().get(model, {}).get("litellm_provider", ""))
+    if provider in _OWN_CREDENTIALS:
+        return []
+    try:
+        found = litellm.validate_environment(model)
+    except Exception:  # an unknown name: the call itself will say so
+        return []
+    return [] if found.get("keys_in_environment") else [str(name) for name in found.get("missing_keys") or ()]
+
+
+def supported_params(litellm: Any, model: str) -> frozenset[str] | None:
+    """Parameters that the provider takes for this model; None when litellm cannot tell."""
+    try:
+        found = litellm.get_supported_openai_params(model=model)
+    except Exception:  # an unknown name: the call itself will say so
+        return None
+    return frozenset(found) if found else None
+
+
+def _asked_to_wait(error: BaseException) -> float | None:
+    if isinstance(error, ModelError):
+        return error.retry_after
+    for headers in (
+        getattr(error, "litellm_response_headers", None),
+        getattr(getattr(error, "response", None), "headers", None),
+    ):
+        if headers:
+            lowered = {str(name).lower(): str(value) for name, value in dict(headers).items()}
+            seconds = retry_after_s({"Retry-After": lowered.get("retry-after", ""), **lowered})
+            if seconds is not None:
+                return seconds
+    return None

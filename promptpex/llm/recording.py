@@ -1,0 +1,237 @@
+"""Recording at the client seam, and answering from a recording.
+
+A recording is JSONL, a line per request in the order in which they were asked: its id, its stage, the request as
+people read it (keys taken out), and what came: a completion, or an error's reason and message. Errors are recorded
+too, since a replay that answers where the recorded run had no answer would be another run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from promptpex.codecs.atomic import write_text
+from promptpex.codecs.ordinary_files import created, opened
+from promptpex.core import errors
+from promptpex.core.errors import ConfigError, ModelError, NotRecorded, StoreError
+from promptpex.core.ids import canonical, digest
+from promptpex.core.records import Completion, Request
+from promptpex.llm.client import Client
+from promptpex.llm.redaction import readable, without_keys
+from promptpex.llm.secrets import scrub
+
+UNRECORDED = frozenset({"interrupted", "deadline", "not-recorded"})
+"""Reasons that say something about the moment, not about the request."""
+
+
+class RecordingClient:
+    """Writes every request to ``inner`` and what came of it into a file.
+
+    Each line is in the file as soon as its answer is here; ``close`` puts the lines into the order of asking, so that
+    two recordings of the same run can be compared. Requests that the file answers already are not written again; a
+    file that ends in half a line, after a crash, is mended.
+
+    Args:
+        inner: who answers.
+        path: the recording; continued if it exists.
+
+    Raises:
+        ConfigError: the file cannot be written, is a link, or is no recording.
+        StoreError: from ``complete``: the disk takes no more; the answer is in the store all the same.
+    """
+
+    def __init__(self, inner: Client, path: Path | str) -> None:
+        self._inner = inner
+        self._path = Path(path)
+        self._asked = 0
+        self._written: dict[str, tuple[int, bool]] = {}
+        try:
+            self._take_over()
+            self._file = os.fdopen(created(self._path, append=True), "a", encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise ConfigError(f"The recording cannot be written: {error.strerror}.", path=path) from error
+
+    async def complete(self, request: Request) -> Completion:
+        """The answer of ``inner``."""
+        number = self._asked
+        self._asked += 1
+        try:
+            completion = await self._inner.complete(request)
+        except ModelError as error:
+            if error.reason not in UNRECORDED:
+                self._write(number, request, {"error": {"reason": error.reason, "message": scrub(error.message)}})
+            raise
+        answer = without_keys(completion)  # an older store may hold one
+        self._write(number, request, {"completion": answer.model_dump(mode="json", exclude_defaults=True)})
+        return completion
+
+    async def close(self) -> None:
+        """Puts the file in order and closes it, then ``inner``. May be called twice."""
+        if not self._file.closed:
+            with contextlib.suppress(OSError):  # a full disk: each line that was told of is in the file
+                self._file.close()
+                self._put_in_order()
+        await self._inner.close()
+
+    def _write(self, number: int, request: Request, outcome: dict[str, Any]) -> None:
+        request_id = request.id
+        answered = "completion" in outcome
+        known = self._written.get(request_id)
+        if known is not None and known[1] >= answered and not (request.fresh and answered):
+            return
+        self._written[request_id] = (number if known is None else known[0], answered)
+        if self._file.closed:
+            return
+        asked, _ = readable(request)
+        line = {"id": request_id, "stage": asked.pop("stage", request.stage), "request": asked, **outcome}
+        try:
+            self._file.write(json.dumps(line, ensure_ascii=not _encodable(asked)) + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise StoreError(
+                f"{self._path}: the recording cannot be written ({error.strerror}); see to it and run the same command "
+                "again: what was answered is kept in the store"
+            ) from error
+
+    def _take_over(self) -> None:
+        """Continues what the file holds; its lines come first in the order."""
+        if not self._path.exists():
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(created(self._path, append=True, mode=0o600))
+            return
+        kept = 0
+        if self._path.is_symlink():
+            raise ConfigError("The recording is a link, which is not followed; name the file itself.", path=self._path)
+        for number, line, end in _lines(self._path):
+            self._written[line["id"]] = (number, "completion" in line)
+            self._asked, kept = number + 1, end
+        if kept == 0 and self._path.stat().st_size:
+            raise ConfigError("The first line is cut, so the file is no recording; name another.", path=self._path)
+        os.truncate(self._path, kept)
+
+    def _put_in_order(self) -> None:
+        """Rewrites the file, an answered line over an earlier error of the same request, in one step."""
+        lines: dict[str, str] = {}
+        with self._path.open(encoding="utf-8", newline="\n") as file:
+            for text in file:
+                lines[json.loads(text)["id"]] = text
+        order = sorted(lines, key=lambda request_id: self._written[request_id][0])
+        write_text(self._path, "".join(lines[request_id] for request_id in order), links=False)
+
+
+class ReplayClient:
+    """Answers from a recording, and asks nobody.
+
+    A request is found by its id. A request to the model ``replay/FILE`` is found by all but its model and base URL:
+    messages, parameters, reply schema, template and repeat; where the file holds the answers of several models to
+    it, ``replay/FILE#MODEL`` says whose. A request that held a key is found by its text without the key. Recorded
+    errors are raised again.
+
+    Raises:
+        ConfigError: the file is missing or no recording.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = Path(path)
+        self._by_id: dict[str, dict[str, Any]] = {}
+        self._by_question: dict[str, dict[str, dict[str, Any]]] = {}
+        try:
+            for _, line, _ in _lines(self._path):
+                self._by_id[line["id"]] = line
+        except OSError as error:
+            raise ConfigError(f"The recording cannot be read: {error.strerror}.", path=path) from error
+        for line in self._by_id.values():
+            answers = self._by_question.setdefault(_question(line["request"]), {})
+            answers[line["request"]["model"]] = line
+
+    async def complete(self, request: Request) -> Completion:
+        """The recorded answer.
+
+        Raises:
+            NotRecorded: there is none.
+            ModelError: the recorded one.
+        """
+        line = self._by_id.get(request.id) or self._same_question(request)
+        if "error" in line:
+            raise _recorded_error(line["error"], request.model)
+        return Completion.model_validate(line["completion"])
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+    def _same_question(self, request: Request) -> dict[str, Any]:
+        asked, _ = readable(request)
+        answers = self._by_question.get(_question(asked), {})
+        if not request.model.startswith("replay/"):
+            answers = {model: line for model, line in answers.items() if model == request.model}
+        elif "#" in request.model:
+            wanted = request.model.partition("#")[2]
+            answers = {model: line for model, line in answers.items() if model == wanted}
+        if len(answers) == 1:
+            return next(iter(answers.values()))
+        raise self._not_found(request, answers)
+
+    def _not_found(self, request: Request, answers: dict[str, Any]) -> NotRecorded:
+        if answers:
+            names = ", ".join(sorted(answers))
+            why = f"it holds answers of several models ({names}); name one: replay/{self._path.name}#MODEL"
+        else:
+            why = f"it holds no answer to this request (stage {request.stage}); record the run again with --record"
+        return NotRecorded(f"{self._path}: {why}.", model=request.model)
+
+
+def _question(request: dict[str, Any]) -> str:
+    return digest({key: value for key, value in request.items() if key not in ("model", "api_base", "stage")})
+
+
+def _recorded_error(error: dict[str, Any], model: str) -> ModelError:
+    return _final_kinds().get(error["reason"], ModelError)(error["message"], model=model)
+
+
+@cache
+def _final_kinds() -> dict[str, type[ModelError]]:
+    """The model errors by reason, each as a kind that is not tried again: the recorded run has done that."""
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, ModelError)]
+    return {kind.reason: type(kind.__name__, (kind,), {"retryable": False}) for kind in kinds}
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:
+    """Each whole line's number from 0, its data, and the byte where it ends; half a line at the end is left out."""
+    end = 0
+    with opened(path, error=ConfigError, what="recording") as file:
+        for number, raw in enumerate(file):
+            if not raw.endswith(b"\n"):
+                return
+            end += len(raw)
+            yield number, _line(raw, path, number + 1), end
+
+
+def _line(raw: bytes, path: Path, number: int) -> dict[str, Any]:
+    wrong = ConfigError("This line is no record of a request; the file is no recording.", path=path, line=number)
+    try:
+        line = json.loads(raw.decode("utf-8"))
+        if "completion" in line:
+            Completion.model_validate(line["completion"])
+        elif not {"reason", "message"} <= line["error"].keys():
+            raise wrong
+        if not isinstance(line["id"], str) or not isinstance(line["request"]["model"], str):
+            raise wrong
+        canonical(line["request"])
+    except (ValueError, ValidationError, KeyError, TypeError, AttributeError, RecursionError):
+        raise wrong from None
+    return dict(line)
+
+
+def _encodable(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,60 @@
+"""A model in a role: the author who writes specs and cases, or a judge who grades."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from promptpex.core.records import ModelName, Params, Request
+from promptpex.core.templates import Rendered
+from promptpex.llm.structured import Reply, Structured
+
+T = TypeVar("T", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Asks one model for structured replies to stage templates.
+
+    Attributes:
+        structured: the client with what it has learned about structured replies.
+        model: who answers.
+        defaults: settings that hold where the model's own name does not set them.
+    """
+
+    structured: Structured
+    model: ModelName
+    defaults: Params = Params(temperature=0.0, max_tokens=2048)
+
+    @property
+    def label(self) -> str:
+        """The model as the user named it."""
+        return self.model.label
+
+    async def ask(self, rendered: Rendered, reply_type: type[T], *, stage: str, repeat: int = 0) -> Reply[T]:
+        """The model's reply to a rendered template, as ``reply_type``; or an ``errors.ModelError``."""
+        return await self.structured.ask(self.request(rendered, stage=stage, repeat=repeat), reply_type)
+
+    def request(self, rendered: Rendered, *, stage: str, repeat: int = 0) -> Request:
+        """The request that ``ask`` sends, its reply schema left to ``Structured``."""
+        return Request(
+            model=self.model.name,
+            messages=rendered.messages,
+            params=merged(self.model.params, self.defaults, repeat=repeat),
+            template=rendered.fingerprint,
+            repeat=repeat,
+            api_base=self.model.api_base,
+            backend=self.model.backend,
+            stage=stage,
+            label=self.model.label,
+        )
+
+
+def merged(params: Params, defaults: Params, *, repeat: int = 0) -> Params:
+    """``params`` with what it leaves open taken from ``defaults``; a seed moves on with the repeat."""
+    chosen = {**defaults.model_dump(exclude_defaults=True), **params.model_dump(exclude_defaults=True)}
+    if chosen.get("seed") is not None:
+        chosen["seed"] += repeat
+    return Params.model_validate(chosen)

@@ -1,0 +1,129 @@
+"""PromptPex's own evaluation on files: prompts with their specs and suites in, tables out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from promptpex.cases.file import read_suite, write_suite
+from promptpex.codecs.atomic import write_text
+from promptpex.codecs.ordinary_files import refuse_led_out
+from promptpex.core.errors import ModelError, RunError, Stopped
+from promptpex.core.events import Notice
+from promptpex.core.records import Prompt, Spec, Suite
+from promptpex.paper import benchmark
+from promptpex.paper import result_tables as tables
+from promptpex.paper.benchmark import Bench
+from promptpex.paper.result_tables import Tables
+from promptpex.report import runs
+from promptpex.report.files import csv_text
+from promptpex.specs.file import read_spec
+from promptpex.workflow import generating, project
+from promptpex.workflow.project import Files
+from promptpex.workflow.session import Session
+
+BASELINE = "baseline.yaml"
+
+
+async def evaluate(
+    session: Session, all_files: Sequence[Files], *, folder: Path, baseline: int, sample: int | None
+) -> Tables:
+    """Evaluates each prompt, making the spec, suite or baseline that is missing, and writes tables into ``folder``.
+
+    Gives ``table2``, ``table3``, ``agreement``, ``shares`` and ``failed`` (``promptpex.paper.result_tables``). Under
+    ``folder``, each prompt has its baseline suite and the folders of its runs.
+
+    A prompt for which a model fails is told by a notice and in ``failed``; the others' tables are made all the same.
+
+    Raises:
+        ModelError: a model failed for every prompt; the first failure.
+        RunError: a link leads a folder of the results elsewhere.
+    """
+    results = Path(session.settings.results_dir)
+    if folder.is_relative_to(results):
+        refuse_led_out(folder, results, RunError)
+    found: list[tuple[str, Bench]] = []
+    failures: list[tuple[str, ModelError]] = []
+    prompts = [project.read_prompt(session, files.prompt) for files in all_files]
+    for prompt, files in zip(prompts, all_files, strict=True):
+        try:
+            found.append((prompt.name, await _one(session, prompt, files, folder, baseline, sample)))
+        except Stopped:
+            raise
+        except ModelError as error:
+            failures.append((prompt.name, error))
+            session.emit(Notice(f"{prompt.name} is not evaluated: {error}", "warning"))
+        _write_tables(folder, tabled(found, failures))
+    if failures and not found:
+        raise failures[0][1]
+    return tabled(found, failures)
+
+
+async def _one(
+    session: Session, prompt: Prompt, files: Files, folder: Path, baseline: int, sample: int | None
+) -> Bench:
+    spec, suite = await _material(session, prompt, files)
+    place = runs.folder_for(folder, prompt.name, BASELINE)
+    refuse_led_out(place, folder, RunError)
+    base = await _baseline(session, files, prompt, place, baseline)
+    done = await benchmark.bench(session, prompt, spec, suite, base, sample=sample)
+    session.refuse_if_stopped()
+    for name, run in (("prompt", done.run), ("spec", done.by_spec)):
+        if run is not None:
+            runs.finish(place.parent / name, run)
+    return done
+
+
+def tabled(found: Sequence[tuple[str, Bench]], failures: Sequence[tuple[str, ModelError]] = ()) -> Tables:
+    """The tables of several evaluations, and of those that failed, by the prompts' names."""
+    agreements = [tables.agreement_with_spec(name, one.run, one.by_spec, one.cosines) for name, one in found]
+    return {
+        "table2": tables.stacked([tables.suites(name, one.run) for name, one in found], tables.CONTRAST_COLUMNS),
+        "table3": tables.stacked([tables.sides(name, one.run) for name, one in found], tables.CONTRAST_COLUMNS),
+        "agreement": tables.stacked(agreements, tables.AGREEMENT_COLUMNS),
+        "shares": tables.shares([row for name, one in found for row in _shares(name, one)]),
+        "failed": tables.failed([(name, error.reason, str(error)) for name, error in failures]),
+    }
+
+
+def _write_tables(folder: Path, made: Tables) -> None:
+    for name, table in made.items():
+        write_text(folder / f"{name}.csv", csv_text(table), links=False)
+
+
+async def _material(session: Session, prompt: Prompt, files: Files) -> tuple[Spec, Suite]:
+    if not files.spec.exists():
+        await project.extract(session, files)
+    if not files.suite.exists():
+        await project.generate(session, files)
+    spec = read_spec(files.spec)
+    return spec, read_suite(files.suite, spec, prompt)
+
+
+async def _baseline(session: Session, files: Files, prompt: Prompt, place: Path, count: int) -> Suite:
+    kept = _kept(place, prompt)
+    if kept is not None:
+        return kept
+    made = await generating.make_baseline(session, prompt, suite_for=files.prompt.name, count=count)
+    _write(place, made)
+    return made
+
+
+def _kept(place: Path, prompt: Prompt) -> Suite | None:
+    return read_suite(place, None, prompt) if place.exists() else None
+
+
+def _write(place: Path, suite: Suite) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    write_suite(place, suite)
+
+
+def _shares(name: str, one: Bench) -> list[dict[str, object]]:
+    known = {"valid": True, "invalid": False, "yes": True, "no": False}
+    aims = {case.id: case.rule is not None for case in one.run.suite.cases}
+    rows: list[dict[str, object]] = []
+    for what, generated in (("generated cases valid", True), ("baseline cases valid", False)):
+        answers = [known.get(each.status) for each in one.validity if aims[each.case] == generated]
+        rows.append(tables.share(name, what, answers))
+    rows.append(tables.share(name, "rules grounded", [known.get(each.status) for each in one.groundedness]))
+    return rows

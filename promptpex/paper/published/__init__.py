@@ -1,0 +1,1 @@
+"""The data published with PromptPex, read and tabulated as in the paper."""

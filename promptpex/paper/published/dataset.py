@@ -1,0 +1,270 @@
+"""``promptpex-published``: the evaluation recordings of microsoft/promptpex (``evals/v7``), as our records.
+
+Each benchmark becomes a run: the published rules are its spec, the generated and the baseline tests its suite, the
+models' answers its outputs, and the published judge's words its verdicts, on the prompt as a whole since that is what
+the judge was shown (arXiv 2503.05070v1, section 4). A verdict that the published parser lost is unscored here; what
+the paper made of it is kept beside, in ``Benchmark.results``. Whatever is odd is a problem with its file and line.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from promptpex.codecs.text_file import read_text
+from promptpex.core.errors import InputError, RunError, SpecError
+from promptpex.core.ids import digest
+from promptpex.core.records import Case, Manifest, Problem, Prompt, Rule, Run, Spec, Suite, VariableSpec
+from promptpex.interchange import csv_table, promptpex_tests
+from promptpex.paper.published import prompts
+from promptpex.paper.published.checks import checks_for
+from promptpex.paper.published.overview import against_overview
+from promptpex.paper.published.results import Result, Results, read_results
+
+RESULTS = "test_results.csv"
+NEEDED = ("rules.txt", "inverse_rules.txt", "tests.csv", RESULTS, "test_evals.csv", "rule_evals.csv")
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One benchmark of the recordings.
+
+    Attributes:
+        name: the folder's name, as published.
+        run: prompt, spec, suite, outputs and the published verdicts.
+        prompt_known: whether the prompt's text was found; without it nothing can be asked again.
+        results: every row of the results that belongs to the prompt, as published.
+        validity: per case that aims at a rule, whether it was found to keep the input spec; None = verdict missing.
+        agreement: per case, whether the spec alone gave what the prompt gives; None = verdict missing.
+        groundedness: per rule, whether the prompt says it; None = verdict missing.
+        problems: what is odd, with file and line.
+    """
+
+    name: str
+    run: Run
+    prompt_known: bool
+    results: tuple[Result, ...]
+    validity: Mapping[str, bool | None]
+    agreement: Mapping[str, bool | None]
+    groundedness: Mapping[str, bool | None]
+    problems: tuple[Problem, ...]
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models, in the order of the results."""
+        return self.run.manifest.models
+
+
+def read(folder: Path) -> list[Benchmark]:
+    """The benchmarks in a folder: ``evals/v7``, a clone that holds it, or one benchmark's own folder; by name.
+
+    Raises:
+        InputError: nothing of the kind there, or a file that is missing, cut off or has another header; with the line.
+    """
+    found = [read_benchmark(one) for one in benchmark_folders(folder)]
+    if not found:
+        raise RunError(
+            f"no published recordings here: no folder in it holds {RESULTS}; name evals/v7 of a clone of "
+            "microsoft/promptpex",
+            path=folder,
+        )
+    return found
+
+
+def benchmark_folders(folder: Path) -> list[Path]:
+    """The folders of benchmarks, by name. A folder counts as one when it holds two of the files that each has.
+
+    Raises:
+        RunError: there is no such folder.
+    """
+    if not folder.is_dir():
+        raise RunError("there is no such folder; name evals/v7 of a clone of microsoft/promptpex", path=folder)
+    for place in (folder, folder / "evals" / "v7"):
+        if _holds(place):
+            return [place]
+        inner = sorted(one for one in place.iterdir() if _holds(one)) if place.is_dir() else []
+        if inner:
+            return inner
+    return []
+
+
+def _holds(folder: Path) -> bool:
+    return folder.is_dir() and sum((folder / name).is_file() for name in NEEDED) >= 2
+
+
+def read_benchmark(folder: Path) -> Benchmark:
+    """One benchmark; errors as in ``read``."""
+    folder = folder.resolve() if folder.name in ("", ".", "..") else folder
+    for name in NEEDED:
+        if not (folder / name).is_file():
+            raise RunError(f"the recordings of {folder.name} lack this file; get it again", path=folder / name)
+    rules, problems = _rules(folder)
+    promptid = _promptid(folder / RESULTS)
+    found = prompts.find(folder, promptid)
+    variable = found.prompt.variables[0]
+    tests = promptpex_tests.read(folder / "tests.csv", rules=len(rules), variable=variable)
+    results = read_results(folder / RESULTS, promptid, tests.suite, rules, variable)
+    cases = results.cases
+    evaluated, odd = _evals(folder / "test_evals.csv", promptid, cases, len(rules), variable)
+    grounded, odd_rules = _groundedness(folder / "rule_evals.csv", promptid, rules)
+    overview = against_overview(folder / "overview.csv", results.rows)
+    untried = _untried(folder / "baseline_tests.txt", cases, variable)
+    problems += [*found.problems, *tests.problems, *results.problems, *odd, *odd_rules, *overview, *untried]
+    run = _run(folder, found.prompt, rules, results)
+    return Benchmark(
+        name=folder.name,
+        run=run,
+        prompt_known=found.known,
+        results=results.rows,
+        validity={case: said[0] for case, said in evaluated.items()},
+        agreement={case: said[1] for case, said in evaluated.items()},
+        groundedness=grounded,
+        problems=tuple(problems),
+    )
+
+
+def _rules(folder: Path) -> tuple[list[Rule], list[Problem]]:
+    texts = _text_lines(folder / "rules.txt", "rules")
+    inverses = _text_lines(folder / "inverse_rules.txt", "inverse rules")
+    problems: list[Problem] = []
+    if len(texts) != len(inverses):
+        said = f"there are {len(inverses)} inverse rules for {len(texts)} rules"
+        problems.append(Problem(path=str(folder / "inverse_rules.txt"), message=said, severity="warning"))
+    checks = checks_for(folder.name, len(texts))
+    padded = [*inverses, *([None] * len(texts))]
+    rules = [
+        Rule(id=f"r{number}", rule=text, inverse=padded[number - 1], **checks.get(f"r{number}", {}))
+        for number, text in enumerate(texts, 1)
+    ]
+    return [rule.but(content=rule.content_hash()) for rule in rules], problems
+
+
+def _text_lines(path: Path, what: str) -> list[str]:
+    text = read_text(path, error=SpecError, what=what)
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _promptid(path: Path) -> str:
+    """The hash of the prompt that most results are of."""
+    rows = csv_table.read(path, ("promptid",), what="results file", error=RunError)
+    if not rows:
+        raise RunError("the results file holds no result; get it again", path=path, line=1)
+    return Counter(row["promptid"] for row in rows).most_common(1)[0][0]
+
+
+def _own(rows: list[csv_table.Line], promptid: str, path: Path, problems: list[Problem]) -> list[csv_table.Line]:
+    """The rows of this prompt; what belongs to another is named, not counted."""
+    other = [row for row in rows if row["promptid"] != promptid]
+    if other:
+        said = f"{len(other)} rows are of another prompt than {promptid} and are not counted"
+        problems.append(_warning(path, other[0].number, said))
+    return [row for row in rows if row["promptid"] == promptid]
+
+
+def _evals(
+    path: Path, promptid: str, cases: Sequence[Case], rules: int, variable: str
+) -> tuple[dict[str, tuple[bool | None, bool | None]], list[Problem]]:
+    """Validity and spec agreement per case that aims at a rule; a verdict that is missing is None, and said so."""
+    columns = ("promptid", "ruleid", "input", "validity", "coverage")
+    by_place = {(case.rule, case.inverse, str(case.inputs[variable]).strip()): case.id for case in cases if case.rule}
+    found: dict[str, tuple[bool | None, bool | None]] = dict.fromkeys(by_place.values(), (None, None))
+    problems: list[Problem] = []
+    rows = csv_table.read(path, columns, what="file of test evaluations", error=RunError)
+    for row in _own(rows, promptid, path, problems):
+        number = row["ruleid"].strip()
+        place = (*promptpex_tests.numbered(int(number), rules), row["input"].strip()) if number.isdecimal() else None
+        case_id = by_place.get(place) if place else None
+        if case_id is None:
+            problems.append(_warning(path, row.number, "this evaluation is of no known test; it is not counted"))
+            continue
+        found[case_id] = (_said(row["validity"]), _said(row["coverage"]))
+    unseen = [case_id for case_id, said in found.items() if said[0] is None]
+    if unseen:
+        told = f"{len(unseen)} tests have no verdict on their validity and are not counted valid: "
+        problems.append(_warning(path, None, told + ", ".join(unseen[:5])))
+    return found, problems
+
+
+def _groundedness(path: Path, promptid: str, rules: Sequence[Rule]) -> tuple[dict[str, bool | None], list[Problem]]:
+    grounded: dict[str, bool | None] = {rule.id: None for rule in rules}
+    problems: list[Problem] = []
+    rows = csv_table.read(path, ("promptid", "ruleid", "grounded"), what="groundedness file", error=RunError)
+    for row in _own(rows, promptid, path, problems):
+        rule_id = f"r{row['ruleid'].strip()}"
+        if rule_id not in grounded:
+            said = f"there is no rule {row['ruleid'][:20]!r}; the row is not counted"
+            problems.append(_warning(path, row.number, said))
+            continue
+        grounded[rule_id] = _said(row["grounded"])
+    problems += [
+        _warning(path, None, f"rule {rule_id} has no verdict on its groundedness and is not counted as grounded")
+        for rule_id, said in grounded.items()
+        if said is None
+    ]
+    return grounded, problems
+
+
+def _untried(path: Path, cases: Sequence[Case], variable: str) -> list[Problem]:
+    """The baseline's tests that no model was asked."""
+    if not path.is_file():
+        return []
+    tests = [test.strip() for test in "\n".join(_optional(path)).split("\n===\n")]
+    asked = {_folded(str(case.inputs[variable])) for case in cases if case.rule is None}
+    missing = [test for test in tests if test and _folded(test) not in asked]
+    if not missing:
+        return []
+    said = f"{len(missing)} tests of the baseline have no result, such as {missing[0][:60]!r}"
+    return [_warning(path, None, said)]
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _said(cell: str) -> bool | None:
+    return {"ok": True, "err": False}.get(cell.strip())
+
+
+def _run(folder: Path, prompt: Prompt, rules: Sequence[Rule], results: Results) -> Run:
+    spec = Spec(
+        prompt="prompt.md",
+        prompt_fingerprint=prompt.fingerprint,
+        intent=" ".join(_optional(folder / "intent.txt")),
+        inputs={prompt.variables[0]: VariableSpec(constraints=tuple(_optional(folder / "input_spec.txt")))},
+        rules=tuple(rules),
+    )
+    suite = Suite(prompt="prompt.md", cases=tuple(results.cases))
+    spec_digest, suite_digest = digest(spec.plain()), digest(suite.plain())
+    manifest = Manifest(
+        run=digest([prompt.fingerprint, spec_digest, suite_digest, results.models], 10),
+        prompt=prompt.name,
+        prompt_fingerprint=prompt.fingerprint,
+        spec_digest=spec_digest,
+        suite_digest=suite_digest,
+        models=tuple(results.models),
+        author="published",
+        judges=("published",),
+        versions={"promptpex": version("promptpex"), "python": platform.python_version()},
+    )
+    outputs, verdicts = tuple(results.outputs), tuple(results.verdicts)
+    return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite, outputs=outputs, verdicts=verdicts)
+
+
+def _optional(path: Path) -> list[str]:
+    try:
+        return _text_lines(path, path.stem)
+    except InputError:
+        return []
+
+
+def _warning(path: Path, line: int | None, message: str) -> Problem:
+    return Problem(path=str(path), line=line, message=message, severity="warning")
+
+
+def problems_of(benchmarks: Iterable[Benchmark]) -> list[Problem]:
+    """All that is odd, benchmark by benchmark."""
+    return [problem for benchmark in benchmarks for problem in benchmark.problems]

@@ -1,0 +1,76 @@
+"""Where the prompts under test of the published recordings are, and reading them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from promptpex import promptfile
+from promptpex.core.errors import PromptFileError
+from promptpex.core.ids import text_digest
+from promptpex.core.records import INPUT_VARIABLE, Problem, Prompt
+
+UP = 4
+"""How many folders above the recordings are looked through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The prompt, whether its text is known, and what is to be said about it."""
+
+    prompt: Prompt
+    known: bool
+    problems: tuple[Problem, ...] = ()
+
+
+def find(benchmark: Path, promptid: str) -> Found:
+    """The prompt of a benchmark: ``prompts/<name>.json`` or ``samples/*/<name>.prompty`` in a folder above.
+
+    Without one, or with one that does not take exactly one input, a prompt without text stands in: the recordings can
+    be counted, and not be asked again.
+
+    Args:
+        benchmark: the benchmark's folder.
+        promptid: the prompt's hash in the recordings.
+    """
+    name = benchmark.name
+    for path in _places(benchmark):
+        try:
+            prompt = promptfile.read(path).but(name=name)
+        except PromptFileError as failure:
+            said = f"the prompt cannot be read ({failure.message}); its recordings are counted only"
+            return Found(_stand_in(name), False, (_warning(path, failure.line, said),))
+        if len(prompt.variables) != 1:
+            said = f"the prompt takes {len(prompt.variables)} inputs and the recordings hold one; they are counted only"
+            return Found(_stand_in(name), False, (_warning(path, None, said),))
+        return Found(prompt, True, tuple(_doubts(prompt, path, promptid)))
+    said = f"no prompt {name} is in a folder above (prompts/, samples/*/); its recordings are counted only"
+    return Found(_stand_in(name), False, (_warning(benchmark, None, said),))
+
+
+def _places(benchmark: Path) -> Iterator[Path]:
+    name = benchmark.name
+    for folder in list(benchmark.resolve().parents)[:UP]:
+        for path in (folder / "prompts" / f"{name}.json", *sorted(folder.glob(f"samples/*/{name}.prompty"))):
+            if path.is_file():
+                yield path
+
+
+def _doubts(prompt: Prompt, path: Path, promptid: str) -> Iterator[Problem]:
+    own = prompt.unknown.get("promptid")
+    if own is None:
+        said = f"the file does not say whether it is the text that was recorded ({promptid}); it may have changed since"
+        yield Problem(path=str(path), message=said, severity="info")
+    elif own != promptid:
+        yield _warning(path, None, f"this is the prompt {own}, and the recordings are of {promptid}")
+
+
+def _stand_in(name: str) -> Prompt:
+    return Prompt(
+        name=name, messages=(), variables=(INPUT_VARIABLE,), implicit_input=True, fingerprint=text_digest(name)
+    )
+
+
+def _warning(path: Path, line: int | None, message: str) -> Problem:
+    return Problem(path=str(path), line=line, message=message, severity="warning")

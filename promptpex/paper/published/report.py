@@ -1,0 +1,191 @@
+"""The published recordings on a terminal: the paper's tables, and beside them what the data allow to say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from promptpex.paper.published.dataset import Benchmark
+    from promptpex.paper.published.measures import Ours, Share, Tables
+    from promptpex.tables import Standing
+
+
+def print_all(benchmarks: Sequence[Benchmark], found: Tables) -> None:
+    """Tables 2 and 3, validity and groundedness, then our figures for the same data."""
+    from rich.console import Console
+
+    from promptpex.paper.published.measures import misprints, ours
+
+    console = Console(soft_wrap=False)
+    console.print(_table2(found))
+    console.print(_table3(found))
+    for told in misprints(found):
+        console.print(f"* {told}.", markup=False, highlight=False)
+    console.print(_validity(found))
+    console.print("Share of outputs that break the prompt, with exact 95% intervals", style="bold")
+    figures = {benchmark.name: ours(benchmark) for benchmark in benchmarks}
+    for name, one in figures.items():
+        console.print(_ours_table(name, one))
+    for line in _notes(figures):
+        console.print(line, markup=False, highlight=False)
+
+
+def print_written(out: Path, benchmarks: Sequence[Benchmark], recordings: Mapping[str, Sequence[Path]]) -> None:
+    """Where things are, and the line that asks the recordings again."""
+    from rich.console import Console
+
+    console = Console(soft_wrap=True)
+    _plain(console, f"\nA run per benchmark and tables.json in {out}")
+    first = next((one for one in benchmarks if recordings.get(one.name)), None)
+    if first is not None:
+        models = ",".join(f"replay/{path}" for path in recordings[first.name])
+        prompt = next(iter(sorted((out / first.name).glob("prompt.*[dn]"))))
+        _plain(console, "To judge the answers again by code, asking no model:")
+        _plain(console, f"  promptpex run {prompt} --judge none --models {models}")
+
+
+def _plain(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False)
+
+
+def _table2(found: Tables) -> Table:
+    table = _new("Table 2: non-compliance, generated / baseline tests (a lost verdict counts as non-compliant)")
+    _rows(table, found["table2"], ("promptpex", "baseline"))
+    return table
+
+
+def _table3(found: Tables) -> Table:
+    table = _new("Table 3: non-compliance, tests of rules / of inverse rules")
+    _rows(table, found["table3"], ("rules", "inverse"))
+    return table
+
+
+def _rows(table: Table, cells: Mapping[str, Any], parts: tuple[str, str]) -> None:
+    from promptpex.paper.published.measures import misprinted
+    from promptpex.report.terminal import clean
+
+    models = list(dict.fromkeys(model for by_model in cells.values() for model in by_model))
+    table.add_column("benchmark", overflow="fold")
+    for model in models:
+        table.add_column(clean(model, 30), justify="right", no_wrap=True)
+    for benchmark, by_model in cells.items():
+        texts = []
+        for model in models:
+            if model not in by_model:
+                texts.append("–")
+                continue
+            pair = [_percent(by_model[model][part]) for part in parts]
+            marked = any(misprinted(benchmark, model, part, by_model[model][part]) for part in parts)
+            texts.append(" / ".join(pair) + ("%*" if marked else "%"))
+        table.add_row(clean(benchmark, 40), *texts)
+
+
+def _percent(cell: Mapping[str, Any]) -> str:
+    from promptpex.paper.published.measures import paper_percent
+
+    share = paper_percent(cell["non_compliant"], cell["n"])
+    return "–" if share is None else str(share)
+
+
+def _validity(found: Tables) -> Table:
+    from promptpex.report.terminal import clean
+
+    table = _new("Valid tests, and rules that the prompt states")
+    for name in ("benchmark", "tests", "valid", "rules", "grounded"):
+        table.add_column(name, justify="left" if name == "benchmark" else "right")
+    for name, valid in found["validity"].items():
+        grounded = found["groundedness"][name]
+        counts = (valid["tests"], valid["valid"], grounded["rules"], grounded["grounded"])
+        table.add_row(clean(name, 40), *map(str, counts))
+    return table
+
+
+def _ours_table(name: str, figures: Ours) -> Table:
+    from promptpex.report.terminal import clean
+
+    table = _new(clean(name, 60))
+    for column in ("model", "broken", "share", "lost", "baseline", "place", "more"):
+        justify: Literal["left", "right"] = "left" if column in ("model", "place") else "right"
+        table.add_column(column, justify=justify, overflow="fold", no_wrap=column != "model")
+    by_share = sorted(figures.places.models, key=lambda model: figures.shares[model].share or 0.0)
+    for model in by_share:
+        table.add_row(*_ours_row(model, figures))
+    return table
+
+
+def _ours_row(model: str, figures: Ours) -> list[str]:
+    from promptpex.report.terminal import clean, placed
+
+    share, place = figures.shares[model], figures.places.models[model]
+    said = placed({"place": place.place, "holds_sampled": place.sampled_rules})
+    lost = str(sum(figures.unscored[model].values()))
+    shown = [_interval(share), lost, _interval(figures.baseline[model]), said, _more(place)]
+    return [clean(model, 30), f"{share.broken}/{share.scored}", *shown]
+
+
+def _interval(one: Share) -> str:
+    if one.share is None:
+        return "–"
+    return f"{'≥' if one.at_least else ''}{100 * one.share:.0f}% ({100 * one.low:.0f}–{100 * one.high:.0f})"
+
+
+def _more(place: Standing) -> str:
+    more = place.more_cases
+    if more is None:
+        return ""
+    low, high = (None if end is None else f"{float(f'{end:.2g}'):,.0f}" for end in (more.low, more.high))
+    return f"{low} or more" if high is None else f"{low}–{high}"
+
+
+def _notes(figures: Mapping[str, Ours]) -> list[str]:
+    from promptpex.report.sections import DAGGER
+
+    pairs = [pair for one in figures.values() for pair in one.pairs]
+    open_ = sum(pair.adjusted > 0.05 for pair in pairs)
+    lines = [
+        *(_sets(name, one) for name, one in figures.items()),
+        "Places: exact sign flips of the differences on the same cases for every pair of models, corrected by Holm "
+        "within a benchmark; with one answer to a case this is McNemar's exact test. best: every other model is shown "
+        "to be worse; tied: shown to be less than 5 points worse than the best; worse: shown to break its prompt more "
+        "often than another; undecided: these data cannot tell; more: so many more cases would probably decide, going "
+        "by what was seen; lost: unscored, without a verdict or an answer.",
+    ]
+    if any(place.sampled_rules is False for one in figures.values() for place in one.places.models.values()):
+        lines.append(f"{DAGGER} would not be shown if the rules were a sample of those that the prompt might have.")
+    if any(share.at_least for one in figures.values() for share in (*one.shares.values(), *one.baseline.values())):
+        lines.append(
+            "≥: a lost verdict may have gone either way, so the share is of all usable answers, a lower bound; the "
+            "interval holds whatever was lost, and by such a share no model is best or tied."
+        )
+    return [
+        *lines,
+        f"{open_} of {len(pairs)} pairs of models are not shown to differ.",
+        "All verdicts here are the published judge's, of each output as a whole; it passes many violations that code "
+        "proves (docs/judge-reliability.md).",
+    ]
+
+
+def _sets(name: str, figures: Ours) -> str:
+    """Who is best or tied, who may be the best for all that the data say, and what lost verdicts keep open."""
+    from promptpex.report.terminal import clean
+
+    def listed(models: Sequence[str]) -> str:
+        return ", ".join(clean(model, 30) for model in models) or "none"
+
+    places = figures.places
+    said = f"shown to be best: {listed(places.at('best'))}; tied with the best: {listed(places.at('tied'))}"
+    because = sorted({place.because for place in places.models.values() if place.because})
+    left = f" ({clean('; '.join(because), 200)})" if because else ""
+    return f"{clean(name, 40)}: {said}; not shown to be worse: {listed(figures.candidates)}{left}."
+
+
+def _new(title: str) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    return Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)

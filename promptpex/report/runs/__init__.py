@@ -1,0 +1,29 @@
+"""Run folders: what a run leaves on disk, and reading it back."""
+
+from __future__ import annotations
+
+from promptpex.report.runs.folder import (
+    Appender,
+    begin,
+    finish,
+    folder_for,
+    latest,
+    latest_of,
+    read,
+    read_columns,
+    read_manifest,
+    resolve,
+)
+
+__all__ = [
+    "Appender",
+    "begin",
+    "finish",
+    "folder_for",
+    "latest",
+    "latest_of",
+    "read",
+    "read_columns",
+    "read_manifest",
+    "resolve",
+]

@@ -1,0 +1,302 @@
+"""A run's folder, ``results/<prompt>/<run>/``: written as answers come, read back for judging and reports.
+
+``manifest.json`` how it came about, ``inputs.json`` the prompt, spec and suite as they were, ``outputs.jsonl`` and
+``verdicts.jsonl`` a record a line. The folder can be made again from the response store at any time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
+
+from promptpex.codecs import settings_files
+from promptpex.codecs.atomic import write_text
+from promptpex.codecs.controls import escaped
+from promptpex.codecs.ordinary_files import created, is_inside, opened, read_bytes, refuse_led_out
+from promptpex.core.errors import RunError
+from promptpex.core.records import (
+    RUNNING,
+    Columns,
+    Manifest,
+    Output,
+    Prompt,
+    Record,
+    Run,
+    RunColumns,
+    Spec,
+    Suite,
+    Verdict,
+    collector_paused,
+)
+
+MANIFEST = "manifest.json"
+INPUTS = "inputs.json"
+OUTPUTS = "outputs.jsonl"
+VERDICTS = "verdicts.jsonl"
+
+LONGEST = 1_000_000_000
+"""Bytes of a manifest, or of the inputs, that are read."""
+
+DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
+"""Names that Windows keeps for devices, also with an extension (Microsoft, "Naming Files, Paths, and Namespaces")."""
+
+R = TypeVar("R", bound=Record)
+
+
+class _Inputs(Record):
+    """What ``inputs.json`` holds."""
+
+    prompt: Prompt
+    spec: Spec
+    suite: Suite
+
+
+def folder_for(results: Path, prompt_name: str, run: str) -> Path:
+    """Where a run is kept; the prompt's name is made safe as a folder name on every system."""
+    safe = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in prompt_name)
+    name = safe.strip(".")[:80].rstrip(".") or "prompt"
+    return results / (f"_{name}" if name.split(".")[0].lower() in DEVICES else name) / run
+
+
+def begin(folder: Path, run: Run) -> None:
+    """Makes the folder, which its owner alone may enter, and writes what is known before anything is asked.
+
+    The run is partial from here on.
+
+    The verdicts of an earlier execution go: until ``finish`` the folder holds outputs alone. The manifest is written
+    first, so that a process that is killed here leaves a folder that says so.
+
+    Raises:
+        RunError: the folder cannot be written, or a link leads it elsewhere.
+    """
+    refuse_led_out(folder, folder.parent.parent, RunError)
+    with _writing(folder):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _put(folder / MANIFEST, _json(run.manifest.but(partial=RUNNING), indent=1))
+        (folder / VERDICTS).unlink(missing_ok=True)
+        _put(folder / INPUTS, _json(_Inputs(prompt=run.prompt, spec=run.spec, suite=run.suite), indent=1))
+
+
+def finish(folder: Path, run: Run) -> None:
+    """Writes the whole run, each file at once, so that a reader never sees half of one; the manifest comes last.
+
+    Raises:
+        RunError: as ``begin``.
+    """
+    begin(folder, run)
+    with _writing(folder):
+        _put(folder / OUTPUTS, "".join(line(output) for output in run.outputs))
+        _put(folder / VERDICTS, "".join(line(verdict) for verdict in run.verdicts))
+        _put(folder / MANIFEST, _json(run.manifest, indent=1))
+
+
+def _put(path: Path, text: str) -> None:
+    """A link in the place of a run's file is replaced: a folder from elsewhere may lead anywhere."""
+    write_text(path, text, links=False)
+
+
+def line(record: Record) -> str:
+    """A record as one line of JSON, with its newline."""
+    return _json(record)
+
+
+class Appender:
+    """Appends records to a file as they come; a crash leaves whole lines and at most one cut one at the end.
+
+    Raises:
+        RunError: the file cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: IO[str] | None = None
+
+    def __enter__(self) -> Appender:
+        with _writing(self._path.parent):
+            if self._path.is_symlink():
+                self._path.unlink()
+            self._file = os.fdopen(created(self._path), "w", encoding="utf-8", newline="\n")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
+        if self._file is not None:
+            with _writing(self._path.parent) if kind is None else suppress(OSError):
+                self._file.close()
+
+    def add(self, record: Record) -> None:
+        """Writes a record and hands it to the operating system."""
+        if self._file is not None:
+            with _writing(self._path.parent):
+                self._file.write(line(record))
+                self._file.flush()
+
+
+@collector_paused()
+def read(folder: Path | str, *, verdicts: bool = True) -> Run:
+    """The run kept in a folder; without its verdicts where they are not wanted.
+
+    Raises:
+        RunError: no run there, or a file that is damaged, with its line.
+    """
+    folder = Path(folder)
+    known = _known(folder)
+    outputs = tuple(_lines(folder / OUTPUTS, Output))
+    there = {output.key for output in outputs}
+    return Run(**known, outputs=outputs, verdicts=tuple(_verdicts(folder, there)) if verdicts else ())
+
+
+@collector_paused()
+def read_columns(folder: Path) -> RunColumns:
+    """The run kept in a folder, as a report needs it: with many verdicts far smaller than what ``read`` gives.
+
+    Raises:
+        RunError: as ``read``.
+    """
+    known = _known(folder)
+    outputs = Columns.of(_lines(folder / OUTPUTS, Output), Output)
+    there = set(zip(outputs["case"], outputs["model"], outputs["repeat"], strict=True))
+    return RunColumns(**known, outputs=outputs, verdicts=Columns.of(_verdicts(folder, there), Verdict))
+
+
+def _known(folder: Path) -> dict[str, Any]:
+    """What is known of a run before anything is asked: its manifest, prompt, spec and suite."""
+    manifest = read_manifest(folder)
+    inputs = _record(folder / INPUTS, _Inputs)
+    return {"manifest": manifest, "prompt": inputs.prompt, "spec": inputs.spec, "suite": inputs.suite}
+
+
+def _verdicts(folder: Path, there: set[tuple[str, str, int]]) -> Iterator[Verdict]:
+    """The verdicts on outputs that are in the folder: what judges said of another execution's is no finding."""
+    return (verdict for verdict in _lines(folder / VERDICTS, Verdict) if verdict.key in there)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest alone.
+
+    Raises:
+        RunError: no run there, or the file is damaged.
+    """
+    if not (folder / MANIFEST).is_file():
+        raise RunError(f"no run here: {MANIFEST} is missing; name a folder that `promptpex run` wrote", path=folder)
+    return _record(folder / MANIFEST, Manifest)
+
+
+def latest(results: Path) -> Path:
+    """The run that was written last under a results folder.
+
+    Raises:
+        RunError: there is none.
+    """
+    newest = _newest(folder / MANIFEST for folder in runs_in(results))
+    if newest is None:
+        raise RunError(_none_yet(results), path=results)
+    return newest
+
+
+def _none_yet(results: Path) -> str:
+    """That there is no run, and where one is: a settings file in a folder below keeps its runs there."""
+    settings = (path for depth in ("*", "*/*") for path in results.parent.glob(f"{depth}/{settings_files.FILE}"))
+    nested = (settings_files.results_of(path, results.name) for path in settings if is_inside(path, results.parent))
+    below = _newest(run / MANIFEST for folder in nested for run in runs_in(folder))
+    told = "no run here yet; make one with `promptpex run PROMPT --models ...`"
+    return told if below is None else f"{told}, or name the one in a folder with settings of its own: {below}"
+
+
+def latest_of(results: Path, prompt_name: str) -> Path | None:
+    """The run of this prompt that was written last; None where there is none."""
+    of_prompt = folder_for(results, prompt_name, "*").parent
+    return _newest(path for path in of_prompt.glob(f"*/{MANIFEST}") if is_inside(path, results))
+
+
+def _newest(manifests: Iterable[Path]) -> Path | None:
+    """The folder of the manifest that was written last."""
+    newest = max(manifests, key=lambda path: (path.stat().st_mtime_ns, str(path)), default=None)
+    return None if newest is None else newest.parent
+
+
+def resolve(named: Path | None, results: Path) -> Path:
+    """The folder of a run: a folder as given, ``<prompt>/<run>`` or a run's id under ``results``, or the latest."""
+    if named is None:
+        return latest(results)
+    if (named / MANIFEST).is_file():
+        return named
+    if (results / named / MANIFEST).is_file() and is_inside(results / named, results):
+        return results / named
+    matches = [folder for folder in runs_in(results) if str(named) in (folder.name, folder.parent.name)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        names = ", ".join(sorted(str(match.relative_to(results)) for match in matches)[:5])
+        raise RunError(f"{named} names several runs ({names}); name one", path=results)
+    raise RunError("no such run; give the run's folder or its id", path=named)
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise RunError(
+            f"cannot write the run's folder ({error.strerror}); choose another with --results", path=folder
+        ) from error
+
+
+def _record(path: Path, kind: type[R]) -> R:
+    try:
+        data = read_bytes(path, error=RunError, what="file of the run", limit=LONGEST, links=False)
+        return _parsed(data, kind)
+    except RunError as error:
+        raise RunError(f"{error.message}; run `promptpex run` again to restore it", path=path) from error
+    except (ValueError, RecursionError) as error:
+        raise RunError(f"is damaged ({_why(error)}); run `promptpex run` again to restore it", path=path) from error
+
+
+def _lines(path: Path, kind: type[R]) -> Iterator[R]:
+    if not os.path.lexists(path):
+        return
+    with opened(path, error=RunError, what="file of the run", links=False) as file:
+        for number, text in enumerate(file, 1):
+            if not text.endswith(b"\n"):
+                return
+            try:
+                yield _parsed(text, kind)
+            except (ValueError, RecursionError) as error:
+                raise RunError(f"is damaged ({_why(error)})", path=path, line=number) from error
+
+
+def _parsed(text: bytes, kind: type[R]) -> R:
+    """A record from its JSON. What pydantic's own parser refuses is up to Python's: that one knows lone surrogates."""
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError:
+        return kind.model_validate(json.loads(text.decode("utf-8")))
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+    return str(error).split("\n")[0]
+
+
+def _json(record: Record, indent: int | None = None) -> str:
+    """A record as JSON. Lone surrogates, which UTF-8 does not have, stand as JSON's own escapes; they read back the
+    same."""
+    try:
+        text = record.model_dump_json(by_alias=True, exclude_defaults=True, indent=indent)
+    except PydanticSerializationError:
+        plain = json.dumps(record.plain(), ensure_ascii=False, indent=indent)
+        text = plain.encode("utf-8", "backslashreplace").decode("utf-8")
+    return f"{escaped(text)}\n"
+
+
+def runs_in(results: Path) -> Iterable[Path]:
+    """All run folders under a results folder, by prompt and id; what a link leads elsewhere is left out."""
+    return sorted(path.parent for path in results.glob(f"*/*/{MANIFEST}") if is_inside(path, results))

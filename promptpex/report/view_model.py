@@ -1,0 +1,253 @@
+"""What the report's page shows, as plain values in the order of the page; no HTML here."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from promptpex.core.records import PROMPT_RULE
+from promptpex.report.headline import FEW
+from promptpex.report.summary import Summary, records
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_ROWS = 10_000
+"""Outputs on the page; beyond it those that fail come first, and the page says what it leaves out."""
+OPEN_ROWS = 200
+"""Up to so many outputs the cases are unfolded from the start."""
+AXES = (0.1, 0.25, 0.5, 1.0)
+HEAT = (0.0, 0.05, 0.2, 0.4, 0.7, 1.0)
+"""Upper ends of the heatmap's six colours."""
+VERDICTS = ("fail", "unscored", "pass")
+
+Key = tuple[str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """An interval on the common axis: positions in percent of its width."""
+
+    low: float
+    point: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A row of the models table: its figures under ``MODEL_COLUMNS``, and how they are drawn."""
+
+    row: Mapping[str, Any]
+    reported: tuple[str, ...]
+    bar: Bar | None
+    few: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """How often one model breaks one rule; ``heat`` is the colour, None without a scored output."""
+
+    model: str
+    row: Mapping[str, Any] | None
+    heat: int | None
+    few: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """A row of the heatmap."""
+
+    id: str
+    text: str
+    inverse: str | None
+    source: str | None
+    judged: bool
+    half_judged: bool
+    cells: tuple[Cell, ...]
+
+
+class Said(NamedTuple):
+    """A verdict, as far as the page shows it."""
+
+    rule: str
+    status: str
+    reason: str
+    unscored: str | None
+    source: str
+    counts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One output with the verdicts worth reading; ``model_index`` is its model's place."""
+
+    row: Mapping[str, Any]
+    model_index: int
+    told: tuple[Said, ...]
+    passed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseGroup:
+    """A case and its outputs; ``marks`` names what a filter may look for, such as ``m0-fail``."""
+
+    id: str
+    aim: str | None
+    inverse: bool
+    inputs: str | None
+    expected: str | None
+    answers: tuple[Answer, ...]
+    counts: Mapping[str, int]
+    marks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Everything on the page beside the summary itself."""
+
+    names: tuple[str, ...]
+    axis: float
+    at_least: bool
+    models: tuple[Model, ...]
+    reasons: tuple[str, ...]
+    rules: tuple[RuleRow, ...]
+    cases: tuple[CaseGroup, ...]
+    verdicts: Mapping[str, int]
+    per_model: tuple[int, ...]
+    total: int
+    left_out: int
+    unfold: bool
+
+
+def page(summary: Summary) -> Page:
+    """What the page shows of a run."""
+    names = _names(summary)
+    shown = _shown(summary)
+    rows = records(shown)
+    axis = _axis(summary)
+    verdict_counts = Counter(summary.outputs["verdict"])
+    model_counts = Counter(summary.outputs["model"])
+    return Page(
+        names=names,
+        axis=axis,
+        at_least=any(frame["at_least"].fillna(False).any() for frame in (summary.models, summary.rules)),
+        models=tuple(_model(row, summary, axis) for row in records(summary.models)),
+        reasons=tuple(dict.fromkeys(reason for found in summary.unscored.values() for reason in found)),
+        rules=tuple(_rules(summary, names)),
+        cases=tuple(_cases(summary, rows, names, _verdicts(summary, shown))),
+        verdicts={name: verdict_counts[name] for name in VERDICTS},
+        per_model=tuple(model_counts[name] for name in names),
+        total=len(summary.outputs),
+        left_out=len(summary.outputs) - len(rows),
+        unfold=len(rows) <= OPEN_ROWS,
+    )
+
+
+def heat(share: float) -> int:
+    """The colour of a share, from 0 (never broken) to 5."""
+    return next(index for index, end in enumerate(HEAT) if share <= end)
+
+
+def _names(summary: Summary) -> tuple[str, ...]:
+    """All models: those asked for, and any other that left an output or a verdict."""
+    frames = (summary.models, summary.outputs, summary.rules)
+    return tuple(dict.fromkeys(str(name) for frame in frames for name in frame["model"].unique()))
+
+
+def _axis(summary: Summary) -> float:
+    highest = summary.models["ci_high"].dropna()
+    return next(end for end in AXES if highest.empty or highest.max() <= end)
+
+
+def _model(row: Mapping[str, Any], summary: Summary, axis: float) -> Model:
+    low, point, high = row["ci_low"], row["non_compliance"], row["ci_high"]
+    known = low is not None and point is not None and high is not None
+    bar = Bar(*(round(100 * share / axis, 2) for share in (low, point, high))) if known else None
+    reported = summary.run.manifest.reported.get(row["model"], ())
+    return Model(row=row, reported=reported, bar=bar, few=0 < row["scored"] < FEW)
+
+
+def _rules(summary: Summary, names: Iterable[str]) -> Iterable[RuleRow]:
+    found = {(row["rule"], row["model"]): row for row in records(summary.rules)}
+    spec = {rule.id: rule for rule in summary.run.spec.rules}
+    counted = [rule for rule, _ in found]
+    first = [PROMPT_RULE] if PROMPT_RULE in counted else []
+    for rule_id in dict.fromkeys([*first, *spec, *counted]):
+        rule = spec.get(rule_id)
+        whole = "The output complies with the prompt." if rule_id == PROMPT_RULE else ""
+        yield RuleRow(
+            id=rule_id,
+            text=rule.rule if rule else whole,
+            inverse=rule.inverse if rule else None,
+            source=rule.source if rule else None,
+            judged=rule_id not in summary.unjudged,
+            half_judged=rule_id in summary.half_judged,
+            cells=tuple(_cell(name, found.get((rule_id, name))) for name in names),
+        )
+
+
+def _cell(model: str, row: Mapping[str, Any] | None) -> Cell:
+    if row is None or row["share"] is None:
+        return Cell(model=model, row=row, heat=None, few=False)
+    return Cell(model=model, row=row, heat=heat(row["share"]), few=row["scored"] < FEW)
+
+
+def _shown(summary: Summary) -> pd.DataFrame:
+    rows = summary.outputs
+    if len(rows) <= MOST_ROWS:
+        return rows
+    rank = rows["verdict"].map({name: place for place, name in enumerate(VERDICTS)})
+    return rows.loc[rank.sort_values(kind="stable").index[:MOST_ROWS].sort_values()]
+
+
+def _cases(
+    summary: Summary, rows: list[dict[str, Any]], names: tuple[str, ...], verdicts: Mapping[Key, list[Said]]
+) -> Iterable[CaseGroup]:
+    place = {name: index for index, name in enumerate(names)}
+    expected = {case.id: case.expected for case in summary.run.suite.cases}
+    grouped: dict[str, list[Answer]] = defaultdict(list)
+    for row in rows:
+        grouped[row["case"]].append(_answer(row, place[row["model"]], verdicts.get(_key(row), [])))
+    for case, answers in grouped.items():
+        first = answers[0].row
+        counts = Counter(answer.row["verdict"] for answer in answers)
+        yield CaseGroup(
+            id=case,
+            aim=first["rule"],
+            inverse=bool(first["inverse"]),
+            inputs=first["inputs"],
+            expected=expected.get(case),
+            answers=tuple(answers),
+            counts={name: counts[name] for name in VERDICTS if counts[name]},
+            marks=tuple(_marks(answers)),
+        )
+
+
+def _answer(row: Mapping[str, Any], index: int, verdicts: list[Said]) -> Answer:
+    said = [verdict for verdict in verdicts if verdict.source != "none" or verdict.unscored != row["error"]]
+    told = [verdict for verdict in said if verdict.status != "pass" or not verdict.counts]
+    passed = (verdict.rule for verdict in said if verdict.status == "pass" and verdict.counts)
+    return Answer(row=row, model_index=index, told=tuple(told), passed=tuple(dict.fromkeys(passed)))
+
+
+def _marks(answers: Iterable[Answer]) -> Iterable[str]:
+    pairs = [(answer.model_index, answer.row["verdict"]) for answer in answers]
+    return sorted({mark for index, verdict in pairs for mark in (f"m{index}", verdict, f"m{index}-{verdict}")})
+
+
+def _verdicts(summary: Summary, shown: pd.DataFrame) -> Mapping[Key, list[Said]]:
+    """Per output on the page what was said of it; not that nobody could judge a rule, which stands at the rule."""
+    keys, cube = ["case", "model", "repeat"], summary.verdicts
+    nobody = cube["unscored"].eq("no-judge").fillna(False) & ~cube["counts"]
+    found = cube.loc[~nobody, [*keys, *Said._fields]].merge(shown[keys].drop_duplicates(), on=keys)
+    cells = found.astype(object).where(found.notna(), None)
+    kept: dict[Key, list[Said]] = defaultdict(list)
+    for case, model, repeat, *said in zip(*(cells[name].tolist() for name in cells.columns), strict=True):
+        kept[case, model, repeat].append(Said(*said))
+    return kept
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    return (row["case"], row["model"], row["repeat"])

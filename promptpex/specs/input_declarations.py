@@ -1,0 +1,65 @@
+"""What a prompt's front matter declares of its variables, as input specs: types, allowed values, bounds, schemas.
+
+Under ``inputs``, in our words or those of JSON schema and Prompty: ``{type: enum, values: [a, b]}``,
+``{enum: [a, b]}``, ``{type: number, minimum: 0}``, ``{type: object, schema: {...}}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from promptpex.core.errors import PromptFileError
+from promptpex.core.records import Prompt, VariableSpec
+from promptpex.documents.yaml_records import plain_message
+
+TYPES = {
+    "text": "text", "string": "text", "str": "text", "context": "text", "document": "text",
+    "number": "number", "float": "number", "integer": "integer", "int": "integer",
+    "boolean": "boolean", "bool": "boolean", "enum": "enum",
+    "json": "json", "object": "json", "array": "json", "list": "json", "dict": "json",
+}  # fmt: skip
+FIELDS = {
+    "values": ("values", "enum", "options", "enumValues"),
+    "schema": ("schema", "json_schema", "jsonSchema"),
+    "minimum": ("minimum", "min"),
+    "maximum": ("maximum", "max"),
+    "min_length": ("min_length", "minLength"),
+    "max_length": ("max_length", "maxLength"),
+}
+"""Each field of a variable's spec with the names that front matter may give it."""
+
+
+def declared(prompt: Prompt, name: str) -> VariableSpec:
+    """What the front matter says of a variable; a text without bounds where it says nothing.
+
+    Raises:
+        PromptFileError: values, bounds or a schema that cannot be meant.
+    """
+    inputs = prompt.meta.get("inputs")
+    about = inputs.get(name) if isinstance(inputs, Mapping) else None
+    said = dict(about) if isinstance(about, Mapping) else {}
+    fields: dict[str, Any] = {
+        field: next(said[word] for word in words if said.get(word) is not None)
+        for field, words in FIELDS.items()
+        if any(said.get(word) is not None for word in words)
+    }
+    kind = said.get("type", said.get("kind"))
+    fields["type"] = _type(kind, fields)
+    if fields["type"] == "json" and "schema" not in fields and kind in ("object", "array"):
+        fields["schema"] = {"type": kind}
+    try:
+        return VariableSpec.model_validate(fields)
+    except ValidationError as failure:
+        error = failure.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in error["loc"])
+        raise PromptFileError(f"the input {name!r}: {place}: {plain_message(error)}", path=prompt.path) from None
+
+
+def _type(said: Any, fields: Mapping[str, Any]) -> str:
+    known = TYPES.get(said.lower() if isinstance(said, str) else "", "text")
+    if known == "text" and isinstance(fields.get("values"), list | tuple):
+        return "enum"
+    return "json" if known == "text" and "schema" in fields else known

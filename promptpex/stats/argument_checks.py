@@ -1,0 +1,23 @@
+"""The checks on arguments that every figure of this room shares."""
+
+from __future__ import annotations
+
+from promptpex.core.errors import InputError
+
+
+def require_share(name: str, value: float) -> None:
+    """Raise InputError unless ``value`` lies strictly between 0 and 1 (a confidence, an error rate, a power)."""
+    if not 0.0 < value < 1.0:
+        raise InputError(f"{name} is {value}: give a number strictly between 0 and 1.")
+
+
+def require_counts(part: float, whole: float, *, what: str = "successes") -> None:
+    """Raise InputError unless ``0 <= part <= whole``."""
+    if not 0 <= part <= whole:
+        raise InputError(f"{part} {what} among {whole} is impossible: give counts with 0 <= {what} <= n.")
+
+
+def require_equal_length(first: str, n: int, second: str, m: int) -> None:
+    """Raise InputError unless two columns have the same number of rows."""
+    if n != m:
+        raise InputError(f"{n} {first} but {m} {second}: give one of each per observation.")

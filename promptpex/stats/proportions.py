@@ -1,0 +1,154 @@
+"""The share of outputs that break a rule, and its interval: the mean over cases of the mean over repeats.
+
+The unit is the case with its repeats; the rules of the prompt are fixed. The interval is Clopper and Pearson's at the
+number of independent cases that the repeats leave (Korn and Graubard 1998, Survey Methodology 24:193), so it is never
+too short where each case is asked once, and never of width zero. How alike repeats are is one figure for all models of
+a report, so that on the same cases the upper end depends on the share alone: a model that breaks less never has a
+higher one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from promptpex.stats.argument_checks import require_share
+from promptpex.stats.grid import Completion, Grid
+from promptpex.stats.intervals import Interval, exact_bounds
+
+if TYPE_CHECKING:
+    from promptpex.stats.grid import Floats, Ints
+
+RULE_CORRELATION = 0.1
+"""How alike two cases of one rule are taken to be where rules count as a sample: the mean that 21 published recordings
+of benchmarks and models show (docs/statistics.md)."""
+
+_PRIOR_CASES = 5.0
+
+
+def share(grid: Grid, model: int, completion: Completion = "seen") -> float | None:
+    """The mean over the cases, by their weights, of the share of their outputs that break a rule; None of nothing."""
+    sizes, failures = grid.sizes(completion)[model], grid.failures(completion)[model]
+    some = (sizes > 0) & (grid.weights > 0)
+    if not some.any():
+        return None
+    weights = grid.weights[some]
+    return float((weights * failures[some] / sizes[some]).sum() / weights.sum())
+
+
+def share_interval(
+    grid: Grid,
+    model: int,
+    *,
+    correlation: float,
+    confidence: float = 0.95,
+    completion: Completion = "seen",
+    sampled_rules: bool = False,
+) -> Interval:
+    """The share of a model with its interval; ``n`` is the number of outputs behind it.
+
+    The upper end is never below that of a model that never failed on the same cases, each counted once, in whichever
+    report that stands; the lower end mirrors it.
+
+    Args:
+        grid: the outputs.
+        model: its number in the grid.
+        correlation: how alike repeats of a case are, as ``repeat_correlation`` gives it for all models together.
+        confidence: two-sided coverage.
+        completion: how open outputs are read.
+        sampled_rules: whether the rules count as a sample of those that the prompt might have had, alike within a rule
+            by ``RULE_CORRELATION``; otherwise they are fixed.
+    """
+    require_share("confidence", confidence)
+    estimate = share(grid, model, completion)
+    sizes = grid.sizes(completion)[model]
+    if estimate is None:
+        return Interval(None, 0.0, 1.0, confidence, 0, "exact")
+    worth = effective_cases(grid, sizes, correlation, at=estimate, sampled_rules=sampled_rules)
+    low, high = exact_bounds(estimate, worth, confidence)
+    once = effective_cases(grid, sizes, 1.0, at=0.0, sampled_rules=sampled_rules)
+    if worth > once:
+        _, least = exact_bounds(0.0, once, confidence)
+        low, high = min(low, 1.0 - least), max(high, least)
+    counted = sizes[grid.weights > 0]
+    alone = math.isclose(worth, float(counted.sum()))
+    return Interval(estimate, low, high, confidence, int(counted.sum()), "exact" if alone else "effective-size")
+
+
+def effective_cases(grid: Grid, sizes: Ints, correlation: float, *, at: float, sampled_rules: bool = False) -> float:
+    """How many independent cases, asked once each and weighed alike, the cases with their repeats are worth.
+
+    Where weights differ, that depends on which cases break their rules: it is the least number that any spread of the
+    share over the weights would leave.
+
+    Args:
+        grid: for the weights and the rules of the cases.
+        sizes: outputs of each case; cases without any are left out.
+        correlation: between repeats of a case.
+        at: the share that breaks a rule.
+        sampled_rules: whether cases of one rule are correlated too, by ``RULE_CORRELATION``.
+    """
+    import numpy as np
+
+    some = (sizes > 0) & (grid.weights > 0)
+    weights = grid.weights[some].astype(np.float64)
+    whole = weights.sum() ** 2
+    spread = float((weights**2 * (correlation + (1.0 - correlation) / sizes[some])).sum()) / whole
+    spread *= _stretch(weights, at)
+    if sampled_rules:
+        by_rule = np.bincount(grid.rules[some], weights)
+        spread += RULE_CORRELATION * float((by_rule**2).sum() - (weights**2).sum()) / whole
+    return float(1.0 / spread)
+
+
+def _stretch(weights: Floats, share: float) -> float:
+    """How much greater the variance of a weighted share may be than if all cases were as likely to break a rule.
+
+    The variance is greatest where a case of weight w breaks with probability (1 - c/w) / 2, heavy cases before light
+    ones, with c such that the share comes out (Lagrange); for a share near 0 the heaviest alone break.
+    """
+    import numpy as np
+
+    share = min(share, 1.0 - share)
+    heavy = np.sort(weights)[::-1]
+    if heavy[0] == heavy[-1]:
+        return 1.0
+    total, squares = float(heavy.sum()), float((heavy**2).sum())
+    if share <= 0.0:
+        return float(heavy[0]) * total / squares
+    levels = (np.cumsum(heavy) - 2.0 * total * share) / np.arange(1, heavy.size + 1)
+    level = float(levels.max())
+    breaking = heavy[heavy > level]
+    return float((breaking**2 - level**2).sum()) / 4.0 / (squares * share * (1.0 - share))
+
+
+def repeat_correlation(grid: Grid, completion: Completion = "seen") -> float:
+    """How alike the repeats of a case are, one figure from 0 to 1 for all models of a report.
+
+    Each model's is estimated from the variance between its case means, drawn towards 1 where few of its cases tell,
+    and the greatest counts: so no model's interval rests on the independence of another's repeats. A model that never
+    failed, or never passed, says nothing of its repeats; then each case counts once.
+    """
+    found = [_correlation(grid, model, completion) for model in range(len(grid.models))]
+    known = [value for value in found if value is not None]
+    return max(known, default=1.0)
+
+
+def _correlation(grid: Grid, model: int, completion: Completion) -> float | None:
+    """One model's, None where it has no case with repeats."""
+    sizes, failures = grid.sizes(completion)[model], grid.failures(completion)[model]
+    some = (sizes > 1) & (grid.weights > 0)
+    if not some.any():
+        return None
+    size, failed = sizes[some], failures[some]
+    telling = float(min((failed > 0).sum(), (failed < size).sum()))
+    return (_PRIOR_CASES + telling * _between(failed / size, size)) / (_PRIOR_CASES + telling) if telling else 1.0
+
+
+def _between(means: Floats, sizes: Ints) -> float:
+    """The correlation of repeats that explains how far the case means are apart."""
+    mean, chance = float(means.mean()), float((1.0 / sizes).mean())
+    alone = mean * (1.0 - mean)
+    if alone <= 0.0 or chance >= 1.0:
+        return 1.0
+    return min(1.0, max(0.0, (float(means.var()) / alone - chance) / (1.0 - chance)))

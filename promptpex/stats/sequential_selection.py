@@ -1,0 +1,124 @@
+"""Stopping when it is decided: places, or sides of a limit, that stay right over all looks at a suite of known size."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from promptpex.core.errors import InputError
+from promptpex.stats.grid import Completion, Grid
+from promptpex.stats.group_sequential import overall_p
+from promptpex.stats.holm import holm
+from promptpex.stats.pairs import Reading
+from promptpex.stats.proportions import effective_cases, repeat_correlation, share
+from promptpex.stats.special import beta_cdf
+from promptpex.stats.suitability import Suitability, Tests, pair_tests, placed
+
+Side = Literal["below", "above", "undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """Where models stand after some looks.
+
+    Attributes:
+        places: as `suitability` gives them, right over all looks together.
+        close: per pair, the p-value over all looks that the first is less than the tolerance worse than the second.
+    """
+
+    places: Suitability
+    close: Mapping[tuple[str, str], float]
+
+    def settled(self, alpha: float) -> set[str]:
+        """The models that need not be asked any more: their own place is shown, and no other's hangs on them.
+
+        A place that is still open may hang on being shown close to a model, however bad that one is.
+        """
+        models = self.places.models
+        shown = {name for name, one in models.items() if one.claim}
+        waiting = [name for name in models if name not in shown]
+        most = max(1, len(models) - 1)
+        return {m for m in shown if all(self.close.get((u, m), 1.0) * most <= alpha for u in waiting)}
+
+
+def race(
+    looks: Sequence[Grid],
+    planned: int,
+    *,
+    tolerance: float,
+    alpha: float = 0.05,
+    incomplete: Collection[str] = (),
+    reading: Reading = "against",
+) -> Race:
+    """Places by the tests of `suitability` at each look, at the error rate that each spends over all planned looks.
+
+    Args:
+        looks: the outputs known at each look so far, in order, at least one; a model that was stopped has fewer.
+        planned: looks that the whole suite allows.
+        tolerance, alpha, incomplete, reading: as for `suitability`.
+
+    Raises:
+        InputError: no look, or more than were planned.
+    """
+    if not 1 <= len(looks) <= planned:
+        raise InputError(f"{len(looks)} looks of {planned} planned are impossible: look once at least.")
+    told = [pair_tests(grid, tolerance, reading=reading) for grid in looks]
+    fixed, sampled = (over_looks(tests, planned) for tests in zip(*told, strict=True))
+    return Race(
+        placed(looks[-1], fixed, sampled, alpha=alpha, incomplete=incomplete if reading == "against" else ()),
+        fixed.close,
+    )
+
+
+def over_looks(tests: Iterable[Tests], planned: int) -> Tests:
+    """For each statement the least error rate, over all planned looks, at which one of these looks would make it."""
+    worse: dict[tuple[str, str], float] = {}
+    close: dict[tuple[str, str], float] = {}
+    for look, one in enumerate(tests, 1):
+        for kept, found, sides in ((worse, one.worse, 2), (close, one.close, 1)):
+            for couple, p in found.items():
+                kept[couple] = min(kept.get(couple, 1.0), overall_p(p, look, planned, sides=sides))
+    return Tests(worse, close)
+
+
+def sides(
+    looks: Sequence[Grid], planned: int, limit: float, *, alpha: float = 0.05, sampled_rules: bool = False
+) -> dict[str, Side]:
+    """Per model on which side of a limit its non-compliance lies, right for all models at all looks together.
+
+    Exact binomial tests at the number of independent cases, at each completion that speaks against the statement;
+    corrected by Holm over the models. ``sampled_rules`` is as for `share_interval`.
+
+    Raises:
+        InputError: the limit is no share.
+    """
+    if not 0.0 <= limit <= 1.0:
+        raise InputError(f"The limit is {limit}: give a share between 0 and 1.")
+    models = looks[-1].models
+    least: dict[str, tuple[float, Side]] = dict.fromkeys(models, (1.0, "undecided"))
+    for look, grid in enumerate(looks, 1):
+        correlation = repeat_correlation(grid)
+        for row, model in enumerate(models):
+            for side in ("below", "above"):
+                now = _side_p(grid, row, limit, side, correlation, sampled_rules)
+                p = overall_p(now, look, planned)
+                least[model] = min(least[model], (p, side))
+    corrected = holm([p for p, _ in least.values()])
+    return {
+        model: side if p <= alpha else "undecided"
+        for (model, (_, side)), p in zip(least.items(), corrected, strict=True)
+    }
+
+
+def _side_p(grid: Grid, row: int, limit: float, side: Side, correlation: float, sampled_rules: bool) -> float:
+    """Two-sided p-value behind "the share lies below, or above, the limit"."""
+    completion: Completion = "worst" if side == "below" else "best"
+    estimate = share(grid, row, completion)
+    if estimate is None:
+        return 1.0
+    size = effective_cases(grid, grid.sizes(completion)[row], correlation, at=estimate, sampled_rules=sampled_rules)
+    hits = estimate * size
+    if side == "below":
+        return min(1.0, 2.0 * beta_cdf(1.0 - limit, size - hits, hits + 1.0)) if hits < size else 1.0
+    return min(1.0, 2.0 * beta_cdf(limit, hits, size - hits + 1.0)) if hits > 0 else 1.0

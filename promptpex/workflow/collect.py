@@ -1,0 +1,135 @@
+"""Outputs: every case sent to every model under test, each answer kept as text or as a named error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from promptpex.core.errors import InputError, ModelError
+from promptpex.core.events import Listener, StageEnded, StageStarted, StepDone, nobody
+from promptpex.core.records import Case, Completion, ModelName, Output, Params, Prompt, Request
+from promptpex.core.time_allowance import Allowance
+from promptpex.engines import run_all
+from promptpex.llm.client import Client
+from promptpex.llm.finish_reasons import usable
+from promptpex.llm.role_model import merged
+from promptpex.promptfile import RENDERING_SECONDS, render
+
+STAGE = "output"
+_MEASURED = ("finish_reason", "tokens_in", "tokens_out", "cost_usd", "latency_ms", "model_reported", "logprobs")
+"""What an output keeps of its completion, beside the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One question: a case, a model, a repeat."""
+
+    case: Case
+    model: ModelName
+    repeat: int
+
+
+def cells(cases: Sequence[Case], models: Sequence[ModelName], repeats: int) -> list[Cell]:
+    """All questions in the order of the results: model by model, then repeat by repeat, then as in the suite."""
+    return [Cell(case, model, repeat) for model in models for repeat in range(repeats) for case in cases]
+
+
+def request_for(prompt: Prompt, cell: Cell, defaults: Params, time: Allowance | None = None) -> Request:
+    """The request of a cell; ``time`` is that of rendering the prompt in all (``promptfile.render``).
+
+    Raises:
+        InputError: the prompt cannot be rendered with the case's inputs.
+    """
+    return Request(
+        model=cell.model.name,
+        messages=render(prompt, cell.case.inputs, time),
+        params=merged(cell.model.params, defaults, repeat=cell.repeat),
+        repeat=cell.repeat,
+        api_base=cell.model.api_base,
+        backend=cell.model.backend,
+        stage=STAGE,
+        label=cell.model.label,
+    )
+
+
+def requests_for(prompt: Prompt, questions: Sequence[Cell], defaults: Params) -> Iterator[Request]:
+    """The requests of the cells; those that cannot be rendered, which is their output's error, are left out."""
+    time = Allowance(RENDERING_SECONDS)
+    for question in questions:
+        with suppress(InputError):
+            yield request_for(prompt, question, defaults, time)
+
+
+async def collect(
+    client: Client,
+    prompt: Prompt,
+    questions: Sequence[Cell],
+    *,
+    defaults: Params = Params(),
+    order: Sequence[int] | None = None,
+    emit: Listener = nobody,
+    on_output: Callable[[Output], None] = lambda output: None,
+    rendering: Allowance | None = None,
+) -> list[Output]:
+    """An output for every question, in their order; ``on_output`` hears each as it comes.
+
+    They are asked in ``order``, which holds the number of each; by default as they stand. Once rendering the prompt
+    has taken more than ``rendering`` gives, what is left is not asked.
+
+    An answer that is empty, cut off or filtered, and a model that gives none, are outputs with their reason in
+    ``error``; one model's failure never ends another's.
+    """
+    labels = list(dict.fromkeys(question.model.label for question in questions))
+    for label in labels:
+        emit(StageStarted(STAGE, sum(q.model.label == label for q in questions), label))
+
+    rendering = rendering or Allowance(RENDERING_SECONDS)
+
+    async def answer(number: int) -> tuple[int, Output]:
+        output = await _answer(client, prompt, questions[number], defaults, rendering)
+        emit(StepDone(STAGE, output.model, output.error))
+        on_output(output)
+        return number, output
+
+    found = dict(await run_all(answer, range(len(questions)) if order is None else order))
+    for label in labels:
+        emit(StageEnded(STAGE, label))
+    return [found[number] for number in range(len(questions))]
+
+
+async def _answer(client: Client, prompt: Prompt, question: Cell, defaults: Params, time: Allowance) -> Output:
+    asked: Request | None = None
+    completion: Completion | None = None
+    try:
+        asked = request_for(prompt, question, defaults, time)
+        completion = await client.complete(asked)
+        text = usable(completion, question.model.label)
+        return _output(question, asked, completion, text=text)
+    except ModelError as error:
+        kept = completion.text if completion is not None else error.reply
+        return _output(question, asked, completion, text=kept, error=error.reason, message=str(error))
+    except InputError as error:
+        return _output(question, asked, None, error="bad-input", message=str(error))
+
+
+def _output(
+    question: Cell,
+    asked: Request | None,
+    completion: Completion | None,
+    *,
+    text: str | None = None,
+    error: str | None = None,
+    message: str | None = None,
+) -> Output:
+    measured = {name: getattr(completion, name) for name in _MEASURED} if completion is not None else {}
+    return Output(
+        case=question.case.id,
+        model=question.model.label,
+        repeat=question.repeat,
+        text=text,
+        error=error,
+        message=message,
+        request=asked.id if asked is not None else None,
+        **measured,
+    )

@@ -1,0 +1,127 @@
+"""A run that asks no more than it takes to decide: looks at a growing part of the suite, and models that stop.
+
+The suite is a known horizon, so a look's tests are made as strict as all looks together need (``stats.looks``): early
+looks decide what is glaring, and the last is nearly as if it were the only one. The cases come in the fair order that
+the run's seed gives. Which cases a look adds stands in the manifest, so that a report decides as the run did. The same
+replies give the same looks, so the same command again asks nothing new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from promptpex import tables
+from promptpex.cases.fair_order import fair_order
+from promptpex.core.errors import ConfigError
+from promptpex.core.events import Notice
+from promptpex.core.records import Case, Output, Run, Suite, Verdict
+from promptpex.stats import looks_at
+from promptpex.workflow import running
+from promptpex.workflow.collect import cells, collect
+from promptpex.workflow.order import cell_order
+from promptpex.workflow.session import Session
+
+
+async def execute(session: Session, begun: Run, *, on_output: Callable[[Output], None] = lambda output: None) -> Run:
+    """The whole suite on every model, or with ``until_decided`` as much of it as decides, judged.
+
+    Raises:
+        InputError: what is asked of the models has no answer, as ``refuse_unanswerable`` says, or weights fit no case.
+    """
+    refuse_unanswerable(session)
+    cases = begun.suite.usable()
+    tables.check_weights(session.settings.weights, [case.rule for case in cases], [case.inverse for case in cases])
+    if not session.settings.until_decided:
+        return await running.execute(session, begun, on_output=on_output)
+    return await _in_looks(session, begun, on_output)
+
+
+def refuse_unanswerable(session: Session) -> None:
+    """Refuses what no number of cases would answer, before anything is paid.
+
+    Raises:
+        ConfigError: with what to do.
+    """
+    settings = session.settings
+    if settings.against is not None:
+        labels = [model.label for model in session.models()]
+        if settings.against not in labels:
+            raise ConfigError(f"--against names {settings.against}; name one of the models: {', '.join(labels)}")
+        if settings.until_decided:
+            raise ConfigError("--until-decided places models among each other, or beside a --limit: drop --against")
+    if settings.limit is not None and not settings.until_decided:
+        raise ConfigError("--limit says when --until-decided stops: give both, or see --fail-over and `gate`")
+    if settings.until_decided and settings.limit is None and len(session.models()) < 2:
+        raise ConfigError("--until-decided needs two models to compare, or a --limit to hold one against")
+
+
+def planned_looks(cases: Sequence[Case], seed: int) -> list[list[Case]]:
+    """The cases that each look adds."""
+    order = fair_order(cases, seed)
+    return [order[start:end] for start, end in pairwise((0, *looks_at(len(order))))]
+
+
+async def _in_looks(session: Session, begun: Run, on_output: Callable[[Output], None]) -> Run:
+    settings, cases = session.settings, begun.suite.usable()
+    looks = planned_looks(cases, settings.seed)
+    done = begun.but(manifest=begun.manifest.but(looks=tuple(tuple(case.id for case in look) for look in looks)))
+    labels = [model.label for model in session.models()]
+    asked = list(session.models())
+    for look in looks:
+        questions = cells(look, asked, settings.repeats)
+        outputs = await collect(
+            session.client,
+            begun.prompt,
+            questions,
+            defaults=session.output_params(),
+            order=cell_order(questions, cases, settings.seed, session.lane),
+            emit=session.emit,
+            on_output=on_output,
+        )
+        judged = await running.judge(session, begun.but(outputs=tuple(outputs)))
+        partial = done.manifest.partial or judged.manifest.partial
+        done = done.but(
+            manifest=judged.manifest.but(partial=partial, looks=done.manifest.looks),
+            outputs=(*done.outputs, *judged.outputs),
+            verdicts=(*done.verdicts, *judged.verdicts),
+        )
+        stop = settled(session, done)
+        for model in (model for model in asked if model.label in stop):
+            session.emit(Notice(f"{model.label} is settled after {_cases(done, model.label)} cases"))
+        asked = [model for model in asked if model.label not in stop]
+        if not asked:
+            break
+    ordered = _in_order(done, labels)
+    return ordered.but(manifest=running.reported(ordered.manifest, ordered.outputs))
+
+
+def settled(session: Session, run: Run) -> frozenset[str]:
+    """The models that need not be asked any more: by the same tables that the report will show."""
+    settings = session.settings
+    question = tables.Question(
+        tolerance=settings.tolerance,
+        confidence=settings.confidence,
+        looks=run.manifest.looks,
+        limit=settings.limit,
+        weights=settings.weights,
+    )
+    return tables.standings(tables.outputs(run), run.manifest.models, question).settled
+
+
+def _cases(run: Run, model: str) -> int:
+    return len({output.case for output in run.outputs if output.model == model})
+
+
+def _in_order(run: Run, models: Sequence[str]) -> Run:
+    """Outputs and verdicts in the order of a run that asks everything."""
+    place = _places(run.suite, models)
+    outputs: list[Output] = sorted(run.outputs, key=lambda output: place(output.key))
+    verdicts: list[Verdict] = sorted(run.verdicts, key=lambda verdict: place(verdict.key))
+    return run.but(outputs=tuple(outputs), verdicts=tuple(verdicts))
+
+
+def _places(suite: Suite, models: Sequence[str]) -> Callable[[tuple[str, str, int]], tuple[int, int, int]]:
+    case_rank = {case.id: index for index, case in enumerate(suite.cases)}
+    model_rank = {label: index for index, label in enumerate(models)}
+    return lambda key: (model_rank[key[1]], key[2], case_rank[key[0]])

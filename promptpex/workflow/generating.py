@@ -1,0 +1,169 @@
+"""From a spec to a suite: plan, generate, put aside what is not usable, expand, measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from promptpex.cases.baseline import baseline
+from promptpex.cases.duplicates import duplicates, independent
+from promptpex.cases.expand import expand
+from promptpex.cases.expected import expected_outputs, lacking, with_expected
+from promptpex.cases.generate import generate as generate_cases
+from promptpex.cases.generate import keep_unreplaced
+from promptpex.cases.lint import Finding, lint_all
+from promptpex.cases.plan import Generation, Plan, plan
+from promptpex.cases.samples import read_samples
+from promptpex.cases.scenarios import read_scenarios
+from promptpex.cases.validity import limited, put_aside, settle
+from promptpex.core.events import Notice
+from promptpex.core.records import Case, ModelName, Output, Prompt, Spec, Suite
+from promptpex.workflow.collect import Cell, collect
+from promptpex.workflow.instructions import language, notes
+from promptpex.workflow.session import Session
+from promptpex.workflow.specifying import lacks_inverse
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """What a suite is worth, by code.
+
+    Attributes:
+        cases: all of them.
+        aside: unusable ones, kept with their reason.
+        independent: usable ones that are no near-duplicates of one another.
+        duplicates: pairs of near-duplicates.
+        lint: the ids of the cases that have a finding, by its code.
+        bare: rule ids that no usable case aims at.
+    """
+
+    cases: int
+    aside: int
+    independent: int
+    duplicates: int
+    lint: dict[str, list[str]]
+    bare: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A suite as generated, the plan as it was kept to (a stale case that stays is kept), and the quality."""
+
+    suite: Suite
+    plan: Plan
+    quality: Quality
+
+
+def planned(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> Plan:
+    """What ``generate`` would do; nothing is asked."""
+    settings = session.settings
+    todo = plan(prompt, spec, suite, author=session.author().label, options=generation(session, prompt))
+    return limited(todo, tries=settings.rounds)
+
+
+async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> Generated:
+    """The suite with what is missing or stale made anew, unusable cases put aside, and its quality measured."""
+    settings, author, emit = session.settings, session.author(), session.emit
+    options = generation(session, prompt)
+    todo = planned(session, prompt, spec, suite)
+    for orphan in todo.orphans:
+        if orphan.origin != "generated":
+            emit(Notice(f"case {orphan.id} is yours and stays, but its rule {orphan.rule} is gone", "warning"))
+    bare = [rule.id for rule in spec.rules if lacks_inverse(rule)]
+    if bare and settings.inverse_cases:
+        how = "`promptpex extract PROMPT --update` asks for it"
+        emit(Notice(f"no inverse is written for {', '.join(bare)}, so no case aims at one; {how}", "warning"))
+    made = await generate_cases(author, prompt, spec, todo, suite_for=suite.prompt, options=options, emit=emit)
+    said = notes(settings, prompt)
+    look: dict[str, Any] = {
+        "judge": author if settings.validity else None,
+        "instructions": said.get("validity", ""),
+        "suite_language": options.language,
+        "emit": emit,
+    }
+    settled = await settle(author, prompt, spec, made, options=options, rounds=settings.rounds, **look)
+    note = said.get("expand", "")
+    stayed, kept = keep_unreplaced(todo, settled.suite, spec, emit)
+    grown = await expand(author, prompt, spec, stayed, times=settings.expansion, instructions=note, emit=emit)
+    variants = {case.id for case in grown.cases if case not in stayed.cases}
+    if variants:
+        grown, _ = await put_aside(grown, prompt, spec, only=variants, **look)
+    if settings.expected:
+        grown = await _with_expected(session, prompt, spec, grown, settings.expected)
+    return Generated(grown, kept, quality(prompt, spec, grown, options.language))
+
+
+async def make_baseline(session: Session, prompt: Prompt, *, suite_for: str, count: int) -> Suite:
+    """A suite from the prompt alone, without rules, to compare with."""
+    note = notes(session.settings, prompt).get("baseline", "")
+    return await baseline(
+        session.author(), prompt, suite_for=suite_for, count=count, instructions=note, emit=session.emit
+    )
+
+
+def generation(session: Session, prompt: Prompt) -> Generation:
+    """How to generate, by the settings over the prompt's front matter.
+
+    Raises:
+        InputError: scenarios, samples, instructions or a language that cannot be used.
+    """
+    settings = session.settings
+    scenarios: Any = settings.scenarios or prompt.meta.get("scenarios")
+    samples = settings.samples or prompt.meta.get("samples")
+    path = prompt.path
+    return Generation(
+        per_rule=settings.cases_per_rule,
+        per_inverse=settings.inverse_cases,
+        scenarios=read_scenarios(scenarios, variables=prompt.variables, path=path),
+        samples=read_samples(samples, variables=prompt.variables, path=path, seed=settings.seed),
+        instructions=notes(settings, prompt).get("cases", ""),
+        language=language(settings, prompt),
+    )
+
+
+def quality(prompt: Prompt, spec: Spec, suite: Suite, suite_language: str | None = None) -> Quality:
+    """What a suite is worth, by code alone."""
+    usable = suite.usable()
+    findings = lint_all(suite.but(cases=usable), prompt=prompt, spec=spec, suite_language=suite_language)
+    aimed = {case.rule for case in usable}
+    return Quality(
+        cases=len(suite.cases),
+        aside=len(suite.cases) - len(usable),
+        independent=independent(usable),
+        duplicates=len(duplicates(usable)),
+        lint=_by_code(findings),
+        bare=tuple(rule.id for rule in spec.rules if not rule.gone and rule.id not in aimed),
+    )
+
+
+def _by_code(findings: Mapping[str, Sequence[Finding]]) -> dict[str, list[str]]:
+    ids: dict[str, list[str]] = {}
+    for case, found in findings.items():
+        for code in sorted({finding.code for finding in found}):
+            ids.setdefault(code, []).append(case)
+    return ids
+
+
+async def _with_expected(session: Session, prompt: Prompt, spec: Spec, suite: Suite, reference: str) -> Suite:
+    """The suite with expected outputs from the reference model, where the judges score them high enough."""
+    model = session.named(reference)
+
+    async def answer(case: Case) -> Output:
+        return await _one_output(session, prompt, case, model)
+
+    found = await expected_outputs(
+        lacking(suite),
+        answer,
+        session.judges(),
+        prompt=prompt,
+        spec=spec,
+        instructions=notes(session.settings, prompt).get("expected", ""),
+        emit=session.emit,
+    )
+    return with_expected(suite, found, session.emit)
+
+
+async def _one_output(session: Session, prompt: Prompt, case: Case, model: ModelName) -> Output:
+    (output,) = await collect(session.client, prompt, [Cell(case, model, 0)], defaults=session.output_params())
+    return output

@@ -1,0 +1,82 @@
+"""In what order a run asks: whenever a budget, a deadline or a stop ends it, what was asked is a fair sample.
+
+Cases come in the order of ``cases.order``, and models take turns at each case. Only the models of a server that loads
+one model at a time are asked one after the other, so that each is loaded once; all servers advance in proportion.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+from promptpex.cases.fair_order import fair_order
+from promptpex.core.records import Case, ModelName, Output
+from promptpex.workflow.collect import Cell
+
+Lane = Callable[[ModelName], str | None]
+"""The server on which a model takes turns with others, loaded one at a time; None where none has to wait."""
+
+Place = tuple[int, ...]
+"""When a question is due: the lower, the sooner."""
+
+Questions = Sequence[tuple[Place, int, str | None]]
+"""For each question its place, the number of the model that is asked, and that model's lane."""
+
+
+def cell_order(cells: Sequence[Cell], cases: Sequence[Case], seed: int, lane: Lane) -> list[int]:
+    """The numbers of the cells in the order in which to ask them: repeat by repeat, case by case, models in turn.
+
+    Args:
+        cells: what is asked.
+        cases: the whole suite, of which the cells may be a part.
+        seed: of the order of the cases.
+        lane: where a model has to wait for others.
+    """
+    rank, models = _ranks(cases, seed), _numbers([cell.model.label for cell in cells])
+    lanes = {cell.model.label: lane(cell.model) for cell in cells}
+    found = [((cell.repeat, rank.get(cell.case.id, len(rank))), cell.model.label) for cell in cells]
+    return ask_order([(place, models[label], lanes[label]) for place, label in found])
+
+
+def judging_order(
+    outputs: Sequence[Output], cases: Sequence[Case], judges: Sequence[ModelName], *, turns: int, seed: int, lane: Lane
+) -> list[tuple[int, int, int]]:
+    """Judge, output and turn by their numbers, in the order in which to ask.
+
+    Outputs come in the order in which they were asked for, judges in turn; a second turn begins when all outputs have
+    had their first.
+
+    Args:
+        outputs: what is judged.
+        cases: the whole suite.
+        judges: who judges.
+        turns: how often each judges an output.
+        seed: of the order of the cases.
+        lane: where a judge has to wait for others.
+    """
+    rank, models = _ranks(cases, seed), _numbers([output.model for output in outputs])
+    places = [(output.repeat, rank.get(output.case, len(rank)), models[output.model]) for output in outputs]
+    lanes = [lane(judge) for judge in judges]
+    asked = [(judge, at, turn) for judge in range(len(judges)) for turn in range(turns) for at in range(len(outputs))]
+    order = ask_order([((turn, *places[at]), judge, lanes[judge]) for judge, at, turn in asked])
+    return [asked[number] for number in order]
+
+
+def ask_order(questions: Questions) -> list[int]:
+    """The numbers of the questions in the order in which to ask them."""
+    lanes: dict[str | None, list[tuple[Place, int]]] = defaultdict(list)
+    for number, (place, model, lane) in enumerate(questions):
+        lanes[lane].append(((*place, model) if lane is None else (model, *place), number))
+    due: list[tuple[float, int]] = []
+    for waiting in lanes.values():
+        due += [((at + 0.5) / len(waiting), number) for at, (_, number) in enumerate(sorted(waiting))]
+    return [number for _, number in sorted(due)]
+
+
+def _ranks(cases: Sequence[Case], seed: int) -> Mapping[str, int]:
+    """The place of each case, by its id."""
+    return {case.id: place for place, case in enumerate(fair_order(cases, seed))}
+
+
+def _numbers(labels: Sequence[str]) -> Mapping[str, int]:
+    return {label: number for number, label in enumerate(dict.fromkeys(labels))}

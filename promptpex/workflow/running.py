@@ -1,0 +1,215 @@
+"""From a suite to verdicts: collect, check, judge, weigh."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from promptpex.assertions import check_rules
+from promptpex.config import Settings
+from promptpex.core import templates
+from promptpex.core.events import Notice, StageEnded, StageStarted, StepDone
+from promptpex.core.ids import digest
+from promptpex.core.records import PROMPT_RULE, Manifest, ModelName, Output, Prompt, Run, Spec, Suite, Verdict
+from promptpex.engines import run_all
+from promptpex.judging.decide import left_open, unjudged, unusable, weigh
+from promptpex.judging.judge import STAGE as JUDGE
+from promptpex.judging.judge import Judge, Judging, judgeable
+from promptpex.judging.model_families import kin_warnings
+from promptpex.workflow.collect import STAGE as OUTPUT
+from promptpex.workflow.collect import cells, collect, requests_for
+from promptpex.workflow.instructions import notes
+from promptpex.workflow.order import cell_order, judging_order
+from promptpex.workflow.session import Session
+
+JUDGING_SETTINGS = (
+    "judge", "judge_mode", "judge_sees_input", "judge_all", "judge_repeat", "judge_confidence", "quorum"
+)  # fmt: skip
+
+Inputs = Mapping[str, Mapping[str, Any]]
+"""The inputs of each case, by its id."""
+
+
+def begin(session: Session, prompt: Prompt, spec: Spec, suite: Suite, *, author: str | None = None) -> Run:
+    """The run that is about to be made: its manifest is known, its outputs are not."""
+    models = session.models()
+    judges = judges_for(session, prompt, spec)
+    _refuse_beyond_tpm(session, prompt, suite, judges)
+    warn_of_kin(session, [one.asker.label for one in judges], [one.label for one in models], author)
+    manifest = _manifest(session, prompt, spec, suite, models, judges).but(author=author)
+    return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite)
+
+
+def _refuse_beyond_tpm(session: Session, prompt: Prompt, suite: Suite, judges: Sequence[Judge]) -> None:
+    """Refuses what could not be sent within ``tpm``, before anything is sent."""
+    if session.settings.tpm is None:
+        return
+    session.refuse_long_answers([one.asker.model for one in judges])
+    questions = cells(suite.usable(), session.models(), session.settings.repeats)
+    session.refuse_beyond_tpm(requests_for(prompt, questions, session.output_params()))
+
+
+def warn_of_kin(session: Session, judges: Sequence[str], models: Sequence[str], author: str | None) -> None:
+    """Tells of judges that are kin of a model under test or of the author, unless that is allowed."""
+    if not session.settings.allow_self_judging:
+        for warning in kin_warnings(judges, models, author):
+            session.emit(Notice(warning, "warning"))
+
+
+async def execute(session: Session, begun: Run, *, on_output: Callable[[Output], None] = lambda output: None) -> Run:
+    """Collects an output for every usable case, model and repeat, and judges them."""
+    cases = begun.suite.usable()
+    questions = cells(cases, session.models(), session.settings.repeats)
+    outputs = await collect(
+        session.client,
+        begun.prompt,
+        questions,
+        defaults=session.output_params(),
+        order=cell_order(questions, cases, session.settings.seed, session.lane),
+        emit=session.emit,
+        on_output=on_output,
+    )
+    manifest = reported(begun.manifest, outputs)
+    run = await judge(session, begun.but(manifest=manifest, outputs=tuple(outputs)))
+    heard = dict.fromkeys((*run.manifest.notices, *session.provider_notices))
+    return run.but(manifest=run.manifest.but(notices=tuple(heard)))
+
+
+async def judge(session: Session, run: Run) -> Run:
+    """The run with verdicts on all its outputs: code first, judges for the rest. No output is asked for again."""
+    outputs = run.outputs
+    judges = judges_for(session, run.prompt, run.spec)
+    rules = [rule for rule in run.spec.rules if not rule.gone]
+    inputs = _inputs(run.suite)
+    usable = judgeable(outputs)
+    checked = check_rules(rules, usable, lambda output: inputs.get(output.case, {}))
+    asked = {rule for judge in judges for rule in judge.rules}
+    judged = await _ask_judges(session, judges, usable, run.suite)
+    verdicts = weigh(run.spec, left_open(checked, rules, asked), judged, quorum=session.settings.quorum)
+    if not judges:
+        verdicts += [verdict for output in usable for verdict in unjudged(output, rules)]
+    names = [rule.id for rule in rules]
+    if session.settings.judge_mode == "prompt" and judges:
+        names.append(PROMPT_RULE)
+    verdicts += [verdict for output in outputs if output.error for verdict in unusable(output, names)]
+    manifest = _judged_by(session, run.manifest).but(
+        judges=tuple(one.asker.label for one in judges), partial=_partial(outputs, verdicts)
+    )
+    return run.but(manifest=counted(session, manifest), verdicts=tuple(_in_order(outputs, names, verdicts)))
+
+
+def _judged_by(session: Session, manifest: Manifest) -> Manifest:
+    """The manifest with the settings of judging that hold now; a report rests on them."""
+    plain, origins = session.settings.plain(), session.resolved.origins
+    return manifest.but(
+        settings={**manifest.settings, **{name: plain[name] for name in JUDGING_SETTINGS if name in plain}},
+        origins={**manifest.origins, **{name: origins[name] for name in JUDGING_SETTINGS if name in origins}},
+    )
+
+
+def judges_for(session: Session, prompt: Prompt, spec: Spec) -> tuple[Judge, ...]:
+    """The judges, if anything is left to judge; none where every rule is decided by code."""
+    options = judging(session.settings, prompt)
+    if options.mode == "rules" and not options.rules_for_judge(spec):
+        return ()
+    judges = tuple(Judge(asker, prompt, spec, options) for asker in session.judges())
+    if judges and options.mode == "prompt" and options.sees_input:
+        said = "judging the prompt whole never shows the input; to have judges see it, judge by rules"
+        session.emit(Notice(said, "warning"))
+    return judges
+
+
+def judging(settings: Settings, prompt: Prompt) -> Judging:
+    """How to judge, by the settings."""
+    return Judging(
+        mode=settings.judge_mode,
+        sees_input=settings.judge_sees_input,
+        all_rules=settings.judge_all,
+        turns=settings.judge_repeat,
+        confidence=settings.judge_confidence,
+        instructions=notes(settings, prompt).get("judging", ""),
+    )
+
+
+async def _ask_judges(
+    session: Session, judges: Sequence[Judge], outputs: Sequence[Output], suite: Suite
+) -> list[list[Verdict]]:
+    """The verdicts of each judge, turn by turn in the order of the outputs."""
+    settings, inputs = session.settings, _inputs(suite)
+    turns = settings.judge_repeat
+    models = [judge.asker.model for judge in judges]
+    order = judging_order(outputs, suite.usable(), models, turns=turns, seed=settings.seed, lane=session.lane)
+    for judge in judges:
+        session.emit(StageStarted("judge", len(outputs) * turns, judge.asker.label))
+
+    async def one(asked: tuple[int, int, int]) -> list[Verdict]:
+        judge, output, turn = judges[asked[0]], outputs[asked[1]], asked[2]
+        verdicts = await judge.judge(output, inputs.get(output.case, {}), turn=turn)
+        missing = next((verdict.unscored for verdict in verdicts if verdict.unscored), None)
+        session.emit(StepDone("judge", judge.asker.label, missing))
+        return verdicts
+
+    found = dict(zip(order, await run_all(one, order), strict=True))
+    for judge in judges:
+        session.emit(StageEnded("judge", judge.asker.label))
+    return [
+        [verdict for turn in range(turns) for at in range(len(outputs)) for verdict in found[number, at, turn]]
+        for number in range(len(judges))
+    ]
+
+
+def _inputs(suite: Suite) -> Inputs:
+    return {case.id: case.inputs for case in suite.cases}
+
+
+def _in_order(outputs: Sequence[Output], rules: Sequence[str], verdicts: Sequence[Verdict]) -> list[Verdict]:
+    place = {output.key: index for index, output in enumerate(outputs)}
+    rank = {rule: index for index, rule in enumerate(rules)}
+    return sorted(verdicts, key=lambda verdict: (place[verdict.key], rank.get(verdict.rule, -1)))
+
+
+def _manifest(
+    session: Session, prompt: Prompt, spec: Spec, suite: Suite, models: Sequence[ModelName], judges: Sequence[Judge]
+) -> Manifest:
+    labels = tuple(model.label for model in models)
+    spec_digest, suite_digest = digest(spec.plain()), digest(suite.plain())
+    shaping = {**session.settings.shaping(), "instructions": notes(session.settings, prompt)}
+    asked = [[model.label, model.api_base, model.backend] for model in models]
+    marks = [judge.fingerprint() for judge in judges]
+    return Manifest(
+        run=digest([prompt.fingerprint, spec_digest, suite_digest, asked, marks, shaping], 10),
+        prompt=prompt.name,
+        prompt_fingerprint=prompt.fingerprint,
+        spec_digest=spec_digest,
+        suite_digest=suite_digest,
+        models=labels,
+        judges=tuple(judge.asker.label for judge in judges),
+        settings=session.settings.plain(),
+        origins=dict(session.resolved.origins),
+        versions={"promptpex": version("promptpex"), "python": platform.python_version()},
+        templates={name: templates.fingerprint(name) for name in templates.names()},
+        created=session.now().isoformat(timespec="seconds"),
+    )
+
+
+def counted(session: Session, manifest: Manifest) -> Manifest:
+    """The manifest with the number of answers that providers and the store have given to models and judges."""
+    totals = [each for (stage, _), each in session.meter.totals.items() if stage in (OUTPUT, JUDGE)]
+    return manifest.but(asked=sum(each.requests for each in totals), stored=sum(each.cached for each in totals))
+
+
+def reported(manifest: Manifest, outputs: Sequence[Output]) -> Manifest:
+    """The manifest with the ids that the providers returned."""
+    found: dict[str, dict[str, None]] = {label: {} for label in manifest.models}
+    for output in outputs:
+        if output.model_reported:
+            found[output.model][output.model_reported] = None
+    return manifest.but(reported={label: tuple(ids) for label, ids in found.items()})
+
+
+def _partial(outputs: Sequence[Output], verdicts: Sequence[Verdict]) -> str | None:
+    """Why the run is partial, if it is: something was not asked of a model or of a judge, and will be by going on."""
+    found = {output.error for output in outputs} | {verdict.unscored for verdict in verdicts}
+    return next((why for why in ("interrupted", "deadline", "budget") if found & {why, f"judge-{why}"}), None)

@@ -1,0 +1,189 @@
+"""From a prompt to its spec: extract, propose checks, and bring a spec up to date with a changed prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from promptpex.core.events import Notice
+from promptpex.core.records import Prompt, Rule, Run, Spec, Suite
+from promptpex.specs.extract import Extraction, add_inverses, input_specs, propose_rules, same_rule
+from promptpex.specs.extract import extract as extract_spec
+from promptpex.specs.groundedness import Groundedness, grounded
+from promptpex.specs.propose_checks import Evidence, propose_checks, with_checks
+from promptpex.specs.source_quotes import footing, mark_gone, words_of
+from promptpex.workflow.instructions import notes
+from promptpex.workflow.session import Session
+
+
+async def extract(session: Session, prompt: Prompt, *, spec_for: str, before: Run | None = None) -> Spec:
+    """The spec of a prompt, by the author model, with the checks that proved themselves.
+
+    Args:
+        before: an earlier run of the prompt, whose verdicts the checks may not contradict.
+    """
+    options = _options(session, prompt)
+    spec = await extract_spec(session.author(), prompt, spec_for=spec_for, options=options, emit=session.emit)
+    return await add_checks(session, prompt, spec, before) if session.settings.checks else spec
+
+
+async def add_checks(session: Session, prompt: Prompt, spec: Spec, before: Run | None = None) -> Spec:
+    """The spec with checks proposed for the rules that have none; what is dropped is told with its reason."""
+    proposals = await propose_checks(
+        session.author(),
+        spec.rules,
+        intent=spec.intent,
+        evidence=evidence_of(spec.rules, before),
+        instructions=notes(session.settings, prompt).get("checks", ""),
+        emit=session.emit,
+    )
+    for proposal in proposals:
+        if proposal.dropped:
+            session.emit(Notice(f"rule {proposal.rule} has no check: {proposal.dropped}"))
+    return spec.but(rules=tuple(with_checks(spec.rules, proposals)))
+
+
+def evidence_of(rules: Sequence[Rule], before: Run | None) -> Evidence:
+    """What was judged of these rules before. A rule is known by its words: ids are given anew with every extraction."""
+    if before is None:
+        return Evidence()
+    ids = {same_rule(rule.rule): rule.id for rule in rules}
+    now = {rule.id: ids.get(same_rule(rule.rule)) for rule in before.spec.rules}
+    known = [verdict for verdict in before.verdicts if now.get(verdict.rule) is not None]
+    return Evidence(
+        outputs=before.outputs,
+        verdicts=[verdict.but(rule=now[verdict.rule]) for verdict in known],
+        inputs={case.id: case.inputs for case in before.suite.cases},
+    )
+
+
+async def groundedness(session: Session, prompt: Prompt, spec: Spec) -> list[Groundedness]:
+    """Whether the prompt says what each rule says: by its quoted words and, with ``verify``, by a model for the rest.
+
+    The model is the first judge that the settings name, else the author.
+    """
+    judge = None
+    if session.settings.verify:
+        judge = session.judges()[0] if session.named_judges() else session.author()
+    note = notes(session.settings, prompt).get("groundedness", "")
+    rules = [rule for rule in spec.rules if not rule.gone]
+    return await grounded(judge, prompt, rules, instructions=note, emit=session.emit)
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A spec brought up to date.
+
+    Attributes:
+        spec: the spec as it is now.
+        added: ids of new rules.
+        gone: ids of extracted rules whose words left the prompt or changed; they are marked, not deleted.
+        back: ids of rules that were marked and that the prompt says again.
+        yours: ids of edited or added rules whose words are not in the prompt; they stay as they are.
+        groundedness: of each rule, where ``verify`` asks for it.
+    """
+
+    spec: Spec
+    added: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    back: tuple[str, ...] = ()
+    yours: tuple[str, ...] = ()
+    groundedness: tuple[Groundedness, ...] = ()
+
+
+async def update(
+    session: Session, prompt: Prompt, spec: Spec, suite: Suite | None = None, *, before: Run | None = None
+) -> Update:
+    """The spec for a prompt that has changed: new rules proposed, vanished ones marked, people's own untouched.
+
+    An extracted rule whose words are not there any more is no rule until the author, who reads the prompt anew without
+    knowing of it, proposes the same again: then it is back, under its id, with the words that it rests on now. No id
+    is given twice, neither of the spec nor of the suite. A rule that a person marked as gone is not proposed again. A
+    prompt that has not changed needs no author, unless extracted rules lack the inverse that cases are wanted for.
+
+    Where checks were asked for by a flag, they are proposed for every rule that has none and that nobody edited; else
+    for new rules alone. ``before`` is an earlier run, whose verdicts they may not contradict.
+    """
+    unchanged = spec.prompt_fingerprint == prompt.fingerprint
+    marked = spec if unchanged else mark_gone(spec, words_of(prompt))
+    missing = [name for name in prompt.variables if name not in spec.inputs]
+    marked = await _with_inverses(session, prompt, marked)
+    if unchanged and not missing:
+        if _wants_checks(session):
+            return _told(spec, await _checked(session, prompt, marked, marked.rules, before), prompt)
+        session.emit(Notice("the prompt is the one that the spec was extracted from; the author was not asked"))
+        return _told(spec, marked, prompt)
+    author, options = session.author(), _options(session, prompt)
+    standing = [rule for rule in marked.rules if not rule.gone or rule.origin in ("edited", "added")]
+    taken = {rule.id for rule in spec.rules} | {case.rule for case in (suite.cases if suite else ()) if case.rule}
+    proposed = await propose_rules(
+        author, prompt.text(), spec.intent, known=standing, taken=taken, options=options, emit=session.emit
+    )
+    rules, fresh = _revived(marked.rules, proposed)
+    new = await add_inverses(author, spec.intent, fresh, options=options, emit=session.emit)
+    found = await input_specs(author, prompt, missing, options=options, emit=session.emit)
+    updated = spec.but(prompt_fingerprint=prompt.fingerprint, rules=(*rules, *new), inputs={**spec.inputs, **found})
+    if session.settings.checks:
+        updated = await _checked(session, prompt, updated, updated.rules if _wants_checks(session) else new, before)
+    return _told(spec, updated, prompt)
+
+
+async def _with_inverses(session: Session, prompt: Prompt, spec: Spec) -> Spec:
+    """The spec with an inverse for each extracted rule that was left without: by a smaller effort, or a failure."""
+    options = _options(session, prompt)
+    bare = [rule for rule in spec.rules if lacks_inverse(rule)]
+    if not bare or not options.inverses:
+        return spec
+    new = await add_inverses(session.author(), spec.intent, bare, options=options, emit=session.emit)
+    by_id = {rule.id: rule for rule in new}
+    return spec.but(rules=tuple(by_id.get(rule.id, rule) for rule in spec.rules))
+
+
+def lacks_inverse(rule: Rule) -> bool:
+    """Whether the author still owes the rule's inverse; a person's rule is as the person wants it."""
+    return rule.origin == "extracted" and not rule.gone and not rule.inverse
+
+
+def _wants_checks(session: Session) -> bool:
+    return session.settings.checks and session.resolved.origins["checks"] == "flag"
+
+
+async def _checked(session: Session, prompt: Prompt, spec: Spec, rules: Sequence[Rule], before: Run | None) -> Spec:
+    """The spec with checks proposed for some of its rules, those aside that somebody edited or struck out."""
+    some = tuple(rule for rule in rules if rule.origin != "edited" and not rule.gone and not rule.checks)
+    if not some:
+        return spec
+    done = {rule.id: rule for rule in (await add_checks(session, prompt, spec.but(rules=some), before)).rules}
+    return spec.but(rules=tuple(done.get(rule.id, rule) for rule in spec.rules))
+
+
+def _revived(rules: Sequence[Rule], proposed: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
+    """The rules, those that are gone and proposed again being back with their new words; and what is really new."""
+    again = {same_rule(rule.rule): rule for rule in proposed}
+    known = {same_rule(rule.rule) for rule in rules if rule.gone and rule.origin == "extracted"}
+    back = [
+        rule.but(gone=False, source=again[same_rule(rule.rule)].source)
+        if rule.gone and rule.origin == "extracted" and same_rule(rule.rule) in again
+        else rule
+        for rule in rules
+    ]
+    return back, [rule for rule in proposed if same_rule(rule.rule) not in known]
+
+
+def _told(before: Spec, after: Spec, prompt: Prompt) -> Update:
+    old = {rule.id: rule for rule in before.rules}
+    turned = [rule for rule in after.rules if rule.id in old and old[rule.id].gone != rule.gone]
+    people = [rule for rule in after.rules if rule.origin in ("edited", "added")]
+    away = [one.rule for one in footing(people, words_of(prompt)) if one.standing != "kept"]
+    return Update(
+        spec=after,
+        added=tuple(rule.id for rule in after.rules if rule.id not in old),
+        gone=tuple(rule.id for rule in turned if rule.gone),
+        back=tuple(rule.id for rule in turned if not rule.gone),
+        yours=tuple(away),
+    )
+
+
+def _options(session: Session, prompt: Prompt) -> Extraction:
+    settings = session.settings
+    return Extraction(settings.max_rules, settings.inverse_cases > 0, notes(settings, prompt))

@@ -1,0 +1,246 @@
+"""Validation: every problem of prompts, specs and case files, with file, line and what to do."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from promptpex import promptfile
+from promptpex.assertions import check_inputs, check_time
+from promptpex.cases import file as case_file
+from promptpex.cases.input_types import unusable_schemas
+from promptpex.cases.samples import read_samples
+from promptpex.cases.scenarios import read_scenarios
+from promptpex.codecs.ordinary_files import is_inside
+from promptpex.config import check_effort, find_file, load
+from promptpex.core.errors import CheckError, InputError, PromptFileError
+from promptpex.core.records import WHOLE_INPUT, Case, Problem, Prompt, Rule, Severity, Spec
+from promptpex.specs import file as spec_file
+from promptpex.specs.input_declarations import declared
+from promptpex.specs.instructions import check_instructions, checked_language
+from promptpex.specs.source_quotes import footing, uncovered, words_of
+
+SPEC_END, CASES_END = ".spec.yaml", ".cases.yaml"
+_CASE_SUFFIXES = (CASES_END, ".cases.yml", ".cases.csv", ".cases.jsonl", ".csv", ".jsonl")
+_SPEC_SUFFIXES = (SPEC_END, ".spec.yml")
+SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True)
+class _Set:
+    """A prompt with what belongs to it; a file that was not found is None."""
+
+    prompt: Path | None
+    spec: Path | None
+    cases: Path | None
+
+
+def validate(paths: Iterable[Path | str]) -> list[Problem]:
+    """All problems of these files, and of the files beside them that they need, in the order of files and lines.
+
+    A prompt brings its spec and its cases along; a spec or a case file brings the prompt it names, for comparison.
+    """
+    found: dict[str, Problem] = {}
+    with check_time():
+        for path in paths:
+            for problem in _of_set(_belonging(Path(path))):
+                found.setdefault(str(problem), problem)
+    return list(found.values())
+
+
+def _belonging(path: Path) -> _Set:
+    name = path.name.lower()
+    if name.endswith(_SPEC_SUFFIXES):
+        stem = path.name[: name.rindex(".spec.")]
+        return _Set(_named_prompt(path, stem), path, _there(path.with_name(stem + CASES_END)))
+    if name.endswith(_CASE_SUFFIXES):
+        stem = path.name[: name.rindex(".cases.")] if ".cases." in name else path.stem
+        return _Set(_named_prompt(path, stem), _there(path.with_name(stem + SPEC_END)), path)
+    return _Set(path, _there(promptfile.beside(path, "spec")), _there(promptfile.beside(path, "cases")))
+
+
+def _far_prompts(file: Path | None, named: str) -> list[Problem]:
+    """The problem of a file that names a prompt outside its folder; such a prompt is not read."""
+    if file is None or not named or is_inside(file.parent / named, file.parent):
+        return []
+    said = f"the prompt {named!r} is outside the folder of this file, and is not read"
+    return [Problem(path=str(file), message=said, suggestion="name the prompt beside this file")]
+
+
+def _there(path: Path) -> Path | None:
+    return path if path.exists() else None
+
+
+def _named_prompt(path: Path, stem: str) -> Path | None:
+    """The prompt that a spec or case file names in its own folder, else one of its own name beside it."""
+    for reader in (spec_file.examine, case_file.examine):
+        named = getattr(reader(path)[0], "prompt", "") if path.exists() else ""
+        if named and is_inside(path.parent / named, path.parent) and (path.parent / named).is_file():
+            return path.parent / named
+    beside = [found for found in sorted(path.parent.glob(f"{glob.escape(stem)}.*")) if _is_prompt(found)]
+    return next((found for found in beside if promptfile.stem(found) == stem), beside[0] if len(beside) == 1 else None)
+
+
+def _is_prompt(path: Path) -> bool:
+    name = path.name.lower()
+    return name.endswith((".md", ".txt", ".prompty", ".j2", ".jinja", ".prompt.yml", ".prompt.yaml"))
+
+
+def _of_set(files: _Set) -> list[Problem]:
+    prompt, problems = _prompt(files.prompt)
+    problems += _settings((files.prompt or files.spec or files.cases or Path()).parent, prompt)
+    problems += _front_matter(prompt) if prompt is not None else []
+    spec: Spec | None = None
+    if files.spec is not None:
+        spec, found = spec_file.examine(files.spec)
+        found = found + _far_prompts(files.spec, spec.prompt if spec else "")
+        found = found + (_schemas(files.spec, spec) if spec else [])
+        problems += _sorted(found + (_spec_against(files.spec, spec, prompt) if spec and prompt else []))
+    if files.cases is not None:
+        suite, found = case_file.examine(files.cases, spec, prompt)
+        found = found + _far_prompts(files.cases, suite.prompt if suite else "")
+        if suite is not None and spec is not None:
+            found = found + _invalid_inputs(files.cases, spec, suite.cases)
+        problems += _sorted(found)
+    return problems
+
+
+def _sorted(problems: Sequence[Problem]) -> list[Problem]:
+    return sorted(problems, key=lambda problem: problem.line or 0)
+
+
+def _prompt(path: Path | None) -> tuple[Prompt | None, list[Problem]]:
+    if path is None:
+        return None, []
+    try:
+        return promptfile.examine(path)
+    except PromptFileError as failure:
+        return None, [_problem(failure)]
+
+
+def _problem(failure: InputError) -> Problem:
+    return Problem(path=str(failure.path), line=failure.line, message=failure.message)
+
+
+def _spec_against(path: Path, spec: Spec, prompt: Prompt) -> list[Problem]:
+    """What does not fit between a spec and its prompt: fingerprint, quoted words, sentences, variables."""
+    lines = spec_file.lines(path)
+    found: list[Problem] = []
+
+    def add(message: str, line: int | None, severity: Severity, suggestion: str = "") -> None:
+        place = str(prompt.path) if severity == "info" and line is None else str(path)
+        found.append(Problem(path=place, line=line, message=message, suggestion=suggestion, severity=severity))
+
+    if prompt.path and Path(spec.prompt).name != Path(prompt.path).name:
+        told = f"this is the spec of {spec.prompt!r}, and is used for {Path(prompt.path).name!r}"
+        add(told, None, "warning", "correct 'prompt', or give the prompt a spec of its own")
+    if spec.prompt_fingerprint and spec.prompt_fingerprint != prompt.fingerprint:
+        said = f"the prompt has changed since this spec was written (it is {prompt.fingerprint} now)"
+        add(said, None, "warning", "look at its rules, or run extract --update")
+    _against_words(spec.rules, prompt, lines, add)
+    for name in spec.inputs:
+        if name != WHOLE_INPUT and name not in prompt.variables:
+            add(f"the input spec tells of {name!r}, which the prompt does not take", None, "warning", "remove it")
+    for name in prompt.variables:
+        if spec.inputs and name not in spec.inputs:
+            add(f"the input spec says nothing of {name!r}", None, "warning", "add it under 'inputs'")
+    for check in spec.input_checks:
+        if check.variable not in prompt.variables:
+            takes = ", ".join(prompt.variables)
+            add(f"an input check names {check.variable!r}; the prompt takes {takes}", None, "error")
+    return found
+
+
+def _against_words(rules: Sequence[Rule], prompt: Prompt, lines: dict[str, int], add: Callable[..., None]) -> None:
+    for one in footing(rules, words_of(prompt)):
+        if one.standing == "gone":
+            said = f"the rule {one.rule!r} rests on words that are not in the prompt: {_shown(one.source)}"
+            add(said, lines.get(one.rule), "warning", "remove the rule, or quote the words it rests on now")
+        elif one.standing == "changed":
+            said = f"the words that the rule {one.rule!r} rests on have changed; the prompt now says: "
+            add(said + _shown(one.nearest or ""), lines.get(one.rule), "warning", "read the rule again")
+    for rule in rules:
+        if rule.origin == "extracted" and not rule.gone and not (rule.source or "").strip():
+            said = f"the rule {rule.id!r} quotes no words of the prompt"
+            add(said, lines.get(rule.id), "info", "add them under 'source', or see `extract --verify`")
+    for sentence in uncovered(rules, prompt):
+        add(f"no rule rests on: {_shown(sentence)}", None, "info")
+
+
+def _front_matter(prompt: Prompt) -> list[Problem]:
+    """What of the front matter the stages could not use; they would say so one by one."""
+    meta, path, variables = prompt.meta, prompt.path, prompt.variables
+    readers: tuple[Callable[[], object], ...] = (
+        lambda: check_instructions(meta.get("instructions") or {}, path),
+        lambda: checked_language(meta.get("language"), path),
+        lambda: read_scenarios(meta.get("scenarios"), variables=variables, path=path),
+        lambda: read_samples(meta.get("samples"), variables=variables, path=path),
+        lambda: check_effort(meta.get("effort"), path=path),
+        *(partial(declared, prompt, name) for name in variables),
+    )
+    return [problem for reader in readers if (problem := _problem_of(reader)) is not None]
+
+
+def _settings(start: Path, prompt: Prompt | None) -> list[Problem]:
+    """What is wrong with the settings file that a run of this folder's prompts reads, or does not fit the prompt."""
+    try:
+        settings = load({}, start=start, env={}).settings
+    except InputError as failure:
+        return [_problem(failure)]
+    found, variables = find_file(start), prompt.variables if prompt else ()
+    file = str(found) if found else None
+    readers: list[Callable[[], object]] = [
+        lambda: check_instructions(settings.instructions, file),
+        lambda: checked_language(settings.language, file),
+    ]
+    if prompt is not None:
+        readers += [
+            lambda: read_scenarios(settings.scenarios or None, variables=variables, path=file),
+            lambda: read_samples(settings.samples or None, variables=variables, path=prompt.path),
+        ]
+    return [problem for reader in readers if (problem := _problem_of(reader)) is not None]
+
+
+def _problem_of(reader: Callable[[], object]) -> Problem | None:
+    try:
+        reader()
+    except InputError as failure:
+        return _problem(failure)
+    return None
+
+
+def _schemas(path: Path, spec: Spec) -> list[Problem]:
+    """The schemas of variables that cannot be used: without a word they would let everything pass."""
+    return [
+        Problem(path=str(path), line=spec_file.input_line(path, name), message=said)
+        for name, said in unusable_schemas(spec.inputs).items()
+    ]
+
+
+def _invalid_inputs(path: Path, spec: Spec, cases: Sequence[Case]) -> list[Problem]:
+    found: list[Problem] = []
+    lines = case_file.lines(path)
+    for case in cases:
+        try:
+            wrong = check_inputs(spec.input_checks, case.inputs) if case.invalid is None else []
+        except CheckError as failure:
+            return [Problem(path=str(path), message=failure.message)]
+        found += [
+            Problem(
+                path=str(path),
+                line=lines.get(case.id),
+                message=f"the case {case.id!r}: {sentence}",
+                suggestion="change the input, or the check",
+                severity="warning",
+            )
+            for sentence in wrong
+        ]
+    return found
+
+
+def _shown(text: str) -> str:
+    flat = " ".join(text.split())
+    return f"“{flat}”" if len(flat) <= SHOWN else f"“{flat[: SHOWN - 1]}…”"

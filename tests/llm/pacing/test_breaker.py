@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from promptpex.llm.pacing.breaker import AFTER, Breaker
+
+
+def always() -> None:
+    return None
+
+
+async def open_one(*, patience_s: float = 30.0, answered: bool = True) -> Breaker:
+    breaker = Breaker(time.monotonic, patience_s=patience_s, first_patience_s=patience_s, first_rest_s=0.05)
+    if answered:
+        breaker.succeeded()
+    for _ in range(AFTER):
+        breaker.failed()
+    assert breaker.open
+    return breaker
+
+
+async def test_a_few_failures_or_failures_between_answers_do_not_open_it() -> None:
+    breaker = Breaker(time.monotonic)
+    for _ in range(20):
+        breaker.failed()
+        breaker.failed()
+        breaker.succeeded()
+    assert not breaker.open
+    assert await breaker.admit(always)
+
+
+async def test_while_it_is_open_one_probe_at_a_time_passes() -> None:
+    breaker = await open_one()
+    admitted = [asyncio.create_task(breaker.admit(always)) for _ in range(10)]
+    await asyncio.sleep(0.02)
+    assert not any(task.done() for task in admitted)
+    await asyncio.sleep(0.06)
+    assert sum(task.done() for task in admitted) == 1
+    breaker.succeeded()
+    assert await asyncio.gather(*admitted) == [True] * 10
+    assert not breaker.open
+
+
+async def test_a_failed_probe_lets_the_next_one_wait_longer() -> None:
+    breaker = await open_one()
+    assert await breaker.admit(always)
+    breaker.failed()
+    started = time.monotonic()
+    assert await breaker.admit(always)
+    assert time.monotonic() - started >= 0.09
+
+
+async def test_a_server_that_stays_away_is_dead_but_still_probed() -> None:
+    breaker = await open_one(patience_s=0.12)
+    assert await breaker.admit(always)
+    waiting = asyncio.create_task(breaker.admit(always))
+    await asyncio.sleep(0.15)
+    assert await waiting is False
+    assert breaker.dead
+    breaker.failed()
+    assert not await breaker.admit(always)
+    await asyncio.sleep(0.12)
+    assert await breaker.admit(always)
+    breaker.succeeded()
+    assert await breaker.admit(always)
+
+
+async def test_a_probe_that_came_to_nothing_makes_room_for_the_next() -> None:
+    breaker = await open_one()
+    assert await breaker.admit(always)
+    waiting = asyncio.create_task(breaker.admit(always))
+    await asyncio.sleep(0)
+    breaker.gave_up()
+    assert await asyncio.wait_for(waiting, 0.5)
+
+
+async def test_whoever_waits_hears_of_a_stop() -> None:
+    breaker, stopped = await open_one(), False
+
+    def check() -> None:
+        if stopped:
+            raise KeyError("stop")
+
+    waiting = asyncio.create_task(breaker.admit(check))
+    await asyncio.sleep(0.01)
+    stopped = True
+    breaker.wake()
+    with pytest.raises(KeyError):
+        await waiting

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpex.core.errors import BudgetExceeded, RateLimited
+from promptpex.core.records import Completion, Params, Request
+from promptpex.llm.fake import FakeClient
+from promptpex.llm.pacing.budget import Budget, BudgetedClient, Spending, tokens_of
+from tests.llm.questions import request
+
+ANSWER = Completion(text="x", tokens_in=10, tokens_out=10, cost_usd=0.01)
+
+
+def asked(number: int, max_tokens: int = 20) -> Request:
+    return request(str(number), params=Params(max_tokens=max_tokens))
+
+
+async def spend(budget: Budget, count: int, *, latency_s: float = 0.001) -> tuple[int, FakeClient]:
+    """Requests that were answered, of so many at once."""
+    inner = FakeClient(lambda asked: ANSWER, latency_s=latency_s)
+    client = BudgetedClient(inner, budget)
+    outcomes = await asyncio.gather(*(client.complete(asked(n)) for n in range(count)), return_exceptions=True)
+    assert all(isinstance(each, Completion | BudgetExceeded) for each in outcomes)
+    return sum(isinstance(each, Completion) for each in outcomes), inner
+
+
+async def test_requests_are_limited_exactly() -> None:
+    answered, inner = await spend(Budget(max_requests=7), 20)
+    assert answered == len(inner.requests) == 7
+
+
+async def test_tokens_are_limited_and_used_up_as_answers_turn_out_shorter() -> None:
+    budget = Budget(max_tokens=205)
+    answered, _ = await spend(budget, 50)
+    assert budget.spent.tokens == answered * 20 <= 205
+    assert answered >= 9
+
+
+async def test_cost_is_limited() -> None:
+    budget = Budget(max_cost=0.055, rates=lambda asked: (0.0, 500.0))
+    answered, _ = await spend(budget, 50)
+    assert answered == 5
+    assert budget.spent.cost_usd == pytest.approx(0.05)
+
+
+@given(st.integers(1, 400), st.lists(st.tuples(st.integers(1, 50), st.floats(0.0, 1.0)), min_size=1, max_size=20))
+async def test_a_limit_is_never_passed(limit: int, answers: list[tuple[int, float]]) -> None:
+    budget = Budget(max_tokens=limit)
+
+    async def one(number: int, longest: int, share: float) -> None:
+        reserved = await budget.reserve(asked(number, longest))
+        await asyncio.sleep(0)
+        used = tokens_of(asked(number)) + int(longest * share)
+        budget.settle(reserved, Spending(1, used, 0.0))
+        assert budget.spent.tokens <= limit
+
+    await asyncio.gather(*(one(n, *each) for n, each in enumerate(answers)), return_exceptions=True)
+    assert budget.spent.tokens <= limit
+
+
+async def test_an_unknown_price_is_not_zero() -> None:
+    inner = FakeClient(["x"])
+    with pytest.raises(BudgetExceeded, match="price is unknown"):
+        await BudgetedClient(inner, Budget(max_cost=1.0)).complete(request())
+    assert inner.requests == []
+
+
+async def test_a_failed_request_costs_nothing() -> None:
+    budget = Budget(max_requests=1)
+    client = BudgetedClient(FakeClient([RateLimited("slow down"), ANSWER]), budget)
+    with pytest.raises(RateLimited):
+        await client.complete(request())
+    assert budget.spent == Spending()
+    assert (await client.complete(request())).text == "x"
+
+
+async def test_what_the_provider_did_not_count_is_taken_as_reserved() -> None:
+    budget = Budget(max_tokens=1000)
+    await BudgetedClient(FakeClient(["x"]), budget).complete(asked(1))
+    assert budget.spent.tokens == tokens_of(asked(1)) + 20
+    assert budget.spent.unpriced == 1
+
+
+async def test_a_cancelled_request_gives_its_reservation_back() -> None:
+    budget = Budget(max_requests=1)
+    task = asyncio.create_task(BudgetedClient(FakeClient(["x"], latency_s=10), budget).complete(request()))
+    await asyncio.sleep(0.001)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert (await budget.reserve(request())).requests == 1
+
+
+async def test_the_message_says_what_to_do() -> None:
+    with pytest.raises(BudgetExceeded, match=r"m was not asked: the budget of 0 requests .* larger"):
+        await BudgetedClient(FakeClient(["x"]), Budget(max_requests=0)).complete(request())
+
+
+def test_without_limits_it_is_unlimited() -> None:
+    assert Budget().unlimited
+    assert not Budget(max_cost=0.0).unlimited

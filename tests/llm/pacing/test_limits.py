@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from promptpex.core.errors import RateLimited, Stopped
+from promptpex.core.records import Completion, Params, Request
+from promptpex.llm.pacing.cancellation import StopFlag
+from promptpex.llm.pacing.limits import AT_ONCE, Limiter
+from promptpex.llm.pacing.servers import Server, server_of
+from tests.llm.questions import request
+
+
+def limiter(**options: Any) -> Limiter:
+    return Limiter(**{"concurrency": 4, "clock": time.monotonic, "stop": StopFlag(), **options})
+
+
+async def use(limits: Limiter, asked: Request, seconds: float, order: list[str] | None = None) -> None:
+    slot = await limits.slot(asked)
+    if order is not None:
+        order.append(asked.model)
+    await asyncio.sleep(seconds)
+    slot.free()
+    slot.answered(Completion(text="x", tokens_in=5, tokens_out=5), seconds)
+
+
+async def test_no_more_are_in_flight_than_allowed_and_all_get_their_turn() -> None:
+    limits, most = limiter(concurrency=4), 0
+
+    async def one(number: int) -> None:
+        nonlocal most
+        slot = await limits.slot(request(str(number)))
+        most = max(most, limits.queue_of(request()).in_flight)
+        await asyncio.sleep(0.002)
+        slot.free()
+
+    await asyncio.gather(*(one(number) for number in range(50)))
+    assert most == 4
+    assert limits.queue_of(request()).in_flight == 0
+
+
+async def test_servers_do_not_wait_for_each_other() -> None:
+    limits = limiter(concurrency=1)
+    slow = await limits.slot(request(model="openai/a"))
+    async with asyncio.timeout(0.5):
+        await use(limits, request(model="anthropic/b"), 0.0)
+    slow.free()
+
+
+async def test_models_of_one_hosted_server_take_turns() -> None:
+    limits, order = limiter(concurrency=1), list[str]()
+    asked = [request(str(n), model=f"openai/{name}") for name in "ab" for n in range(3)]
+    await asyncio.gather(*(use(limits, each, 0.001, order) for each in asked))
+    assert len(order) == 6
+    for end in range(6):
+        assert abs(order[:end].count("openai/a") - order[:end].count("openai/b")) <= 2
+
+
+async def test_models_of_one_local_server_run_one_after_the_other() -> None:
+    limits, order = limiter(concurrency=4), list[str]()
+    asked = [request(str(n), model=f"ollama/{name}") for n in range(6) for name in "abc"]
+    await asyncio.gather(*(use(limits, each, 0.002, order) for each in asked))
+    changes = [one for one, before in zip(order, ["", *order], strict=False) if one != before]
+    assert changes == ["ollama/a", "ollama/b", "ollama/c"]
+
+
+async def test_the_model_that_has_the_server_keeps_it_for_a_question_that_follows() -> None:
+    limits, order = limiter(), list[str]()
+
+    async def two() -> None:
+        await use(limits, request("first", model="ollama/a"), 0.01, order)
+        await use(limits, request("second", model="ollama/a"), 0.01, order)
+
+    await asyncio.gather(two(), use(limits, request(model="ollama/b"), 0.0, order))
+    assert order == ["ollama/a", "ollama/a", "ollama/b"]
+
+
+async def test_requests_per_window_are_kept() -> None:
+    limits, sent = limiter(concurrency=100, rpm=5, window_s=0.2), list[float]()
+
+    async def one(number: int) -> None:
+        slot = await limits.slot(request(str(number)))
+        sent.append(slot.started)
+        slot.free()
+
+    await asyncio.gather(*(one(number) for number in range(12)))
+    for at in sent:
+        assert sum(at - 0.2 < other <= at for other in sent) <= 5
+    assert max(sent) - min(sent) < 0.8
+
+
+async def test_tokens_per_window_are_kept_by_guess_and_by_count() -> None:
+    limits = limiter(tpm=600, window_s=0.2)
+    started = time.monotonic()
+    slots = [await limits.slot(request("x" * 40, params=Params(max_tokens=200))) for _ in range(2)]
+    assert time.monotonic() - started < 0.1
+    for slot in slots:
+        slot.free()
+        slot.answered(Completion(text="x", tokens_in=300, tokens_out=300), 0.01)
+    third = await limits.slot(request("x" * 40, params=Params(max_tokens=200)))
+    assert time.monotonic() - started >= 0.2
+    third.free()
+
+
+async def test_a_refusal_with_retry_after_holds_the_whole_server_back() -> None:
+    limits = limiter()
+    slot = await limits.slot(request())
+    slot.failed(RateLimited("slow down", retry_after=0.1))
+    slot.free()
+    before = time.monotonic()
+    (await limits.slot(request("other"))).free()
+    assert time.monotonic() - before >= 0.1
+
+
+async def test_a_stop_refuses_whoever_waits_and_whoever_comes() -> None:
+    stop = StopFlag()
+    limits = limiter(concurrency=1, stop=stop)
+    slot = await limits.slot(request())
+    waiting = [asyncio.create_task(limits.slot(request(str(n)))) for n in range(3)]
+    await asyncio.sleep(0)
+    stop.stop()
+    assert [type(each) for each in await asyncio.gather(*waiting, return_exceptions=True)] == [Stopped] * 3
+    with pytest.raises(Stopped):
+        await limits.slot(request("late"))
+    slot.free()
+
+
+async def test_a_turn_that_is_cancelled_goes_to_the_next() -> None:
+    limits = limiter(concurrency=1)
+    slot = await limits.slot(request())
+    first, second = (asyncio.create_task(limits.slot(request(text))) for text in "ab")
+    await asyncio.sleep(0)
+    slot.free()
+    first.cancel()
+    async with asyncio.timeout(0.5):
+        (await second).free()
+    assert limits.queue_of(request()).in_flight == 0
+
+
+async def test_a_server_of_another_rule_can_be_named() -> None:
+    limits = limiter(concurrency=8, where=lambda asked: Server("one", start=3))
+    assert limits.queue_of(request(model="x/y")).pace.allowed == 3
+    assert limits.queue_of(request(model="z")) is limits.queue_of(request(model="x/y"))
+    assert server_of(request(model="x/y")).key == "x"
+
+
+async def test_a_server_that_was_idle_is_not_asked_all_at_once() -> None:
+    limits, sent = limiter(concurrency=64), list[float]()
+
+    async def one(number: int) -> None:
+        slot = await limits.slot(request(str(number)))
+        sent.append(slot.started)
+        await asyncio.sleep(0.1)
+        slot.free()
+
+    await asyncio.gather(*(one(number) for number in range(64)))
+    assert 0.02 <= max(sent) - min(sent) < 1.0
+    assert sum(at == min(sent) for at in sent) <= 2 * AT_ONCE
+
+
+async def test_a_process_that_was_busy_meanwhile_does_not_ask_an_idle_server_all_at_once() -> None:
+    """The time in which the server was to be given more has passed before anything could be sent."""
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 1.0
+        return now[0]
+
+    limits = Limiter(concurrency=64, clock=clock, stop=StopFlag())
+    asked = [asyncio.create_task(limits.slot(request(str(number)))) for number in range(64)]
+    steps, before = list[int](), 0
+    while before < 64:
+        await asyncio.sleep(0)
+        in_flight = limits.queue_of(request()).in_flight
+        steps.append(in_flight - before)
+        before = in_flight
+    assert max(steps) <= AT_ONCE
+    await asyncio.gather(*asked)
+
+
+async def test_what_an_answer_may_take_is_set_aside_before_it_is_sent() -> None:
+    now = [0.0]
+    limits = Limiter(concurrency=64, tpm=10_000, clock=lambda: now[0], stop=StopFlag())
+    started = [
+        asyncio.create_task(limits.slot(request(str(n), model="openai/x", params=Params(max_tokens=3000))))
+        for n in range(20)
+    ]
+    await asyncio.sleep(0.2)
+    assert sum(task.done() for task in started) == 3
+    for task in started:
+        task.cancel()
+    await asyncio.gather(*started, return_exceptions=True)

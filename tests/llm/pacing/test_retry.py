@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from typing import Any
+
+import pytest
+
+from promptpex.core.errors import (
+    BadRequest,
+    DeadlinePassed,
+    ModelError,
+    NotAuthorised,
+    RateLimited,
+    Stopped,
+    TimedOut,
+    Unavailable,
+)
+from promptpex.core.events import Event, Retrying
+from promptpex.core.records import Request
+from promptpex.llm.fake import FakeClient
+from promptpex.llm.pacing.breaker import AFTER
+from promptpex.llm.pacing.cancellation import StopFlag
+from promptpex.llm.pacing.limits import Limiter
+from promptpex.llm.pacing.retry import RetryingClient, RetryPolicy
+from tests.llm.questions import request
+
+
+class Sleeper:
+    """Sleeps at once and remembers for how long it should have."""
+
+    def __init__(self) -> None:
+        self.waits: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        await asyncio.sleep(0)
+
+
+class Frozen:
+    """A clock that stands still."""
+
+    def __call__(self) -> float:
+        return 100.0
+
+
+def retrying(inner: FakeClient, *, stop: StopFlag | None = None, **options: Any) -> RetryingClient:
+    stop = stop or StopFlag()
+    clock = options.pop("clock", time.monotonic)
+    kept = {key: options.pop(key) for key in ("sleep", "emit") if key in options}
+    limiter = Limiter(concurrency=options.pop("concurrency", 64), clock=time.monotonic, stop=stop)
+    policy = RetryPolicy(**{"first_wait_s": 0.001, **options})
+    return RetryingClient(inner, policy, limiter=limiter, stop=stop, rng=random.Random(1), clock=clock, **kept)
+
+
+@pytest.mark.parametrize("error", [TimedOut("late"), Unavailable("down")])
+async def test_what_may_pass_is_tried_again(error: ModelError) -> None:
+    heard = list[Event]()
+    inner = FakeClient([error, error, "fine"])
+    assert (await retrying(inner, emit=heard.append).complete(request())).text == "fine"
+    assert [(event.attempt, event.reason) for event in heard if isinstance(event, Retrying)] == [
+        (1, error.reason),
+        (2, error.reason),
+    ]
+
+
+@pytest.mark.parametrize("error", [BadRequest("no"), NotAuthorised("no key"), ModelError("odd")])
+async def test_what_cannot_help_is_not_tried_again(error: ModelError) -> None:
+    inner = FakeClient([error, "fine"])
+    with pytest.raises(type(error)) as caught:
+        await retrying(inner).complete(request())
+    assert caught.value is error
+    assert len(inner.requests) == 1
+
+
+async def test_the_last_error_stays_and_says_how_often_it_was_tried() -> None:
+    inner = FakeClient(lambda asked: Unavailable("m is down.", model="m", reply="<html>"))
+    with pytest.raises(Unavailable, match=r"m is down\. Tried 3 times\.") as caught:
+        await retrying(inner, max_attempts=3).complete(request())
+    assert caught.value.reply == "<html>"
+    assert len(inner.requests) == 3
+
+
+async def test_waits_grow_with_full_jitter() -> None:
+    sleep = Sleeper()
+    client = retrying(
+        FakeClient(lambda asked: TimedOut("late")), sleep=sleep, first_wait_s=1.0, longest_wait_s=8.0, max_attempts=9
+    )
+    with pytest.raises(TimedOut):
+        await client.complete(request())
+    assert len(sleep.waits) == 8
+    for wait, most in zip(sleep.waits, [1, 2, 4, 8, 8, 8, 8, 8], strict=True):
+        assert 0 <= wait <= most
+    assert len(set(sleep.waits)) == 8
+
+
+async def test_retry_after_is_obeyed() -> None:
+    sleep = Sleeper()
+    inner = FakeClient([RateLimited("slow down", retry_after=0.05), "fine"])
+    started = time.monotonic()
+    assert (await retrying(inner, sleep=sleep).complete(request())).text == "fine"
+    assert 0.05 <= sleep.waits[0] <= 0.052
+    assert time.monotonic() - started >= 0.05
+
+
+async def test_a_wait_beyond_the_deadline_is_not_begun() -> None:
+    sleep = Sleeper()
+    inner = FakeClient([RateLimited("come back tomorrow", retry_after=86400.0), "fine"])
+    with pytest.raises(RateLimited):
+        await retrying(inner, sleep=sleep, call_deadline_s=60.0).complete(request())
+    assert sleep.waits == []
+
+
+async def test_a_call_has_a_deadline_over_all_its_attempts() -> None:
+    inner = FakeClient(lambda asked: "late", latency_s=5.0)
+    started = time.monotonic()
+    with pytest.raises(TimedOut, match="within"):
+        await retrying(inner, call_deadline_s=0.05, max_attempts=9).complete(request())
+    assert time.monotonic() - started < 1.0
+    assert len(inner.requests) == 1
+
+
+async def test_queueing_is_not_part_of_the_calls_deadline() -> None:
+    inner = FakeClient(lambda asked: "fine", latency_s=0.03)
+    client = retrying(inner, call_deadline_s=0.1, concurrency=1)
+    answers = await asyncio.gather(*(client.complete(request(str(n))) for n in range(8)))
+    assert [answer.text for answer in answers] == ["fine"] * 8
+
+
+async def test_a_run_has_a_deadline_and_nothing_is_sent_after_it() -> None:
+    inner = FakeClient(lambda asked: "fine", latency_s=0.05)
+    client = retrying(inner, run_deadline_s=0.12, concurrency=1)
+    started = time.monotonic()
+    outcomes = await asyncio.gather(*(client.complete(request(str(n))) for n in range(10)), return_exceptions=True)
+    assert time.monotonic() - started < 0.5
+    late = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    assert 7 <= len(late) <= 9
+    assert all(isinstance(each, DeadlinePassed) and "run's deadline" in str(each) for each in late)
+    sent = len(inner.requests)
+    with pytest.raises(DeadlinePassed):
+        await client.complete(request("late"))
+    assert len(inner.requests) == sent <= 3
+
+
+async def test_a_stop_ends_waits_and_refuses_what_comes() -> None:
+    stop = StopFlag()
+    inner = FakeClient([Unavailable("down"), "fine"])
+    client = retrying(inner, stop=stop, first_wait_s=3600.0, call_deadline_s=10000.0)
+    task = asyncio.create_task(client.complete(request()))
+    await asyncio.sleep(0.01)
+    stop.stop()
+    with pytest.raises(Stopped):
+        await asyncio.wait_for(task, 1.0)
+    with pytest.raises(Stopped):
+        await client.complete(request("next"))
+    assert len(inner.requests) == 1
+
+
+async def test_what_is_in_flight_at_a_stop_is_answered() -> None:
+    stop = StopFlag()
+    client = retrying(FakeClient(["fine"], latency_s=0.03), stop=stop)
+    task = asyncio.create_task(client.complete(request()))
+    await asyncio.sleep(0.01)
+    stop.stop()
+    assert (await task).text == "fine"
+
+
+async def test_a_dead_server_does_not_cost_attempts_times_requests() -> None:
+    inner = FakeClient(lambda asked: Unavailable("refused", model="m"))
+    client = retrying(inner, concurrency=8, max_attempts=6, first_patience_s=0.2)
+    started = time.monotonic()
+    outcomes = await asyncio.gather(*(client.complete(request(str(n))) for n in range(200)), return_exceptions=True)
+    assert time.monotonic() - started < 5.0
+    assert all(isinstance(outcome, Unavailable) for outcome in outcomes)
+    assert len(inner.requests) < 8 + AFTER + 10
+
+
+async def test_a_server_that_comes_back_loses_nobody() -> None:
+    back = time.monotonic() + 0.8
+
+    def reply(asked: Request) -> str | Unavailable:
+        return "fine" if time.monotonic() > back else Unavailable("refused", model="m")
+
+    inner = FakeClient(reply)
+    client = retrying(inner, concurrency=8, max_attempts=4)
+    answers = await asyncio.gather(*(client.complete(request(str(n))) for n in range(100)))
+    assert [answer.text for answer in answers] == ["fine"] * 100
+    assert len(inner.requests) < 150
+
+
+async def test_one_servers_failures_are_not_anothers() -> None:
+    inner = FakeClient(lambda asked: "fine" if asked.model == "b/x" else Unavailable("refused"))
+    client = retrying(inner, max_attempts=6)
+    bad = asyncio.gather(*(client.complete(request(str(n), model="a/x")) for n in range(20)), return_exceptions=True)
+    await asyncio.sleep(0.05)
+    assert (await asyncio.wait_for(client.complete(request(model="b/x")), 1.0)).text == "fine"
+    bad.cancel()
+
+
+async def test_a_model_that_its_gateway_cannot_serve_does_not_silence_the_others() -> None:
+    inner = FakeClient(lambda asked: Unavailable("HTTP 500") if asked.model == "openai/dead" else "fine")
+    client = retrying(inner, max_attempts=6, first_patience_s=0.1)
+    dead = (client.complete(request(str(n), model="openai/dead")) for n in range(20))
+    assert all(isinstance(one, Unavailable) for one in await asyncio.gather(*dead, return_exceptions=True))
+    assert (await client.complete(request(model="openai/judge"))).text == "fine"
+
+
+async def test_the_same_seed_waits_the_same() -> None:
+    waits = []
+    for _ in range(2):
+        sleep = Sleeper()
+        client = retrying(FakeClient(lambda asked: TimedOut("late")), sleep=sleep, clock=Frozen())
+        with pytest.raises(TimedOut):
+            await client.complete(request())
+        waits.append(sleep.waits)
+    assert waits[0] == waits[1]
+
+
+async def test_a_stop_gives_what_is_in_flight_a_few_seconds_and_no_more() -> None:
+    stop = StopFlag(grace_s=0.5)
+
+    async def slow(asked: Request) -> str:
+        await asyncio.sleep(0.01 if asked.messages[0].content == "quick" else 60)
+        return "fine"
+
+    client = retrying(FakeClient(slow), stop=stop)
+    quick, hanging = (asyncio.ensure_future(client.complete(request(text))) for text in ("quick", "hanging"))
+    await asyncio.sleep(0.002)
+    begun = time.monotonic()
+    stop.stop()
+    assert (await quick).text == "fine"
+    with pytest.raises(Stopped, match="had not answered when the run was stopped"):
+        await hanging
+    assert time.monotonic() - begun < 5
+
+
+async def test_a_deadline_before_the_end_of_the_grace_is_a_timeout_still() -> None:
+    stop = StopFlag(grace_s=60)
+
+    async def slow(asked: Request) -> str:
+        await asyncio.sleep(60)
+        return "fine"
+
+    hanging = asyncio.ensure_future(retrying(FakeClient(slow), stop=stop, call_deadline_s=0.05).complete(request()))
+    await asyncio.sleep(0.002)
+    stop.stop()
+    with pytest.raises(TimedOut):
+        await hanging
+
+
+async def test_who_asks_for_more_patience_than_a_call_has_is_left_alone() -> None:
+    inner = FakeClient(lambda asked: RateLimited("tomorrow", retry_after=86400))
+    client = retrying(inner, concurrency=2, call_deadline_s=30)
+    async with asyncio.timeout(5):
+        outcomes = await asyncio.gather(*(client.complete(request(str(n))) for n in range(20)), return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {RateLimited}
+    assert len(inner.requests) <= 2
+    assert "asks to wait 86400 s" in str(outcomes[-1])

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpex.llm.pacing.sliding_window import Spent, Window
+
+
+@given(
+    limit=st.integers(1, 50),
+    asked=st.lists(st.tuples(st.floats(0, 20), st.integers(1, 30)), max_size=60),
+)
+def test_no_window_ever_holds_more_than_its_limit(limit: int, asked: list[tuple[float, int]]) -> None:
+    window, now, sent = Window(limit, 60.0), 0.0, list[tuple[float, int]]()
+    for pause, amount in asked:
+        now += pause
+        now += max(0.0, window.wait_s(now, amount)) + 1e-6
+        while (wait := window.wait_s(now, amount)) > 0:
+            now += wait + 1e-6
+        window.add(now, amount)
+        sent.append((now, amount))
+    for at, amount in sent:
+        within = [each for since, each in sent if at - 60.0 < since <= at]
+        assert sum(within) <= limit or within == [amount]
+
+
+def test_without_a_limit_nothing_waits() -> None:
+    window = Window(None, 60.0)
+    window.add(0.0, 10**9)
+    assert window.wait_s(0.0, 10**9) == 0.0
+
+
+def test_the_true_amount_replaces_what_was_set_aside() -> None:
+    window = Window(100, 60.0)
+    spent = window.add(0.0, 90)
+    assert window.wait_s(1.0, 20) == 59.0
+    window.correct(spent, 50, 1.0)
+    assert window.wait_s(1.0, 20) == 0.0
+    window.correct(spent, 110, 1.0)
+    assert window.wait_s(1.0, 20) > 0.0
+    assert window.wait_s(61.0, 20) == 0.0
+    window.correct(spent, 170, 62.0)
+    assert window.wait_s(63.0, 50) == 59.0
+
+
+@given(
+    limit=st.integers(10, 50),
+    asked=st.lists(st.tuples(st.floats(0, 20), st.integers(1, 10), st.integers(0, 10), st.floats(0, 90)), max_size=40),
+)
+def test_corrected_windows_hold_no_more_than_their_limit(
+    limit: int, asked: list[tuple[float, int, int, float]]
+) -> None:
+    """Whatever came of what was set aside, and whenever that was known."""
+    window, now = Window(limit, 60.0), 0.0
+    sent: list[tuple[float, int]] = []
+    pending: list[tuple[float, Spent, int]] = []
+
+    def settle(until: float) -> None:
+        for entry in sorted((each for each in pending if each[0] <= until), key=lambda each: each[0]):
+            pending.remove(entry)
+            window.correct(entry[1], entry[2], entry[0])
+
+    for pause, reserved, less, took in asked:
+        now += pause
+        settle(now)
+        while (wait := window.wait_s(now, reserved)) > 0:
+            now += wait + 1e-6
+            settle(now)
+        true = max(0, reserved - less)
+        pending.append((now + took, window.add(now, reserved), true))
+        sent.append((now, true))
+    for at, _ in sent:
+        assert sum(each for since, each in sent if at - 60.0 < since <= at) <= limit

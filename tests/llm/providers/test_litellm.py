@@ -1,0 +1,165 @@
+"""litellm: imported late, quiet and offline; keys checked before, prices never 0 for unknown."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex.core.errors import BadRequest, NotAuthorised, RateLimited
+from promptpex.core.events import Event, Notice
+from promptpex.llm.providers import ProviderOptions
+from promptpex.llm.providers.litellm import LitellmClient
+from promptpex.llm.schema_fallback import SchemaFallback
+from tests.llm.providers.questions import asked
+from tests.servers import ScriptedServer, Step, error_body
+
+pytestmark = pytest.mark.slow
+
+MODEL = "hosted_vllm/any"
+IMPORT = """
+import os, sys
+reached = []
+WATCHED = ("socket.connect", "socket.getaddrinfo")
+sys.addaudithook(lambda event, args: reached.append(str(args)) if event in WATCHED else None)
+from promptpex.llm.providers.litellm import loaded
+litellm = loaded()
+print(json.dumps({
+    "reached": reached,
+    "planted": os.environ.get("PLANTED_BY_DOTENV"),
+    "callbacks": [litellm.callbacks, litellm.success_callback, litellm.failure_callback, litellm.input_callback],
+    "cache": litellm.cache is None,
+    "retries": litellm.num_retries,
+}))
+"""
+
+
+@pytest.fixture(autouse=True)
+def _vllm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOSTED_VLLM_API_BASE", "http://127.0.0.1:1")
+
+
+def test_its_import_reaches_for_no_network_and_reads_no_dotenv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".env").write_text("PLANTED_BY_DOTENV=yes\n")
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "False")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
+    code = f"import json{IMPORT}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert json.loads(done.stdout) == {
+        "reached": [],
+        "planted": None,
+        "callbacks": [[], [], [], []],
+        "cache": True,
+        "retries": None,
+    }
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("model", "variable"),
+    [
+        ("anthropic/some-model", "ANTHROPIC_API_KEY"),
+        ("gemini/some-model", "GEMINI_API_KEY"),
+        ("groq/x", "GROQ_API_KEY"),
+    ],
+)
+async def test_a_missing_key_is_named_and_nothing_is_sent(model: str, variable: str) -> None:
+    client = LitellmClient()
+    with pytest.raises(NotAuthorised, match=variable):
+        await client.complete(asked(model))
+    await client.close()
+
+
+def options(server: ScriptedServer, **more: Any) -> ProviderOptions:
+    """Options of a user who named this server."""
+    return ProviderOptions(key_servers=frozenset({server.url}), **more)
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {name: "http://127.0.0.1:9"}
+        for name in (
+            "base_url", "api_base", "api_key", "custom_llm_provider", "mock_response", "vertex_credentials",
+            "vertex_project", "aws_bedrock_runtime_endpoint", "aws_access_key_id", "azure_ad_token", "extra_headers",
+            "organization", "api_version", "headers", "fallbacks", "model_list", "input_cost_per_token",
+        )
+    ],
+    ids=lambda extra: next(iter(extra)),
+)  # fmt: skip
+async def test_nothing_of_a_request_can_redirect_litellm(extra: dict[str, Any], scripted: ScriptedServer) -> None:
+    request = asked(MODEL, api_base=f"{scripted.url}/v1")
+    request = request.model_copy(update={"params": request.params.but(extra=extra)})
+    with pytest.raises(BadRequest, match="is not passed on"):
+        await LitellmClient(options(scripted)).complete(request)
+    assert scripted.count == 0
+
+
+async def test_a_server_that_the_user_did_not_name_is_not_asked(
+    scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "planted-key-1")
+    for model, base in (("anthropic/claude-some", scripted.url), ("oobabooga/http://127.0.0.1:9", None)):
+        with pytest.raises(BadRequest):
+            await LitellmClient().complete(asked(model, api_base=base))
+    assert scripted.count == 0
+
+
+async def test_what_the_provider_asks_to_wait_is_kept_and_nothing_is_retried_beneath(scripted: ScriptedServer) -> None:
+    scripted.otherwise = Step(error_body("slow", kind="rate_limit_error"), status=429, headers={"Retry-After": "3"})
+    client = LitellmClient(options(scripted))
+    with pytest.raises(RateLimited) as caught:
+        await client.complete(asked(MODEL, api_base=f"{scripted.url}/v1"))
+    await client.close()
+    assert caught.value.retry_after == 3.0
+    assert scripted.count == 1
+
+
+async def test_a_schema_that_the_provider_does_not_take_is_told_in_words(
+    scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COHERE_API_KEY", "planted-key-1")
+    scripted.otherwise = Step(
+        b'{"id": "g", "finish_reason": "COMPLETE", "message": {"role": "assistant", "content": '
+        b'[{"type": "text", "text": "OK"}]}, "usage": {"tokens": {"input_tokens": 1, "output_tokens": 1}}}'
+    )
+    client = SchemaFallback(LitellmClient(options(scripted)))
+    request = asked("cohere_chat/command-r", "hi", api_base=scripted.url, schema={"type": "object"})
+    assert (await client.complete(request)).text == "OK"
+    await client.close()
+    (seen,) = scripted.requests
+    assert "follows this JSON schema" in json.dumps(seen.body)
+
+
+async def test_prices(scripted: ScriptedServer) -> None:
+    unknown = LitellmClient(options(scripted))
+    answer = await unknown.complete(asked(MODEL, api_base=f"{scripted.url}/v1"))
+    assert answer.cost_usd is None
+    await unknown.close()
+    priced = LitellmClient(options(scripted, prices={MODEL: (1.0, 10.0)}))
+    answer = await priced.complete(asked(MODEL, api_base=f"{scripted.url}/v1"))
+    assert answer.cost_usd == pytest.approx(70e-6)
+    await priced.close()
+
+
+async def test_a_parameter_that_the_provider_does_not_take_is_told(
+    scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "planted-key-1")
+    scripted.otherwise = Step(
+        b'{"content": [{"type": "text", "text": "OK"}], "usage": {"input_tokens": 1, "output_tokens": 1}, '
+        b'"id": "m", "model": "m", "role": "assistant", "type": "message", "stop_reason": "end_turn"}'
+    )
+    heard: list[Event] = []
+    client = LitellmClient(options(scripted, emit=heard.append))
+    request = asked("anthropic/claude-some", api_base=scripted.url, seed=3, max_tokens=5)
+    for _ in range(2):
+        assert (await client.complete(request)).text == "OK"
+    await client.close()
+    assert "seed" not in scripted.requests[0].body
+    notices = [event.message for event in heard if isinstance(event, Notice)]
+    assert notices == ["anthropic/claude-some does not take seed; it is asked without."]

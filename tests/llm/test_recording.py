@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from promptpex.core.errors import ConfigError, Filtered, NotRecorded, RateLimited, Stopped, StoreError
+from promptpex.core.records import Completion, Params, Request, TokenLogprob
+from promptpex.llm.fake import Answer, FakeClient
+from promptpex.llm.recording import RecordingClient, ReplayClient
+from tests.llm.questions import request
+
+FULL = Completion(
+    text="Hà Nội\n\u2028",
+    finish_reason="stop",
+    reasoning="hm",
+    tokens_in=3,
+    cost_usd=0.25,
+    latency_ms=12.5,
+    model_reported="m-1",
+    logprobs=(TokenLogprob(token="a", logprob=-0.5, top=(("b", -1.0),)),),
+)
+
+
+async def record(path: Path, *pairs: tuple[Request, Answer]) -> list[Any]:
+    client = RecordingClient(FakeClient([answer for _, answer in pairs]), path)
+    outcomes = [await asyncio.gather(client.complete(asked), return_exceptions=True) for asked, _ in pairs]
+    await client.close()
+    return [outcome[0] for outcome in outcomes]
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+async def test_what_was_recorded_is_replayed(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    judge = request("judge this", model="j", stage="judge", reply_schema={"type": "object"}, template="ab", repeat=1)
+    await record(path, (request(), FULL), (judge, "fine"))
+    replay = ReplayClient(path)
+    assert await replay.complete(request()) == FULL
+    assert (await replay.complete(judge)).text == "fine"
+    await replay.close()
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=st.dictionaries(st.text(), st.text(), max_size=5))
+async def test_any_text_is_replayed(tmp_path: Path, texts: dict[str, str]) -> None:
+    path = tmp_path / "run.jsonl"
+    path.unlink(missing_ok=True)
+    answers = {asked: Completion(text=answer) for asked, answer in texts.items()}
+    await record(path, *((request(asked), answer) for asked, answer in answers.items()))
+    replay = ReplayClient(path)
+    for asked, answer in answers.items():
+        assert await replay.complete(request(asked)) == answer
+
+
+async def test_lone_surrogates_do_no_harm(tmp_path: Path) -> None:
+    await record(tmp_path / "run.jsonl", (request("x\ud800"), "fine"))
+    assert (await ReplayClient(tmp_path / "run.jsonl").complete(request("x\ud800"))).text == "fine"
+
+
+async def test_stored_answers_are_recorded_and_replayed_as_if_new(tmp_path: Path) -> None:
+    await record(tmp_path / "run.jsonl", (request(), FULL.but(cached=True)))
+    assert await ReplayClient(tmp_path / "run.jsonl").complete(request()) == FULL
+
+
+async def test_errors_are_replayed_as_they_were_and_not_tried_again(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    await record(path, (request("a"), Filtered("m declined", model="m")), (request("b"), RateLimited("m: slow down")))
+    replay = ReplayClient(path)
+    with pytest.raises(Filtered, match="m declined"):
+        await replay.complete(request("a"))
+    with pytest.raises(RateLimited) as caught:
+        await replay.complete(request("b"))
+    assert not caught.value.retryable
+    assert caught.value.reason == "rate-limited"
+
+
+async def test_a_stopped_request_is_not_recorded(tmp_path: Path) -> None:
+    await record(tmp_path / "run.jsonl", (request(), Stopped("stopping")))
+    assert lines(tmp_path / "run.jsonl") == []
+
+
+async def test_what_is_not_recorded_is_named(tmp_path: Path) -> None:
+    await record(tmp_path / "run.jsonl", (request(), "fine"))
+    replay = ReplayClient(tmp_path / "run.jsonl")
+    for other in (request("else"), request(repeat=1), request(params=Params(seed=1)), request(model="n")):
+        with pytest.raises(NotRecorded, match=r"run\.jsonl"):
+            await replay.complete(other)
+
+
+async def test_a_replay_model_is_answered_whatever_the_recorded_model(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    await record(path, (request(model="gpt", api_base="http://x"), "fine"), (request("judge", model="j"), "OK"))
+    replay = ReplayClient(path)
+    assert (await replay.complete(request(model=f"replay/{path}"))).text == "fine"
+    assert (await replay.complete(request("judge", model=f"replay/{path}"))).text == "OK"
+
+
+async def test_among_several_models_one_has_to_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    await record(path, (request(model="a"), "of a"), (request(model="b"), "of b"))
+    replay = ReplayClient(path)
+    with pytest.raises(NotRecorded, match="a, b"):
+        await replay.complete(request(model="replay/run.jsonl"))
+    assert (await replay.complete(request(model="replay/run.jsonl#b"))).text == "of b"
+
+
+async def test_keys_are_not_recorded_and_such_a_request_is_still_found(tmp_path: Path) -> None:
+    secret = "sk-proj-abcdefghijklmnopqrstuvwx123456"
+    path = tmp_path / "run.jsonl"
+    await record(path, (request(f"Use {secret}"), "fine"), (request("b"), RateLimited(f"key {secret} is slow")))
+    assert secret not in path.read_text()
+    assert (await ReplayClient(path).complete(request(f"Use {secret}"))).text == "fine"
+
+
+async def test_a_key_of_this_machine_that_a_model_echoes_is_not_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROMPTPEX_API_KEY", "local-gateway-7f3a9c1d5e")
+    path, made_up = tmp_path / "run.jsonl", "sk-made-up-by-the-model-0123456789"
+    await record(path, (request("a"), f"You sent local-gateway-7f3a9c1d5e; the page says {made_up}."))
+    assert "7f3a9c1d5e" not in path.read_text()
+    answer = await ReplayClient(path).complete(request("a"))
+    assert answer.text == f"You sent [hidden]; the page says {made_up}."
+
+
+async def test_lines_stand_in_the_order_of_asking(tmp_path: Path) -> None:
+    async def reply(asked: Request) -> str:
+        await asyncio.sleep(0.03 if asked.messages[0].content == "0" else 0.0)
+        return asked.messages[0].content
+
+    client = RecordingClient(FakeClient(reply), tmp_path / "run.jsonl")
+    await asyncio.gather(*(client.complete(request(str(number))) for number in range(5)))
+    as_they_came = [line["completion"]["text"] for line in lines(tmp_path / "run.jsonl")]
+    await client.close()
+    in_order = [line["completion"]["text"] for line in lines(tmp_path / "run.jsonl")]
+    assert as_they_came == ["1", "2", "3", "4", "0"]
+    assert in_order == ["0", "1", "2", "3", "4"]
+    await client.close()
+
+
+async def test_a_recording_is_continued_and_an_answer_replaces_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    await record(path, (request("a"), RateLimited("slow")), (request("b"), "B"))
+    await record(path, (request("b"), "B"), (request("a"), "A"), (request("c"), "C"), (request("a"), RateLimited("s")))
+    assert [(line["request"]["messages"][0]["content"], line["completion"]["text"]) for line in lines(path)] == [
+        ("a", "A"),
+        ("b", "B"),
+        ("c", "C"),
+    ]
+
+
+async def test_half_a_line_at_the_end_is_a_crash_not_damage(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    await record(path, (request("a"), "A"), (request("b"), "B"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-10])
+    assert (await ReplayClient(path).complete(request("a"))).text == "A"
+    await record(path, (request("b"), "B"))
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no json\n",
+        "[]\n",
+        '{"id": "x"}\n',
+        '{"id": "x", "request": {}, "completion": {}}\n',
+        '{"id": "x", "request": {"model": "m", "seed": NaN}, "completion": {"text": "a"}}\n',
+        '{"id": "x", "request": {"model": "m", "seed": 1e999}, "completion": {"text": "a"}}\n',
+    ],
+)
+def test_a_file_that_is_no_recording_is_named_with_its_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.jsonl").write_text(text)
+    with pytest.raises(ConfigError, match=r"x\.jsonl:1: "):
+        ReplayClient(tmp_path / "x.jsonl")
+    with pytest.raises(ConfigError, match=r"x\.jsonl:1: "):
+        RecordingClient(FakeClient([]), tmp_path / "x.jsonl")
+    assert (tmp_path / "x.jsonl").read_text() == text
+
+
+@pytest.mark.parametrize("raw", [b'{"id": "x\xed\xa0\x80", ', '{"id": "x"'.encode("utf-16-le")])
+def test_a_recording_that_is_not_utf_8_is_none(tmp_path: Path, raw: bytes) -> None:
+    end = b'"request": {"model": "m"}, "completion": {"text": "a"}}'
+    whole = raw + (end if raw[1] else (", " + end.decode()).encode("utf-16-le")) + b"\n"
+    (tmp_path / "x.jsonl").write_bytes(whole)
+    with pytest.raises(ConfigError, match=r"x\.jsonl:1: "):
+        RecordingClient(FakeClient([]), tmp_path / "x.jsonl")
+
+
+def test_a_missing_recording_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such recording"):
+        ReplayClient(tmp_path / "none.jsonl")
+    with pytest.raises(ConfigError, match="this is a folder"):
+        RecordingClient(FakeClient([]), tmp_path)
+
+
+async def test_a_recording_on_a_full_disk_ends_the_run_and_is_no_fault_of_the_input(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    client = RecordingClient(FakeClient(["x" * 5000, "y" * 5000]), tmp_path / "rec.jsonl")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4000, before[1]))
+    try:
+        with pytest.raises(StoreError, match=r"rec\.jsonl: the recording cannot be written"):
+            await client.complete(request("one"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    await client.close()

@@ -1,0 +1,137 @@
+"""The paper's evaluation, with chosen replies behind the client seam."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex.config import Resolved, load
+from promptpex.core.errors import ModelError
+from promptpex.core.events import Event, Notice
+from promptpex.core.records import Case, Request
+from promptpex.llm.fake import FakeClient
+from promptpex.paper.benchmark import literal, sampled, spec_as_prompt
+from promptpex.paper.evaluation import evaluate
+from promptpex.promptfile import render
+from promptpex.stats import clopper_pearson
+from promptpex.workflow.project import Files, files_of
+from promptpex.workflow.session import open_session
+from tests.samples import asked, colour_author, prompt, spec
+
+
+def reply(request: Request) -> Any:
+    text = asked(request)
+    told = colour_author(request)
+    if told is not None:
+        return told
+    if request.stage == "cases":
+        return {"cases": [{"reasoning": "", "inputs": {"thing": f"{'inverse' if 'tempt' in text else 'thing'} {n}"}}
+                          for n in range(2)]}  # fmt: skip
+    if request.stage == "baseline":
+        return {"inputs": [{"thing": f"base {n}"} for n in range(3)]}
+    if request.stage == "validity":
+        return {"c1": {"reason": "", "verdict": "breaks" if "base 2" in text else "keeps"}}
+    if request.stage == "groundedness":
+        return {"reason": "", "verdict": "yes"}
+    if request.stage == "judge":
+        return {"r1": {"reason": "", "verdict": "fail" if "dark red" in text else "pass"}}
+    return "dark red" if "inverse" in text or "keeps these rules" in text else "RED"
+
+
+def client() -> FakeClient:
+    def answer(request: Request) -> str:
+        said = reply(request)
+        return said if isinstance(said, str) else json.dumps(said)
+
+    return FakeClient(answer)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_all_measures_of_the_paper_come_out_as_counted_by_hand(tmp_path: Path, times: int) -> None:
+    (tmp_path / "prompt.md").write_text("Name the colour of {{thing}} in one word.\n", encoding="utf-8")
+    settings = {"models": ["fake/a"], "author": "fake/x", "judge": ["fake/j"], "store": str(tmp_path / "s.db")}
+    resolved = load({**settings, "checks": False, "repeats": times}, start=tmp_path, env={})
+    files = [files_of(tmp_path / "prompt.md")]
+    async with open_session(resolved, provider=client()) as session:
+        tables = await evaluate(session, files, folder=tmp_path / "out", baseline=3, sample=None)
+    (two,) = tables["table2"].to_dict("records")
+    counts = two["first_broken"], two["first_n"], two["second_broken"], two["second_n"]
+    assert counts == (times, 3 * times, 0, 3 * times)
+    assert (two["first_share"], two["second_share"], two["p"]) == pytest.approx((1 / 3, 0, 1))
+    assert two["first_high"] == pytest.approx(clopper_pearson(1, 3).high), "repeats that say the same are no more cases"
+    (three,) = tables["table3"].to_dict("records")
+    counts = three["first_broken"], three["first_n"], three["second_broken"], three["second_n"]
+    assert counts == (0, 2 * times, times, times)
+    assert three["p"] == pytest.approx(1 / 3)
+    (agreement,) = tables["agreement"].to_dict("records")
+    assert (agreement["cases"], agreement["unscored"]) == (2, 0)
+    assert (agreement["prompt_broken"], agreement["spec_broken"], agreement["spec_scored"]) == (0, 2 * times, 2 * times)
+    assert (agreement["difference"], agreement["p"]) == pytest.approx((-1, 0.5))
+    assert agreement["cosine"] == pytest.approx(2**-0.5)
+    shares = {row["what"]: (row["yes"], row["n"]) for row in tables["shares"].to_dict("records")}
+    assert shares == {"generated cases valid": (3, 3), "baseline cases valid": (2, 3), "rules grounded": (1, 1)}
+    assert {path.name for path in (tmp_path / "out").glob("*.csv")} == {f"{name}.csv" for name in tables}
+
+
+def failing_for(word: str) -> FakeClient:
+    """Answers as ``client`` does, but the author has no rule for prompts that say ``word``."""
+
+    def answer(request: Request) -> str:
+        if request.stage == "rules" and word in asked(request):
+            return "I cannot."
+        said = reply(request)
+        return said if isinstance(said, str) else json.dumps(said)
+
+    return FakeClient(answer)
+
+
+def two_prompts(folder: Path) -> tuple[Resolved, list[Files]]:
+    (folder / "colour.md").write_text("Name the colour of {{thing}} in one word.\n", encoding="utf-8")
+    (folder / "smell.md").write_text("Name the smell of {{thing}} in one word.\n", encoding="utf-8")
+    settings = {"models": ["fake/a"], "author": "fake/x", "judge": ["fake/j"], "store": str(folder / "s.db")}
+    resolved = load({**settings, "checks": False}, start=folder, env={})
+    return resolved, [files_of(folder / "smell.md"), files_of(folder / "colour.md")]
+
+
+async def test_a_prompt_that_a_model_fails_for_is_told_and_the_others_are_evaluated(tmp_path: Path) -> None:
+    resolved, files = two_prompts(tmp_path)
+    heard: list[Event] = []
+    async with open_session(resolved, provider=failing_for("smell"), emit=heard.append) as session:
+        tables = await evaluate(session, files, folder=tmp_path / "out", baseline=3, sample=None)
+    assert list(tables["table2"]["benchmark"]) == ["colour"]
+    assert list(tables["failed"]["benchmark"]) == ["smell"]
+    assert list(tables["failed"]["reason"]) == ["malformed"]
+    assert any(isinstance(one, Notice) and "smell is not evaluated" in one.message for one in heard)
+    assert "smell" in (tmp_path / "out" / "failed.csv").read_text(encoding="utf-8")
+
+
+async def test_where_no_prompt_could_be_evaluated_the_failure_is_raised_and_the_tables_keep_columns(
+    tmp_path: Path,
+) -> None:
+    resolved, files = two_prompts(tmp_path)
+    async with open_session(resolved, provider=failing_for("Name")) as session:
+        with pytest.raises(ModelError):
+            await evaluate(session, files, folder=tmp_path / "out", baseline=3, sample=None)
+    assert (tmp_path / "out" / "table2.csv").read_text(encoding="utf-8").startswith("benchmark,model,first,")
+
+
+def test_the_spec_as_a_prompt_says_its_rules_and_takes_the_same_inputs() -> None:
+    hostile = spec().but(intent="Say {{ thing }} and {% raw %}.")
+    messages = render(spec_as_prompt(prompt(), hostile), {"thing": "a {{ b }}", "place": "p"})
+    assert "Say {{ thing }} and {% raw %}." in messages[0].content
+    assert "The output is one word." in messages[0].content
+    assert messages[1].content == "thing:\na {{ b }}\n\nplace:\np"
+    assert literal("{# x #}") != "{# x #}"
+
+
+def test_a_sample_is_even_over_rules_and_inverses_and_keeps_the_order() -> None:
+    cases = [Case(id=f"c{n}", rule=f"r{n % 3}", inverse=n % 2 == 0, inputs={"x": n}) for n in range(60)]
+    drawn = sampled(cases, 12, seed=3)
+    assert len(drawn) == 12
+    assert drawn == sorted(drawn, key=lambda case: int(case.id[1:]))
+    assert len({(case.rule, case.inverse) for case in drawn}) == 6
+    assert sampled(cases, 12, seed=3) == drawn
+    assert sampled(cases, 100, seed=3) == cases

@@ -1,0 +1,150 @@
+"""What rules rest on: sentences in many scripts, quoted words that stay, change and go, and what an edit touches."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpex.core.records import Case, Rule, Spec, Suite
+from promptpex.promptfile import parse
+from promptpex.specs.sentences import folded, sentences
+from promptpex.specs.source_quotes import Change, diff, footing, mark_gone, uncovered
+
+TEXT = """\
+You label words. Return only the
+part of speech tag, e.g. NN or VB. Never explain!
+
+- One tag per word
+2. Use v1.5 of the list.
+
+```
+tag: NN
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two!  Three?", ("One.", "Two!", "Three?")),
+        ("A wrapped\nline. Next", ("A wrapped line.", "Next")),
+        ("Use e.g. this. Mr. Fox is 3.5 m.", ("Use e.g. this.", "Mr. Fox is 3.5 m.")),
+        ("只回复标签。不要解释！好吗？", ("只回复标签。", "不要解释！", "好吗？")),
+        ("Chỉ trả lời nhãn. Đừng giải thích. Nếu không rõ, ghi KHÁC.",
+         ("Chỉ trả lời nhãn.", "Đừng giải thích.", "Nếu không rõ, ghi KHÁC.")),
+        ("केवल टैग दें। समझाएँ नहीं।", ("केवल टैग दें।", "समझाएँ नहीं।")),
+        ("أجب بالوسم فقط. لماذا؟ لا تشرح.", ("أجب بالوسم فقط.", "لماذا؟", "لا تشرح.")),
+        ("- one\n- two\n* three", ("one", "two", "three")),
+        ("# Title\nText here.\n\n---\n\n{{word}}\n\nWord: {{word}}", ("# Title", "Text here.", "Word: {{word}}")),
+        ('Say "No." Then stop.', ('Say "No."', "Then stop.")),
+        ("| a | b |\n|---|---|\n| c | d |", ("| a | b |", "| c | d |")),
+        ("```\nx = 1\n\ny = 2\n```\nEnd.", ("x = 1", "y = 2", "End.")),
+        ("", ()),
+    ],
+)  # fmt: skip
+def test_sentences(text: str, expected: tuple[str, ...]) -> None:
+    found = tuple(part.removeprefix("# ") for part in sentences(text))
+    assert found == tuple(part.removeprefix("# ") for part in expected)
+
+
+@given(st.text())
+def test_no_letter_is_lost(text: str) -> None:
+    kept = "".join(sentences(text))
+    assert len([char for char in kept if char.isalpha()]) <= len([char for char in text if char.isalpha()])
+    plain = all(sign not in text for sign in "{}`~")
+    if plain:
+        letters = [char for char in text if char.isalpha()]
+        marks = sum(1 for line in text.splitlines() if line.strip()) * 3
+        assert len([char for char in kept if char.isalpha()]) >= len(letters) - marks
+
+
+@given(st.text(), st.text())
+def test_a_prompt_does_not_differ_from_itself(text: str, other: str) -> None:
+    assert diff(text, text) == []
+    changes = diff(text, other)
+    assert {change.old for change in changes if change.old} <= set(sentences(text))
+    assert {change.new for change in changes if change.new} <= set(sentences(other))
+
+
+def test_footing_tells_kept_changed_and_gone() -> None:
+    rules = (
+        Rule(id="a", rule="x", source="return only the part of   speech tag"),
+        Rule(id="b", rule="x", source="Return only one part of speech label"),
+        Rule(id="c", rule="x", source="Answer in French and sign with your name."),
+        Rule(id="d", rule="x", source="Return only ... tag"),
+        Rule(id="e", rule="x"),
+    )
+    assert {one.rule: one.standing for one in footing(rules, TEXT)} == {
+        "a": "kept", "b": "changed", "c": "gone", "d": "kept",
+    }  # fmt: skip
+
+
+def test_words_of_two_list_items_are_found_without_the_mark_between_them() -> None:
+    text = 'Answer as JSON.\n\n- "sum": a number, or null.\n- "note": a short text. Keep it kind.\n'
+    rule = Rule(id="a", rule="x", source='"sum": a number, or null. "note": a short text.')
+    assert [one.standing for one in footing([rule], text)] == ["kept"]
+    assert uncovered([rule], parse(text)) == ("Answer as JSON.", "Keep it kind.")
+
+
+def test_uncovered_sentences() -> None:
+    prompt = parse(f"system:\n{TEXT}\nuser:\nAn example of input.\n\nassistant:\nNN\n\nuser:\n{{{{word}}}}")
+    rules = (
+        Rule(id="a", rule="x", source="Return only the part of speech tag"),
+        Rule(id="b", rule="x", source="One tag"),
+    )
+    assert uncovered(rules, prompt) == ("You label words.", "Never explain!", "Use v1.5 of the list.", "tag: NN")
+
+
+def test_headings_are_no_promises() -> None:
+    text = "# The reply\n\nToday\n-----\n\nAnswer with JSON\n\n## Never explain!\n\n```\n# code\n```\n"
+    assert sentences(text) == ("The reply", "Today", "Answer with JSON", "Never explain!", "# code")
+    found = uncovered([], parse(f"system:\n{text}\nuser:\n{{{{word}}}}"))
+    assert found == ("Answer with JSON", "Never explain!", "# code")
+
+
+def test_mark_gone_touches_the_machine_s_rules_only() -> None:
+    away = "Answer in French and sign with your name."
+    spec = Spec(
+        prompt="p",
+        rules=(
+            Rule(id="a", rule="x", source=away),
+            Rule(id="b", rule="x", source=away, origin="edited"),
+            Rule(id="c", rule="x", source="Never explain!", gone=True),
+        ),
+    )
+    assert [rule.gone for rule in mark_gone(spec, TEXT).rules] == [True, False, False]
+
+
+def test_diff_names_rules_and_cases() -> None:
+    new = (
+        TEXT.replace("Never explain!", "Never explain anything!")
+        .replace("You label words. ", "")
+        .replace("- One tag per word", "- Reply in capitals always\n- One tag per word")
+    )
+    spec = Spec(
+        prompt="p",
+        rules=(Rule(id="r1", rule="x", source="Never explain"), Rule(id="r2", rule="x", source="You label words.")),
+    )
+    suite = Suite(prompt="p", cases=(Case(id="c1", rule="r1", inputs={}), Case(id="c2", rule="r2", inputs={})))
+    assert diff(TEXT, new, spec=spec, suite=suite) == [
+        Change(kind="removed", old="You label words.", rules=("r2",), cases=("c2",)),
+        Change(kind="changed", old="Never explain!", new="Never explain anything!", rules=("r1",), cases=("c1",)),
+        Change(kind="added", new="Reply in capitals always"),
+    ]
+
+
+def test_a_moved_sentence_has_not_changed() -> None:
+    assert diff("First one. Second two.", "Second two.\n\nFirst  ONE.") == []
+
+
+@pytest.mark.parametrize(
+    ("source", "covered"), [("Return only the part of speach tag", True), ("Answer in French only", False)]
+)
+def test_a_sentence_is_covered_by_words_with_a_letter_wrong(source: str, covered: bool) -> None:
+    prompt = parse("Return only the part of speech tag, e.g. NN.\n\n{{word}}")
+    assert (uncovered([Rule(id="a", rule="x", source=source)], prompt) == ()) is covered
+
+
+def test_folded_is_one_form() -> None:
+    assert folded("Ti\u0065\u0302\u0301ng  Vie\u0323\u0302t") == folded("TIẾNG\nVIỆT")

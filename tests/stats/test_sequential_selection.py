@@ -1,0 +1,109 @@
+"""Stopping when it is decided: places and sides that hold at all looks together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from promptpex.core.errors import InputError
+from promptpex.stats import Grid, looks_at, race, sides, suitability
+from promptpex.stats.sequential_selection import Race
+from tests.stats.grids import drawn, grid, grid_of
+
+
+def first(made: Grid, cases: int, asked: Any = None) -> Grid:
+    """The first cases, of the models that were asked that far."""
+    some = made.only(np.arange(cases))
+    inside = np.ones_like(some.broken) if asked is None else asked[:, :cases]
+    return Grid(some.models, some.broken * inside, some.kept * inside, some.open, some.rules, some.weights)
+
+
+def raced(made: Grid, tolerance: float = 0.05) -> tuple[Race, set[tuple[str, str, str | None]], float]:
+    """A run that stops models as it goes: the last standing, everything ever claimed, and the share asked."""
+    cases = made.broken.shape[1]
+    at, alive = looks_at(cases), set(made.models)
+    asked = np.zeros_like(made.broken)
+    claims: set[tuple[str, str, str | None]] = set()
+    grids, before = [], 0
+    for end in at:
+        for row, name in enumerate(made.models):
+            asked[row, before:end] = name in alive
+        before = end
+        grids.append(first(made, end, asked))
+        found = race(grids, len(at), tolerance=tolerance)
+        claims |= {(name, one.place, one.beaten_by) for name, one in found.places.models.items() if one.claim}
+        alive -= found.settled(0.05)
+        if not alive:
+            break
+    return found, claims, float(asked.mean())
+
+
+def test_clear_models_stop_early_and_their_places_are_right() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        found, claims, asked = raced(drawn(rng, [0.05, 0.6], 200))
+        assert {("a", "best", None), ("b", "worse", "a")} <= claims <= {
+            ("a", "best", None), ("b", "worse", "a"), ("a", "tied", None)
+        }  # fmt: skip
+        assert asked < 0.5
+        assert found.settled(0.05) == {"a", "b"}
+
+
+def test_a_place_that_hangs_on_a_model_keeps_it_in() -> None:
+    """``c`` is worse than ``a`` at once, but ``b`` has to be shown close to ``c`` as well before ``c`` may stop."""
+    made = grid([[0] * 60, [int(n % 2 == 0) for n in range(60)], [int(n % 2 == 1) for n in range(60)]])
+    found = race([first(made, 20)], 1, tolerance=0.05)
+    assert {name: one.place for name, one in found.places.models.items()} == {"a": "best", "b": "worse", "c": "worse"}
+    close_call = grid([[0] * 60, [int(n < 3) for n in range(60)], [int(n % 2 == 1) for n in range(60)]])
+    found = race([first(close_call, 14)], 1, tolerance=0.05)
+    assert found.places.models["c"].place == "worse"
+    assert "c" not in found.settled(0.05)
+
+
+def test_over_all_looks_together_no_claim_is_wrong_more_often_than_alpha() -> None:
+    rng, rounds = np.random.default_rng(4), 80
+    worse = sum(any(place == "worse" for _, place, _ in raced(drawn(rng, [0.1, 0.1], 100))[1]) for _ in range(rounds))
+    tied = sum(("b", "tied", None) in raced(drawn(rng, [0.1, 0.2], 100), tolerance=0.1)[1] for _ in range(rounds))
+    assert worse <= 9
+    assert tied <= 9
+
+
+def test_close_models_are_decided_nearly_as_often_as_by_one_look() -> None:
+    rng, rounds = np.random.default_rng(5), 60
+    once = often = 0
+    for _ in range(rounds):
+        made = drawn(rng, [0.05, 0.05], 200)
+        once += all(one.claim for one in suitability(made).models.values())
+        often += all(one.claim for one in raced(made)[0].places.models.values())
+    assert once > 20
+    assert often >= once - 0.15 * rounds
+
+
+def test_early_looks_are_strict() -> None:
+    made = grid([[0] * 40, [int(n < 7) for n in range(40)]])
+    assert suitability(first(made, 8)).models["b"].place == "worse"
+    assert race([first(made, 8)], 5, tolerance=0.05).places.models["b"].place == "undecided"
+    with pytest.raises(InputError):
+        race([], 5, tolerance=0.05)
+
+
+def test_a_limit_is_passed_on_either_side_and_what_is_open_counts_against_it() -> None:
+    made = grid([[0] * 100, [n % 2 for n in range(100)], [int(n % 9 == 0) for n in range(100)]])
+    looks = [first(made, end) for end in looks_at(100)]
+    assert sides(looks, len(looks), 0.1) == {"a": "below", "b": "above", "c": "undecided"}
+    waiting = grid_of({"a": {f"c{n}": (0, int(n > 20), int(n <= 20)) for n in range(100)}})
+    assert sides([waiting], 1, 0.1) == {"a": "undecided"}
+    with pytest.raises(InputError):
+        sides(looks, len(looks), 1.5)
+
+
+def test_a_limit_at_the_truth_is_seldom_passed() -> None:
+    rng, rounds = np.random.default_rng(6), 100
+    passed = 0
+    for _ in range(rounds):
+        made = drawn(rng, [0.2], 100)
+        looks = [first(made, end) for end in looks_at(100)]
+        passed += any(sides(looks[:n], len(looks), 0.2) != {"a": "undecided"} for n in range(1, len(looks) + 1))
+    assert passed <= 10

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from promptpex.core.errors import InputError
+from promptpex.core.records import Run
+from promptpex.stats.paired import tango_interval
+from promptpex.tables import Question, Standings, models, outputs, standings
+from tests.stats.oracles import mcnemar_p
+from tests.tables.many import many
+
+
+def places(made: Run, question: Question | None = None) -> dict[str, str]:
+    rows = outputs(made)
+    found = standings(rows, list(made.manifest.models), question or Question())
+    table = models(rows, order=list(found.models), standing=found)
+    assert table["place"].tolist() == [one.place for one in found.models.values()]
+    return dict(zip(table["model"], table["place"], strict=True))
+
+
+def test_noise_makes_no_best() -> None:
+    """70% against 60% of ten cases: the larger share is not called the best."""
+    made = many(10, {"a": lambda n: n < 7, "b": lambda n: n < 6})
+    assert places(made) == {"a": "undecided", "b": "undecided"}
+
+
+def test_the_best_is_one_that_every_other_is_shown_to_be_worse_than() -> None:
+    made = many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0, "c": lambda n: n % 3 == 0})
+    assert places(made) == {"a": "best", "b": "worse", "c": "worse"}
+    row = models(outputs(made)).set_index("model").loc["b"]
+    apart = tango_interval(0, 30, 60, df=59)
+    assert (row["versus"], row["beaten_by"]) == ("a", "a")
+    assert row["difference"] == pytest.approx(0.5)
+    assert (row["difference_low"], row["difference_high"]) == (pytest.approx(-apart.high), pytest.approx(-apart.low))
+    assert row["p"] == pytest.approx(2 * mcnemar_p(0, 30)), "after a and c, of which 40 cases differ"
+
+
+def test_models_alike_on_many_cases_are_tied_and_one_far_off_is_worse() -> None:
+    made = many(300, {"a": lambda n: n > 2, "b": lambda n: n > 3, "c": lambda n: n % 2 == 0})
+    assert places(made) == {"a": "tied", "b": "tied", "c": "worse"}
+
+
+def test_a_wider_tolerance_ties_sooner() -> None:
+    made = many(100, {"a": lambda n: n > 2, "b": lambda n: n > 5})
+    assert places(made)["b"] == "undecided"
+    assert places(made, Question(tolerance=0.2))["b"] == "tied"
+
+
+def test_a_named_model_is_the_reference() -> None:
+    made = many(100, {"a": lambda n: True, "b": lambda n: n % 2 == 0, "c": lambda n: n % 2 == 0 or n < 2})
+    assert places(made, Question(against="b", tolerance=0.1)) == {"a": "better", "b": "reference", "c": "tied"}
+    with pytest.raises(InputError, match="no model 'z'"):
+        places(made, Question(against="z"))
+
+
+def test_undecided_models_are_told_a_range_of_cases_that_would_decide() -> None:
+    table = models(outputs(many(30, {"a": lambda n: n < 27, "b": lambda n: n % 5 > 0})))
+    assert table["place"].tolist() == ["undecided", "undecided"]
+    assert (table["more_cases_low"] >= 1).all()
+    assert (table["more_cases_high"] > 3 * table["more_cases_low"]).all()
+    again = models(outputs(many(30, {"a": lambda n: n < 27, "b": lambda n: n % 5 > 0})))
+    assert again["more_cases_high"].tolist() == table["more_cases_high"].tolist()
+
+
+def test_one_model_alone_and_one_that_was_never_scored() -> None:
+    assert places(many(5, {"a": lambda n: True})) == {"a": "alone"}
+    assert places(many(5, {"a": lambda n: True, "dead": lambda n: None})) == {"a": "undecided", "dead": "unscored"}
+    assert places(many(5, {"dead": lambda n: None})) == {"dead": "unscored"}
+
+
+def because(made: Run) -> dict[str, str | None]:
+    found = standings(outputs(made), list(made.manifest.models))
+    return {name: one.because for name, one in found.models.items()}
+
+
+def test_what_is_missing_is_named_where_it_keeps_a_place_undecided() -> None:
+    made = many(200, {"a": lambda n: None if n < 80 else True, "b": lambda n: n % 8 > 0})
+    assert places(made) == {"a": "undecided", "b": "undecided"}
+    reason = "80 of 200 outputs of a are unscored"
+    assert because(made) == {"a": reason, "b": reason}
+    dead = many(200, {"a": lambda n: True, "b": lambda n: n % 2 == 0, "dead": lambda n: None})
+    assert places(dead) == {"a": "undecided", "b": "worse", "dead": "unscored"}
+    assert because(dead)["a"] == "200 of 200 outputs of dead are unscored"
+
+
+def test_a_model_that_was_never_asked_is_not_silently_beaten() -> None:
+    made = many(
+        200, {"a": lambda n: True, "b": lambda n: n % 2 == 0, "dear": lambda n: True}, asked=lambda m, n: m != "dear"
+    )
+    assert places(made) == {"a": "undecided", "b": "worse", "dear": "unscored"}
+    assert because(made)["a"] == "dear was not asked"
+
+
+def test_what_is_missing_and_could_not_turn_a_claim_leaves_it() -> None:
+    made = many(200, {"a": lambda n: True, "b": lambda n: None if n < 5 else n % 2 == 0})
+    assert places(made) == {"a": "best", "b": "worse"}
+
+
+def test_models_are_compared_on_the_cases_asked_of_both() -> None:
+    made = many(120, {"a": lambda n: n < 60, "b": lambda n: n % 2 == 0}, asked=lambda model, n: model == "b" or n < 60)
+    row = models(outputs(made)).set_index("model").loc["b"]
+    assert (row["place"], row["difference"]) == ("worse", pytest.approx(0.5))
+
+
+def test_repeats_of_a_case_are_one_mean() -> None:
+    """Three repeats of ten cases are ten differences, not thirty: four that differ do not make ``b`` worse."""
+    made = many(10, {"a": lambda n: True, "b": lambda n: n < 6}, repeats=3)
+    assert places(made)["b"] == "undecided"
+    assert models(outputs(made)).set_index("model").loc["b", "p"] == pytest.approx(mcnemar_p(4, 0))
+
+
+def test_without_a_verdict_the_difference_is_all_that_it_may_be() -> None:
+    def difference(lost: bool | None) -> dict[str, Any]:
+        told = {"a": lambda n: True, "b": lambda n: lost if n < 3 else n < 15}
+        row = models(outputs(many(40, told))).set_index("model").loc["b"]
+        assert row["versus"] == "a"
+        return {name: row[f"difference{name}"] for name in ("", "_low", "_high")}
+
+    found = difference(None)
+    assert pd.isna(found[""])
+    assert (found["_low"], found["_high"]) == (difference(True)["_low"], difference(False)["_high"])
+
+
+LOOKS = tuple(tuple(f"c{n}" for n in range(start, start + 10)) for start in range(0, 60, 10))
+
+
+def test_a_run_that_stopped_early_is_placed_by_what_holds_at_every_look() -> None:
+    made = many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0}, asked=lambda model, n: n < 40)
+    question = Question(looks=LOOKS)
+    assert places(made, question) == {"a": "best", "b": "worse"}
+    rows = outputs(made)
+    found = standings(rows, ["a", "b"], question)
+    assert (found.looks_of, set(found.settled)) == ({"a": 4, "b": 4}, {"a", "b"})
+    table = models(rows, standing=found)
+    assert table["interval"].tolist() == ["looks", "looks"]
+    assert models(rows)["ci_high"].iloc[0] < table["ci_high"].iloc[0]
+    with pytest.raises(InputError, match="stopped"):
+        standings(rows, ["a", "b"], Question(looks=LOOKS, against="a"))
+
+
+def test_a_look_that_was_cut_short_is_none() -> None:
+    made = many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0}, asked=lambda model, n: n < 15)
+    found: Standings = standings(outputs(made), ["a", "b"], Question(looks=LOOKS))
+    assert found.looks_of == {"a": 1, "b": 1}
+    nothing = standings(outputs(many(5, {"a": lambda n: True, "b": lambda n: True})), ["a", "b"], Question(looks=LOOKS))
+    assert (nothing.looks_of, nothing.models["a"].place) == ({}, "undecided")
+
+
+def test_a_limit_places_each_model_beside_it() -> None:
+    made = many(200, {"a": lambda n: True, "b": lambda n: n % 2 == 0, "c": lambda n: n % 9 > 0, "d": lambda n: None})
+    question = Question(looks=(tuple(f"c{n}" for n in range(200)),), limit=0.1)
+    assert places(made, question) == {"a": "below limit", "b": "above limit", "c": "undecided", "d": "unscored"}
+
+
+def test_the_cheapest_and_the_fastest_are_sought_among_the_good_enough() -> None:
+    made = many(300, {"a": lambda n: n > 2, "b": lambda n: n > 3, "c": lambda n: n % 2 == 0})
+    price = {"a": (0.02, 100.0), "b": (0.01, 300.0), "c": (0.001, 1.0)}
+    priced = [one.but(cost_usd=price[one.model][0], latency_ms=price[one.model][1]) for one in made.outputs]
+    table = models(outputs(made.but(outputs=tuple(priced)))).set_index("model")
+    assert table["cheapest"].fillna(False).tolist() == [False, True, False]
+    assert table["fastest"].fillna(False).tolist() == [True, False, False]
+    assert table.loc["c", ["cheapest", "fastest"]].isna().all()
+    assert table.loc["b", "cost_per_output"] == pytest.approx(0.01)

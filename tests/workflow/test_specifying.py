@@ -1,0 +1,274 @@
+"""A spec is brought up to date: what is marked, what comes back, what is asked, and what is said of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex.cli.extract import grounds
+from promptpex.cli.generate import told
+from promptpex.config import EFFORT, load
+from promptpex.core.errors import ConfigError
+from promptpex.core.events import Event, Notice
+from promptpex.core.records import Rule, Spec
+from promptpex.llm.fake import FakeClient
+from promptpex.specs.file import read_spec, write_spec
+from promptpex.specs.groundedness import Groundedness
+from promptpex.workflow.generating import Quality
+from promptpex.workflow.project import Files, extract, files_of, generate, planned, run, update
+from promptpex.workflow.session import open_session
+from tests.e2e.scripted_author import Author
+
+ONE, SMALL, STOP = "Reply in one word.", "Use small letters only.", "End with a full stop."
+RULES = {ONE: "The output is one word.", SMALL: "It is in small letters.", STOP: "It ends with a full stop."}
+AGAIN = {**RULES, "Reply in one single word.": RULES[ONE]}
+
+
+def folder(tmp_path: Path, *sentences: str, front: str = "") -> Files:
+    body = f"{front}Label the mood of a review. {' '.join(sentences)}\n\n{{{{review}}}}\n"
+    (tmp_path / "prompt.md").write_text(body, encoding="utf-8")
+    return files_of(tmp_path / "prompt.md")
+
+
+async def do(job: Any, files: Files, author: FakeClient, heard: list[Event] | None = None, **flags: Any) -> Any:
+    given = {"author": "openai/author", "store": str(files.prompt.parent / "store.db"), "checks": False, **flags}
+    resolved = load({name: value for name, value in given.items() if value is not None}, start=Path("/"), env={})
+    async with open_session(resolved, provider=author, emit=(heard if heard is not None else []).append) as session:
+        done = job(session, files)
+        return await done if hasattr(done, "__await__") else done
+
+
+async def test_words_that_change_and_promise_the_same_keep_their_rule_and_its_cases(tmp_path: Path) -> None:
+    author = Author(AGAIN).client()
+    await do(extract, folder(tmp_path, ONE, SMALL), author)
+    await do(generate, files_of(tmp_path / "prompt.md"), author)
+    files = folder(tmp_path, "Reply in one single word.", SMALL)
+    done = await do(update, files, author)
+    assert (done.added, done.gone, done.back) == ((), (), ())
+    assert [(rule.id, rule.source, rule.gone) for rule in done.spec.rules] == [
+        ("r1", "Reply in one single word.", False),
+        ("r2", SMALL, False),
+    ]
+    plan, _ = await do(planned, files, author)
+    assert plan.missing == 0
+    assert not plan.retire
+
+
+async def test_what_goes_is_marked_and_comes_back_under_its_id(tmp_path: Path) -> None:
+    author = Author(RULES).client()
+    await do(extract, folder(tmp_path, ONE, SMALL), author)
+    done = await do(update, folder(tmp_path, ONE), author)
+    assert done.gone == ("r2",)
+    made = await do(generate, files_of(tmp_path / "prompt.md"), author)
+    assert {case.rule for case in made.suite.cases} == {"r1"}
+    done = await do(update, folder(tmp_path, ONE, STOP), author)
+    assert (done.added, done.back) == (("r3",), ())
+    done = await do(update, folder(tmp_path, ONE, SMALL, STOP), author)
+    assert (done.back, done.added) == (("r2",), ())
+    assert [rule.gone for rule in read_spec(tmp_path / "prompt.spec.yaml").rules] == [False, False, False]
+
+
+async def test_nothing_to_add_is_an_answer(tmp_path: Path) -> None:
+    author = Author(RULES).client()
+    await do(extract, folder(tmp_path, ONE, SMALL), author)
+    files = folder(tmp_path, ONE, SMALL, "Thank you very much.")
+    done = await do(update, files, author)
+    assert done.added == done.gone == ()
+    assert read_spec(files.spec).prompt_fingerprint == done.spec.prompt_fingerprint
+
+
+async def test_an_unchanged_prompt_asks_nobody(tmp_path: Path) -> None:
+    author = Author(RULES).client()
+    files = folder(tmp_path, ONE)
+    await do(extract, files, author)
+    asked, before = len(author.requests), files.spec.read_bytes()
+    heard: list[Event] = []
+    await do(update, files, author, heard)
+    assert len(author.requests) == asked
+    assert files.spec.read_bytes() == before
+    assert any(isinstance(event, Notice) and "was not asked" in event.message for event in heard)
+
+
+async def test_an_unchanged_prompt_loses_no_rule_whose_words_were_never_in_it(tmp_path: Path) -> None:
+    author = Author(RULES).client()
+    files = folder(tmp_path, ONE, SMALL)
+    spec = (await do(extract, files, author)).spec
+    misquoted = spec.rules[0].but(source="One word is what everybody wants here.")
+    write_spec(files.spec, spec.but(rules=(misquoted, *spec.rules[1:])))
+    done = await do(update, files, author)
+    assert done.gone == ()
+
+
+async def test_what_is_brought_up_to_date_is_verified_too_where_that_is_wanted(tmp_path: Path) -> None:
+    author = Author(RULES).client()
+    await do(extract, folder(tmp_path, ONE), author)
+    files = folder(tmp_path, ONE, SMALL)
+    assert (await do(update, files, author, verify=True)).groundedness[1].status == "yes"
+    assert (await do(update, files, author)).groundedness == ()
+
+
+def test_what_is_open_or_found_is_said_by_name() -> None:
+    found = [Groundedness("r1", "unknown", "judge:m", "It may be meant."), Groundedness("r2", "unknown", "none", "x")]
+    assert grounds(found)[1:] == [
+        "Open: r1; m was asked: It may be meant.",
+        "Open: r2; their words do not settle it (--verify asks a model).",
+    ]
+    quality = Quality(cases=9, aside=0, independent=9, duplicates=0, lint={"wrong-script": ["t1", "t7"]}, bare=())
+    assert "Lint: 2 wrong-script (t1, t7)." in told(quality)
+
+
+async def test_a_rule_that_a_person_struck_out_is_not_proposed_again(tmp_path: Path) -> None:
+    author = Author(RULES).client()
+    files = folder(tmp_path, ONE, SMALL)
+    await do(extract, files, author)
+    spec = read_spec(files.spec)
+    struck = tuple(rule.but(gone=True, origin="edited") if rule.id == "r2" else rule for rule in spec.rules)
+    write_spec(files.spec, spec.but(rules=struck), by_hand=True)
+    done = await do(update, folder(tmp_path, ONE, SMALL, STOP), author)
+    assert done.added == ("r3",)
+    assert next(rule for rule in done.spec.rules if rule.id == "r2").gone
+
+
+async def test_a_new_variable_gets_its_spec_and_its_cases(tmp_path: Path) -> None:
+    author = Author(RULES).client()
+    files = folder(tmp_path, ONE)
+    await do(extract, files, author)
+    await do(generate, files, author)
+    text = files.prompt.read_text(encoding="utf-8")
+    files.prompt.write_text(text + "Language: {{language}}\n", encoding="utf-8")
+    done = await do(update, files, author)
+    assert list(done.spec.inputs) == ["review", "language"]
+    made = await do(generate, files, author)
+    assert all(set(case.inputs) == {"review", "language"} for case in made.suite.cases)
+    assert len(made.plan.retire) == 3
+
+
+async def test_rules_whose_words_are_invented_are_said(tmp_path: Path) -> None:
+    heard: list[Event] = []
+    invented = Author({"Label the mood of a review.": "It names a mood."})
+    reply = invented.answer
+
+    def lie(schema: Any, turns: Any) -> str:
+        return reply(schema, turns).replace('"source": "Label the mood of a review."', '"source": "Be kind to all."')
+
+    client = FakeClient(lambda request: lie(request.reply_schema or {}, [turn.content for turn in request.messages]))
+    found = await do(extract, folder(tmp_path, ONE), client, heard)
+    assert any(isinstance(event, Notice) and "Be kind to all" in event.message for event in heard)
+    assert [(one.status, one.how) for one in found.groundedness] == [("unknown", "none")]
+    found = await do(extract, folder(tmp_path, ONE), client, verify=True)
+    assert [(one.status, one.how) for one in found.groundedness] == [("yes", "judge:openai/author")]
+
+
+@pytest.mark.parametrize("effort", list(EFFORT))
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max_rules", 7), ("cases_per_rule", 4), ("inverse_cases", 5), ("rounds", 3), ("expansion", 2), ("repeats", 4),
+        ("validity", False), ("validity", True), ("checks", False), ("checks", True),
+        ("verify", False), ("verify", True),
+    ],
+)  # fmt: skip
+def test_no_effort_overrides_a_flag(effort: str, name: str, value: Any) -> None:
+    assert name in EFFORT[effort]
+    resolved = load({"effort": effort, name: value}, start=Path("/"), env={})
+    assert getattr(resolved.settings, name) == value
+    assert resolved.origins[name] == "flag"
+
+
+@pytest.mark.parametrize("where", ["flag", "front matter"])
+async def test_an_effort_says_what_it_means_before_anything_is_asked(tmp_path: Path, where: str) -> None:
+    author = Author(RULES).client()
+    files = folder(tmp_path, ONE, front="---\neffort: medium\n---\n" if where == "front matter" else "")
+    flags = {"effort": "medium"} if where == "flag" else {}
+    for job in (extract, generate):
+        before = len(author.requests)
+        heard = Efforts(author)
+        await do(job, files, author, heard, inverse_cases=1, checks=None, **flags)
+        assert heard.when == [before] != [len(author.requests)]
+        assert "max-rules 15, cases-per-rule 2, inverse-cases 1 (flag), rounds 1" in heard.said[0]
+        assert "requests" in heard.said[0]
+        assert "price of openai/author" in heard.said[0]
+
+
+class Efforts(list[Event]):
+    """What was said of the effort, and how many requests had been sent by then."""
+
+    def __init__(self, author: FakeClient) -> None:
+        super().__init__()
+        self.author, self.said, self.when = author, list[str](), list[int]()
+
+    def append(self, event: Event) -> None:
+        if isinstance(event, Notice) and event.message.startswith("effort medium: "):
+            self.said.append(event.message)
+            self.when.append(len(self.author.requests))
+
+
+async def test_an_effort_that_there_is_not_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="effort 'huge' is none of min, low"):
+        await do(extract, folder(tmp_path, ONE, front="---\neffort: huge\n---\n"), Author(RULES).client())
+
+
+async def test_more_effort_never_asks_less(tmp_path: Path) -> None:
+    counts = []
+    for effort in EFFORT:
+        place = tmp_path / effort
+        place.mkdir()
+        author = Author(RULES).client()
+        files = folder(place, ONE, SMALL, STOP)
+        flags: dict[str, Any] = {
+            "effort": effort,
+            "checks": None,
+            "models": ["fake/m"],
+            "judge": "none",
+            "results_dir": str(place / "r"),
+        }
+        await do(run, files, author, **flags)
+        counts.append(len(author.requests))
+    assert counts == sorted(counts)
+    assert len(set(counts)) == len(counts)
+
+
+async def test_run_says_what_it_cannot_place(tmp_path: Path) -> None:
+    files = folder(tmp_path, ONE)
+    rules = (
+        Rule(id="r1", rule="x", source=ONE, origin="added"),
+        Rule(id="r2", rule="y", source=SMALL, gone=True),
+        Rule(id="r4", rule="z", source=ONE, origin="added"),
+    )
+    write_spec(files.spec, Spec(prompt="prompt.md", prompt_fingerprint="old", rules=rules))
+    files.suite.write_text(
+        "prompt: prompt.md\ncases:\n  - {id: a, rule: r1, inputs: {review: fine}}\n"
+        "  - {id: b, rule: r2, inputs: {review: bad}}\n  - {id: c, rule: r3, inputs: {review: so so}}\n",
+        encoding="utf-8",
+    )
+    heard: list[Event] = []
+    flags = {"models": ["fake/m"], "judge": "none", "results_dir": str(tmp_path / "results")}
+    finished, _ = await do(run, files, Author(RULES).client(), heard, **flags)
+    said = [event.message for event in heard if isinstance(event, Notice)]
+    assert "prompt.md has changed since prompt.spec.yaml was written" in said
+    assert "no rule rests on: “Label the mood of a review.”" in said
+    assert any("2 cases aim at rules that are gone (b, c)" in one for one in said)
+    assert not any("r2 rests on" in one for one in said)
+    assert len(finished.outputs) == 3
+
+
+async def test_no_inverse_is_paid_for_before_a_case_needs_it(tmp_path: Path) -> None:
+    author = Author(RULES)
+    client, files = author.client(), folder(tmp_path, ONE, SMALL)
+    small = await do(extract, files, client, effort="min")
+    assert [rule.inverse for rule in small.spec.rules] == [None, None]
+    assert author.stages["inverse"] == 0
+    heard: list[Event] = []
+    await do(generate, files, client, heard)
+    assert "no inverse is written for r1, r2" in "".join(e.message for e in heard if isinstance(e, Notice))
+    unasked = await do(update, files, client, effort="min")
+    assert [rule.inverse for rule in unasked.spec.rules] == [None, None]
+    assert author.stages["inverse"] == 0
+    done = await do(update, files, client)
+    assert author.stages["inverse"] == 2
+    assert all(rule.inverse for rule in read_spec(files.spec).rules)
+    assert (done.added, done.gone) == ((), ())
+    made = await do(generate, files, client)
+    assert {case.rule for case in made.suite.cases if case.inverse} == {"r1", "r2"}

@@ -1,0 +1,197 @@
+"""Validation finds every problem of a prompt, its spec and its cases, each with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptpex.cases.input_types import type_problems
+from promptpex.cli.main import run_cli
+from promptpex.core.records import VariableSpec
+from promptpex.promptfile import read
+from promptpex.workflow.validation import validate
+
+BENCHMARKS = sorted(Path(__file__).parents[2].glob("benchmarks/*/prompt.md"))
+
+PROMPT = "Return only the tag of {{word}}. Never explain anything. Be kind to people.\n"
+SPEC = """\
+prompt: prompt.md
+prompt_fingerprint: FINGERPRINT
+inputs: {word: one word}
+input_checks: [{variable: word, kind: not-contains, value: ' '}]
+rules:
+  - {id: r1, rule: One tag., source: Return only the tag}
+  - {id: r2, rule: No explanation., source: Never explain anything.}
+"""
+CASES = "prompt: prompt.md\ncases:\n  - {id: c1, rule: r1, inputs: {word: fox}}\n"
+
+
+def _folder(tmp_path: Path, prompt: str = PROMPT, spec: str = SPEC, cases: str = CASES) -> Path:
+    path = tmp_path / "prompt.md"
+    path.write_text(PROMPT, encoding="utf-8")
+    fingerprint = read(path).fingerprint
+    path.write_text(prompt, encoding="utf-8")
+    (tmp_path / "prompt.spec.yaml").write_text(spec.replace("FINGERPRINT", fingerprint), encoding="utf-8")
+    (tmp_path / "prompt.cases.yaml").write_text(cases, encoding="utf-8")
+    return path
+
+
+def _told(tmp_path: Path, name: str = "prompt.md") -> list[tuple[str, int | None, str]]:
+    problems = validate([tmp_path / name])
+    assert all(problem.message in problem.text() for problem in problems)
+    return [(Path(problem.path).name, problem.line, problem.severity) for problem in problems]
+
+
+@pytest.mark.parametrize("path", BENCHMARKS, ids=lambda path: path.parent.name)
+def test_benchmarks_have_no_errors(path: Path) -> None:
+    assert [problem.text() for problem in validate([path]) if problem.severity != "info"] == []
+
+
+@pytest.mark.parametrize("name", ["prompt.md", "prompt.spec.yaml", "prompt.cases.yaml"])
+def test_any_of_the_files_brings_the_others(tmp_path: Path, name: str) -> None:
+    _folder(tmp_path)
+    assert _told(tmp_path, name) == [("prompt.spec.yaml", None, "info")] or _told(tmp_path, name) == [
+        ("prompt.md", None, "info")
+    ]
+
+
+def test_a_changed_prompt_is_noticed(tmp_path: Path) -> None:
+    _folder(tmp_path, prompt="Say the tag of {{word}} in a song, and dance.\n")
+    problems = validate([tmp_path / "prompt.md"])
+    assert [problem.severity for problem in problems].count("warning") == 3
+    assert any("has changed since" in problem.message for problem in problems)
+    assert any("'r2' rests on words" in problem.message and problem.line == 7 for problem in problems)
+
+
+def test_an_extracted_rule_without_words_is_told(tmp_path: Path) -> None:
+    _folder(tmp_path, spec=SPEC + "  - {id: r3, rule: Kind., origin: extracted}\n")
+    assert ("prompt.spec.yaml", 8, "info") in _told(tmp_path)
+
+
+def test_all_problems_of_all_files(tmp_path: Path) -> None:
+    _folder(
+        tmp_path,
+        spec=SPEC.replace("{id: r2", "{idd: r2").replace("kind: not-contains", "kind: not-contians"),
+        cases=CASES + "  - {id: c1, rule: r1, inputs: {word: fox}}\n  - {id: c3, inputs: {wrod: x}}\n",
+    )
+    told = _told(tmp_path)
+    assert ("prompt.spec.yaml", 4, "error") in told
+    assert ("prompt.spec.yaml", 7, "error") in told
+    assert ("prompt.cases.yaml", 4, "error") in told
+    assert told.count(("prompt.cases.yaml", 5, "error")) == 2
+
+
+def test_an_invalid_input_is_a_warning(tmp_path: Path) -> None:
+    _folder(tmp_path, cases=CASES + "  - {id: c2, rule: r1, inputs: {word: two words}}\n")
+    assert ("prompt.cases.yaml", 4, "warning") in _told(tmp_path)
+
+
+def test_a_broken_prompt_does_not_hide_the_rest(tmp_path: Path) -> None:
+    _folder(tmp_path, prompt="{{word", cases="cases: [\n")
+    told = _told(tmp_path)
+    assert ("prompt.md", 1, "error") in told
+    assert any(name == "prompt.cases.yaml" for name, _, _ in told)
+
+
+def test_a_missing_file_is_a_problem(tmp_path: Path) -> None:
+    assert [problem.severity for problem in validate([tmp_path / "none.md"])] == ["error"]
+    assert [problem.severity for problem in validate([tmp_path / "none.spec.yaml"])] == ["error"]
+
+
+def test_variables_that_do_not_fit(tmp_path: Path) -> None:
+    _folder(tmp_path, spec=SPEC.replace("inputs: {word", "inputs: {wrod").replace("variable: word", "variable: wort"))
+    messages = [problem.message for problem in validate([tmp_path / "prompt.spec.yaml"])]
+    assert any("'wrod', which the prompt does not take" in message for message in messages)
+    assert any("nothing of 'word'" in message for message in messages)
+    assert any("names 'wort'" in message for message in messages)
+
+
+BAD_FRONT = """\
+---
+instructions: {caess: short}
+language: 12
+scenarios: [{constraints: [x]}]
+samples: ../elsewhere.csv
+effort: hgih
+---
+"""
+
+
+def test_all_that_a_run_reads_of_the_front_matter_is_validated(tmp_path: Path) -> None:
+    _folder(tmp_path, prompt=BAD_FRONT + PROMPT)
+    told = [problem.message for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    for part in ("no stage 'caess'", "the language 12", "scenario 1 needs", "'../elsewhere.csv' is outside", "'hgih'"):
+        assert any(part in message for message in told), (part, told)
+
+
+def test_what_is_declared_of_a_variable_is_validated(tmp_path: Path) -> None:
+    """``extract`` would end on it after it has paid for the intent."""
+    front = "---\ninputs:\n  word: {type: enum, values: 3}\n---\n"
+    _folder(tmp_path, prompt=front + PROMPT)
+    told = [problem.message for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    assert told == ["the input 'word': values: there should be a list, such as [a, b] here, not a number"]
+
+
+def test_the_settings_file_is_validated(tmp_path: Path) -> None:
+    _folder(tmp_path)
+    (tmp_path / "promptpex.toml").write_text("seed = 1\nmodls = 'a'\n", encoding="utf-8")
+    found = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    assert [(Path(problem.path).name, problem.line) for problem in found] == [("promptpex.toml", 2)]
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("[instructions]\ncaess = 'x'", "promptpex.toml: error: instructions: there is no stage 'caess'"),
+        ("language = '12!'", "promptpex.toml: error: the language '12!' is no tag"),
+        ("[[scenarios]]\nname = 'a'\nfixed = {wrod = 'x'}", "promptpex.toml: error: scenario 'a': the prompt has no"),
+        ("samples = [{file = 'nowhere.csv'}]", "nowhere.csv: error: there is no such file of samples"),
+    ],
+)
+def test_settings_that_do_not_fit_the_prompt_are_problems(tmp_path: Path, setting: str, told: str) -> None:
+    _folder(tmp_path)
+    (tmp_path / "promptpex.toml").write_text(f"{setting}\n", encoding="utf-8")
+    found = [str(problem) for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    assert len(found) == 1
+    assert told in found[0]
+
+
+@pytest.mark.parametrize(
+    "schema", ["{$schema: 'https://json-schema.org/draft/2020-12/schema'}", "{typ: string}", "{type: strin}"]
+)
+def test_a_variable_s_schema_that_cannot_be_used_is_an_error(tmp_path: Path, schema: str) -> None:
+    spec = SPEC.replace("inputs: {word: one word}", f"inputs:\n  word:\n    type: json\n    schema: {schema}")
+    _folder(tmp_path, spec=spec)
+    found = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    assert [(Path(problem.path).name, "schema of 'word'" in problem.message) for problem in found] == [
+        ("prompt.spec.yaml", True)
+    ]
+    assert found[0].line in (4, 5, 6)
+
+
+def test_run_warns_of_a_schema_that_holds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = "inputs:\n  word:\n    type: json\n    schema: {typ: string}"
+    path = _folder(tmp_path, spec=SPEC.replace("inputs: {word: one word}", schema))
+    store = ["--store", str(tmp_path / "s.db"), "--results", str(tmp_path / "results")]
+    run_cli(["run", str(path), "--models", "fake/x", "--judge", "none", *store])
+    assert "prompt.spec.yaml: the schema of 'word' cannot be used" in capsys.readouterr().err
+
+
+def test_run_shows_every_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cases = (
+        "prompt: prompt.md\ncases:\n  - {id: c1, rule: r9, inputs: {word: fox}}\n  - {id: c2, rule: r1, inputs: {}}\n"
+    )
+    path = _folder(tmp_path, cases=cases)
+    store = ["--store", str(tmp_path / "s.db"), "--results", str(tmp_path / "results")]
+    assert run_cli(["run", str(path), "--models", "fake/x", "--judge", "none", *store]) == 2
+    err = capsys.readouterr().err
+    assert "2 problems are to be mended first" in err
+    assert "prompt.cases.yaml:3:" in err
+    assert "prompt.cases.yaml:4:" in err
+
+
+def test_a_number_of_any_length_is_an_integer() -> None:
+    variable = VariableSpec(type="integer")
+    assert type_problems("n", 10**400, variable) == []
+    assert type_problems("n", 1.5, variable) != []
