@@ -349,7 +349,7 @@ def with_effort(resolved: Resolved, effort: Any, *, path: Path | str | None = No
     open_names = [name for name in EFFORT[effort] if resolved.origins[name] == "default"]
     chosen = {name: EFFORT[effort][name] for name in open_names}
     origins = {**resolved.origins, **dict.fromkeys(open_names, f"preset {effort}"), "effort": "front matter"}
-    return resolved.but(settings=resolved.settings.but(**chosen, effort=effort), origins=origins)
+    return resolved.replace(settings=resolved.settings.replace(**chosen, effort=effort), origins=origins)
 
 
 def check_effort(effort: Any, *, path: Path | str | None = None) -> None:

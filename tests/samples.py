@@ -61,7 +61,7 @@ def suite() -> Suite:
         Case(id=f"c{n}", rule="r1" if n < 3 else "r2", inverse=n % 2 == 0, inputs={"thing": f"t{n}", "place": "here"})
         for n in range(1, 5)
     ]
-    return Suite(prompt="prompt.md", cases=tuple(case.but(origin="added") for case in cases))
+    return Suite(prompt="prompt.md", cases=tuple(case.replace(origin="added") for case in cases))
 
 
 def output(text: str | None = "RED", *, case: str = "c1", model: str = "m", error: str | None = None) -> Output:

@@ -92,7 +92,7 @@ def test_validate_and_export_read_no_prompt_outside_the_folder(
     checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in (*ways(checkout), ".", "/"):
-        write_spec(checkout / "p.spec.yaml", spec().but(prompt=name))
+        write_spec(checkout / "p.spec.yaml", spec().replace(prompt=name))
         (checkout / "p.cases.yaml").write_text(f"prompt: {name}\ncases:\n  - {{id: c, inputs: {{a: b}}}}\n")
         for file in ("p.spec.yaml", "p.cases.yaml"):
             told = [problem.text() for problem in validate([checkout / file])]

@@ -101,7 +101,7 @@ async def expand(
     for _ in range(max(times, 1)):
         todo = plan_expansion(prompt, spec, suite, author=author.label, times=times, instructions=instructions)
         gone = {case.id for case in todo.retire}
-        suite = suite.but(cases=tuple(case for case in suite.cases if case.id not in gone))
+        suite = suite.replace(cases=tuple(case for case in suite.cases if case.id not in gone))
         if not todo.make:
             break
         suite = await _grown(author, prompt, spec, suite, todo.make, instructions, emit)
@@ -164,7 +164,7 @@ async def _grown(
     if len(variants) < len(make):
         missing = len(make) - len(variants)
         emit(Notice(f"expand: {missing} of {len(make)} cases did not grow; run generate again", "warning"))
-    return suite.but(cases=tuple(_placed(suite.cases, variants)))
+    return suite.replace(cases=tuple(_placed(suite.cases, variants)))
 
 
 def _variant(case: Case, made_from: str, reply: Any) -> Case | None:
@@ -201,7 +201,7 @@ def _placed(cases: Sequence[Case], variants: Mapping[str, Case]) -> list[Case]:
         while name in taken:
             name, number = f"{case.id}-long{number}", number + 1
         taken.add(name)
-        placed.append(variants[case.id].but(id=name))
+        placed.append(variants[case.id].replace(id=name))
     return placed
 
 

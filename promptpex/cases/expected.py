@@ -112,12 +112,12 @@ def with_expected(suite: Suite, found: Sequence[Expected], emit: Listener = nobo
         one = by_case.get(case.id)
         if one is None or one.text is None or case.id not in open_cases:
             return case
-        return case.but(expected=one.text, expected_from=one.source, content=None)
+        return case.replace(expected=one.text, expected_from=one.source, content=None)
 
     without = [one for one in found if one.text is None]
     for one in without:
         emit(Notice(f"expected: none for case {one.case}: {one.reason}"))
-    return suite.but(cases=tuple(filled(case) for case in suite.cases))
+    return suite.replace(cases=tuple(filled(case) for case in suite.cases))
 
 
 def request_text(prompt: Prompt, spec: Spec, case: Case, output: Output, instructions: str = "") -> Rendered:

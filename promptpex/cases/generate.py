@@ -89,7 +89,7 @@ def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec, emit: Listener = nobod
         room = missing - sum(case.invalid is None and case not in plan.keep for case in new)
         stale = [case for case in plan.retire if case.invalid is None and _aimed_like(case, aim)]
         for case in stale[: max(0, room)]:
-            back.append(case if case.id not in taken else case.but(id=_free_id(aim.stem, taken)))
+            back.append(case if case.id not in taken else case.replace(id=_free_id(aim.stem, taken)))
             taken.add(back[-1].id)
             stayed.append(case)
     if back:
@@ -97,7 +97,7 @@ def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec, emit: Listener = nobod
         emit(Notice(f"{many}, since nothing came instead; run generate again", "warning"))
     retired = tuple(case for case in plan.retire if case not in stayed)
     kept = replace(plan, keep=(*plan.keep, *back), retire=retired)
-    return suite.but(cases=_ordered(spec, [*suite.cases, *back])), kept
+    return suite.replace(cases=_ordered(spec, [*suite.cases, *back])), kept
 
 
 def _aimed_like(case: Case, aim: Aim) -> bool:
@@ -224,7 +224,7 @@ def _with_contexts(asks: list[_Ask], prompt: Prompt, spec: Spec, plan: Plan) -> 
 def _recorded(cases: list[Case], holding: int | None) -> list[Case]:
     if holding is None:
         return cases
-    return [case.but(answer_in_context=index < holding) for index, case in enumerate(cases)]
+    return [case.replace(answer_in_context=index < holding) for index, case in enumerate(cases)]
 
 
 def _known(plan: Plan, aim: Aim) -> list[str]:
@@ -265,7 +265,7 @@ def _merged(plan: Plan, asks: Sequence[_Ask], replies: Sequence[Sequence[Case]])
                 continue
             seen.add(_same(case))
             room[ask.aim.made_from] -= 1
-            made.append(case.but(id=_free_id(ask.aim.stem, taken)))
+            made.append(case.replace(id=_free_id(ask.aim.stem, taken)))
     return made
 
 

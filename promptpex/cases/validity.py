@@ -170,9 +170,9 @@ def marked(suite: Suite, findings: Mapping[str, Validity]) -> Suite:
         finding = findings.get(case.id)
         if finding is None or finding.status != "invalid" or case.origin != "generated" or case.invalid is not None:
             return case
-        return case.but(invalid="; ".join(finding.reasons), content=None)
+        return case.replace(invalid="; ".join(finding.reasons), content=None)
 
-    return suite.but(cases=tuple(mark(case) for case in suite.cases))
+    return suite.replace(cases=tuple(mark(case) for case in suite.cases))
 
 
 async def put_aside(

@@ -92,15 +92,15 @@ def owned_by_people(origin: str) -> bool:
 def claimed(item: Item, said: Mapping[str, Any]) -> Item:
     """The item with the origin it has in truth, given what its file says."""
     if said.get("origin") is None:
-        return item.but(origin="added")
+        return item.replace(origin="added")
     if item.origin in MACHINE and item.content is not None and item.content != item.content_hash():
-        return item.but(origin="edited")
+        return item.replace(origin="edited")
     return item
 
 
 def sealed(item: Item) -> Item:
     """The item as the machine writes it: with the hash of its content, if it is the machine's."""
-    return item if owned_by_people(item.origin) else item.but(content=item.content_hash())
+    return item if owned_by_people(item.origin) else item.replace(content=item.content_hash())
 
 
 @dataclass

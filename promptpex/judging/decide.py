@@ -41,7 +41,7 @@ def left_open(checked: Iterable[Verdict], rules: Iterable[Rule], asked: Collecti
     open_ = {rule.id for rule in rules if rule.checks and rule.needs_judge and rule.id not in asked}
     reason = "its checks pass, but decide this rule only in part, and no judge was asked about it"
     return [
-        verdict.but(status="unscored", unscored="no-judge", reason=reason)
+        verdict.replace(status="unscored", unscored="no-judge", reason=reason)
         if verdict.rule in open_ and verdict.status == "pass"
         else verdict
         for verdict in checked
@@ -62,13 +62,17 @@ def weigh(
     wholly = {rule.id for rule in spec.rules if not rule.needs_judge}
     verdicts = list(checked)
     if len(judged) == 1:
-        return verdicts + [verdict.but(counts=not verdict.turn and verdict.rule not in wholly) for verdict in judged[0]]
+        return verdicts + [
+            verdict.replace(counts=not verdict.turn and verdict.rule not in wholly) for verdict in judged[0]
+        ]
     together: dict[tuple[tuple[str, str, int], str], list[Verdict]] = defaultdict(list)
     for verdict in (verdict for judge in judged for verdict in judge):
-        verdicts.append(verdict.but(counts=False))
+        verdicts.append(verdict.replace(counts=False))
         if verdict.turn == 0:
             together[verdict.key, verdict.rule].append(verdict)
-    return verdicts + [agreed(group, quorum).but(counts=rule not in wholly) for (_, rule), group in together.items()]
+    return verdicts + [
+        agreed(group, quorum).replace(counts=rule not in wholly) for (_, rule), group in together.items()
+    ]
 
 
 def agreed(group: Sequence[Verdict], quorum: Quorum) -> Verdict:
@@ -84,7 +88,7 @@ def agreed(group: Sequence[Verdict], quorum: Quorum) -> Verdict:
         status = "fail" if failed else "pass" if passed == len(group) else "unscored"
     else:
         status = "fail" if failed > passed else "pass" if passed > failed else "unscored"
-    return group[0].but(
+    return group[0].replace(
         status=status,
         reason=f"{passed} of {len(group)} judges pass it, {failed} fail it",
         unscored=_left_open(group) if status == "unscored" else None,

@@ -109,7 +109,7 @@ class Judge:
     @property
     def _asker(self) -> Asker:
         wants = self.options.confidence and not self.asker.defaults.logprobs
-        return replace(self.asker, defaults=self.asker.defaults.but(logprobs=True)) if wants else self.asker
+        return replace(self.asker, defaults=self.asker.defaults.replace(logprobs=True)) if wants else self.asker
 
     async def _verdicts(self, output: Output, inputs: Mapping[str, Any], turn: int) -> list[Verdict]:
         rendered, shape = self._rendered(output, inputs, turn), self._shape(turn)

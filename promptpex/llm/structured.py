@@ -163,7 +163,7 @@ class _Heard:
 
     async def complete(self, request: Request) -> Completion:
         self._asked += 1
-        completion = await self._client.complete(request.but(fresh=True) if self._fresh else request)
+        completion = await self._client.complete(request.replace(fresh=True) if self._fresh else request)
         self._stored += completion.cached
         return completion
 

@@ -106,7 +106,7 @@ def sampled(cases: Sequence[Case], most: int | None, seed: int) -> list[Case]:
 
 
 def _without_rule(cases: Sequence[Case], most: int | None) -> list[Case]:
-    return [case.but(id=f"baseline-{case.id}", rule=None, inverse=False) for case in cases[:most]]
+    return [case.replace(id=f"baseline-{case.id}", rule=None, inverse=False) for case in cases[:most]]
 
 
 async def _by_spec(session: Session, prompt: Prompt, spec: Spec, cases: tuple[Case, ...]) -> Run | None:

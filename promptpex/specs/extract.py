@@ -151,7 +151,7 @@ async def add_inverses(
 
     inverses = await ask_each("inverse", author.label, missing, ask, emit, default="")
     found = dict(zip((rule.id for rule in missing), inverses, strict=True))
-    return [rule.but(inverse=found[rule.id] or None) if rule.id in found else rule for rule in rules]
+    return [rule.replace(inverse=found[rule.id] or None) if rule.id in found else rule for rule in rules]
 
 
 async def _intent(author: Asker, text: str, options: Extraction, emit: Listener) -> str:
@@ -195,7 +195,7 @@ async def input_specs(
     nothing: tuple[str, ...] = ()
     constraints = await ask_each("inputs", author.label, wanted, ask, emit, default=nothing)
     found = zip(wanted, constraints, strict=True)
-    return {name: types[name].but(constraints=lines) for name, lines in found if lines or name != WHOLE_INPUT}
+    return {name: types[name].replace(constraints=lines) for name, lines in found if lines or name != WHOLE_INPUT}
 
 
 def stripped(lines: Sequence[str]) -> list[str]:

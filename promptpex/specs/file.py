@@ -91,7 +91,7 @@ def write_spec(path: Path | str, spec: Spec, *, by_hand: bool = False, schema: s
     """
     if not Path(path).exists():
         update = _rules_update((), spec.rules, by_hand)
-        fresh = spec.but(rules=tuple(update.wanted()))
+        fresh = spec.replace(rules=tuple(update.wanted()))
         write_text(path, new_document(schema or schema_place(path, "spec"), _shown(fresh, update)))
         keep_schema(path)
         return fresh
@@ -103,7 +103,7 @@ def write_spec(path: Path | str, spec: Spec, *, by_hand: bool = False, schema: s
         _verify(text, doc, spec, update)
         write_text(path, doc.mark + text)
     keep_schema(path)
-    return spec.but(rules=tuple(update.wanted()))
+    return spec.replace(rules=tuple(update.wanted()))
 
 
 def _rules_update(old: Sequence[Rule], new: Sequence[Rule], by_hand: bool) -> ListUpdate:
@@ -150,7 +150,7 @@ def _load(doc: YamlDoc, found: Findings) -> Spec | None:
     head = take(Spec, top, (), found, text_fields=_TOP)
     if head is None or any(problem.severity == "error" for problem in found.problems):
         return None
-    return head.but(rules=tuple(rules), inputs=inputs, input_checks=tuple(checks))
+    return head.replace(rules=tuple(rules), inputs=inputs, input_checks=tuple(checks))
 
 
 def _announced(rules: list[Any], input_checks: list[Any], found: Findings) -> bool:

@@ -122,7 +122,7 @@ def with_checks(rules: Sequence[Rule], proposals: Sequence[Proposal]) -> list[Ru
     """The rules, each with the checks of its proposal where that is kept."""
     kept = {proposal.rule: proposal for proposal in proposals if proposal.dropped is None and proposal.checks}
     return [
-        rule.but(checks=kept[rule.id].checks, decides=kept[rule.id].decides) if rule.id in kept else rule
+        rule.replace(checks=kept[rule.id].checks, decides=kept[rule.id].decides) if rule.id in kept else rule
         for rule in rules
     ]
 

@@ -122,9 +122,9 @@ def mark_gone(spec: Spec, text: str) -> Spec:
     """
     gone = {found.rule for found in footing(spec.rules, text) if found.standing != "kept"}
     rules = (
-        rule.but(gone=rule.id in gone) if rule.origin in ("extracted", "generated") else rule for rule in spec.rules
+        rule.replace(gone=rule.id in gone) if rule.origin in ("extracted", "generated") else rule for rule in spec.rules
     )
-    return spec.but(rules=tuple(rules))
+    return spec.replace(rules=tuple(rules))
 
 
 def diff(

@@ -65,7 +65,9 @@ def planned_looks(cases: Sequence[Case], seed: int) -> list[list[Case]]:
 async def _in_looks(session: Session, begun: Run, on_output: Callable[[Output], None]) -> Run:
     settings, cases = session.settings, begun.suite.usable()
     looks = planned_looks(cases, settings.seed)
-    done = begun.but(manifest=begun.manifest.but(looks=tuple(tuple(case.id for case in look) for look in looks)))
+    done = begun.replace(
+        manifest=begun.manifest.replace(looks=tuple(tuple(case.id for case in look) for look in looks))
+    )
     labels = [model.label for model in session.models()]
     asked = list(session.models())
     for look in looks:
@@ -79,10 +81,10 @@ async def _in_looks(session: Session, begun: Run, on_output: Callable[[Output], 
             emit=session.emit,
             on_output=on_output,
         )
-        judged = await running.judge(session, begun.but(outputs=tuple(outputs)))
+        judged = await running.judge(session, begun.replace(outputs=tuple(outputs)))
         partial = done.manifest.partial or judged.manifest.partial
-        done = done.but(
-            manifest=judged.manifest.but(partial=partial, looks=done.manifest.looks),
+        done = done.replace(
+            manifest=judged.manifest.replace(partial=partial, looks=done.manifest.looks),
             outputs=(*done.outputs, *judged.outputs),
             verdicts=(*done.verdicts, *judged.verdicts),
         )
@@ -93,7 +95,7 @@ async def _in_looks(session: Session, begun: Run, on_output: Callable[[Output], 
         if not asked:
             break
     ordered = _in_order(done, labels)
-    return ordered.but(manifest=running.reported(ordered.manifest, ordered.outputs))
+    return ordered.replace(manifest=running.reported(ordered.manifest, ordered.outputs))
 
 
 def settled(session: Session, run: Run) -> frozenset[str]:
@@ -118,7 +120,7 @@ def _in_order(run: Run, models: Sequence[str]) -> Run:
     place = _places(run.suite, models)
     outputs: list[Output] = sorted(run.outputs, key=lambda output: place(output.key))
     verdicts: list[Verdict] = sorted(run.verdicts, key=lambda verdict: place(verdict.key))
-    return run.but(outputs=tuple(outputs), verdicts=tuple(verdicts))
+    return run.replace(outputs=tuple(outputs), verdicts=tuple(verdicts))
 
 
 def _places(suite: Suite, models: Sequence[str]) -> Callable[[tuple[str, str, int]], tuple[int, int, int]]:

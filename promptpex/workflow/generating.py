@@ -125,7 +125,7 @@ def generation(session: Session, prompt: Prompt) -> Generation:
 def quality(prompt: Prompt, spec: Spec, suite: Suite, suite_language: str | None = None) -> Quality:
     """What a suite is worth, by code alone."""
     usable = suite.usable()
-    findings = lint_all(suite.but(cases=usable), prompt=prompt, spec=spec, suite_language=suite_language)
+    findings = lint_all(suite.replace(cases=usable), prompt=prompt, spec=spec, suite_language=suite_language)
     aimed = {case.rule for case in usable}
     return Quality(
         cases=len(suite.cases),

@@ -241,7 +241,7 @@ async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> 
     kept = runs.read(folder, verdicts=False)
     session.refuse_unpriced(session.named_judges())
     session.refuse_long_answers(session.named_judges())
-    judged = await running.judge(session, kept if spec is None else kept.but(spec=read_spec(spec)))
+    judged = await running.judge(session, kept if spec is None else kept.replace(spec=read_spec(spec)))
     runs.finish(folder, judged)
     running.warn_of_kin(session, judged.manifest.judges, judged.manifest.models, judged.manifest.author)
     return judged
@@ -300,7 +300,7 @@ def notice_orphans(session: Session, spec: Spec, suite: Suite) -> None:
 async def _executed(session: Session, begun: Run) -> tuple[Run, Path]:
     folder = runs.folder_for(Path(session.settings.results_dir), begun.prompt.name, begun.manifest.run)
     now = begun.manifest.created
-    begun = begun.but(manifest=_as_first_made(folder, begun.manifest))
+    begun = begun.replace(manifest=_as_first_made(folder, begun.manifest))
     runs.begin(folder, begun)
     failed: list[RunError] = []
     with runs.Appender(folder / "outputs.jsonl") as kept:
@@ -317,7 +317,7 @@ async def _executed(session: Session, begun: Run) -> tuple[Run, Path]:
     if failed:
         raise failed[0]
     if finished.manifest.asked:
-        finished = finished.but(manifest=finished.manifest.but(created=now))
+        finished = finished.replace(manifest=finished.manifest.replace(created=now))
     runs.finish(folder, finished)
     return finished, folder
 
@@ -340,4 +340,4 @@ def _as_first_made(folder: Path, manifest: Manifest) -> Manifest:
         first = runs.read_manifest(folder)
     except InputError:
         return manifest
-    return manifest.but(created=first.created, author=manifest.author or first.author, notices=first.notices)
+    return manifest.replace(created=first.created, author=manifest.author or first.author, notices=first.notices)

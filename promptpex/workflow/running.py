@@ -38,7 +38,7 @@ def begin(session: Session, prompt: Prompt, spec: Spec, suite: Suite, *, author:
     judges = judges_for(session, prompt, spec)
     _refuse_beyond_tpm(session, prompt, suite, judges)
     warn_of_kin(session, [one.asker.label for one in judges], [one.label for one in models], author)
-    manifest = _manifest(session, prompt, spec, suite, models, judges).but(author=author)
+    manifest = _manifest(session, prompt, spec, suite, models, judges).replace(author=author)
     return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite)
 
 
@@ -72,9 +72,9 @@ async def execute(session: Session, begun: Run, *, on_output: Callable[[Output],
         on_output=on_output,
     )
     manifest = reported(begun.manifest, outputs)
-    run = await judge(session, begun.but(manifest=manifest, outputs=tuple(outputs)))
+    run = await judge(session, begun.replace(manifest=manifest, outputs=tuple(outputs)))
     heard = dict.fromkeys((*run.manifest.notices, *session.provider_notices))
-    return run.but(manifest=run.manifest.but(notices=tuple(heard)))
+    return run.replace(manifest=run.manifest.replace(notices=tuple(heard)))
 
 
 async def judge(session: Session, run: Run) -> Run:
@@ -94,16 +94,16 @@ async def judge(session: Session, run: Run) -> Run:
     if session.settings.judge_mode == "prompt" and judges:
         names.append(PROMPT_RULE)
     verdicts += [verdict for output in outputs if output.error for verdict in unusable(output, names)]
-    manifest = _judged_by(session, run.manifest).but(
+    manifest = _judged_by(session, run.manifest).replace(
         judges=tuple(one.asker.label for one in judges), partial=_partial(outputs, verdicts)
     )
-    return run.but(manifest=counted(session, manifest), verdicts=tuple(_in_order(outputs, names, verdicts)))
+    return run.replace(manifest=counted(session, manifest), verdicts=tuple(_in_order(outputs, names, verdicts)))
 
 
 def _judged_by(session: Session, manifest: Manifest) -> Manifest:
     """The manifest with the settings of judging that hold now; a report rests on them."""
     plain, origins = session.settings.plain(), session.resolved.origins
-    return manifest.but(
+    return manifest.replace(
         settings={**manifest.settings, **{name: plain[name] for name in JUDGING_SETTINGS if name in plain}},
         origins={**manifest.origins, **{name: origins[name] for name in JUDGING_SETTINGS if name in origins}},
     )
@@ -197,7 +197,7 @@ def _manifest(
 def counted(session: Session, manifest: Manifest) -> Manifest:
     """The manifest with the number of answers that providers and the store have given to models and judges."""
     totals = [each for (stage, _), each in session.meter.totals.items() if stage in (OUTPUT, JUDGE)]
-    return manifest.but(asked=sum(each.requests for each in totals), stored=sum(each.cached for each in totals))
+    return manifest.replace(asked=sum(each.requests for each in totals), stored=sum(each.cached for each in totals))
 
 
 def reported(manifest: Manifest, outputs: Sequence[Output]) -> Manifest:
@@ -206,7 +206,7 @@ def reported(manifest: Manifest, outputs: Sequence[Output]) -> Manifest:
     for output in outputs:
         if output.model_reported:
             found[output.model][output.model_reported] = None
-    return manifest.but(reported={label: tuple(ids) for label, ids in found.items()})
+    return manifest.replace(reported={label: tuple(ids) for label, ids in found.items()})
 
 
 def _partial(outputs: Sequence[Output], verdicts: Sequence[Verdict]) -> str | None:

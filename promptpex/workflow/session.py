@@ -192,7 +192,7 @@ class Session:
 def with_weights(model: ModelName, configured: str | None) -> ModelName:
     """The model, told apart by its weights where its name does not do so."""
     found = weights_digest(model.name, configured=configured) if model.name.startswith("embedded/") else None
-    return model.but(backend=found) if found else model
+    return model.replace(backend=found) if found else model
 
 
 def warn_if_small(role: str, name: str, emit: Listener) -> None:

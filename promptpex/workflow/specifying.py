@@ -40,7 +40,7 @@ async def add_checks(session: Session, prompt: Prompt, spec: Spec, before: Run |
     for proposal in proposals:
         if proposal.dropped:
             session.emit(Notice(f"rule {proposal.rule} has no check: {proposal.dropped}"))
-    return spec.but(rules=tuple(with_checks(spec.rules, proposals)))
+    return spec.replace(rules=tuple(with_checks(spec.rules, proposals)))
 
 
 def evidence_of(rules: Sequence[Rule], before: Run | None) -> Evidence:
@@ -52,7 +52,7 @@ def evidence_of(rules: Sequence[Rule], before: Run | None) -> Evidence:
     known = [verdict for verdict in before.verdicts if now.get(verdict.rule) is not None]
     return Evidence(
         outputs=before.outputs,
-        verdicts=[verdict.but(rule=now[verdict.rule]) for verdict in known],
+        verdicts=[verdict.replace(rule=now[verdict.rule]) for verdict in known],
         inputs={case.id: case.inputs for case in before.suite.cases},
     )
 
@@ -122,7 +122,7 @@ async def update(
     rules, fresh = _revived(marked.rules, proposed)
     new = await add_inverses(author, spec.intent, fresh, options=options, emit=session.emit)
     found = await input_specs(author, prompt, missing, options=options, emit=session.emit)
-    updated = spec.but(prompt_fingerprint=prompt.fingerprint, rules=(*rules, *new), inputs={**spec.inputs, **found})
+    updated = spec.replace(prompt_fingerprint=prompt.fingerprint, rules=(*rules, *new), inputs={**spec.inputs, **found})
     if session.settings.checks:
         updated = await _checked(session, prompt, updated, updated.rules if _wants_checks(session) else new, before)
     return _told(spec, updated, prompt)
@@ -136,7 +136,7 @@ async def _with_inverses(session: Session, prompt: Prompt, spec: Spec) -> Spec:
         return spec
     new = await add_inverses(session.author(), spec.intent, bare, options=options, emit=session.emit)
     by_id = {rule.id: rule for rule in new}
-    return spec.but(rules=tuple(by_id.get(rule.id, rule) for rule in spec.rules))
+    return spec.replace(rules=tuple(by_id.get(rule.id, rule) for rule in spec.rules))
 
 
 def lacks_inverse(rule: Rule) -> bool:
@@ -153,8 +153,8 @@ async def _checked(session: Session, prompt: Prompt, spec: Spec, rules: Sequence
     some = tuple(rule for rule in rules if rule.origin != "edited" and not rule.gone and not rule.checks)
     if not some:
         return spec
-    done = {rule.id: rule for rule in (await add_checks(session, prompt, spec.but(rules=some), before)).rules}
-    return spec.but(rules=tuple(done.get(rule.id, rule) for rule in spec.rules))
+    done = {rule.id: rule for rule in (await add_checks(session, prompt, spec.replace(rules=some), before)).rules}
+    return spec.replace(rules=tuple(done.get(rule.id, rule) for rule in spec.rules))
 
 
 def _revived(rules: Sequence[Rule], proposed: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
@@ -162,7 +162,7 @@ def _revived(rules: Sequence[Rule], proposed: Sequence[Rule]) -> tuple[list[Rule
     again = {same_rule(rule.rule): rule for rule in proposed}
     known = {same_rule(rule.rule) for rule in rules if rule.gone and rule.origin == "extracted"}
     back = [
-        rule.but(gone=False, source=again[same_rule(rule.rule)].source)
+        rule.replace(gone=False, source=again[same_rule(rule.rule)].source)
         if rule.gone and rule.origin == "extracted" and same_rule(rule.rule) in again
         else rule
         for rule in rules

@@ -81,8 +81,8 @@ def specs(maker: Maker, folder: Path) -> object:
 
 def _edited(maker: Maker, path: Path, spec: Spec) -> object:
     """The file edited in place and read again."""
-    rules = tuple(rule.but(rule=_typed(maker)) if maker.rng.random() < 0.5 else rule for rule in spec.rules)
-    return write_spec(path, spec.but(rules=rules[: maker.rng.randrange(1, len(rules) + 1)], intent=_typed(maker)))
+    rules = tuple(rule.replace(rule=_typed(maker)) if maker.rng.random() < 0.5 else rule for rule in spec.rules)
+    return write_spec(path, spec.replace(rules=rules[: maker.rng.randrange(1, len(rules) + 1)], intent=_typed(maker)))
 
 
 def _typed(maker: Maker) -> str:
@@ -100,7 +100,7 @@ def suites(maker: Maker, folder: Path) -> object:
         return examine_suite(path)
     suite = read_suite(path)
     if maker.rng.random() < 0.2:
-        return write_suite(path, suite.but(cases=suite.cases[:-1]))
+        return write_suite(path, suite.replace(cases=suite.cases[:-1]))
     return safe_csv.loads(safe_csv.dumps(csv_rows(suite))), jsonl_text(suite)
 
 

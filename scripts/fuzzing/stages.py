@@ -100,7 +100,7 @@ async def _cases(maker: Maker) -> object:
 
 
 async def _expanded(maker: Maker) -> object:
-    case = CASE.but(origin="generated", made_from="x")
+    case = CASE.replace(origin="generated", made_from="x")
     return await expand(author(maker), PROMPT, SPEC, Suite(prompt="prompt.md", cases=(case,)))
 
 
@@ -110,7 +110,7 @@ async def _valid(maker: Maker) -> object:
 
 async def _expected(maker: Maker) -> object:
     async def answer(case: Case) -> Output:
-        return OUTPUT.but(text=maker.text())
+        return OUTPUT.replace(text=maker.text())
 
     return await expected_outputs([CASE], answer, [author(maker), author(maker)], prompt=PROMPT, spec=SPEC)
 
@@ -122,7 +122,7 @@ async def _baseline(maker: Maker) -> object:
 async def _judged(maker: Maker) -> object:
     mode: Any = maker.rng.choice(("rules", "prompt"))
     options = Judging(mode=mode, all_rules=True, confidence=maker.rng.random() < 0.3, sees_input=True)
-    return await Judge(author(maker), PROMPT, SPEC, options).judge(OUTPUT.but(text=maker.text()), CASE.inputs)
+    return await Judge(author(maker), PROMPT, SPEC, options).judge(OUTPUT.replace(text=maker.text()), CASE.inputs)
 
 
 STAGES: Mapping[str, Callable[[Maker], Awaitable[object]]] = {

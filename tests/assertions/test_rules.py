@@ -41,8 +41,8 @@ def test_verdicts_in_the_order_of_outputs_then_rules() -> None:
 
 
 def test_the_fingerprint_is_that_of_the_checks() -> None:
-    changed = RULES[0].but(checks=(Check(kind="contains", value="x"),))
-    reworded = RULES[0].but(rule="Says the word.")
+    changed = RULES[0].replace(checks=(Check(kind="contains", value="x"),))
+    reworded = RULES[0].replace(rule="Says the word.")
     prints = [check_rules([rule], [output("a")], lambda _: {})[0].fingerprint for rule in (RULES[0], changed, reworded)]
     assert prints[0] != prints[1]
     assert prints[0] == prints[2]

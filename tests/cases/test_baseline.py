@@ -42,7 +42,7 @@ async def test_repetitions_blanks_and_surplus_are_dropped_and_a_lack_is_said() -
 
 
 async def test_there_is_room_for_a_long_list_and_values_are_typed() -> None:
-    of = spec().but(inputs={"place": VariableSpec(type="integer")})
+    of = spec().replace(inputs={"place": VariableSpec(type="integer")})
     suite, client = await made([str(n) for n in range(40)], 40, spec=of)
     assert client.requests[0].params.max_tokens == 8000
     assert len(suite.cases) == 40

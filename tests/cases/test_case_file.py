@@ -82,9 +82,9 @@ suites = st.lists(cases, max_size=5, unique_by=lambda case: case.id).map(
 
 
 def _sealed(suite: Suite) -> Suite:
-    return suite.but(
+    return suite.replace(
         cases=tuple(
-            case.but(content=case.content_hash()) if case.origin == "generated" else case for case in suite.cases
+            case.replace(content=case.content_hash()) if case.origin == "generated" else case for case in suite.cases
         )
     )
 
@@ -167,8 +167,8 @@ def test_only_the_changed_value_changes(tmp_path: Path) -> None:
     path = _hand(tmp_path)
     before = path.read_text(encoding="utf-8")
     suite = read_suite(path)
-    changed = tuple(case.but(invalid="an echo") if case.id == "c1" else case for case in suite.cases)
-    write_suite(path, suite.but(cases=changed))
+    changed = tuple(case.replace(invalid="an echo") if case.id == "c1" else case for case in suite.cases)
+    write_suite(path, suite.replace(cases=changed))
     after = path.read_text(encoding="utf-8")
     gone = set(before.splitlines()) - set(after.splitlines())
     new = set(after.splitlines()) - set(before.splitlines())
@@ -270,7 +270,7 @@ def test_a_case_of_peoples_that_names_no_rule_is_an_error_where_it_is_to_be_run(
 
 
 def test_an_id_between_those_of_the_spec_was_a_rule_once() -> None:
-    spec = SPEC.but(rules=(Rule(id="r1", rule="a"), Rule(id="r4", rule="b"), Rule(id="mine", rule="c")))
+    spec = SPEC.replace(rules=(Rule(id="r1", rule="a"), Rule(id="r4", rule="b"), Rule(id="mine", rule="c")))
     assert was_a_rule("r2", spec)
     assert not was_a_rule("r9", spec)
     assert not was_a_rule("ours", spec)

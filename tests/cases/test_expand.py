@@ -56,7 +56,7 @@ async def test_what_is_up_to_date_is_not_asked_for_again() -> None:
 
 async def test_an_edited_rule_or_case_renews_its_own_variant_alone() -> None:
     suite, _ = await grown()
-    edited = spec().but(rules=(spec().rules[0].but(inverse="Two words."), spec().rules[1]))
+    edited = spec().replace(rules=(spec().rules[0].replace(inverse="Two words."), spec().rules[1]))
     again, client = await grown(suite, of=edited)
     assert len(client.requests) == 1
     changed = [case.id for case, old in zip(again.cases, suite.cases, strict=True) if case != old]
@@ -65,12 +65,12 @@ async def test_an_edited_rule_or_case_renews_its_own_variant_alone() -> None:
 
 async def test_a_variant_goes_with_its_original_unless_it_is_a_persons() -> None:
     suite, _ = await grown()
-    orphans = suite.but(cases=tuple(case for case in suite.cases if case.id != "r1-1"))
+    orphans = suite.replace(cases=tuple(case for case in suite.cases if case.id != "r1-1"))
     again, client = await grown(orphans)
     assert "r1-1-long" not in [case.id for case in again.cases]
     assert client.requests == []
-    mine = orphans.but(
-        cases=tuple(case.but(origin="edited") if case.id == "r1-1-long" else case for case in orphans.cases)
+    mine = orphans.replace(
+        cases=tuple(case.replace(origin="edited") if case.id == "r1-1-long" else case for case in orphans.cases)
     )
     assert "r1-1-long" in [case.id for case in (await grown(mine))[0].cases]
 
@@ -98,14 +98,14 @@ async def test_a_variant_that_did_not_grow_is_left_out_with_a_notice() -> None:
 
 
 def test_only_free_texts_grow() -> None:
-    of = spec().but(inputs={"thing": VariableSpec(type="enum", values=("a rose",)), "place": VariableSpec()})
+    of = spec().replace(inputs={"thing": VariableSpec(type="enum", values=("a rose",)), "place": VariableSpec()})
     assert growing(SHORT.cases[0], prompt(), of) == ("place",)
-    typed = of.but(inputs={**of.inputs, "place": VariableSpec(type="json")})
+    typed = of.replace(inputs={**of.inputs, "place": VariableSpec(type="json")})
     assert plan_expansion(prompt(), typed, SHORT, author="a", times=1).make == ()
 
 
 async def test_fixed_values_stay_as_they_are() -> None:
-    of = spec().but(inputs={"place": VariableSpec(values=("here", "there", "afar"))})
+    of = spec().replace(inputs={"place": VariableSpec(values=("here", "there", "afar"))})
     suite, client = await grown(
         of=of, reply=lambda request: {"reasoning": "", "inputs": {"thing": "a much longer one"}}
     )

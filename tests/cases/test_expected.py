@@ -101,9 +101,9 @@ async def test_the_suite_takes_what_was_found_and_says_what_was_not() -> None:
 
 
 def test_what_people_wrote_gets_no_expected_output() -> None:
-    mine = SUITE.cases[0].but(origin="added")
-    told = SUITE.cases[1].but(expected="BLUE")
-    suite = SUITE.but(cases=(mine, told, SUITE.cases[2].but(invalid="no")))
+    mine = SUITE.cases[0].replace(origin="added")
+    told = SUITE.cases[1].replace(expected="BLUE")
+    suite = SUITE.replace(cases=(mine, told, SUITE.cases[2].replace(invalid="no")))
     results = [Expected(f"c{n}", "RED", "ref", 1.0, "") for n in range(3)]
     assert with_expected(suite, results) == suite
     assert lacking(suite) == []

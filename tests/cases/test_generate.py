@@ -51,7 +51,7 @@ async def test_a_full_suite_needs_nothing() -> None:
 
 async def test_editing_one_rule_asks_for_its_cases_and_no_others() -> None:
     suite = await full_suite()
-    edited = spec().but(rules=(spec().rules[0].but(rule="One short word."), spec().rules[1]))
+    edited = spec().replace(rules=(spec().rules[0].replace(rule="One short word."), spec().rules[1]))
     again = todo(suite, edited)
     assert {case.id for case in again.retire} == {"r1-1", "r1-2", "r1-inverse-1"}
     voice, client = asker(numbered())
@@ -62,16 +62,16 @@ async def test_editing_one_rule_asks_for_its_cases_and_no_others() -> None:
 
 async def test_editing_an_inverse_leaves_the_cases_of_its_rule() -> None:
     suite = await full_suite()
-    edited = spec().but(rules=(spec().rules[0].but(inverse="Two words."), spec().rules[1]))
+    edited = spec().replace(rules=(spec().rules[0].replace(inverse="Two words."), spec().rules[1]))
     assert [case.id for case in todo(suite, edited).retire] == ["r1-inverse-1"]
 
 
 async def test_what_people_wrote_stays_and_a_lost_rule_is_said() -> None:
     suite = await full_suite()
     mine = Case(id="mine", rule="r1", inputs={"thing": "x", "place": "y"}, origin="added")
-    edited = suite.cases[0].but(origin="edited", inputs={"thing": "z", "place": "y"})
-    suite = suite.but(cases=(edited, mine, *suite.cases[1:]))
-    without = spec().but(rules=spec().rules[1:])
+    edited = suite.cases[0].replace(origin="edited", inputs={"thing": "z", "place": "y"})
+    suite = suite.replace(cases=(edited, mine, *suite.cases[1:]))
+    without = spec().replace(rules=spec().rules[1:])
     again = todo(suite, without)
     assert {case.id for case in again.orphans} == {"r1-1", "mine"}
     assert {case.id for case in again.retire} == {"r1-2", "r1-inverse-1"}
@@ -81,7 +81,7 @@ async def test_what_people_wrote_stays_and_a_lost_rule_is_said() -> None:
 async def test_another_author_or_input_spec_makes_all_cases_stale() -> None:
     suite = await full_suite()
     assert todo(suite, author="other").missing == 6
-    changed = spec().but(inputs={"thing": VariableSpec(constraints=("The thing is alive.",))})
+    changed = spec().replace(inputs={"thing": VariableSpec(constraints=("The thing is alive.",))})
     assert todo(suite, changed).missing == 6
 
 
@@ -126,14 +126,14 @@ def test_typed_values_are_read_and_described() -> None:
     assert read_value("3.5", number) == 3.5
     assert read_value("many", number) == "many"
     assert read_value("7", VariableSpec()) == "7"
-    text = input_spec_text(prompt(), spec().but(inputs={"thing": number}))
+    text = input_spec_text(prompt(), spec().replace(inputs={"thing": number}))
     assert "At least 1" in text
     assert "type number" in text
 
 
 async def test_a_case_is_retired_only_when_its_successor_is_there() -> None:
     suite = await full_suite()
-    edited = spec().but(rules=(spec().rules[0].but(rule="One short word."), spec().rules[1]))
+    edited = spec().replace(rules=(spec().rules[0].replace(rule="One short word."), spec().rules[1]))
     again = todo(suite, edited)
 
     def failing(request: Request) -> Any:
@@ -158,7 +158,7 @@ async def test_a_case_is_retired_only_when_its_successor_is_there() -> None:
 
 async def test_a_case_of_a_rule_that_is_gone_has_no_successor() -> None:
     suite = await full_suite()
-    without = spec().but(rules=spec().rules[1:])
+    without = spec().replace(rules=spec().rules[1:])
     again = todo(suite, without)
     kept, as_planned = keep_unreplaced(again, Suite(prompt="prompt.md", cases=again.keep), without)
     assert (as_planned, {case.rule for case in kept.cases}) == (again, {"r2"})

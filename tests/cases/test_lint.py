@@ -60,7 +60,7 @@ def codes(text: Any, **fields: Any) -> set[str]:
 @pytest.mark.parametrize("folder", BENCHMARKS, ids=lambda path: path.name)
 def test_the_hand_written_suites_have_no_errors(folder: Path) -> None:
     suite = read_suite(folder / "prompt.cases.yaml")
-    machine = suite.but(cases=tuple(case.but(origin="generated") for case in suite.cases))
+    machine = suite.replace(cases=tuple(case.replace(origin="generated") for case in suite.cases))
     report = lint_all(machine, prompt=read(folder / "prompt.md"), spec=read_spec(folder / "prompt.spec.yaml"))
     assert {name: list(map(str, errors(findings))) for name, findings in report.items() if errors(findings)} == {}
     assert {finding.code for findings in report.values() for finding in findings} <= {"wrong-script"}

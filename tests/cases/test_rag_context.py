@@ -46,12 +46,12 @@ def test_names_tell_the_context(variables: tuple[str, ...], context: str | None)
     ],
 )
 def test_front_matter_decides_where_it_speaks(fields: dict[str, Any], context: str | None) -> None:
-    assert context_variable(prompt().but(**fields), spec()) == context
+    assert context_variable(prompt().replace(**fields), spec()) == context
 
 
 def test_front_matter_can_say_that_there_is_none_and_a_typed_variable_is_none() -> None:
-    assert context_variable(RAG.but(unknown={"context": "none"}), spec()) is None
-    typed = spec().but(inputs={"context": VariableSpec(type="json")})
+    assert context_variable(RAG.replace(unknown={"context": "none"}), spec()) is None
+    typed = spec().replace(inputs={"context": VariableSpec(type="json")})
     assert context_variable(RAG, typed) is None
 
 
@@ -91,7 +91,7 @@ async def test_the_author_is_told_which_inputs_hold_it() -> None:
 
 async def test_new_cases_even_out_what_is_kept() -> None:
     suite, _ = await suite_of(Generation(1, 1))
-    kept = suite.but(cases=tuple(case for case in suite.cases if case.answer_in_context))
+    kept = suite.replace(cases=tuple(case for case in suite.cases if case.answer_in_context))
     again, client = await suite_of(Generation(1, 1), before=kept)
     assert len(client.requests) == 2
     assert [case.answer_in_context for case in again.cases].count(True) == 2
@@ -110,7 +110,7 @@ async def test_other_prompts_and_fixed_contexts_have_no_halves() -> None:
 def test_the_context_is_part_of_what_a_case_is_made_from() -> None:
     options = Generation(1, 0)
     with_it = aims_of(RAG, spec(), author="a", options=options)[0].made_from
-    without = aims_of(RAG.but(unknown={"context": "none"}), spec(), author="a", options=options)[0].made_from
+    without = aims_of(RAG.replace(unknown={"context": "none"}), spec(), author="a", options=options)[0].made_from
     assert with_it != without
 
 
@@ -122,7 +122,7 @@ def test_the_record_is_read_back_whatever_becomes_of_the_reasoning(name: str, tm
     write_suite(tmp_path / name, Suite(prompt="p.md", cases=tuple(cases)))
     found = read_suite(tmp_path / name).cases
     assert {case.id: case.answer_in_context for case in found} == given
-    rewritten = [case.but(reasoning="written anew") for case in found]
+    rewritten = [case.replace(reasoning="written anew") for case in found]
     assert share_out(rewritten[:1], [("r1", 1)]) == [0]
 
 

@@ -54,12 +54,12 @@ async def test_a_judge_without_a_key_ends_the_stage() -> None:
 
 
 async def test_what_code_decides_is_not_asked_about() -> None:
-    short = spec().but(inputs={"thing": VariableSpec(constraints=("x",), max_length=3)})
+    short = spec().replace(inputs={"thing": VariableSpec(constraints=("x",), max_length=3)})
     found, client = await one_of(case(), says("keeps"), short)
     assert (found.status, found.source) == ("invalid", "code")
     assert found.reasons == ("thing has 6 characters, more than 3",)
     assert client.requests == []
-    found, client = await one_of(case(), says("keeps"), spec().but(inputs={}))
+    found, client = await one_of(case(), says("keeps"), spec().replace(inputs={}))
     assert found.status == "valid"
     assert client.requests == []
 
@@ -67,20 +67,20 @@ async def test_what_code_decides_is_not_asked_about() -> None:
 async def test_without_a_judge_sentences_stay_open() -> None:
     (found,) = await validity([case()], prompt(), spec())
     assert found.status == "unknown"
-    (found,) = await validity([case()], prompt(), spec().but(inputs={}))
+    (found,) = await validity([case()], prompt(), spec().replace(inputs={}))
     assert found.status == "valid"
 
 
 def test_code_holds_inputs_to_types_and_input_checks() -> None:
     check = InputCheck(kind="contains", value="{{place}}", variable="thing")
-    of = spec().but(input_checks=(check,), inputs={"place": VariableSpec(type="integer")})
-    bad = case().but(inputs={"thing": "a rose", "place": "here"})
+    of = spec().replace(input_checks=(check,), inputs={"place": VariableSpec(type="integer")})
+    bad = case().replace(inputs={"thing": "a rose", "place": "here"})
     said = code_problems(bad, prompt(), of)
     assert len(said) == 2
     assert said[0] == 'place is "here", and not of type integer'
     assert said[1].startswith("the input thing breaks")
-    assert code_problems(bad.but(inputs={"thing": "3 roses", "place": 3}), prompt(), of) == []
-    assert code_problems(bad.but(inputs={"place": 3}), prompt(), of) == ["thing is missing"]
+    assert code_problems(bad.replace(inputs={"thing": "3 roses", "place": 3}), prompt(), of) == []
+    assert code_problems(bad.replace(inputs={"place": 3}), prompt(), of) == ["thing is missing"]
 
 
 async def test_lint_errors_make_a_case_invalid() -> None:
@@ -90,7 +90,7 @@ async def test_lint_errors_make_a_case_invalid() -> None:
 
 
 async def test_what_holds_of_all_inputs_together_is_asked_too() -> None:
-    of = spec().but(inputs={WHOLE_INPUT: VariableSpec(constraints=("The thing can be in the place.",))})
+    of = spec().replace(inputs={WHOLE_INPUT: VariableSpec(constraints=("The thing can be in the place.",))})
     _, client = await one_of(case(), says("keeps"), of)
     assert "(all together) The thing can be in the place." in asked(client.requests[0])
 

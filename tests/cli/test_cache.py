@@ -121,7 +121,7 @@ async def of_all_kinds(path: Path) -> Path:
     with ReplyStore(path) as store:
         for number, (stage, model, completion) in enumerate(REPLIES):
             schema = FORM if stage == "judge" else None
-            asked = request(str(number)).but(stage=stage, model=model, reply_schema=schema)
+            asked = request(str(number)).replace(stage=stage, model=model, reply_schema=schema)
             await store.put(asked.id, asked, completion)
     return path
 

@@ -30,7 +30,7 @@ def kept(results: Path, name: str, **passes: Passes) -> Path:
 
 def keep(results: Path, name: str, made: Run) -> Path:
     folder = runs.folder_for(results, made.prompt.name, name)
-    runs.finish(folder, made.but(manifest=made.manifest.but(run=name)))
+    runs.finish(folder, made.replace(manifest=made.manifest.replace(run=name)))
     return folder
 
 

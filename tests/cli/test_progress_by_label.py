@@ -38,7 +38,7 @@ async def told(folder: Path, models: list[str], judge: list[str]) -> dict[tuple[
 
 def reply(request: Request) -> Completion:
     verdicts = {rule.id: {"reason": "fine", "verdict": "pass"} for rule in spec().rules}
-    return PAID if request.stage == "output" else PAID.but(text=str(verdicts).replace("'", '"'))
+    return PAID if request.stage == "output" else PAID.replace(text=str(verdicts).replace("'", '"'))
 
 
 async def test_what_a_model_costs_is_told_under_the_name_that_it_was_given(tmp_path: Path) -> None:

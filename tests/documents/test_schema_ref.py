@@ -81,7 +81,7 @@ def test_lines_of_people_are_kept_and_lead_to_no_file(tmp_path: Path, line: str)
     path = tmp_path / "own" / "prompt.spec.yaml"
     path.parent.mkdir()
     path.write_text(f"{line}\nprompt: prompt.md\nrules:\n  - {{id: r1, rule: One word.}}\n", encoding="utf-8")
-    write_spec(path, SPEC.but(intent="More."), by_hand=True)
+    write_spec(path, SPEC.replace(intent="More."), by_hand=True)
     assert first_line(path) == line
     assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == ["prompt.spec.yaml"]
     assert keep_schema(tmp_path / "none.yaml") is None

@@ -36,7 +36,7 @@ def _run(text: str = "RED", **changes: Any) -> Run:
     )
     manifest = Manifest(run="x", prompt="p", prompt_fingerprint="f", spec_digest="s", suite_digest="u", models=("m",))
     run = Run(manifest=manifest, prompt=prompt(), spec=spec(), suite=suite(), outputs=outputs, verdicts=verdicts)
-    return run.but(**changes)
+    return run.replace(**changes)
 
 
 def test_junit_tells_failures_from_errors_and_passes() -> None:
@@ -60,9 +60,9 @@ def test_junit_tells_failures_from_errors_and_passes() -> None:
 @given(st.text())
 def test_junit_is_xml_whatever_a_model_wrote(text: str) -> None:
     run = _run()
-    outputs = (run.outputs[1].but(text=text.encode("utf-8", "replace").decode()), *run.outputs[2:])
-    verdicts = tuple(verdict.but(reason=text) if verdict.status == "fail" else verdict for verdict in run.verdicts)
-    ElementTree.fromstring(junit.text(run.but(outputs=outputs, verdicts=verdicts)))
+    outputs = (run.outputs[1].replace(text=text.encode("utf-8", "replace").decode()), *run.outputs[2:])
+    verdicts = tuple(verdict.replace(reason=text) if verdict.status == "fail" else verdict for verdict in run.verdicts)
+    ElementTree.fromstring(junit.text(run.replace(outputs=outputs, verdicts=verdicts)))
 
 
 def _config(made: promptfoo.Config) -> Any:
@@ -131,7 +131,7 @@ def test_promptfoo_rubrics_are_asked_for() -> None:
 )
 def test_promptfoo_is_not_given_what_it_lacks(check: Check) -> None:
     rules = (Rule(id="r1", rule="x", checks=(check,)),)
-    made = promptfoo.config(prompt(), spec().but(rules=rules), suite())
+    made = promptfoo.config(prompt(), spec().replace(rules=rules), suite())
     assert "defaultTest" not in _config(made)
     assert made.left_out[0].startswith("a check of rule r1 is left out")
 

@@ -25,13 +25,13 @@ def test_a_judge_beside_code_that_decides_does_not_count() -> None:
 
 
 def test_both_count_where_code_decides_in_part() -> None:
-    partly = spec().but(rules=(spec().rules[0].but(decides="partly"), spec().rules[1]))
+    partly = spec().replace(rules=(spec().rules[0].replace(decides="partly"), spec().rules[1]))
     weighed = weigh(partly, [verdict("pass", "r1", "check:word-count")], [[verdict("fail", "r1")]])
     assert row_status(weighed) == ("fail", None)
 
 
 def test_a_pass_of_checks_that_decide_in_part_is_open_without_a_judge_and_a_fail_is_not() -> None:
-    rules = (spec().rules[0].but(decides="partly"), spec().rules[1], spec().rules[0].but(id="r3"))
+    rules = (spec().rules[0].replace(decides="partly"), spec().rules[1], spec().rules[0].replace(id="r3"))
     code = [verdict(status, "r1", "check:word-count") for status in ("pass", "fail")]
     code += [verdict("unscored", "r1", "check:word-count", "no-logprobs"), verdict("pass", "r3", "check:word-count")]
     found = left_open(code, rules, asked=())

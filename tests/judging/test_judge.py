@@ -77,7 +77,7 @@ async def test_an_output_cannot_close_its_fence_or_speak_for_the_judge() -> None
 
 
 async def test_nothing_is_asked_where_code_decides_everything() -> None:
-    code_only = spec().but(rules=spec().rules[:1])
+    code_only = spec().replace(rules=spec().rules[:1])
     voice, client = asker(lambda request: "")
     assert await Judge(voice, prompt(), code_only).judge(output(), INPUTS) == []
     assert client.requests == []
@@ -99,10 +99,10 @@ async def test_all_that_shapes_a_verdict_is_in_the_fingerprint() -> None:
     )  # fmt: skip
     judges = [judge({}, way)[0] for way in ways]
     one = judges[0]
-    rules = [rule.but(rule=f"{rule.rule} Always.") for rule in one.spec.rules]
-    judges.append(replace(one, spec=one.spec.but(rules=tuple(rules))))
+    rules = [rule.replace(rule=f"{rule.rule} Always.") for rule in one.spec.rules]
+    judges.append(replace(one, spec=one.spec.replace(rules=tuple(rules))))
     for fields in ({"api_base": "http://127.0.0.1:1"}, {"backend": "sha256:1"}):
-        judges.append(replace(one, asker=replace(one.asker, model=one.asker.model.but(**fields))))
+        judges.append(replace(one, asker=replace(one.asker, model=one.asker.model.replace(**fields))))
     assert len({each.fingerprint() for each in judges}) == len(judges)
     assert judge({})[0].fingerprint() == one.fingerprint()
 

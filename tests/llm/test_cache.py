@@ -40,7 +40,7 @@ async def test_what_is_stored_is_not_asked_again(tmp_path: Path) -> None:
         first = await client.complete(request())
         again = await client.complete(request())
     assert (first.cached, again.cached) == (False, True)
-    assert again.but(cached=False) == first
+    assert again.replace(cached=False) == first
     assert len(inner.requests) == 1
 
 
@@ -157,7 +157,7 @@ async def test_a_fresh_request_is_asked_once_more_and_replaces_the_answer(tmp_pa
     with ReplyStore(tmp_path / "store.db") as store:
         await CachedClient(inner, store).complete(request())
         client = CachedClient(inner, store)
-        fresh = request().but(fresh=True)
+        fresh = request().replace(fresh=True)
         assert fresh.id == request().id
         first, again = await client.complete(fresh), await client.complete(fresh)
         assert (first.text, first.cached) == ("new", False)

@@ -14,7 +14,7 @@ PAID = Completion(text="x", tokens_in=3, tokens_out=4, cost_usd=0.5, latency_ms=
 
 async def test_totals_tell_known_from_unknown_and_cached_from_paid() -> None:
     meter = Meter()
-    client = MeteredClient(FakeClient([PAID, "uncounted", PAID.but(cached=True), RateLimited("no")]), meter)
+    client = MeteredClient(FakeClient([PAID, "uncounted", PAID.replace(cached=True), RateLimited("no")]), meter)
     for _ in range(3):
         await client.complete(request())
     with pytest.raises(RateLimited):

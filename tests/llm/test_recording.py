@@ -66,7 +66,7 @@ async def test_lone_surrogates_do_no_harm(tmp_path: Path) -> None:
 
 
 async def test_stored_answers_are_recorded_and_replayed_as_if_new(tmp_path: Path) -> None:
-    await record(tmp_path / "run.jsonl", (request(), FULL.but(cached=True)))
+    await record(tmp_path / "run.jsonl", (request(), FULL.replace(cached=True)))
     assert await ReplayClient(tmp_path / "run.jsonl").complete(request()) == FULL
 
 

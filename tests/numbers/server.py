@@ -59,7 +59,7 @@ class Place:
 def gate_code(run: Run, name: str, *asked: str) -> int:
     """The exit code of ``gate`` on a run, kept under this name among the results of the working folder."""
     where = runs.folder_for(Path("results"), run.prompt.name, name)
-    runs.finish(where, run.but(manifest=run.manifest.but(run=where.name)))
+    runs.finish(where, run.replace(manifest=run.manifest.replace(run=where.name)))
     return run_cli(["gate", str(where), *asked])
 
 

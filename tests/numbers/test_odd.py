@@ -23,11 +23,11 @@ from tests.report.printed import printed
 
 def renamed(run: Run, names: dict[str, str]) -> Run:
     """The run with other names of its models."""
-    manifest: Manifest = run.manifest.but(models=tuple(names.get(name, name) for name in run.manifest.models))
-    return run.but(
+    manifest: Manifest = run.manifest.replace(models=tuple(names.get(name, name) for name in run.manifest.models))
+    return run.replace(
         manifest=manifest,
-        outputs=tuple(one.but(model=names.get(one.model, one.model)) for one in run.outputs),
-        verdicts=tuple(one.but(model=names.get(one.model, one.model)) for one in run.verdicts),
+        outputs=tuple(one.replace(model=names.get(one.model, one.model)) for one in run.outputs),
+        verdicts=tuple(one.replace(model=names.get(one.model, one.model)) for one in run.verdicts),
     )
 
 

@@ -294,7 +294,7 @@ def test_names_and_the_order_of_models_and_cases_say_nothing(seed: int) -> None:
     rng.shuffle(order)
     rng.shuffle(models)
     outputs = tuple(drawn.run.outputs[number] for number in order)
-    shuffled = drawn.run.but(outputs=outputs, manifest=drawn.run.manifest.but(models=tuple(models)))
+    shuffled = drawn.run.replace(outputs=outputs, manifest=drawn.run.manifest.replace(models=tuple(models)))
     one, other = rows_of(summarise(drawn.run)), rows_of(summarise(shuffled))
     for name, row in one.items():
         for column in ("place", "non_compliance", "ci_low", "ci_high", "worst_high", "scored", "not_asked", "p"):

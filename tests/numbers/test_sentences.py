@@ -170,12 +170,12 @@ def test_the_answer_begins(table: tuple[tuple[str, int, Fate], ...], count: int,
 def test_cheapest_and_fastest_say_what_they_rest_on() -> None:
     run = told(["a", "b"], cases(300, 16), fates_of(("a", 2, "broken"), ("b", 2, "broken")), judge=False)
     priced = [
-        one.but(
+        one.replace(
             cost_usd=0.002 if one.model == "fake/a" else 0.001, latency_ms=1200.0 if one.model == "fake/a" else 2500.0
         )
         for one in run.outputs
     ]
-    summary, rows = summed(run.but(outputs=tuple(priced)))
+    summary, rows = summed(run.replace(outputs=tuple(priced)))
     assert summary.answer is not None
     assert (
         "Of those that are good enough, the cheapest seen is fake/b ($0.001 an output, the mean of 300) and the "

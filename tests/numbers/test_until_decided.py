@@ -62,7 +62,9 @@ def test_the_tables_decide_at_every_look_as_the_run_did(tmp_path: Path) -> None:
     known: set[str] = set()
     for look in run.manifest.looks:
         settled = (
-            decided(run.but(outputs=tuple(one for one in run.outputs if one.case in known))).settled if known else set()
+            decided(run.replace(outputs=tuple(one for one in run.outputs if one.case in known))).settled
+            if known
+            else set()
         )
         asked = {one.model for one in run.outputs if one.case in set(look)}
         assert asked == set(run.manifest.models) - settled
@@ -141,7 +143,7 @@ def test_what_a_cut_look_holds_is_in_the_shares_and_in_no_place(tmp_path: Path) 
         ]
         assert len(answered) == budget
         kept = {case for look in whole for case in look}
-        before = decided(run.but(outputs=tuple(one for one in answered if one.case in kept)))
+        before = decided(run.replace(outputs=tuple(one for one in answered if one.case in kept)))
         summary = summarise(run)
         assert {name: one.place for name, one in summary.standing.models.items()} == {
             name: one.place for name, one in before.models.items()

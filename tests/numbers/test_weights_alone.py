@@ -62,7 +62,7 @@ def test_the_counts_in_the_sentence_fit_the_share_where_repeats_were_lost() -> N
 
 def test_a_case_that_aims_at_nothing_counts_once() -> None:
     """``rule`` is for cases that aim at a rule: half of the cases aim at none, and break."""
-    made = (*cases(40, 4), *(case.but(id=f"n{case.id}", rule=None) for case in cases(40, 4)))
+    made = (*cases(40, 4), *(case.replace(id=f"n{case.id}", rule=None) for case in cases(40, 4)))
     fates = by({"a": lambda case, repeat: "broken" if made[case].rule is None else "kept"})
     for weights, share in (({"rule": 3}, 0.25), ({"rule": 0}, 1.0), ({"inverse": 5}, 0.5)):
         rows = summed(told(["a"], made, fates, judge=False, weights=weights))[1]
@@ -71,7 +71,7 @@ def test_a_case_that_aims_at_nothing_counts_once() -> None:
 
 def test_few_are_few_that_count() -> None:
     """Four rule cases count, sixty inverse cases do not."""
-    made = (*cases(4, 4), *(case.but(id=f"i{case.id}", inverse=True) for case in cases(60, 4)))
+    made = (*cases(4, 4), *(case.replace(id=f"i{case.id}", inverse=True) for case in cases(60, 4)))
     summary, rows = summed(told(["a"], made, by({"a": first(0)}), weights={"inverse": 0}))
     assert rows["a"]["ci_high"] > 0.5
     assert summary.answer is not None
@@ -85,7 +85,7 @@ def test_compare_refuses_weights_that_no_case_has(
     for name in ("old", "new"):
         run = told(["a"], cases(40, 4), by({"a": first(0)}), aims=4)
         where = runs.folder_for(tmp_path / "results", run.prompt.name, name)
-        runs.finish(where, run.but(manifest=run.manifest.but(run=name)))
+        runs.finish(where, run.replace(manifest=run.manifest.replace(run=name)))
     assert run_cli(["compare", "old", "new", "--weights", "rule=2"]) == 0
     capsys.readouterr()
     assert run_cli(["compare", "old", "new", "--weights", "nonsense=2"]) == 2

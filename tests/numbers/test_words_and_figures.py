@@ -47,10 +47,10 @@ def test_the_median_is_of_as_many_as_were_measured() -> None:
     run = told(["a", "b"], cases(300, 4), by({"a": first(2), "b": first(2)}), judge=False)
     waits = {"fake/a": 1200.0, "fake/b": 2500.0}
     timed = [
-        one.but(cost_usd=0.001, latency_ms=None if number % 3 else waits[one.model])
+        one.replace(cost_usd=0.001, latency_ms=None if number % 3 else waits[one.model])
         for number, one in enumerate(run.outputs)
     ]
-    summary, rows = summed(run.but(outputs=tuple(timed)))
+    summary, rows = summed(run.replace(outputs=tuple(timed)))
     assert rows["a"]["fastest"]
     assert "(1.20 s, the median of 100)" in (summary.answer or "")
 
@@ -101,7 +101,7 @@ def test_a_limit_is_shown_as_it_was_given(broken: int, limit: float, expected: s
     assert said == f"non-compliance is {expected}"
     beside = told(["a"], cases(400, 4), by({"a": first(400)}), judge=False, until_decided=True, limit=limit)
     looks = (tuple(case.id for case in beside.suite.cases),)
-    summary, _ = summed(beside.but(manifest=beside.manifest.but(looks=looks)))
+    summary, _ = summed(beside.replace(manifest=beside.manifest.replace(looks=looks)))
     assert f"Shown to be above the limit of {expected.partition('above ')[2]}: fake/a" in (summary.answer or "")
 
 

@@ -119,7 +119,7 @@ async def test_where_no_prompt_could_be_evaluated_the_failure_is_raised_and_the_
 
 
 def test_the_spec_as_a_prompt_says_its_rules_and_takes_the_same_inputs() -> None:
-    hostile = spec().but(intent="Say {{ thing }} and {% raw %}.")
+    hostile = spec().replace(intent="Say {{ thing }} and {% raw %}.")
     messages = render(spec_as_prompt(prompt(), hostile), {"thing": "a {{ b }}", "place": "p"})
     assert "Say {{ thing }} and {% raw %}." in messages[0].content
     assert "The output is one word." in messages[0].content

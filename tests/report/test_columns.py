@@ -29,8 +29,10 @@ def judged_twice() -> Run:
     outputs = [output(f"c{n}", model, f"{n} {n}", repeat=r) for model in "ab" for n in (1, 2) for r in (0, 1)]
     outputs += [output("c3", "a", None, error="timed-out", message="no answer in 60 s"), output("gone", "b")]
     code = [verdict("fail", "r1", one.case, one.model, repeat=one.repeat, reason="two words") for one in outputs[:8]]
-    said = [one.but(source="judge:j", status="pass", counts=False, confidence=0.9) for one in code]
-    nobody = [one.but(rule="r2", status="unscored", unscored="no-judge", source="none", counts=False) for one in code]
+    said = [one.replace(source="judge:j", status="pass", counts=False, confidence=0.9) for one in code]
+    nobody = [
+        one.replace(rule="r2", status="unscored", unscored="no-judge", source="none", counts=False) for one in code
+    ]
     lost = verdict("fail", "r1", "c4", "a", reason="its output is lost")
     open_ = verdict("unscored", "r1", "c3", "a", unscored="timed-out", source="none")
     return run(outputs, [*code, *said, *nobody, lost, open_], models=("a", "b"))

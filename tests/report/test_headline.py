@@ -22,8 +22,8 @@ def told(made: Run, **question: Any) -> str:
 
 
 def priced(made: Run, prices: dict[str, tuple[float | None, float]]) -> Run:
-    outputs = [one.but(cost_usd=prices[one.model][0], latency_ms=prices[one.model][1]) for one in made.outputs]
-    return made.but(outputs=tuple(outputs))
+    outputs = [one.replace(cost_usd=prices[one.model][0], latency_ms=prices[one.model][1]) for one in made.outputs]
+    return made.replace(outputs=tuple(outputs))
 
 
 def test_noise_is_called_undecided_and_says_what_would_decide() -> None:
@@ -95,12 +95,14 @@ def test_what_was_not_asked_is_named() -> None:
 def failing(count: int, broken: int) -> Run:
     """One judge that gives no usable verdict on the first ``broken`` of ``count`` outputs."""
     made = many(count, {"a": lambda n: True})
-    judged = [one.but(source="judge:j") for one in made.verdicts]
+    judged = [one.replace(source="judge:j") for one in made.verdicts]
     lost = [
-        one.but(status="unscored", unscored="judge-malformed", reason="no JSON") if int(one.case[1:]) < broken else one
+        one.replace(status="unscored", unscored="judge-malformed", reason="no JSON")
+        if int(one.case[1:]) < broken
+        else one
         for one in judged
     ]
-    return made.but(verdicts=tuple(lost))
+    return made.replace(verdicts=tuple(lost))
 
 
 def test_a_failing_judge_is_the_first_thing_said() -> None:

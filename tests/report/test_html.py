@@ -89,8 +89,8 @@ def hostile(text: str) -> Run:
         templates={text: text},
         created=text,
     )
-    told = prompt().but(name=text, messages=(Message(role="user", content=text),))
-    return made.but(prompt=told, spec=made.spec.but(intent=text))
+    told = prompt().replace(name=text, messages=(Message(role="user", content=text),))
+    return made.replace(prompt=told, spec=made.spec.replace(intent=text))
 
 
 def assert_harmless(page_: Reader) -> None:

@@ -65,9 +65,9 @@ def test_they_are_in_the_terminal_and_on_the_page() -> None:
 def test_the_terminal_shows_the_first_rows_and_says_where_the_rest_is() -> None:
     made = full()
     assert "in disagreements.csv" not in printed(summarise(made), width=100)
-    many_more = [one.but(case=f"{one.case}", repeat=one.repeat + 2 * k) for k in range(3) for one in made.verdicts]
-    outputs = [one.but(repeat=one.repeat + 2 * k) for k in range(3) for one in made.outputs]
-    whole = made.but(outputs=tuple(outputs), verdicts=tuple(many_more))
+    many_more = [one.replace(case=f"{one.case}", repeat=one.repeat + 2 * k) for k in range(3) for one in made.verdicts]
+    outputs = [one.replace(repeat=one.repeat + 2 * k) for k in range(3) for one in made.outputs]
+    whole = made.replace(outputs=tuple(outputs), verdicts=tuple(many_more))
     assert "more, in disagreements.csv." in printed(summarise(whole), width=100)
 
 

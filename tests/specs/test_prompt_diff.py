@@ -42,8 +42,8 @@ def test_rules_of_two_specs() -> None:
     after = Spec(
         prompt="p",
         rules=(
-            SPEC.rules[0].but(checks=(Check(kind="word-count", value=2),)),
-            SPEC.rules[1].but(gone=True),
+            SPEC.rules[0].replace(checks=(Check(kind="word-count", value=2),)),
+            SPEC.rules[1].replace(gone=True),
             Rule(id="r3", rule="Signed.", source="Sign it."),
         ),
     )

@@ -97,7 +97,7 @@ async def test_lists_and_counts_are_read() -> None:
 
 async def test_only_rules_without_checks_are_asked_about() -> None:
     voice, client = asker(lambda request: reply(proposed("regex", "^[A-Z-]+$")))
-    rules = [RULE.but(id="r0", checks=(Check(kind="is-json"),)), RULE]
+    rules = [RULE.replace(id="r0", checks=(Check(kind="is-json"),)), RULE]
     proposals = await propose_checks(voice, rules, intent="")
     assert [proposal.rule for proposal in proposals] == ["r1"]
     assert len(client.requests) == 1

@@ -98,7 +98,7 @@ def test_a_spec_reads_back(tmp_path: Path, spec: Spec) -> None:
     path.unlink(missing_ok=True)
     written = write_spec(path, spec)
     assert read_spec(path) == written
-    assert written.but(rules=spec.rules) == spec
+    assert written.replace(rules=spec.rules) == spec
     before = path.read_bytes()
     write_spec(path, written)
     assert path.read_bytes() == before
@@ -120,8 +120,8 @@ def test_no_machine_write_loses_a_hand_made_byte(tmp_path: Path, writes: list[Sp
         assert again.rule("own") == own
         wanted = {rule.id: rule for rule in spec.rules if rule.id != "own"}
         assert {rule.id for rule in again.rules} == {*wanted, "own"}
-        assert all(again.rule(name) == rule.but(content=rule.content_hash()) for name, rule in wanted.items())
-        assert again.but(rules=()) == spec.but(rules=())
+        assert all(again.rule(name) == rule.replace(content=rule.content_hash()) for name, rule in wanted.items())
+        assert again.replace(rules=()) == spec.replace(rules=())
 
 
 @pytest.mark.parametrize("path", BENCHMARKS, ids=lambda path: path.parent.name)
@@ -137,7 +137,7 @@ def test_marking_a_rule_touches_its_lines_only(tmp_path: Path) -> None:
     path = _hand(tmp_path)
     before = path.read_text(encoding="utf-8").splitlines()
     spec = read_spec(path)
-    write_spec(path, spec.but(rules=(spec.rules[0].but(gone=True), spec.rules[1])))
+    write_spec(path, spec.replace(rules=(spec.rules[0].replace(gone=True), spec.rules[1])))
     after = path.read_text(encoding="utf-8").splitlines()
     assert [line for line in after if line not in before] == ["    gone: true"]
     assert [line for line in before if line not in after] == []
@@ -151,9 +151,9 @@ def test_an_edited_rule_is_noticed_and_left_alone(tmp_path: Path) -> None:
     spec = read_spec(path)
     assert spec.rules[0].origin == "edited"
     machine = Rule(id="r1", rule="Something else.")
-    write_spec(path, spec.but(rules=(machine,)))
+    write_spec(path, spec.replace(rules=(machine,)))
     assert path.read_bytes() == before
-    write_spec(path, spec.but(rules=(machine,)), by_hand=True)
+    write_spec(path, spec.replace(rules=(machine,)), by_hand=True)
     assert [rule.rule for rule in read_spec(path).rules] == ["Something else."]
 
 
@@ -217,10 +217,10 @@ def test_an_alias_is_read_and_never_broken(tmp_path: Path) -> None:
     assert spec.rules[0].checks == spec.rules[1].checks
     before = path.read_bytes()
     with pytest.raises(SpecError, match="left as it"):
-        write_spec(path, spec.but(rules=(spec.rules[0].but(checks=()), spec.rules[1])))
+        write_spec(path, spec.replace(rules=(spec.rules[0].replace(checks=()), spec.rules[1])))
     assert path.read_bytes() == before
-    changed = spec.rules[1].but(checks=(Check(kind="contains", value="b"),))
-    write_spec(path, spec.but(rules=(spec.rules[0], changed)))
+    changed = spec.rules[1].replace(checks=(Check(kind="contains", value="b"),))
+    write_spec(path, spec.replace(rules=(spec.rules[0], changed)))
     assert read_spec(path).rules[1].checks == changed.checks
 
 

@@ -43,10 +43,10 @@ async def put(store: ReplyStore, asked: Request, answer: Completion = ANSWER) ->
 
 async def test_what_was_put_is_there_also_for_the_next_one_who_opens(tmp_path: Path) -> None:
     asked = request()
-    logged = ANSWER.but(logprobs=(TokenLogprob(token="a", logprob=-0.5, top=(("b", -1.0),)),))
+    logged = ANSWER.replace(logprobs=(TokenLogprob(token="a", logprob=-0.5, top=(("b", -1.0),)),))
     with ReplyStore(tmp_path / ".promptpex" / "store.db") as store:
         assert store.get(asked.id) is None
-        assert await put(store, asked, logged.but(cached=True)) == logged.but(cached=True)
+        assert await put(store, asked, logged.replace(cached=True)) == logged.replace(cached=True)
         assert store.get(asked.id) == logged
     with ReplyStore(tmp_path / ".promptpex" / "store.db") as store:
         assert store.get(asked.id) == logged
@@ -56,7 +56,7 @@ async def test_what_was_put_is_there_also_for_the_next_one_who_opens(tmp_path: P
 async def test_the_first_answer_stays(tmp_path: Path) -> None:
     with ReplyStore(tmp_path / "store.db") as store:
         await put(store, request())
-        assert await put(store, request(), ANSWER.but(text="other")) == ANSWER
+        assert await put(store, request(), ANSWER.replace(text="other")) == ANSWER
 
 
 async def test_get_many_takes_any_number(tmp_path: Path) -> None:

@@ -39,8 +39,8 @@ def run(
     }
     return Run(
         manifest=Manifest.model_validate({**known, **manifest}),
-        prompt=prompt().but(name=name),
-        spec=spec() if rules is None else spec().but(rules=rules),
+        prompt=prompt().replace(name=name),
+        spec=spec() if rules is None else spec().replace(rules=rules),
         suite=suite() if cases is None else Suite(prompt="prompt.md", cases=cases),
         outputs=tuple(outputs),
         verdicts=tuple(verdicts),

@@ -63,7 +63,7 @@ def test_a_kappa_that_is_not_defined_is_missing_and_the_rest_is_there() -> None:
 
 def test_cases_that_occur_more_than_once_widen_the_interval_of_kappa() -> None:
     once = both(counts=(10, 3, 3, 10))
-    again = [one.but(repeat=repeat) for repeat in range(3) for one in once]
+    again = [one.replace(repeat=repeat) for repeat in range(3) for one in once]
     row = agreements(verdicts(of(again))).iloc[0]
     assert row["kappa_interval"] == "cluster-bootstrap"
     naive = cohens_kappa([[30, 9], [9, 30]])
@@ -123,10 +123,10 @@ def test_what_code_decides_in_part_is_no_verdict_unless_it_fails() -> None:
 def test_disagreements_come_worst_first_with_the_output() -> None:
     made = of(both(counts=(1, 2, 2, 1)))
     surer = [
-        one.but(confidence={"c2": 0.99, "c1": 0.6, "c4": 0.9}.get(one.case)) if one.source == "judge:j" else one
+        one.replace(confidence={"c2": 0.99, "c1": 0.6, "c4": 0.9}.get(one.case)) if one.source == "judge:j" else one
         for one in made.verdicts
     ]
-    made = made.but(verdicts=tuple(surer))
+    made = made.replace(verdicts=tuple(surer))
     table = disagreements(verdicts(made), outputs(made))
     assert {name: str(kind) for name, kind in table.dtypes.items()} == dict(DISAGREEMENT_COLUMNS)
     assert list(table["case"]) == ["c2", "c1", "c4", "c3"]

@@ -158,8 +158,8 @@ def test_a_limit_places_each_model_beside_it() -> None:
 def test_the_cheapest_and_the_fastest_are_sought_among_the_good_enough() -> None:
     made = many(300, {"a": lambda n: n > 2, "b": lambda n: n > 3, "c": lambda n: n % 2 == 0})
     price = {"a": (0.02, 100.0), "b": (0.01, 300.0), "c": (0.001, 1.0)}
-    priced = [one.but(cost_usd=price[one.model][0], latency_ms=price[one.model][1]) for one in made.outputs]
-    table = models(outputs(made.but(outputs=tuple(priced)))).set_index("model")
+    priced = [one.replace(cost_usd=price[one.model][0], latency_ms=price[one.model][1]) for one in made.outputs]
+    table = models(outputs(made.replace(outputs=tuple(priced)))).set_index("model")
     assert table["cheapest"].fillna(False).tolist() == [False, True, False]
     assert table["fastest"].fillna(False).tolist() == [True, False, False]
     assert table.loc["c", ["cheapest", "fastest"]].isna().all()

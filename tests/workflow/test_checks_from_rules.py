@@ -83,7 +83,9 @@ async def test_a_rule_whose_checks_a_person_took_out_is_left_alone(tmp_path: Pat
     await do(tmp_path, extract, fake, checks=True)
     path = files_of(tmp_path / "prompt.md").spec
     spec = read_spec(path)
-    write_spec(path, spec.but(rules=tuple(rule.but(checks=(), origin="edited") for rule in spec.rules)), by_hand=True)
+    write_spec(
+        path, spec.replace(rules=tuple(rule.replace(checks=(), origin="edited") for rule in spec.rules)), by_hand=True
+    )
     asked = len(fake.requests)
     done = await do(tmp_path, update, fake, checks=True)
     assert done.spec.rules[0].checks == ()

@@ -99,7 +99,7 @@ async def test_the_same_command_again_asks_nothing_and_changes_no_byte(tmp_path:
     assert again.requests == []
     assert same_folder == folder
     assert contents(folder) == before
-    assert second == first.but(manifest=first.manifest.but(asked=0, stored=6))
+    assert second == first.replace(manifest=first.manifest.replace(asked=0, stored=6))
 
 
 async def test_only_what_failed_is_asked_again(tmp_path: Path) -> None:

@@ -95,8 +95,8 @@ async def test_an_unchanged_prompt_loses_no_rule_whose_words_were_never_in_it(tm
     author = Author(RULES).client()
     files = folder(tmp_path, ONE, SMALL)
     spec = (await do(extract, files, author)).spec
-    misquoted = spec.rules[0].but(source="One word is what everybody wants here.")
-    write_spec(files.spec, spec.but(rules=(misquoted, *spec.rules[1:])))
+    misquoted = spec.rules[0].replace(source="One word is what everybody wants here.")
+    write_spec(files.spec, spec.replace(rules=(misquoted, *spec.rules[1:])))
     done = await do(update, files, author)
     assert done.gone == ()
 
@@ -124,8 +124,8 @@ async def test_a_rule_that_a_person_struck_out_is_not_proposed_again(tmp_path: P
     files = folder(tmp_path, ONE, SMALL)
     await do(extract, files, author)
     spec = read_spec(files.spec)
-    struck = tuple(rule.but(gone=True, origin="edited") if rule.id == "r2" else rule for rule in spec.rules)
-    write_spec(files.spec, spec.but(rules=struck), by_hand=True)
+    struck = tuple(rule.replace(gone=True, origin="edited") if rule.id == "r2" else rule for rule in spec.rules)
+    write_spec(files.spec, spec.replace(rules=struck), by_hand=True)
     done = await do(update, folder(tmp_path, ONE, SMALL, STOP), author)
     assert done.added == ("r3",)
     assert next(rule for rule in done.spec.rules if rule.id == "r2").gone

@@ -35,7 +35,7 @@ class Record(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, ser_json_inf_nan="constants")
 
-    def but(self, **changes: Any) -> Self:
+    def replace(self, **changes: Any) -> Self:
         """A copy with these fields changed, validated again."""
         return type(self).model_validate({**self._fields(), **changes})
 

@@ -140,7 +140,7 @@ def _rules(folder: Path) -> tuple[list[Rule], list[Problem]]:
         Rule(id=f"r{number}", rule=text, inverse=padded[number - 1], **checks.get(f"r{number}", {}))
         for number, text in enumerate(texts, 1)
     ]
-    return [rule.but(content=rule.content_hash()) for rule in rules], problems
+    return [rule.replace(content=rule.content_hash()) for rule in rules], problems
 
 
 def _text_lines(path: Path, what: str) -> list[str]:

@@ -61,9 +61,9 @@ def prompt_file(prompt: Prompt) -> tuple[str, str]:
 def _write_one(folder: Path, benchmark: Benchmark, ask: Ask) -> tuple[Path, ...]:
     run = benchmark.run
     name, text = prompt_file(run.prompt) if benchmark.prompt_known else ("prompt.md", "")
-    spec, suite = run.spec.but(prompt=name), run.suite.but(prompt=name)
-    prompt = run.prompt.but(path=None)
-    runs.finish(folder, run.but(prompt=prompt, spec=spec, suite=suite))
+    spec, suite = run.spec.replace(prompt=name), run.suite.replace(prompt=name)
+    prompt = run.prompt.replace(path=None)
+    runs.finish(folder, run.replace(prompt=prompt, spec=spec, suite=suite))
     for file in (folder / SPEC, folder / SUITE):
         file.unlink(missing_ok=True)
     write_spec(folder / SPEC, spec)

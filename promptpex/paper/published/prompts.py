@@ -37,7 +37,7 @@ def find(benchmark: Path, promptid: str) -> Found:
     name = benchmark.name
     for path in _places(benchmark):
         try:
-            prompt = promptfile.read(path).but(name=name)
+            prompt = promptfile.read(path).replace(name=name)
         except PromptFileError as failure:
             said = f"the prompt cannot be read ({failure.message}); its recordings are counted only"
             return Found(_stand_in(name), False, (_warning(path, failure.line, said),))

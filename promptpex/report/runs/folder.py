@@ -79,7 +79,7 @@ def begin(folder: Path, run: Run) -> None:
     refuse_led_out(folder, folder.parent.parent, RunError)
     with _writing(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _put(folder / MANIFEST, _json(run.manifest.but(partial=RUNNING), indent=1))
+        _put(folder / MANIFEST, _json(run.manifest.replace(partial=RUNNING), indent=1))
         (folder / VERDICTS).unlink(missing_ok=True)
         _put(folder / INPUTS, _json(_Inputs(prompt=run.prompt, spec=run.spec, suite=run.suite), indent=1))
 

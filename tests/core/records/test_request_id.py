@@ -32,14 +32,14 @@ def test_whatever_shapes_the_reply_shapes_the_id(change: dict[str, Any], known: 
     request = BASE.model_copy()
     if known:
         assert request.id == BASE.id
-    changed = request.but(**change).id
+    changed = request.replace(**change).id
     assert changed != BASE.id
     assert request.model_copy(update=change).id == changed
     assert request.model_copy(update=change, deep=True).id == changed
 
 
 def test_the_stage_does_not() -> None:
-    assert BASE.but(stage="judge").id == BASE.id
+    assert BASE.replace(stage="judge").id == BASE.id
 
 
 def test_an_id_that_was_asked_for_leaves_the_request_as_it_was() -> None:
@@ -54,7 +54,7 @@ def test_an_id_that_was_asked_for_leaves_the_request_as_it_was() -> None:
 
 @given(st.text(), st.integers(0, 9), st.floats(0, 2))
 def test_equal_requests_have_equal_ids_after_a_round_trip(text: str, repeat: int, temperature: float) -> None:
-    request = BASE.but(
+    request = BASE.replace(
         messages=(Message(role="user", content=text),), repeat=repeat, params={"temperature": temperature}
     )
     assert Request.model_validate(request.plain()).id == request.id

@@ -93,7 +93,7 @@ def options(server: ScriptedServer, **more: Any) -> ProviderOptions:
 )  # fmt: skip
 async def test_nothing_of_a_request_can_redirect_litellm(extra: dict[str, Any], scripted: ScriptedServer) -> None:
     request = asked(MODEL, api_base=f"{scripted.url}/v1")
-    request = request.model_copy(update={"params": request.params.but(extra=extra)})
+    request = request.model_copy(update={"params": request.params.replace(extra=extra)})
     with pytest.raises(BadRequest, match="is not passed on"):
         await LitellmClient(options(scripted)).complete(request)
     assert scripted.count == 0

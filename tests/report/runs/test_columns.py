@@ -183,7 +183,7 @@ def test_verdicts_that_are_not_wanted_are_not_read(tmp_path: Path) -> None:
     made = colours()
     runs.finish(tmp_path, made)
     (tmp_path / "verdicts.jsonl").write_bytes(b"{\n")
-    assert runs.read(tmp_path, verdicts=False) == made.but(verdicts=())
+    assert runs.read(tmp_path, verdicts=False) == made.replace(verdicts=())
     with pytest.raises(RunError):
         runs.read(tmp_path)
 
