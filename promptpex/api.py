@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -112,22 +112,26 @@ def _waited(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 def _beside(work: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine in a loop and a thread of its own; an interruption cancels it, as ``asyncio.run`` does.
 
-    Without that, leaving the pool would wait until the whole run has ended.
+    Without that, leaving the pool would wait until the whole run has ended. The interruption may come before the
+    coroutine has begun: then it ends as it begins.
     """
-    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
+    begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
+    interrupted: list[bool] = []
 
     async def watched() -> T:
         task = asyncio.current_task()
         assert task is not None
-        begun.set_result((asyncio.get_running_loop(), task))
+        begun.append((asyncio.get_running_loop(), task))
+        if interrupted:
+            task.cancel()
         return await work
 
     with ThreadPoolExecutor(max_workers=1) as pool:
-        ended = pool.submit(asyncio.run, watched())
         try:
-            return ended.result()
-        finally:
-            if not ended.done():
-                loop, task = begun.result()
-                with suppress(RuntimeError):  # it ended this very moment, and its loop is closed
+            return pool.submit(asyncio.run, watched()).result()
+        except BaseException:
+            interrupted.append(True)
+            for loop, task in begun:
+                with suppress(RuntimeError):  # it has ended, and its loop is closed
                     loop.call_soon_threadsafe(task.cancel)
+            raise

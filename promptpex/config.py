@@ -292,13 +292,10 @@ def load(flags: Mapping[str, Any], *, start: Path, env: Mapping[str, str]) -> Re
     warnings: list[str] = []
     files = [] if alone else [_user_layer(warnings), _file_layer(named, start, warnings)]
     layers = [*files, _env_layer(env, warnings), _Layer("flag", given)]
-    for layer in layers:
-        _refuse_strangers(layer)
-        _refuse_keys(layer)
+    _refuse([problem for layer in layers for problem in _problems(layer)])
     values: dict[str, Any] = {}
     origins = dict.fromkeys(Settings.model_fields, "default")
     for layer in layers:
-        _validated(layer.values, layer)
         values.update(layer.values)
         origins.update(dict.fromkeys(layer.values, layer.where))
     _preset(values, origins)
@@ -448,24 +445,43 @@ def _from_text(name: str, text: str) -> Any:
         raise ConfigError(f"{PREFIX}{name.upper()} must be JSON") from None
 
 
-def _refuse_strangers(layer: _Layer) -> None:
-    for name in layer.values:
-        if name in Settings.model_fields:
-            continue
-        if _KEY_NAME.search(name):
-            raise _fail(layer, name, NO_KEYS)
-        raise _fail(layer, name, f"there is no such setting{near_name(name, Settings.model_fields)}")
+def _refuse(problems: Sequence[ConfigError]) -> None:
+    """Raises what is wrong with the settings, all of it at once."""
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        lines = "\n".join(f"  {each}" for each in sorted(problems, key=lambda each: (str(each.path), each.line or 0)))
+        message = f"{len(problems)} problems with the settings are to be mended first:\n{lines}"
+        raise ConfigError(message, path=problems[0].path)
 
 
-def _refuse_keys(layer: _Layer) -> None:
+def _problems(layer: _Layer) -> list[ConfigError]:
+    """What is wrong with each setting of one source, named with its place; the first problem of each."""
+    firsts: dict[str, ConfigError] = {}
     for name, value in layer.values.items():
-        texts = list(texts_in(value))
-        if any(holds_key(text) or _KEY_FIELD.search(text) for text in texts):
-            raise _fail(layer, name, NO_KEYS)
-        try:
-            _check_texts(name, texts)
-        except ConfigError as error:
-            raise _fail(layer, name, scrub(error.message)) from None
+        message = _stranger(name) or _with_key(name, value)
+        if message is not None:
+            firsts[name] = _fail(layer, name, message)
+    for name, message in _invalid(layer.values):
+        firsts.setdefault(name, _fail(layer, name, message))
+    return list(firsts.values())
+
+
+def _stranger(name: str) -> str | None:
+    if name in Settings.model_fields:
+        return None
+    return NO_KEYS if _KEY_NAME.search(name) else f"there is no such setting{near_name(name, Settings.model_fields)}"
+
+
+def _with_key(name: str, value: Any) -> str | None:
+    texts = list(texts_in(value))
+    if any(holds_key(text) or _KEY_FIELD.search(text) for text in texts):
+        return NO_KEYS
+    try:
+        _check_texts(name, texts)
+    except ConfigError as error:
+        return scrub(error.message)
+    return None
 
 
 def _check_texts(name: str, texts: Sequence[str]) -> None:
@@ -479,17 +495,16 @@ def _check_texts(name: str, texts: Sequence[str]) -> None:
         checked_base(texts[0])
 
 
-def _validated(values: dict[str, Any], layer: _Layer) -> None:
-    """Check one layer by itself, so that the error names the place the value came from."""
+def _invalid(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The names of settings with a value of the wrong kind, and what is wrong with it."""
     try:
         Settings.model_validate(values)
     except ValidationError as failure:
-        error = failure.errors(include_url=False)[0]
-        name = str(error["loc"][0]) if error["loc"] else ""
-        raise _fail(layer, name, in_words(error)) from None
+        errors = failure.errors(include_url=False)
+        return [(str(error["loc"][0]) if error["loc"] else "", in_words(error)) for error in errors]
     except UnicodeEncodeError:
-        name = next(name for name, value in values.items() if is_cut(value))
-        raise _fail(layer, name, "it holds bytes that are no UTF-8") from None
+        return [(name, "it holds bytes that are no UTF-8") for name, value in values.items() if is_cut(value)]
+    return []
 
 
 def _fail(layer: _Layer, name: str, message: str) -> ConfigError:

@@ -127,13 +127,15 @@ def test_a_run_and_its_models_may_be_named_by_one_text(tmp_path: Path, monkeypat
     assert promptpex.read_run(str(tmp_path / "kept")) == run
 
 
+INTERRUPT = "os.kill(os.getpid(), signal.SIGINT)"
+
 NOTEBOOK = """
-import asyncio, os, signal
+import asyncio, os, signal, threading, time
 import promptpex
 
 class Asked:
     async def complete(self, request):
-        os.kill(os.getpid(), signal.SIGINT)
+        %s
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -153,10 +155,24 @@ except KeyboardInterrupt:
 """
 
 
-def test_an_interruption_where_a_loop_is_running_does_not_wait_for_the_run(tmp_path: Path) -> None:
+WHILE_IT_BEGINS = """
+start = threading.Thread.start
+
+def interrupted(self):
+    start(self)
+    time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread.start = interrupted
+"""
+
+
+@pytest.mark.parametrize("begins", [False, True], ids=["while it waits", "while it begins"])
+def test_an_interruption_where_a_loop_is_running_does_not_wait_for_the_run(tmp_path: Path, begins: bool) -> None:
     (tmp_path / "p.md").write_text(PROMPT, encoding="utf-8")
+    notebook = NOTEBOOK % ("pass" if begins else INTERRUPT)
     done = subprocess.run(
-        [sys.executable, "-c", NOTEBOOK],
+        [sys.executable, "-c", notebook.replace("\nclass", f"{WHILE_IT_BEGINS}\nclass") if begins else notebook],
         capture_output=True,
         text=True,
         cwd=tmp_path,

@@ -23,7 +23,7 @@ from promptpex.core.errors import (
 from promptpex.core.events import Listener, Retrying, nobody
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client
-from promptpex.llm.pacing.breaker import FIRST_PATIENCE_S, PATIENCE_S, Breaker
+from promptpex.llm.pacing.breaker import FIRST_PATIENCE_S, FIRST_REST_S, PATIENCE_S, Breaker
 from promptpex.llm.pacing.cancellation import StopFlag
 from promptpex.llm.pacing.limits import Limiter, Slot
 from promptpex.llm.pacing.servers import Server, server_of
@@ -37,11 +37,11 @@ class RetryPolicy:
     """When to try again.
 
     Attributes:
-        max_attempts: tries of one request in all.
+        max_attempts: tries of one request in all, those not counted that probe a server which is down.
         first_wait_s, longest_wait_s: the first and the longest step of the waits.
         call_deadline_s: seconds for one request, its attempts and the waits between them; queueing not included.
         run_deadline_s: seconds from the making of the client, after which nothing is sent or waited for any more.
-        patience_s, first_patience_s: as in ``breaker``.
+        patience_s, first_patience_s, first_rest_s: as in ``breaker``.
     """
 
     max_attempts: int = MAX_ATTEMPTS
@@ -51,6 +51,7 @@ class RetryPolicy:
     run_deadline_s: float | None = None
     patience_s: float = PATIENCE_S
     first_patience_s: float = FIRST_PATIENCE_S
+    first_rest_s: float = FIRST_REST_S
 
 
 class RetryingClient:
@@ -101,28 +102,30 @@ class RetryingClient:
             ModelError: the last attempt's, when no further one can help or is allowed.
         """
         left = self._policy.call_deadline_s
-        attempt = 0
+        sent = probes = 0
         while True:
-            attempt += 1
-            outcome, took = await self._attempt(request, left)
+            outcome, took, probe = await self._attempt(request, left)
             if isinstance(outcome, Completion):
                 return outcome
-            wait = self._wait_s(outcome, attempt)
+            sent, probes = sent + 1, probes + probe
+            wait = self._wait_s(outcome, sent)
             left -= took + wait
-            if not outcome.retryable or attempt >= self._policy.max_attempts or left <= 0 or self._late(wait):
-                raise _tried(outcome, attempt)
-            self._emit(Retrying(request.model, request.id, attempt, wait, outcome.reason))
+            worn_out = sent - probes >= self._policy.max_attempts  # probes serve all who wait for the server
+            if not outcome.retryable or worn_out or left <= 0 or self._late(wait):
+                raise _tried(outcome, sent)
+            self._emit(Retrying(request.model, request.id, sent, wait, outcome.reason))
             await self._stop.pause(wait, self._sleep, request.model)
 
     async def close(self) -> None:
         """Closes ``inner``."""
         await self._inner.close()
 
-    async def _attempt(self, request: Request, left: float) -> tuple[Completion | ModelError, float]:
-        """What one attempt gave, and the seconds from sending to the end."""
+    async def _attempt(self, request: Request, left: float) -> tuple[Completion | ModelError, float, bool]:
+        """What one attempt gave, the seconds from sending to the end, and whether it probed a server that was down."""
         self._refuse_if_closed(request)
         breaker = self._breaker(request)
         slot = await self._slot(request, breaker)
+        probe = breaker.open
         try:
             self._check(request)
             completion = await self._timed(request, left)
@@ -131,7 +134,7 @@ class RetryingClient:
             slot.failed(error)
             self._close_queue(slot)
             _tell(breaker, error)
-            return error, took
+            return error, took, probe
         except BaseException:
             breaker.gave_up()
             raise
@@ -140,7 +143,7 @@ class RetryingClient:
         took = self._clock() - slot.started
         slot.answered(completion, took)
         breaker.succeeded()
-        return completion, took
+        return completion, took, probe
 
     async def _slot(self, request: Request, breaker: Breaker) -> Slot:
         """A slot at a server that is up."""
@@ -213,8 +216,12 @@ class RetryingClient:
         key = self._where(request).key, request.model
         breaker = self._breakers.get(key)
         if breaker is None:
+            policy = self._policy
             breaker = self._breakers[key] = Breaker(
-                self._clock, patience_s=self._policy.patience_s, first_patience_s=self._policy.first_patience_s
+                self._clock,
+                patience_s=policy.patience_s,
+                first_patience_s=policy.first_patience_s,
+                first_rest_s=policy.first_rest_s,
             )
         return breaker
 

@@ -257,3 +257,13 @@ async def test_who_asks_for_more_patience_than_a_call_has_is_left_alone() -> Non
     assert {type(outcome) for outcome in outcomes} == {RateLimited}
     assert len(inner.requests) <= 2
     assert "asks to wait 86400 s" in str(outcomes[-1])
+
+
+async def test_whoever_probes_a_server_that_is_down_loses_no_attempt() -> None:
+    """All requests share the patience; the one that tries for them all does not pay for it alone."""
+    probes = 3
+    failures = [Unavailable("down")] * (AFTER + 1 + probes)
+    inner = FakeClient([*failures, *["fine"] * (AFTER + 1)])
+    client = retrying(inner, max_attempts=2, first_rest_s=0.001, patience_s=60.0, first_patience_s=60.0)
+    answers = await asyncio.gather(*(client.complete(request(str(number))) for number in range(AFTER + 1)))
+    assert {answer.text for answer in answers} == {"fine"}
