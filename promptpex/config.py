@@ -230,13 +230,13 @@ class Settings(Record):
             return value
         return {name: Price(*dollars(name, said)) for name, said in value.items()}
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All settings as JSON-ready data, those at their default too: a manifest leaves nothing to guess."""
         return self.model_dump(mode="json")
 
     def shaping(self) -> dict[str, Any]:
         """The settings that shape what is asked or how it is judged: two runs that differ in one are two runs."""
-        everything = self.plain()
+        everything = self.to_dict()
         names = (*_SHAPING, *(_STOPPING if self.until_decided else ()))
         return {name: everything[name] for name in names}
 

@@ -107,7 +107,7 @@ def test_a_list_is_asked_for_in_plain_words(tmp_path: Path) -> None:
 )
 def test_explicit_beats_preset(effort: str, flags: dict[str, int]) -> None:
     resolved = load({**flags, "effort": effort}, start=Path("/"), env={})
-    plain = resolved.settings.plain()
+    plain = resolved.settings.to_dict()
     assert {name: plain[name] for name in flags} == flags
     assert all(plain[name] == value for name, value in EFFORT[effort].items() if name not in flags)
 
@@ -171,7 +171,7 @@ def test_an_empty_file_sets_nothing(tmp_path: Path) -> None:
 
 
 def test_what_shapes_a_run_is_part_of_the_settings() -> None:
-    assert set(Settings().shaping()) < set(Settings().plain())
+    assert set(Settings().shaping()) < set(Settings().to_dict())
     assert Settings(seed=1).shaping() != Settings().shaping()
 
 

@@ -25,7 +25,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 def json_lines(judged: Judged) -> Iterator[str]:
     """``{id, status, score, reason, assertions}`` a row, a line each."""
     for row, report in judged:
-        yield _json(report.plain(row.id)) + "\n"
+        yield _json(report.to_dict(row.id)) + "\n"
 
 
 def _json(value: Any) -> str:

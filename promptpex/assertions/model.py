@@ -155,7 +155,7 @@ class CheckResult:
     parts: tuple[CheckResult, ...] = ()
     named: Mapping[str, float] = field(default_factory=dict)
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data, empty fields left out."""
         data: dict[str, Any] = {
             "kind": self.kind,
@@ -170,7 +170,7 @@ class CheckResult:
         if self.metric is not None:
             data["metric"] = self.metric
         if self.parts:
-            data["assertions"] = [part.plain() for part in self.parts]
+            data["assertions"] = [part.to_dict() for part in self.parts]
         return data
 
 
@@ -195,13 +195,13 @@ class CheckReport:
     results: tuple[CheckResult, ...] = ()
     named_scores: Mapping[str, float] = field(default_factory=dict)
 
-    def plain(self, row_id: Any = None) -> dict[str, Any]:
+    def to_dict(self, row_id: Any = None) -> dict[str, Any]:
         """As JSON-ready data: ``{id, status, score, reason, assertions}``."""
         data: dict[str, Any] = {} if row_id is None else {"id": row_id}
         data |= {"status": self.status, "score": self.score, "reason": self.reason}
         if self.unscored is not None:
             data["unscored"] = self.unscored
-        data["assertions"] = [result.plain() for result in self.results]
+        data["assertions"] = [result.to_dict() for result in self.results]
         if self.named_scores:
             data["named_scores"] = dict(self.named_scores)
         return data

@@ -220,7 +220,7 @@ def _made_from(case: Case, rule: Rule, prompt: Prompt, spec: Spec, author: str, 
         {
             "case": {name: value_text(value) for name, value in case.inputs.items()},
             "rule": [rule.id, rule.rule, rule.inverse if case.inverse else None],
-            "inputs": {name: variable.plain() for name, variable in spec.inputs.items()},
+            "inputs": {name: variable.to_dict() for name, variable in spec.inputs.items()},
             "variables": prompt.variables,
             "template": fingerprint(TEMPLATE),
             "instructions": instructions,

@@ -135,7 +135,7 @@ def jsonl_text(suite: Suite, before: str = "") -> str:
     the same are kept as they are."""
     kept = {jsonl.dumps(line.value): line.text for line in _quiet(before)}
     values: list[Any] = [{"prompt": suite.prompt}]
-    values += [{**case.plain(), "inverse": case.inverse, "origin": case.origin} for case in suite.cases]
+    values += [{**case.to_dict(), "inverse": case.inverse, "origin": case.origin} for case in suite.cases]
     lines = [kept.get(jsonl.dumps(value), jsonl.dumps(value)) for value in values]
     return "".join(f"{line}\n" for line in lines)
 

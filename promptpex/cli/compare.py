@@ -32,7 +32,7 @@ def command(before: Path, after: Path, fail_on_regression: bool, as_json: bool, 
     from promptpex.cli.runner import settings
     from promptpex.core.errors import GateFailed
     from promptpex.report import runs
-    from promptpex.report.comparison import compare_runs, plain
+    from promptpex.report.comparison import compare_runs, to_dict
 
     resolved = settings(flags)
     made, results = resolved.settings, Path(resolved.settings.results_dir)
@@ -40,7 +40,7 @@ def command(before: Path, after: Path, fail_on_regression: bool, as_json: bool, 
     tolerance = made.tolerance if resolved.origins["tolerance"] == "flag" else None
     found = compare_runs(*kept, confidence=made.confidence, tolerance=tolerance, weights=made.weights)
     if as_json:
-        print_json(plain(found))
+        print_json(to_dict(found))
     else:
         _show(found)
     if fail_on_regression and found.regressions:

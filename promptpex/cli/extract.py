@@ -50,7 +50,7 @@ def command(
     found = work(flags, lambda session: extract(session, files), start=prompt.parent)
     if as_json:
         said = [asdict(one) for one in found.groundedness]
-        print_json({**found.spec.plain(), "groundedness": said})
+        print_json({**found.spec.to_dict(), "groundedness": said})
         return 0
     say(f"{plural(len(found.spec.rules), 'rule')} in {files.spec}")
     for line in grounds(found.groundedness):

@@ -83,9 +83,9 @@ def _plain(benchmarks: list[Benchmark], found: Tables) -> dict[str, Any]:
 
     return {
         **found,
-        "ours": measures.plain(benchmarks),
+        "ours": measures.to_dict(benchmarks),
         "misprints": measures.misprints(found),
-        "problems": [problem.plain() for problem in dataset.problems_of(benchmarks)],
+        "problems": [problem.to_dict() for problem in dataset.problems_of(benchmarks)],
     }
 
 

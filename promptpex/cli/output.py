@@ -33,13 +33,13 @@ def show_run(
     ``view`` are ``confidence``, ``tolerance``, ``against`` and ``weights`` where the report shall differ from how the
     run was made.
     """
-    from promptpex.report import plain, summarise
+    from promptpex.report import summarise, to_dict
     from promptpex.report.files import write
 
     summary = summarise(run, folder=folder, **(view or {}))
     write(summary, folder)
     if as_json:
-        print_json({**plain(summary), "requests": dict(totals or {})})
+        print_json({**to_dict(summary), "requests": dict(totals or {})})
     else:
         _on_terminal(summary, totals)
     return summary

@@ -231,7 +231,7 @@ def json_log(path: Path | None) -> Iterator[Listener | None]:
 
 def _writer(file: TextIO) -> Listener:
     def hear(event: Event) -> None:
-        file.write(escaped(json.dumps({"at": round(time.time(), 3), **event.plain()}, ensure_ascii=False)) + "\n")
+        file.write(escaped(json.dumps({"at": round(time.time(), 3), **event.to_dict()}, ensure_ascii=False)) + "\n")
         file.flush()
 
     return hear

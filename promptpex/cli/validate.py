@@ -25,7 +25,7 @@ def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -
 
     problems = validate(files)
     if as_json:
-        print_json([problem.plain() for problem in problems])
+        print_json([problem.to_dict() for problem in problems])
     else:
         for problem in problems:
             say(problem.text())

@@ -11,7 +11,7 @@ from typing import Any
 class Event:
     """Something that happened. Events carry no key, no header and no full prompt."""
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The event as JSON-ready data with its name under ``event``."""
         return {"event": type(self).__name__, **asdict(self)}
 

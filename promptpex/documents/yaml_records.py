@@ -129,7 +129,7 @@ class ListUpdate:
     def shown(self, item: Any) -> dict[str, Any]:
         """The item as the file shows it: defaults left out, but for the keys that always stand there."""
         plain = item.model_dump(mode="json", by_alias=True)
-        short = item.plain()
+        short = item.to_dict()
         return {name: short.get(name, plain[name]) for name in plain if name in short or name in self.always}
 
     def apply(self, edits: yaml_patch.Edits) -> None:

@@ -123,7 +123,7 @@ def _unfit(check: Check) -> str | None:
 
 def _assertion(check: Check) -> dict[str, Any]:
     """The check under promptfoo's names; templates in values are theirs as much as ours and stay."""
-    plain = check.plain()
+    plain = check.to_dict()
     entry = {"type": plain.pop("kind"), **{key: plain[key] for key in _KEYS if key in plain}}
     if check.asserts is not None:
         entry["assert"] = [_assertion(part) for part in check.asserts]

@@ -176,13 +176,13 @@ class Judge:
         """Hash of all that shapes its verdicts: the template, who answers, its settings, the rules and how they are
         put to it."""
         mode, asker = self.options.mode, self.asker
-        rules = [rule.plain() for rule in self.options.rules_for_judge(self.spec)] if mode == "rules" else []
+        rules = [rule.to_dict() for rule in self.options.rules_for_judge(self.spec)] if mode == "rules" else []
         who = [
             asker.label,
             asker.model.api_base,
             asker.model.backend,
-            asker.model.params.plain(),
-            asker.defaults.plain(),
+            asker.model.params.to_dict(),
+            asker.defaults.to_dict(),
         ]
         return digest([fingerprint(f"judging/{mode}"), who, asdict(self.options), self.spec.intent, rules], 16)
 

@@ -14,7 +14,7 @@ def readable(request: Request) -> tuple[dict[str, Any], bool]:
 
     Each text is scrubbed by itself, so that the data stays sound; a request that held a key has lost its id.
     """
-    plain = request.plain()
+    plain = request.to_dict()
     clean = _each(plain, scrub)
     assert isinstance(clean, dict)
     return clean, clean != plain

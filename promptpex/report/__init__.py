@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from promptpex.report.summary import Example, Summary, plain, summarise
+from promptpex.report.summary import Example, Summary, summarise, to_dict
 
-__all__ = ["Example", "Summary", "plain", "summarise"]
+__all__ = ["Example", "Summary", "summarise", "to_dict"]

@@ -74,7 +74,7 @@ def compare_runs(
     )
 
 
-def plain(comparison: Comparison) -> dict[str, Any]:
+def to_dict(comparison: Comparison) -> dict[str, Any]:
     """The comparison as JSON-ready data."""
     return {
         "answer": comparison.answer,

@@ -168,7 +168,7 @@ def _saved(run: AnyRun, rows: pd.DataFrame) -> Saved:
     return Saved(planned, asked, spared, spared * len(run.manifest.judges) * made.get("judge_repeat", 1))
 
 
-def plain(summary: Summary) -> dict[str, Any]:
+def to_dict(summary: Summary) -> dict[str, Any]:
     """The summary as JSON-ready data, for machines."""
     manifest = summary.run.manifest
     return {

@@ -247,13 +247,13 @@ def _shown(spec: Spec, update: ListUpdate) -> dict[str, Any]:
     content["intent"] = spec.intent
     content["inputs"] = {name: _variable(item) for name, item in spec.inputs.items()}
     if spec.input_checks:
-        content["input_checks"] = [check.plain() for check in spec.input_checks]
+        content["input_checks"] = [check.to_dict() for check in spec.input_checks]
     content["rules"] = [update.shown(rule) for rule in update.wanted()]
     return content
 
 
 def _variable(item: VariableSpec) -> Any:
-    plain = item.plain()
+    plain = item.to_dict()
     return plain.get("constraints", []) if set(plain) <= {"constraints"} else plain
 
 
@@ -264,7 +264,7 @@ def _edited(doc: YamlDoc, old: Spec, new: Spec, update: ListUpdate) -> str:
             edits.set((), name, getattr(new, name))
     _edit_inputs(edits, doc, old, new)
     if old.input_checks != new.input_checks:
-        edits.set((), "input_checks", [check.plain() for check in new.input_checks])
+        edits.set((), "input_checks", [check.to_dict() for check in new.input_checks])
     update.apply(edits)
     return edits.text()
 

@@ -102,7 +102,7 @@ async def judge(session: Session, run: Run) -> Run:
 
 def _judged_by(session: Session, manifest: Manifest) -> Manifest:
     """The manifest with the settings of judging that hold now; a report rests on them."""
-    plain, origins = session.settings.plain(), session.resolved.origins
+    plain, origins = session.settings.to_dict(), session.resolved.origins
     return manifest.replace(
         settings={**manifest.settings, **{name: plain[name] for name in JUDGING_SETTINGS if name in plain}},
         origins={**manifest.origins, **{name: origins[name] for name in JUDGING_SETTINGS if name in origins}},
@@ -174,7 +174,7 @@ def _manifest(
     session: Session, prompt: Prompt, spec: Spec, suite: Suite, models: Sequence[ModelName], judges: Sequence[Judge]
 ) -> Manifest:
     labels = tuple(model.label for model in models)
-    spec_digest, suite_digest = digest(spec.plain()), digest(suite.plain())
+    spec_digest, suite_digest = digest(spec.to_dict()), digest(suite.to_dict())
     shaping = {**session.settings.shaping(), "instructions": notes(session.settings, prompt)}
     asked = [[model.label, model.api_base, model.backend] for model in models]
     marks = [judge.fingerprint() for judge in judges]
@@ -186,7 +186,7 @@ def _manifest(
         suite_digest=suite_digest,
         models=labels,
         judges=tuple(judge.asker.label for judge in judges),
-        settings=session.settings.plain(),
+        settings=session.settings.to_dict(),
         origins=dict(session.resolved.origins),
         versions={"promptpex": version("promptpex"), "python": platform.python_version()},
         templates={name: templates.fingerprint(name) for name in templates.names()},

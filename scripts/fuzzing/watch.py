@@ -50,7 +50,7 @@ class Tally:
         """Remembers the slowest."""
         self.slowest = max(self.slowest, (seconds, name))
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data."""
         return {
             "tried": dict(self.tried),
@@ -109,4 +109,4 @@ def watched(tally: Tally, name: str, kind: str, work: Callable[[], object], good
 
 def told(tally: Tally, *, as_json: bool) -> str:
     """The tally for people or for programs."""
-    return json.dumps(tally.plain()) if as_json else "\n".join(tally.lines())
+    return json.dumps(tally.to_dict()) if as_json else "\n".join(tally.lines())

@@ -59,7 +59,7 @@ ODD_CHECKS: list[Any] = [
 def test_no_check_of_any_kind_is_raised(odd: Any) -> None:
     report = check("x", [odd, {"kind": "contains", "value": "x"}], threshold=LARGE)
     assert report.results[1].status == "pass"
-    report.plain()
+    report.to_dict()
 
 
 class _Odd:

@@ -41,7 +41,7 @@ def sound(report: CheckReport) -> None:
     assert (report.status == "unscored") == (report.unscored is not None)
     assert report.score is None or math.isfinite(report.score)
     assert report.reason
-    report.plain("id")
+    report.to_dict("id")
 
 
 @QUICK

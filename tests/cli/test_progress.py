@@ -141,7 +141,7 @@ def test_the_log_holds_every_event(tmp_path: Path) -> None:
                 hear(event)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert [line["event"] for line in lines] == [type(event).__name__ for event in events] * 2
-    assert lines[1] | {"at": 0} == {"at": 0, **events[1].plain()}
+    assert lines[1] | {"at": 0} == {"at": 0, **events[1].to_dict()}
     assert all(line["at"] > 1.7e9 for line in lines)
 
 

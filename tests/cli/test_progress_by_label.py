@@ -55,4 +55,4 @@ async def test_what_a_model_costs_is_told_under_the_name_that_it_was_given(tmp_p
 def test_the_name_is_no_part_of_the_question() -> None:
     asked = Request(model="m", messages=(), label="m?temperature=0")
     assert asked.id == Request(model="m", messages=()).id
-    assert "label" not in asked.plain()
+    assert "label" not in asked.to_dict()

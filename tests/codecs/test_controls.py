@@ -62,7 +62,7 @@ def test_notes_of_an_export_are_shown_and_not_obeyed(tmp_path: Path, capsys: pyt
     good = Case(id="d", rule="r1", inputs={"a": "b"}, origin="added")
     suite = Suite(prompt="prompt.md", cases=(bad, good))
     (tmp_path / "prompt.cases.jsonl").write_text(
-        "".join(jsonl.dumps({"prompt": suite.prompt, **case.plain()}) + "\n" for case in suite.cases)
+        "".join(jsonl.dumps({"prompt": suite.prompt, **case.to_dict()}) + "\n" for case in suite.cases)
     )
     assert run_cli(["export", "promptfoo", str(tmp_path / "prompt.cases.jsonl")]) == 0
     err = capsys.readouterr().err

@@ -12,7 +12,7 @@ import promptpex
 from promptpex.cli.main import run_cli
 from promptpex.core.errors import InputError
 from promptpex.core.records import Manifest, Run
-from promptpex.report import plain, runs, summarise
+from promptpex.report import runs, summarise, to_dict
 from promptpex.report.files import csv_text
 from promptpex.report.html import html
 from promptpex.tables import Question, models, outputs, standings
@@ -92,7 +92,7 @@ def test_a_run_without_outputs(names: tuple[str, ...]) -> None:
     assert summary.answer.startswith("Nothing was scored, so nothing can be said of any model.")
     assert html(summary)
     assert printed(summary)
-    assert plain(summary)["models"] == list(plain(summary)["models"])
+    assert to_dict(summary)["models"] == list(to_dict(summary)["models"])
     assert len(models(summary.outputs)) == 0
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from promptpex.core.errors import InputError
 from promptpex.core.records import Run, RunColumns
-from promptpex.report import plain, runs, summarise
+from promptpex.report import runs, summarise, to_dict
 from promptpex.report.comparison import compare_runs
-from promptpex.report.comparison import plain as plain_comparison
+from promptpex.report.comparison import to_dict as comparison_to_dict
 from promptpex.report.files import csv_text
 from promptpex.report.html import html
 from promptpex.report.terminal import notes
@@ -54,7 +54,7 @@ def read(made: Run, folder: Path) -> tuple[Run, RunColumns]:
 @pytest.mark.parametrize("made", RUNS.values(), ids=RUNS)
 def test_every_form_of_the_report_is_the_same(made: Run, tmp_path: Path) -> None:
     records, columns = (summarise(one) for one in read(made, tmp_path))
-    assert plain(columns) == plain(records)
+    assert to_dict(columns) == to_dict(records)
     assert columns.examples == records.examples
     assert html(columns) == html(records)
     for name in ("models", "outputs", "verdicts", "rules", "agreements", "disagreements"):
@@ -67,7 +67,7 @@ def test_two_folders_are_compared_as_their_records_are(tmp_path: Path) -> None:
     before, columns_before = read(colours(), tmp_path / "one")
     after, columns_after = read(judged_twice(), tmp_path / "two")
     records, columns = compare_runs(before, after), compare_runs(columns_before, columns_after)
-    assert plain_comparison(columns) == plain_comparison(records)
+    assert comparison_to_dict(columns) == comparison_to_dict(records)
     assert columns.notes == records.notes
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from promptpex.core.records import Case, Run
-from promptpex.report import plain, summarise
+from promptpex.report import summarise, to_dict
 from promptpex.report.files import write
 from promptpex.report.html import html
 from promptpex.report.sections import footnotes, sections
@@ -113,7 +113,7 @@ def test_missing_verdicts_and_weak_claims_are_marked_and_explained() -> None:
 
 
 def test_machines_get_all_of_it() -> None:
-    told = plain(summarise(full()))
+    told = to_dict(summarise(full()))
     assert len(told["disagreements"]) == 6
     assert told["agreements"][0]["both_pass"] == 18
     assert told["discrimination"]["failed_by_all"] == ("c1", "c3")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from promptpex.report import plain, summarise
+from promptpex.report import summarise, to_dict
 from tests.tables.by_hand import colours, output, run, verdict
 
 
@@ -40,8 +40,8 @@ def test_rules_that_nothing_judged_are_named_once() -> None:
 
 
 def test_the_summary_for_machines_is_json_with_nulls_for_what_is_unknown() -> None:
-    told = json.loads(json.dumps(plain(summarise(colours())), allow_nan=False))
+    told = json.loads(json.dumps(to_dict(summarise(colours())), allow_nan=False))
     assert [row["model"] for row in told["models"]] == ["a", "b"]
     assert told["models"][1]["cost_usd"] is None
     assert {"run", "prompt", "rules", "unscored", "unjudged_rules", "partial"} <= set(told)
-    assert json.loads(json.dumps(plain(summarise(run()))))["rules"] == []
+    assert json.loads(json.dumps(to_dict(summarise(run()))))["rules"] == []

@@ -11,7 +11,7 @@ from promptpex.config import load
 from promptpex.core.errors import ConfigError, NotAuthorised
 from promptpex.core.records import Case, Request, Run
 from promptpex.llm.fake import FakeClient
-from promptpex.report import plain, summarise
+from promptpex.report import summarise, to_dict
 from promptpex.report.files import write
 from promptpex.report.runs import read
 from promptpex.report.sections import footnotes
@@ -75,7 +75,7 @@ async def test_a_run_stops_when_it_is_decided_and_says_what_it_saved(tmp_path: P
     assert (summary.saved.planned, summary.saved.asked) == (160, len(finished.outputs))
     told = f"{160 - len(finished.outputs)} of 160 requests to models under test were saved"
     assert any(told in note for note in footnotes(summary))
-    assert plain(summary)["saved"]["asked"] == len(finished.outputs)
+    assert to_dict(summary)["saved"]["asked"] == len(finished.outputs)
     order = [(output.model, int(output.case[1:])) for output in finished.outputs]
     assert order == sorted(order, key=lambda key: (key[0] != "fake/good", key[1]))
     assert {verdict.key for verdict in finished.verdicts} == {output.key for output in finished.outputs}

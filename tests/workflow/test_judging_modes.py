@@ -16,7 +16,7 @@ from promptpex.interchange import junit
 from promptpex.judging.decide import row_status
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import parse
-from promptpex.report import plain, summarise
+from promptpex.report import summarise, to_dict
 from promptpex.report.html import html
 from promptpex.report.terminal import notes
 from promptpex.workflow import early_stopping, running
@@ -151,7 +151,7 @@ def test_a_rule_decided_in_part_is_not_kept_where_no_judge_is_asked_about_it(
     assert [row_status(run.verdicts)] == [("unscored", "no-judge")]
     summary = summarise(run)
     assert (summary.unscored, summary.half_judged) == ({"fake/m": {"no-judge": 1}}, ("r1",))
-    assert plain(summary)["half_judged_rules"] == ["r1"]
+    assert to_dict(summary)["half_judged_rules"] == ["r1"]
     assert summary.unjudged == (() if judges else ("r2",))
     assert "Judged in part: 1 of 2 rules (r1)" in "\n".join(notes(summary))
     page = " ".join(html(summary).split())

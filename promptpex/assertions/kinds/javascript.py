@@ -128,7 +128,7 @@ def context_of(assertion: Assertion, facts: Facts) -> dict[str, Any]:
 
 
 def _plain(item: Any) -> Any:
-    return item.plain() if hasattr(item, "plain") else item
+    return item.to_dict() if hasattr(item, "to_dict") else item
 
 
 def _json_ready(value: Any) -> Any:

@@ -39,7 +39,7 @@ class Record(BaseModel):
         """A copy with these fields changed, validated again."""
         return type(self).model_validate({**self._fields(), **changes})
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data, fields at their default left out."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 

@@ -238,7 +238,7 @@ def _run(folder: Path, prompt: Prompt, rules: Sequence[Rule], results: Results) 
         rules=tuple(rules),
     )
     suite = Suite(prompt="prompt.md", cases=tuple(results.cases))
-    spec_digest, suite_digest = digest(spec.plain()), digest(suite.plain())
+    spec_digest, suite_digest = digest(spec.to_dict()), digest(suite.to_dict())
     manifest = Manifest(
         run=digest([prompt.fingerprint, spec_digest, suite_digest, results.models], 10),
         prompt=prompt.name,

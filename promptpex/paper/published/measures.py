@@ -120,7 +120,7 @@ def misprinted(benchmark: str, model: str, part: str, cell: Mapping[str, Any]) -
     return (benchmark, model, part, cell["non_compliant"], cell["n"]) in _PRINTED
 
 
-def plain(benchmarks: Sequence[Benchmark]) -> dict[str, Any]:
+def to_dict(benchmarks: Sequence[Benchmark]) -> dict[str, Any]:
     """``ours`` of each benchmark as JSON-ready data."""
     return {benchmark.name: _plain_one(ours(benchmark)) for benchmark in benchmarks}
 

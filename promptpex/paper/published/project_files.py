@@ -54,7 +54,7 @@ def prompt_file(prompt: Prompt) -> tuple[str, str]:
     text = f"---\nname: {json.dumps(prompt.name)}\n---\n{turns}\n"
     if promptfile.parse(text, "prompt.md").messages == prompt.messages:
         return "prompt.md", text
-    messages = [message.plain() for message in prompt.messages]
+    messages = [message.to_dict() for message in prompt.messages]
     return "prompt.json", json.dumps({"name": prompt.name, "messages": messages}, ensure_ascii=False, indent=1) + "\n"
 
 

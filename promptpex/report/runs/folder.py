@@ -292,7 +292,7 @@ def _json(record: Record, indent: int | None = None) -> str:
     try:
         text = record.model_dump_json(by_alias=True, exclude_defaults=True, indent=indent)
     except PydanticSerializationError:
-        plain = json.dumps(record.plain(), ensure_ascii=False, indent=indent)
+        plain = json.dumps(record.to_dict(), ensure_ascii=False, indent=indent)
         text = plain.encode("utf-8", "backslashreplace").decode("utf-8")
     return f"{escaped(text)}\n"
 

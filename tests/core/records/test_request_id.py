@@ -46,8 +46,8 @@ def test_an_id_that_was_asked_for_leaves_the_request_as_it_was() -> None:
     one, other = BASE.model_copy(), BASE.model_copy()
     assert one.id
     assert one == other
-    assert one.plain() == other.plain()
-    for again in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one)), Request(**one.plain())):
+    assert one.to_dict() == other.to_dict()
+    for again in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one)), Request(**one.to_dict())):
         assert again == one
         assert again.id == one.id
 
@@ -57,7 +57,7 @@ def test_equal_requests_have_equal_ids_after_a_round_trip(text: str, repeat: int
     request = BASE.replace(
         messages=(Message(role="user", content=text),), repeat=repeat, params={"temperature": temperature}
     )
-    assert Request.model_validate(request.plain()).id == request.id
+    assert Request.model_validate(request.to_dict()).id == request.id
 
 
 def test_the_id_is_the_same_in_every_version() -> None:
