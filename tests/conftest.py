@@ -70,7 +70,7 @@ def _getaddrinfo(host: Any, *rest: Any, **named: Any) -> Any:
 @pytest.fixture(autouse=True)
 def _no_overruns_before() -> None:
     """What hung in another test is not held against this one."""
-    strikes.TOGETHER.forget()
+    strikes.PROCESS_STRIKES.forget()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator
 
 from promptpex.cases import baseline, expand, expected, generate, validity
 from promptpex.cases.reply_models import TOLERATED
-from promptpex.core import templates
+from promptpex.core import stage_templates
 from promptpex.judging import judge
 from promptpex.specs import extract, groundedness, propose_checks
 
@@ -52,12 +52,12 @@ def limits(kind: Any, marks: Any = (), *, within: str = "") -> Iterator[tuple[st
 
 
 def test_every_template_has_its_reply_type() -> None:
-    assert sorted(TYPES) == sorted(templates.names())
+    assert sorted(TYPES) == sorted(stage_templates.names())
 
 
 @pytest.mark.parametrize("name", TYPES)
 def test_what_is_cut_is_said(name: str) -> None:
-    source = (templates.folder() / f"{name}.jinja").read_text(encoding="utf-8")
+    source = (stage_templates.folder() / f"{name}.jinja").read_text(encoding="utf-8")
     found = set(limits(TYPES[name]))
     assert any(what != "list" for what, _ in found)
     for what, most in found:
@@ -68,7 +68,7 @@ def test_what_is_cut_is_said(name: str) -> None:
 @pytest.mark.parametrize(("variable", "implicit"), [("text", False), ("text", True), ("*", False)])
 def test_as_many_constraints_are_asked_for_as_are_accepted(variable: str, implicit: bool) -> None:
     words = {"prompt": "Say it.", "variables": ("text", "tone"), "whole": "*", "instructions": ""}
-    asked = templates.render("specs/inputs", **words, variable=variable, implicit=implicit).messages[-1].content
+    asked = stage_templates.render("specs/inputs", **words, variable=variable, implicit=implicit).messages[-1].content
     assert "At most six items" in asked
     assert "an empty list if nothing has to hold" in asked
     assert "two" not in asked.casefold()

@@ -2,21 +2,21 @@
 
 ``check`` judges one output; ``compile_checks`` refuses checks that cannot be used; ``check_rules`` and
 ``check_inputs`` judge a spec's rules and input checks. ``check_time`` is what all of that may take together. Whoever
-compiles many checks, of which there are at most ``MOST_CHECKS`` (``counted``), announces them when they are ``ready``.
+compiles many checks, of which there are at most ``MAX_CHECKS`` (``counted``), announces them when they are ``ready``.
 """
 
 from __future__ import annotations
 
-from promptpex.assertions.clock import check_time
-from promptpex.assertions.engine import MOST_CHECKS, Compiled, announce, check, compile_checks, counted, ready
+from promptpex.assertions.evaluate import MAX_CHECKS, Compiled, announce, check, compile_checks, counted, ready
 from promptpex.assertions.model import CheckReport, CheckResult
 from promptpex.assertions.registry import KIND_NAMES
-from promptpex.assertions.rules import ENGINE, check_inputs, check_rules
+from promptpex.assertions.rules import CHECKS_VERSION, check_inputs, check_rules
+from promptpex.assertions.time_limits import check_time
 
 __all__ = [
-    "ENGINE",
+    "CHECKS_VERSION",
     "KIND_NAMES",
-    "MOST_CHECKS",
+    "MAX_CHECKS",
     "CheckReport",
     "CheckResult",
     "Compiled",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from promptpex.assertions import engine
+from promptpex.assertions import evaluate
 from promptpex.assertions.check_file import CheckFile
-from promptpex.assertions.clock import check_time, each_verdict, time_of
-from promptpex.assertions.model import CheckReport, Facts
+from promptpex.assertions.model import CheckedOutput, CheckReport
 from promptpex.assertions.rows import Row
+from promptpex.assertions.time_limits import check_time, each_verdict, time_of
 from promptpex.core.errors import CheckError
 
 AT_ONCE = 256
@@ -28,29 +28,29 @@ def reports(rows: Iterable[Row], checks: CheckFile | None = None) -> Iterator[tu
             of_the_file + max(len(row.asserts) if isinstance(row.asserts, list) else 0 for row in chunk)
         )
         with check_time(time_of_all):
-            judged = iter(engine.judge_many([_job(row, checks) for row in chunk if row.problem is None]))
+            judged = iter(evaluate.evaluate_many([_job(row, checks) for row in chunk if row.problem is None]))
         for row in chunk:
             yield row, _unjudged(row) if row.problem is not None else next(judged)
 
 
-def _job(row: Row, checks: CheckFile | None) -> tuple[engine.Compiled, Facts, float | None]:
+def _job(row: Row, checks: CheckFile | None) -> tuple[evaluate.Compiled, CheckedOutput, float | None]:
     return _compiled(row, checks), _facts(row, checks), _threshold(row, checks)
 
 
-def _compiled(row: Row, checks: CheckFile | None) -> engine.Compiled:
+def _compiled(row: Row, checks: CheckFile | None) -> evaluate.Compiled:
     if row.asserts is None:
         if checks is None:
             message = "the row has no assertions; give --assertions FILE, or a list under assert in the row"
             raise CheckError(message, line=row.line)
         return checks.compiled
-    own = engine.ready(row.asserts)
-    return own if checks is None else engine.Compiled((*checks.compiled.steps, *own.steps))
+    own = evaluate.ready(row.asserts)
+    return own if checks is None else evaluate.Compiled((*checks.compiled.steps, *own.steps))
 
 
-def _facts(row: Row, checks: CheckFile | None) -> Facts:
+def _facts(row: Row, checks: CheckFile | None) -> CheckedOutput:
     asserts = [*(checks.raw if checks is not None else ()), *(row.asserts or ())]
     given = {**checks.vars, **row.vars} if checks is not None else row.vars
-    return engine.facts_of(row.output, given, asserts=asserts, **row.facts)
+    return evaluate.checked_output(row.output, given, asserts=asserts, **row.checked)
 
 
 def _threshold(row: Row, checks: CheckFile | None) -> float | None:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from promptpex.assertions import engine
-from promptpex.assertions.clock import READING_SECONDS, Turn, check_time
+from promptpex.assertions import evaluate
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.rows import INPUTS, kept
+from promptpex.assertions.time_limits import READING_SECONDS, Turn, check_time
 from promptpex.codecs.ordinary_files import inside, read_bytes
 from promptpex.core.errors import CheckError
 from promptpex.documents import yaml_reader
@@ -34,7 +34,7 @@ class CheckFile:
         vars: for templates and scripts, where a row does not say them itself.
     """
 
-    compiled: engine.Compiled
+    compiled: evaluate.Compiled
     raw: tuple[Any, ...]
     threshold: float | None = None
     vars: Mapping[str, Any] = field(default_factory=dict)
@@ -73,17 +73,17 @@ def _compiled(doc: YamlDoc, path: Path, none: str) -> CheckFile:
     if not found:
         raise doc.fail(none)
     data = list(_few(doc, ((keys, _resolved(doc, item, keys, path)) for keys, item in found)))
-    made = engine.ready(item for _, item in data)
-    engine.warm_up(made)
-    engine.announce([made])
+    made = evaluate.ready(item for _, item in data)
+    evaluate.warm_up(made)
+    evaluate.announce([made])
     warnings: list[str] = []
     for (keys, item), step in zip(data, made.steps, strict=True):
         try:
-            compiled = engine.strict(engine.Compiled((step,)))
+            compiled = evaluate.strict(evaluate.Compiled((step,)))
         except CheckError as error:
             raise doc.fail(error.message, *_place(doc, keys, item)) from error
         warnings += [f"{path}:{doc.line(*keys)}: {warning}" for warning in compiled.warnings]
-    ready = engine.Compiled(made.steps, tuple(warnings))
+    ready = evaluate.Compiled(made.steps, tuple(warnings))
     return CheckFile(ready, tuple(item for _, item in data), _threshold(doc), _vars(doc))
 
 
@@ -91,9 +91,9 @@ def _few(doc: YamlDoc, items: Iterator[tuple[Keys, Any]]) -> Iterator[tuple[Keys
     """The assertions while they are few: a template that is named a thousand times is as many."""
     count = 0
     for keys, item in items:
-        count += engine.counted([item])
-        if count > engine.MOST_CHECKS:
-            raise doc.fail(f"there are more than {engine.MOST_CHECKS:,} assertions; divide them among several files")
+        count += evaluate.counted([item])
+        if count > evaluate.MAX_CHECKS:
+            raise doc.fail(f"there are more than {evaluate.MAX_CHECKS:,} assertions; divide them among several files")
         yield keys, item
 
 
@@ -187,7 +187,7 @@ def _place(doc: YamlDoc, keys: Keys, item: Any) -> Keys:
         return keys
     for index, part in enumerate(parts):
         try:
-            engine.compile_checks([part])
+            evaluate.compile_checks([part])
         except CheckError:
             return (*keys, "assert", index)
     return keys

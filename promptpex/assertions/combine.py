@@ -25,16 +25,16 @@ def combine(results: Sequence[CheckResult], threshold: float | None = None, empt
     """
     score = _score(results) if results else empty_score
     named = _named(results)
-    lame = next((result for result in results if result.status == "unscored"), None)
+    first_unscored = next((result for result in results if result.status == "unscored"), None)
     if threshold is not None and (results or empty_score < 1):
-        status, reason = _by_threshold(results, score, threshold, lame)
+        status, reason = _by_threshold(results, score, threshold, first_unscored)
     else:
-        status, reason = _by_all(results, lame)
+        status, reason = _by_all(results, first_unscored)
     return CheckReport(
         status=status,
         score=score if _tells(score, status, results) else None,
         reason=reason,
-        unscored=lame.unscored if status == "unscored" and lame is not None else None,
+        unscored=first_unscored.unscored if status == "unscored" and first_unscored is not None else None,
         results=tuple(results),
         named_scores=named,
     )
@@ -46,12 +46,12 @@ def _tells(score: float | None, status: Status, results: Sequence[CheckResult]) 
     return score is not None and math.isfinite(score) and status != "unscored" and lacking <= FAILED_TO_RUN
 
 
-def _by_all(results: Sequence[CheckResult], lame: CheckResult | None) -> tuple[Status, str]:
+def _by_all(results: Sequence[CheckResult], first_unscored: CheckResult | None) -> tuple[Status, str]:
     failed = next((result for result in results if result.status == "fail" and counts(result)), None)
     if failed is not None:
         return "fail", _says(failed)
-    if lame is not None:
-        return "unscored", _says(lame)
+    if first_unscored is not None:
+        return "unscored", _says(first_unscored)
     if not results:
         return "pass", "there is nothing to check"
     return "pass", "the assertion passed" if len(results) == 1 else f"all {len(results)} assertions passed"
@@ -63,16 +63,16 @@ def counts(result: CheckResult) -> bool:
 
 
 def _by_threshold(
-    results: Sequence[CheckResult], score: float | None, threshold: float, lame: CheckResult | None
+    results: Sequence[CheckResult], score: float | None, threshold: float, first_unscored: CheckResult | None
 ) -> tuple[Status, str]:
-    if lame is not None:
-        return _bounded(results, threshold, lame)
+    if first_unscored is not None:
+        return _bounded(results, threshold, first_unscored)
     reached = score is not None and score >= threshold
     shown = "a score that is no number" if score is None else f"the score {score:.6g}"
     return ("pass" if reached else "fail"), f"{shown} {'reaches' if reached else 'is below'} {threshold:.6g}"
 
 
-def _bounded(results: Sequence[CheckResult], threshold: float, lame: CheckResult) -> tuple[Status, str]:
+def _bounded(results: Sequence[CheckResult], threshold: float, first_unscored: CheckResult) -> tuple[Status, str]:
     """With unscored parts: fail where even full marks for them are too little; see ``FAILED_TO_RUN`` for pass."""
     most = _score(results, unknown=1.0)
     if most is not None and most < threshold:
@@ -80,8 +80,8 @@ def _bounded(results: Sequence[CheckResult], threshold: float, lame: CheckResult
     least = _score(results, unknown=0.0)
     codes = {result.unscored for result in results if result.status == "unscored"}
     if least is not None and least >= threshold and codes <= FAILED_TO_RUN:
-        return "pass", f"the score reaches {threshold:.6g} without {lame.kind}, which could not judge"
-    return "unscored", _says(lame)
+        return "pass", f"the score reaches {threshold:.6g} without {first_unscored.kind}, which could not judge"
+    return "unscored", _says(first_unscored)
 
 
 def _score(results: Iterable[CheckResult], unknown: float = 0.0) -> float | None:

@@ -15,16 +15,16 @@ from promptpex.assertions.model import CheckReport, CheckResult
 from promptpex.assertions.rows import Row
 from promptpex.codecs.controls import escaped, visible
 
-Judged = Iterable[tuple[Row, CheckReport]]
-Writer = Callable[[Judged], Iterator[str]]
+Reports = Iterable[tuple[Row, CheckReport]]
+Writer = Callable[[Reports], Iterator[str]]
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-def json_lines(judged: Judged) -> Iterator[str]:
+def json_lines(reports: Reports) -> Iterator[str]:
     """``{id, status, score, reason, assertions}`` a row, a line each."""
-    for row, report in judged:
+    for row, report in reports:
         yield _json(report.to_dict(row.id)) + "\n"
 
 
@@ -34,10 +34,10 @@ def _json(value: Any) -> str:
     return _SURROGATES.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
-def table(judged: Judged) -> Iterator[str]:
+def table(reports: Reports) -> Iterator[str]:
     """A row an output: id, status, score, reason; on a terminal a line each. Control characters are shown as U+FFFD."""
     head, room = f"{'id':<24}  {'status':<8}  {'score':>6}  reason\n", _room()
-    for row, report in judged:
+    for row, report in reports:
         score = "" if report.score is None else f"{report.score:.3f}"
         yield f"{head}{_cell(row.id, 24):<24}  {report.status:<8}  {score:>6}  {_cell(report.reason, room)}\n"
         head = ""
@@ -63,12 +63,12 @@ _HEAD = ("id", "status", "score", "unscored", "reason", "assertion", "kind", "as
 _TAIL = ("assertion_unscored", "assertion_reason", "metric", "weight")
 
 
-def csv_rows(judged: Judged) -> Iterator[str]:
+def csv_rows(reports: Reports) -> Iterator[str]:
     """A row an assertion, the row's own verdict repeated; no cell that a spreadsheet would run."""
     from promptpex.codecs import safe_csv
 
     yield safe_csv.dumps([[*_HEAD, *_TAIL]])
-    for row, report in judged:
+    for row, report in reports:
         head = [_text(row.id), report.status, _number(report.score), report.unscored or "", report.reason]
         lines = [[*head, *_assertion(place, result)] for place, result in _flat(report.results)]
         yield safe_csv.dumps(_clean(lines or [[*head, *[""] * (len(_HEAD) + len(_TAIL) - len(head))]]))
@@ -98,12 +98,12 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def junit(judged: Judged) -> Iterator[str]:
+def junit(reports: Reports) -> Iterator[str]:
     """JUnit XML: a case a row; failures fail, unscored rows are errors. The cases wait in a temporary file for the
     counts that stand before them."""
     counts = {"pass": 0, "fail": 0, "unscored": 0}
     with tempfile.SpooledTemporaryFile(max_size=1_000_000, mode="w+", encoding="utf-8", newline="") as cases:
-        for row, report in judged:
+        for row, report in reports:
             counts[report.status] += 1
             cases.write(_test_case(row, report))
         totals = f'tests="{sum(counts.values())}" failures="{counts["fail"]}" errors="{counts["unscored"]}"'

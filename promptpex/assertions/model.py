@@ -1,4 +1,4 @@
-"""The shapes inside the room: an assertion, the facts it judges, what a judgement says, and what stops one."""
+"""The shapes inside the room: an assertion, the checked it judges, what a judgement says, and what stops one."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Assertion:
 
 
 @dataclass
-class Facts:
+class CheckedOutput:
     """All that a check may look at.
 
     Attributes:
@@ -94,9 +94,9 @@ class Facts:
         """The text in lower case."""
         return js_values.lower(self.text)
 
-    def with_output(self, output: Any) -> Facts:
-        """The same facts about another output."""
-        return Facts(
+    def with_output(self, output: Any) -> CheckedOutput:
+        """The same checked about another output."""
+        return CheckedOutput(
             output=output,
             vars=self.vars,
             cost=self.cost,
@@ -110,7 +110,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class KindResult:
     """What a kind says of an output, before ``not-``.
 
     Attributes:

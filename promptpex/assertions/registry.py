@@ -9,10 +9,10 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 
 Plan = Callable[[Assertion, Any], Any]
-Judge = Callable[[Assertion, Any, Facts], Judged]
+Evaluate = Callable[[Assertion, Any, CheckedOutput], KindResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +21,8 @@ class Kind:
 
     Attributes:
         name: without ``not-``.
-        plan: makes of an assertion and its rendered value what ``judge`` works with, or raises ``Unscorable``.
-        judge: gives the verdict before ``not-``, or raises ``Unscorable``.
+        plan: makes of an assertion and its rendered value what ``evaluate`` works with, or raises ``Unscorable``.
+        evaluate: gives the verdict before ``not-``, or raises ``Unscorable``.
         renders: whether texts in the value are templates.
         renders_inside: whether texts inside of an object are templates too; schemas are taken as they stand.
         verify: what only a strict compile looks at, such as whether a pattern is one.
@@ -31,7 +31,7 @@ class Kind:
 
     name: str
     plan: Plan
-    judge: Judge
+    evaluate: Evaluate
     renders: bool = True
     renders_inside: bool = True
     verify: Callable[[Assertion, Any], None] | None = None

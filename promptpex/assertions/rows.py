@@ -23,7 +23,7 @@ _KNOWN = frozenset(
 ) | {"threshold", "prompt", "metadata", "error", "message", *_OWN}
 _NUMBERS = ("cost", "cost_usd", "latency_ms", "threshold")
 OUTPUTS, INPUTS = "outputs.jsonl", "inputs.json"
-MOST_CELL = 10_000_000
+MAX_CELL = 10_000_000
 INPUTS_LIMIT = 200_000_000
 """Bytes that are read of a run's inputs at most."""
 
@@ -35,7 +35,7 @@ class Row:
     Attributes:
         id: as the file gives it, else the line's number.
         output: a text or any JSON value; None = there is none.
-        facts: cost, latency_ms, logprobs, finish_reason, prompt, metadata, where known.
+        checked: cost, latency_ms, logprobs, finish_reason, prompt, metadata, where known.
         vars: for templates and scripts.
         threshold: the least score that passes.
         asserts: the row's own assertions; None = it brings none.
@@ -45,7 +45,7 @@ class Row:
     id: Any
     output: Any
     vars: Mapping[str, Any] = field(default_factory=dict)
-    facts: dict[str, Any] = field(default_factory=dict)
+    checked: dict[str, Any] = field(default_factory=dict)
     threshold: float | None = None
     asserts: list[Any] | None = None
     problem: Unscorable | None = None
@@ -137,7 +137,7 @@ def row_of(data: Mapping[str, Any], number: int, inputs: Mapping[str, Any] | Non
         made.asserts = [made.asserts]
     made.problem = _problem(data, made, variables)
     made.threshold = _number(data.get("threshold"))
-    made.facts = {
+    made.checked = {
         "cost": _number(data.get("cost", data.get("cost_usd"))),
         "latency_ms": _number(data.get("latency_ms")),
         "logprobs": _logprobs(data.get("logprobs")),
@@ -183,7 +183,7 @@ def _logprobs(value: Any) -> list[Any] | None:
 
 def _csv_rows(file: IO[str], path: Path) -> Iterator[Row]:
     reader = csv.reader(file, strict=True)
-    line, limit = 1, csv.field_size_limit(MOST_CELL)
+    line, limit = 1, csv.field_size_limit(MAX_CELL)
     try:
         head = [name.strip() for name in next(reader, [])]
         _check_head(head, path)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpex.assertions import engine
-from promptpex.assertions.clock import check_time, time_of
-from promptpex.assertions.model import CheckReport, CheckResult, Facts
+from promptpex.assertions import evaluate
+from promptpex.assertions.model import CheckedOutput, CheckReport, CheckResult
+from promptpex.assertions.time_limits import check_time, time_of
 from promptpex.core.ids import digest
 
 if TYPE_CHECKING:
     from promptpex.core.records import InputCheck, Output, Rule, Verdict
 
-ENGINE = "assertions-1"
+CHECKS_VERSION = "assertions-1"
 """The engine's version; part of each verdict's fingerprint, raised when a kind judges otherwise than before."""
 
 
@@ -42,18 +42,18 @@ def check_rules(
 def _checked(
     rules: Sequence[Rule], outputs: Sequence[Output], inputs_of: Callable[[Output], Mapping[str, Any]]
 ) -> list[Verdict]:
-    made = [(rule, engine.ready(rule.checks)) for rule in rules if rule.checks]
-    engine.announce(compiled for _, compiled in made)
-    checked = [(rule, engine.strict(compiled, f"rule {rule.id}")) for rule, compiled in made]
-    prints = {rule.id: fingerprint(rule) for rule, _ in checked}
+    made = [(rule, evaluate.ready(rule.checks)) for rule in rules if rule.checks]
+    evaluate.announce(compiled for _, compiled in made)
+    compiled_rules = [(rule, evaluate.strict(compiled, f"rule {rule.id}")) for rule, compiled in made]
+    prints = {rule.id: fingerprint(rule) for rule, _ in compiled_rules}
     usable = [output for output in outputs if output.error is None and output.text is not None]
     verdicts: list[Verdict] = []
     for start in range(0, len(usable), _AT_ONCE):
         chunk = [(output, _facts(output, inputs_of(output))) for output in usable[start : start + _AT_ONCE]]
-        engine.prime((compiled, facts) for _, facts in chunk for _, compiled in checked)
-        for output, facts in chunk:
-            for rule, compiled in checked:
-                verdicts.append(_verdict(rule, output, engine.judge(compiled, facts), prints[rule.id]))
+        evaluate.prime((compiled, checked) for _, checked in chunk for _, compiled in compiled_rules)
+        for output, checked in chunk:
+            for rule, compiled in compiled_rules:
+                verdicts.append(_verdict(rule, output, evaluate.evaluate(compiled, checked), prints[rule.id]))
     return verdicts
 
 
@@ -62,12 +62,12 @@ _AT_ONCE = 256
 
 def fingerprint(rule: Rule) -> str:
     """16 hex digits: the rule's checks and the engine's version."""
-    return digest([ENGINE, [check.model_dump(mode="json", by_alias=True) for check in rule.checks]], 16)
+    return digest([CHECKS_VERSION, [check.model_dump(mode="json", by_alias=True) for check in rule.checks]], 16)
 
 
-def _facts(output: Output, inputs: Mapping[str, Any]) -> Facts:
+def _facts(output: Output, inputs: Mapping[str, Any]) -> CheckedOutput:
     logprobs = [token.logprob for token in output.logprobs] if output.logprobs is not None else None
-    return engine.facts_of(
+    return evaluate.checked_output(
         output.text,
         inputs,
         cost=output.cost_usd,
@@ -109,11 +109,11 @@ def check_inputs(input_checks: Sequence[InputCheck], inputs: Mapping[str, Any]) 
     """
     problems: list[str] = []
     for check in input_checks:
-        compiled = engine.compile_checks([check], where=f"the input check of {check.variable}")
+        compiled = evaluate.compile_checks([check], where=f"the input check of {check.variable}")
         if check.variable not in inputs:
             problems.append(f"the input {check.variable} is missing")
             continue
-        report = engine.judge(compiled, engine.facts_of(inputs[check.variable], inputs))
+        report = evaluate.evaluate(compiled, evaluate.checked_output(inputs[check.variable], inputs))
         if report.status == "fail":
             problems.append(f"the input {check.variable} breaks {report.reason}")
         elif report.status == "unscored":

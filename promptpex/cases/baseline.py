@@ -17,7 +17,7 @@ from promptpex.cases.reply_models import inputs_type
 from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Spec, Suite
-from promptpex.core.templates import Rendered, fingerprint, render
+from promptpex.core.stage_templates import Rendered, fingerprint, render
 from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import list_up_to
 

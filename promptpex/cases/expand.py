@@ -19,7 +19,7 @@ from promptpex.cases.reply_models import inputs_type
 from promptpex.core.events import Listener, Notice, nobody
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
-from promptpex.core.templates import Rendered, fingerprint, render
+from promptpex.core.stage_templates import Rendered, fingerprint, render
 from promptpex.llm.map_requests import ask_each
 from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import REASON

@@ -14,7 +14,7 @@ from promptpex.cases.input_text import inputs_text
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
 from promptpex.core.records import Case, Output, Prompt, Spec, Suite
-from promptpex.core.templates import Rendered, render
+from promptpex.core.stage_templates import Rendered, render
 from promptpex.engines import run_all
 from promptpex.llm.map_requests import ask_each
 from promptpex.llm.role_model import Asker

@@ -22,7 +22,7 @@ from promptpex.cases.reply_models import inputs_type
 from promptpex.codecs.wording import plural
 from promptpex.core.events import Listener, Notice, nobody
 from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec, Suite, VariableSpec
-from promptpex.core.templates import Rendered, render
+from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.map_requests import ask_each
 from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import REASON, list_up_to

@@ -76,9 +76,9 @@ def _schema(value: Any, variable: VariableSpec) -> list[str]:
     """What breaks the schema; nothing where the schema itself cannot be used, which is for ``validate`` to say."""
     if not variable.schema_:
         return []
-    from promptpex.assertions.clock import Turn
     from promptpex.assertions.kinds.json_schema import compiled
     from promptpex.assertions.model import Unscorable
+    from promptpex.assertions.time_limits import Turn
 
     try:
         with Turn():

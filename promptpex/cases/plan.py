@@ -14,7 +14,7 @@ from promptpex.cases.input_text import slug
 from promptpex.cases.rag_context import context_variable
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
-from promptpex.core.templates import fingerprint
+from promptpex.core.stage_templates import fingerprint
 
 TEMPLATE = "cases/generate"
 

@@ -21,7 +21,7 @@ from promptpex.cases.lint import errors, lint
 from promptpex.cases.plan import Generation, Plan, plan
 from promptpex.core.events import Listener, Notice, nobody
 from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Rule, Spec, Suite
-from promptpex.core.templates import Rendered, render
+from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.map_requests import ask_each
 from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import REASON

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from promptpex.core.errors import ModelError
 from promptpex.core.ids import digest
 from promptpex.core.records import PROMPT_RULE, Output, Prompt, Request, Rule, Spec, Verdict
-from promptpex.core.templates import Rendered, fingerprint, render
+from promptpex.core.stage_templates import Rendered, fingerprint, render
 from promptpex.judging.confidence import confidences
 from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import REASON, reply_schema

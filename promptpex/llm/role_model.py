@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from promptpex.core.records import ModelName, Params, Request
-from promptpex.core.templates import Rendered
+from promptpex.core.stage_templates import Rendered
 from promptpex.llm.structured import Reply, Structured
 
 T = TypeVar("T", bound=BaseModel)

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.core.errors import MalformedReply, ModelError
 from promptpex.core.records import Completion, Message, Request
-from promptpex.core.templates import fence
+from promptpex.core.stage_templates import fence
 from promptpex.llm.client import Client
 from promptpex.llm.finish_reasons import CUT, check_cut, check_empty, check_filtered, usable
 from promptpex.llm.schemas import described, reply_schema, reply_type_of

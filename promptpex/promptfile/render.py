@@ -9,8 +9,8 @@ from typing import Any
 from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError, meta, nodes
 
 from promptpex.core.errors import PromptFileError
+from promptpex.core.jinja_limits import TooMuchWork, refuse_long
 from promptpex.core.records import INPUT_VARIABLE, Message, Prompt
-from promptpex.core.template_limits import TooMuchWork, refuse_long
 from promptpex.core.time_allowance import Allowance
 from promptpex.promptfile.sandbox import PromptEnvironment, TemplateTooLarge, compile_template, run_template
 

@@ -16,7 +16,7 @@ from jinja2 import StrictUndefined, TemplateSyntaxError, Undefined, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from promptpex.core.template_limits import (
+from promptpex.core.jinja_limits import (
     TIMES,
     TooMuchWork,
     Weighing,

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, create_model
 
 from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
 from promptpex.core.records import WHOLE_INPUT, Prompt, Rule, Spec, VariableSpec
-from promptpex.core.templates import render
+from promptpex.core.stage_templates import render
 from promptpex.llm.map_requests import ask_each
 from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import first, list_up_to, shortened

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from promptpex.core.events import Listener, nobody
 from promptpex.core.records import Prompt, Rule
-from promptpex.core.templates import render
+from promptpex.core.stage_templates import render
 from promptpex.llm.map_requests import ask_each
 from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import REASON

@@ -17,7 +17,7 @@ from promptpex.assertions import check, compile_checks
 from promptpex.core.errors import CheckError
 from promptpex.core.events import Listener, nobody
 from promptpex.core.records import Check, Output, Rule, Verdict
-from promptpex.core.templates import render
+from promptpex.core.stage_templates import render
 from promptpex.llm.map_requests import ask_each
 from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import first, shortened

@@ -9,7 +9,7 @@ from typing import Any
 
 from promptpex.assertions import check_rules
 from promptpex.config import Settings
-from promptpex.core import templates
+from promptpex.core import stage_templates
 from promptpex.core.events import Notice, StageEnded, StageStarted, StepDone
 from promptpex.core.ids import digest
 from promptpex.core.records import PROMPT_RULE, Manifest, ModelName, Output, Prompt, Run, Spec, Suite, Verdict
@@ -189,7 +189,7 @@ def _manifest(
         settings=session.settings.to_dict(),
         origins=dict(session.resolved.origins),
         versions={"promptpex": version("promptpex"), "python": platform.python_version()},
-        templates={name: templates.fingerprint(name) for name in templates.names()},
+        templates={name: stage_templates.fingerprint(name) for name in stage_templates.names()},
         created=session.now().isoformat(timespec="seconds"),
     )
 

@@ -153,8 +153,8 @@ def assertions(maker: Maker, folder: Path) -> object:
     output = maker.rng.choice(
         (maker.text, lambda: maker.json(maker.value()), lambda: maker.mangled("<p>SELECT RED</p>"))
     )()
-    facts: dict[str, Any] = {"cost": maker.value(), "latency_ms": maker.value()} if maker.rng.random() < 0.1 else {}
-    return check(output, [made], vars=_inputs(maker), **facts)
+    checked: dict[str, Any] = {"cost": maker.value(), "latency_ms": maker.value()} if maker.rng.random() < 0.1 else {}
+    return check(output, [made], vars=_inputs(maker), **checked)
 
 
 def _inputs(maker: Maker) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from promptpex.assertions import KIND_NAMES, CheckReport, check
-from promptpex.assertions.javascript import js_values, templates
+from promptpex.assertions.javascript import js_values, value_templates
 from promptpex.assertions.kinds import html_text, json_search, xml_text
 from promptpex.assertions.kinds.text import comma_fields
 from promptpex.assertions.model import Unscorable
@@ -73,7 +73,7 @@ def test_any_assertion_at_all(assertions: Any) -> None:
 @given(TEXT, st.dictionaries(st.sampled_from(["name", "a"]), JSON))
 def test_templates_are_total(source: str, variables: dict[str, Any]) -> None:
     try:
-        rendered = templates.render(source, templates.prepared(variables))
+        rendered = value_templates.render(source, value_templates.prepared(variables))
     except Unscorable:
         return
     assert isinstance(rendered, str)
@@ -82,8 +82,8 @@ def test_templates_are_total(source: str, variables: dict[str, Any]) -> None:
 @QUICK
 @given(TEXT)
 def test_values_are_never_rendered_again(value: str) -> None:
-    assert templates.render("{{ name }}", {"name": value}) == value
-    assert templates.render("{{ name }}{% if true %}{% endif %}", {"name": value}) == value
+    assert value_templates.render("{{ name }}", {"name": value}) == value
+    assert value_templates.render("{{ name }}{% if true %}{% endif %}", {"name": value}) == value
 
 
 @QUICK
@@ -177,8 +177,8 @@ def test_a_template_that_makes_without_end_is_stopped(template: str) -> None:
 def test_a_large_template_is_rendered() -> None:
     template = "{% for a in range(50000) %}{{ a }},{% endfor %}"
     assert check("x", [{"kind": "equals", "value": template}]).status == "fail"
-    assert len(templates.render(template, {})) == 288_890
-    assert templates.render("{{ name|trim }}", {"name": "x" * 20_000_000}) == "x" * 20_000_000
+    assert len(value_templates.render(template, {})) == 288_890
+    assert value_templates.render("{{ name|trim }}", {"name": "x" * 20_000_000}) == "x" * 20_000_000
 
 
 def test_a_schema_that_branches_without_end_runs_out_of_time() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from promptpex.assertions import check
 from promptpex.assertions.javascript import v8, v8_worker
-from promptpex.assertions.javascript.v8_worker import MOST_KEPT, NEEDS_ITS_OWN
+from promptpex.assertions.javascript.v8_worker import MAX_KEPT, NEEDS_ITS_OWN
 
 FIRST, SECOND, THIRD = "one", "two", "three"
 
@@ -230,11 +230,11 @@ def test_a_script_that_cannot_live_with_the_lasting_context_gets_one_of_its_own_
 def test_few_lasting_contexts_are_kept() -> None:
     worker = v8_worker.Worker()
     packed = json.dumps({"output": "x", "context": {}})
-    request = {"op": "run", "mode": "judge", "packed": packed, "seconds": 5, "memory": 128_000_000}
-    for number in range(2 * MOST_KEPT):
+    request = {"op": "run", "mode": "verdict", "packed": packed, "seconds": 5, "memory": 128_000_000}
+    for number in range(2 * MAX_KEPT):
         bodies = [request | {"body": f"return {number} < 3"}] * 2
         assert [worker.answer(body)["pass"] for body in bodies] == [number < 3] * 2
-    assert len(worker._frozen._kept) == MOST_KEPT
+    assert len(worker._frozen._kept) == MAX_KEPT
 
 
 def test_hidden_words_are_found() -> None:

@@ -101,8 +101,8 @@ def test_modules_cannot_be_imported(module: str) -> None:
 def test_the_process_that_holds_v8_has_an_empty_environment() -> None:
     from promptpex.assertions.javascript import v8
 
-    v8.ENGINE.start()
-    process = v8.ENGINE._process
+    v8.PROCESS.start()
+    process = v8.PROCESS._process
     assert process is not None
     shown = f"/proc/{process.pid}/environ"
     if not os.path.exists(shown):
@@ -178,44 +178,44 @@ def test_a_v8_that_is_killed_from_outside_costs_no_verdict() -> None:
     from promptpex.assertions.javascript import v8
 
     for turn in range(6):
-        v8.ENGINE.start()
-        assert v8.ENGINE._process is not None
-        os.kill(v8.ENGINE._process.pid, signal.SIGKILL)
+        v8.PROCESS.start()
+        assert v8.PROCESS._process is not None
+        os.kill(v8.PROCESS._process.pid, signal.SIGKILL)
         report = check(f"row {turn}", [JAVASCRIPT, {"kind": "regex", "value": f"^row {turn}$"}])
         assert report.status == "pass"
 
 
 def test_some_bad_outputs_do_not_lose_the_others() -> None:
     """Three overruns give a script up, but for one that mostly judges."""
-    from promptpex.assertions.javascript.strikes import OVERRUNS, TRIES_PER_OVERRUN, Patience
+    from promptpex.assertions.javascript.strikes import OVERRUNS, TRIES_PER_OVERRUN, StrikeCounter
 
-    patience = Patience()
+    strikes = StrikeCounter()
     for _ in range(OVERRUNS):
-        assert not patience.lost("slow")
-        patience.tell("slow", overran=True)
-    assert patience.lost("slow")
+        assert not strikes.struck_out("slow")
+        strikes.record("slow", overran=True)
+    assert strikes.struck_out("slow")
     for _ in range(20):
         for turn in range(TRIES_PER_OVERRUN):
-            patience.tell("odd", overran=turn == 0)
-    assert not patience.lost("odd")
+            strikes.record("odd", overran=turn == 0)
+    assert not strikes.struck_out("odd")
 
 
 def test_many_different_scripts_that_hang_are_not_all_tried() -> None:
     """Those that have judged something still are."""
-    from promptpex.assertions.javascript.strikes import OVERRUNS_IN_ALL, WINDOW_SECONDS, Patience, Together
+    from promptpex.assertions.javascript.strikes import OVERRUNS_IN_ALL, WINDOW_SECONDS, ProcessStrikes, StrikeCounter
 
     now = [0.0]
-    together = Together(lambda: now[0])
-    patience, others = Patience(together), Patience(together)
-    patience.tell("good", overran=False)
+    together = ProcessStrikes(lambda: now[0])
+    strikes, others = StrikeCounter(together), StrikeCounter(together)
+    strikes.record("good", overran=False)
     for number in range(OVERRUNS_IN_ALL):
-        assert not others.lost(f"bad {number}")
-        patience.tell(f"bad {number}", overran=True)
-    assert patience.lost("new")
-    assert others.lost("new")
-    assert not patience.lost("good")
+        assert not others.struck_out(f"bad {number}")
+        strikes.record(f"bad {number}", overran=True)
+    assert strikes.struck_out("new")
+    assert others.struck_out("new")
+    assert not strikes.struck_out("good")
     now[0] = WINDOW_SECONDS + 1
-    assert not others.lost("new")
+    assert not others.struck_out("new")
 
 
 def test_a_script_that_blocks_v8_takes_its_own_limit_and_no_start() -> None:
@@ -224,18 +224,18 @@ def test_a_script_that_blocks_v8_takes_its_own_limit_and_no_start() -> None:
 
     given: list[float] = []
 
-    class Watched(v8.Engine):
+    class Watched(v8.V8Process):
         def _exchange(self, request: dict[str, object], seconds: float) -> dict[str, object]:
             given.append(seconds)
             return super()._exchange(request, seconds)
 
-    engine = Watched()
+    v8_process = Watched()
     packed = '{"output": "x", "context": {}}'
-    request = {"op": "run", "body": "return true", "mode": "judge", "packed": packed, "seconds": 2, "memory": 10**8}
-    assert engine.ask(request, 2.0)["kind"] == "boolean"
-    engine.close()
-    assert engine.ask(request, 2.0)["kind"] == "boolean"
-    engine.close()
+    request = {"op": "run", "body": "return true", "mode": "verdict", "packed": packed, "seconds": 2, "memory": 10**8}
+    assert v8_process.ask(request, 2.0)["kind"] == "boolean"
+    v8_process.close()
+    assert v8_process.ask(request, 2.0)["kind"] == "boolean"
+    v8_process.close()
     assert [seconds for seconds in given if seconds > 4] == [given[0], given[2]]
     assert given[1] == given[3] < 4
 

@@ -18,7 +18,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.javascript.js_values import MISSING
-from promptpex.core.template_limits import TIMES, Weighing, adding, spend, weighed, weighing
+from promptpex.core.jinja_limits import TIMES, Weighing, adding, spend, weighed, weighing
 
 
 class TruthyList(list[Any]):

@@ -13,7 +13,7 @@ OVERRUNS_IN_ALL, WINDOW_SECONDS = 20, 120.0
 """After so many overruns of all together within so many seconds, only what has judged something is tried any more."""
 
 
-class Together:
+class ProcessStrikes:
     """The overruns of a whole process, whatever it was that overran.
 
     Args:
@@ -37,29 +37,29 @@ class Together:
         self._times.clear()
 
 
-TOGETHER = Together()
+PROCESS_STRIKES = ProcessStrikes()
 
 
-class Patience:
+class StrikeCounter:
     """Which patterns, scripts or templates went over their limits too often to be tried again, so that no run hangs.
 
     Some bad outputs among many do not lose the verdicts on the others; a thousand different scripts that hang do not
     take a thousand times the limit. Safe to share between threads.
     """
 
-    def __init__(self, together: Together | None = None) -> None:
+    def __init__(self, together: ProcessStrikes | None = None) -> None:
         self._tries: Counter[Any] = Counter()
         self._overruns: Counter[Any] = Counter()
-        self._together = together or TOGETHER
+        self._together = together or PROCESS_STRIKES
 
-    def lost(self, name: Any) -> bool:
+    def struck_out(self, name: Any) -> bool:
         """Whether it is not to be tried any more."""
         overruns, tries = self._overruns[name], self._tries[name]
         if overruns == tries and self._together.spent():
             return True
         return overruns >= OVERRUNS + tries // TRIES_PER_OVERRUN
 
-    def tell(self, name: Any, overran: bool) -> None:
+    def record(self, name: Any, overran: bool) -> None:
         """Count a try."""
         self._tries[name] += 1
         if overran:

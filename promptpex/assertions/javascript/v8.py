@@ -22,27 +22,27 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from promptpex.assertions import clock
-from promptpex.assertions.javascript.strikes import Patience
+from promptpex.assertions import time_limits
+from promptpex.assertions.javascript.strikes import StrikeCounter
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.quoting import shown
 
 MATCH_SECONDS = 1.0
 SCRIPT_SECONDS = 2.0
 HTML_SECONDS = 2.0
-SQL_SECONDS = clock.CHECK_SECONDS - 1.0
+SQL_SECONDS = time_limits.CHECK_SECONDS - 1.0
 SCRIPT_BYTES = 128_000_000
 _GRACE_SECONDS = 1.0
 _START_SECONDS = 10.0
 _WATCH_SECONDS = 0.1
 _BATCH = 512
-_MOST_TEXT = 4_000_000
+_MAX_TEXT = 4_000_000
 
 Match = tuple[str, str, str]
 """A pattern, its flags, and the text it is tried on."""
 
 
-class Died(Exception):
+class WorkerDied(Exception):
     """V8 came down, or, ``late``, did not answer in time and was ended."""
 
     def __init__(self, late: bool) -> None:
@@ -84,7 +84,7 @@ class Watchdog:
                 return
 
 
-class Engine:
+class V8Process:
     """The process, started with the first request and replaced after a fall. Safe to share between threads."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class Engine:
         """The reply to a request. A V8 that is just coming up is waited for before the time begins.
 
         Raises:
-            Died: V8 fell, or did not answer within ``seconds`` and some grace.
+            WorkerDied: V8 fell, or did not answer within ``seconds`` and some grace.
         """
         with self._lock:
             self.start()
@@ -135,7 +135,7 @@ class Engine:
             watchdog.disarm()
         if not reply.endswith("\n"):
             self.close()
-            raise Died(watchdog.late)
+            raise WorkerDied(watchdog.late)
         answer: dict[str, Any] = json.loads(reply)
         return answer
 
@@ -175,7 +175,9 @@ def _started() -> subprocess.Popen[str]:
 def _home(package: str) -> str:
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
-        raise Unscorable("no-engine", f"the package {package.replace('_', '-')}, which checks need, is not installed")
+        raise Unscorable(
+            "not-installed", f"the package {package.replace('_', '-')}, which checks need, is not installed"
+        )
     return str(Path(spec.origin).parent.parent)
 
 
@@ -184,21 +186,21 @@ def _environment() -> dict[str, str]:
     return {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
 
 
-ENGINE = Engine()
+PROCESS = V8Process()
 """The process's own; V8 starts with the first match or script."""
-atexit.register(ENGINE.close)
+atexit.register(PROCESS.close)
 
 
 class Regexes:
     """Matches made in V8. Safe to share between threads."""
 
-    def __init__(self, engine: Engine = ENGINE, seconds: float = MATCH_SECONDS) -> None:
-        self._engine = engine
+    def __init__(self, process: V8Process = PROCESS, seconds: float = MATCH_SECONDS) -> None:
+        self._process = process
         self._seconds = seconds
         self._lock = threading.Lock()
         self._primed: dict[Match, bool | str | None] = {}
         self._known: dict[Match, bool | str | None] = {}
-        self._patience = Patience()
+        self._strikes = StrikeCounter()
 
     def prime(self, matches: Iterable[Match]) -> None:
         """Make these matches now, in few calls, and remember them until the next ``prime``."""
@@ -216,7 +218,7 @@ class Regexes:
             Unscorable: ``bad-pattern`` where it is none, ``timeout`` where the match takes too long, or where the check
                 that makes it has made many and its time is over.
         """
-        clock.tick()
+        time_limits.tick()
         match = (pattern, flags, text)
         with self._lock:
             held = self._primed if match in self._primed else self._known
@@ -243,13 +245,13 @@ class Regexes:
         results: list[bool | str | None] = []
         while len(results) < len(matches):
             rest = matches[len(results) :]
-            if clock.used_up() or self._patience.lost(rest[0][:2]):
+            if time_limits.used_up() or self._strikes.struck_out(rest[0][:2]):
                 results.append(None)
                 continue
-            some = list(takewhile(lambda match: not self._patience.lost(match[:2]), rest))
+            some = list(takewhile(lambda match: not self._strikes.struck_out(match[:2]), rest))
             done = self._call(some)
             for match in some[: len(done)]:
-                self._patience.tell(match[:2], overran=False)
+                self._strikes.record(match[:2], overran=False)
             if len(done) < len(some):
                 done += self._alone(some[len(done)], tried=not done)
             results += done
@@ -258,15 +260,15 @@ class Regexes:
     def _alone(self, match: Match, tried: bool) -> list[bool | str | None]:
         """The match during which the time ran out, with all the time for itself, unless it had that already."""
         done = [] if tried else self._call([match])
-        self._patience.tell(match[:2], overran=not done)
+        self._strikes.record(match[:2], overran=not done)
         return done or [None]
 
     def _call(self, matches: Sequence[Match], again: bool = True) -> list[bool | str | None]:
         """The results that came in time, from the first match on. What falls alone is tried again, once."""
         request = {"op": "match", "packed": json.dumps(_packed(matches)), "seconds": self._seconds}
         try:
-            done: list[bool | str | None] = self._engine.ask(request, self._seconds)["results"]
-        except Died as death:
+            done: list[bool | str | None] = self._process.ask(request, self._seconds)["results"]
+        except WorkerDied as death:
             if len(matches) > 1:
                 return self._call(matches[: len(matches) // 2])
             return self._call(matches, again=False) if again and not death.late else []
@@ -287,7 +289,7 @@ def _batches(matches: Sequence[Match]) -> Iterable[Sequence[Match]]:
     start = size = 0
     for index, match in enumerate(matches):
         size += len(match[2])
-        if index - start >= _BATCH or size > _MOST_TEXT:
+        if index - start >= _BATCH or size > _MAX_TEXT:
             yield matches[start : index + 1]
             start, size = index + 1, 0
     if start < len(matches):
@@ -313,7 +315,7 @@ def sql(texts: Sequence[str], **about: Any) -> dict[str, Any]:
     return _asked({"op": "sql", "texts": list(texts), **about}, SQL_SECONDS)
 
 
-def run_script(body: str, output: Any, context: Any, mode: str = "judge") -> dict[str, Any]:
+def run_script(body: str, output: Any, context: Any, mode: str = "verdict") -> dict[str, Any]:
     """What a script came to, in a context where nothing of other scripts and outputs can be met.
 
     Args:
@@ -326,13 +328,13 @@ def run_script(body: str, output: Any, context: Any, mode: str = "judge") -> dic
         ``score``, ``reason``, ``named``), ``value`` (``json``), ``other`` (``message``), ``threw`` (``message``),
         ``stuck``, ``timeout``, ``memory``, ``given-up``. A score that is not finite is a text.
     """
-    if _PATIENCE.lost(body):
+    if _STRIKES.struck_out(body):
         return {"kind": "given-up"}
     packed = json.dumps({"output": output, "context": context})
     request: dict[str, Any] = {"op": "run", "body": body, "mode": mode, "packed": packed}
     request |= {"seconds": SCRIPT_SECONDS, "memory": SCRIPT_BYTES}
     answer = _asked(request, SCRIPT_SECONDS)
-    _PATIENCE.tell(body, overran=answer["kind"] in ("timeout", "memory"))
+    _STRIKES.record(body, overran=answer["kind"] in ("timeout", "memory"))
     return answer
 
 
@@ -342,11 +344,11 @@ def _asked(request: dict[str, Any], seconds: float, again: bool = True) -> dict[
     It may have been ended from outside: the second time it is the request's doing.
     """
     try:
-        return ENGINE.ask(request, seconds)
-    except Died as death:
+        return PROCESS.ask(request, seconds)
+    except WorkerDied as death:
         if death.late:
             return {"kind": "timeout"}
     return _asked(request, seconds, again=False) if again else {"kind": "memory"}
 
 
-_PATIENCE = Patience()
+_STRIKES = StrikeCounter()

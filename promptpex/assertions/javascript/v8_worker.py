@@ -227,7 +227,7 @@ class FrozenContexts:
         if script in self._unfit or NEEDS_ITS_OWN.search(request["body"]):
             return None
         if script not in self._met:
-            if len(self._met) >= MOST_MET:
+            if len(self._met) >= MAX_MET:
                 self._met.clear()
                 self._unfit.clear()
             self._met.add(script)
@@ -264,7 +264,7 @@ class FrozenContexts:
     def _made(self, request: dict[str, Any], deadline: float) -> tuple[Any, str]:
         from py_mini_racer import JSEvalException, MiniRacer
 
-        while len(self._kept) >= MOST_KEPT:
+        while len(self._kept) >= MAX_KEPT:
             self._drop(next(iter(self._kept)))
         racer, name = MiniRacer(), "_" + secrets.token_hex(16)
         given = ", ".join(_literal(request[part]) for part in ("body", "mode"))
@@ -288,7 +288,7 @@ def named(request: dict[str, Any]) -> bytes:
     return sha256(f"{request['mode']} {request['body']}".encode("utf-8", "surrogatepass")).digest()
 
 
-MOST_KEPT, MOST_MET = 6, 10_000
+MAX_KEPT, MAX_MET = 6, 10_000
 NEEDS_ITS_OWN = re.compile(
     r"\b(?:this|arguments|eval|Function|constructor|prototype|__proto__|globalThis|try|with|delete|async|await|yield|"
     r"import|Promise|Proxy|Reflect|Symbol|RegExp|Error|WeakRef|FinalizationRegistry|set[A-Z]\w*|clear[A-Z]\w*|"

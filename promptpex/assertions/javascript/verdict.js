@@ -16,23 +16,23 @@
   };
   const number = (value) => (isFinite(value) ? value : toText(value));
   // What is read of a verdict: a line of its reason is shown, and nobody reads so many scores.
-  const MOST_REASON = 5000;
-  const MOST_NAMES = 1000;
-  const MOST_VALUE = 20000000;
-  const cut = (text) => (text.length > MOST_REASON ? apply(slice, text, [0, MOST_REASON]) : text);
+  const MAX_REASON = 5000;
+  const MAX_NAMES = 1000;
+  const MAX_VALUE = 20000000;
+  const cut = (text) => (text.length > MAX_REASON ? apply(slice, text, [0, MAX_REASON]) : text);
   const named = (scores) => {
     const made = create(null);
     if (typeof scores !== 'object' || scores === null) return made;
     const names = ownKeys(scores);
-    for (let index = 0; index < names.length && index < MOST_NAMES; index += 1) {
+    for (let index = 0; index < names.length && index < MAX_NAMES; index += 1) {
       const name = names[index];
-      if (typeof name !== 'string' || name.length > MOST_NAMES) continue;
+      if (typeof name !== 'string' || name.length > MAX_NAMES) continue;
       const score = scores[name];
       if (typeof score === 'number' && isFinite(score)) made[name] = score;
     }
     return made;
   };
-  const judge = (value) => {
+  const verdict = (value) => {
     if (typeof value === 'boolean') return written('boolean', { pass: value });
     if (typeof value === 'number') return written('number', { score: number(value) });
     if (typeof value === 'object' && value !== null) {
@@ -46,7 +46,7 @@
   const keep = (value) => {
     if (value === undefined || typeof value === 'function' || typeof value === 'symbol') return written('other', { message: typeof value });
     const json = stringify(value);
-    if (typeof json === 'string' && json.length > MOST_VALUE) return written('other', { message: 'more than 20 MB' });
+    if (typeof json === 'string' && json.length > MAX_VALUE) return written('other', { message: 'more than 20 MB' });
     return written('value', { json });
   };
 
@@ -57,5 +57,5 @@
     } catch {}
     return written('threw', { message: cut(message) });
   };
-  return { of: (value, mode) => (mode === 'transform' ? keep(value) : judge(value)), threw };
+  return { of: (value, mode) => (mode === 'transform' ? keep(value) : verdict(value)), threw };
 })()

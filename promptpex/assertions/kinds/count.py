@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from promptpex.assertions.javascript import js_values
-from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.wording import plural
 
@@ -58,11 +58,11 @@ def _bad(assertion: Assertion) -> Unscorable:
     return Unscorable("bad-value", f"{assertion.kind} needs a number, or min and max, as its value")
 
 
-def _judge(assertion: Assertion, bounds: Bounds, facts: Facts) -> Judged:
-    count = counted(facts.text, assertion.unit)
+def _evaluate(assertion: Assertion, bounds: Bounds, checked: CheckedOutput) -> KindResult:
+    count = counted(checked.text, assertion.unit)
     passed = bounds.least <= count <= bounds.most
     found = plural(count, assertion.unit.removesuffix("s"))
-    return Judged(passed, f"the output has {found}, {'as' if passed else 'not'} {bounds.words()} wanted")
+    return KindResult(passed, f"the output has {found}, {'as' if passed else 'not'} {bounds.words()} wanted")
 
 
 def counted(text: str, unit: str) -> int:
@@ -108,4 +108,4 @@ def _next_word(text: str, start: int) -> int:
     return len(text) if match is None else match.start()
 
 
-KINDS = (Kind("word-count", _bounds, _judge),)
+KINDS = (Kind("word-count", _bounds, _evaluate),)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-MOST_DEPTHS = 3_000_000
+MAX_DEPTHS = 3_000_000
 """Sum over all elements of how deep each stands: a nesting of 2,400, or 60,000 elements at a depth of 50."""
-MOST_ATTRIBUTES = 4_000
+MAX_ATTRIBUTES = 4_000
 _TAG = re.compile(
     r"<(/?)([a-zA-Z][^\s/>]*+)"
     r"((?:[^>=]++|=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|))*+)(?:>|\Z)"
@@ -29,15 +29,15 @@ def too_costly(text: str) -> str | None:
         if closes:
             _close(open_, name)
             continue
-        if len(rest) > MOST_ATTRIBUTES and _attributes(rest) > MOST_ATTRIBUTES:
-            return f"a tag has more than {MOST_ATTRIBUTES:,} attributes"
+        if len(rest) > MAX_ATTRIBUTES and _attributes(rest) > MAX_ATTRIBUTES:
+            return f"a tag has more than {MAX_ATTRIBUTES:,} attributes"
         if name in _VOID:
             continue
         if name in _CLOSED_BY_OTHERS:
             _close(open_, name)
         open_.append(name)
         depths += len(open_)
-        if depths > MOST_DEPTHS:
+        if depths > MAX_DEPTHS:
             return "its elements nest too deep, or are not closed"
     return None
 

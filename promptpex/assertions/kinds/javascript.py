@@ -7,7 +7,7 @@ from typing import Any
 
 from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.javascript.js_values import MISSING
-from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 
 _DECLARATIONS = ("const", "let", "var")
@@ -65,31 +65,31 @@ def _refuse(assertion: Assertion) -> None:
         raise Unscorable("bad-value", f"{assertion.kind} needs a script as its value")
 
 
-def _judge(assertion: Assertion, body: str | None, facts: Facts) -> Judged:
+def _evaluate(assertion: Assertion, body: str | None, checked: CheckedOutput) -> KindResult:
     if body is None:
-        return Judged(False, "the value is no script", flips=False)
-    answer = v8.run_script(body, facts.output, context_of(assertion, facts))
+        return KindResult(False, "the value is no script", flips=False)
+    answer = v8.run_script(body, checked.output, context_of(assertion, checked))
     kind = answer["kind"]
     if kind == "boolean":
-        return Judged(answer["pass"], f"the script gave {js_values.text(answer['pass'])}")
+        return KindResult(answer["pass"], f"the script gave {js_values.text(answer['pass'])}")
     if kind == "number":
         return _by_number(assertion, float(answer["score"]))
     if kind == "object":
         score = float(answer["score"])
-        return Judged(answer["pass"], _line(answer["reason"]), score, inverts=False, named=answer["named"])
+        return KindResult(answer["pass"], _line(answer["reason"]), score, inverts=False, named=answer["named"])
     if kind == "other":
-        return Judged(False, f"the script gave {answer['message']}, which is no verdict", flips=False)
+        return KindResult(False, f"the script gave {answer['message']}, which is no verdict", flips=False)
     raise _failure(answer)
 
 
-def _by_number(assertion: Assertion, score: float) -> Judged:
+def _by_number(assertion: Assertion, score: float) -> KindResult:
     if assertion.threshold is not None:
         passed = score >= assertion.threshold
         bound = f"{'reaches' if passed else 'is below'} {assertion.threshold:.6g}"
     else:
         passed, bound = score > 0, f"is {'' if score > 0 else 'not '}above 0"
     shown = "NaN" if math.isnan(score) else js_values.number_text(score)
-    return Judged(passed, f"the script's score {shown} {bound}", score, inverts=False)
+    return KindResult(passed, f"the script's score {shown} {bound}", score, inverts=False)
 
 
 def _line(reason: str) -> str:
@@ -110,18 +110,18 @@ def _failure(answer: dict[str, Any]) -> Unscorable:
     return Unscorable("script-error", f"the script threw {_line(str(answer.get('message', '')))}")
 
 
-def context_of(assertion: Assertion, facts: Facts) -> dict[str, Any]:
+def context_of(assertion: Assertion, checked: CheckedOutput) -> dict[str, Any]:
     """What a script sees as ``context``: data alone, no host object."""
-    response = {"output": facts.output, "cost": facts.cost, "latencyMs": facts.latency_ms}
-    response |= {"logProbs": facts.logprobs, "finishReason": facts.finish_reason}
+    response = {"output": checked.output, "cost": checked.cost, "latencyMs": checked.latency_ms}
+    response |= {"logProbs": checked.logprobs, "finishReason": checked.finish_reason}
     context: dict[str, Any] = {
-        "vars": dict(facts.vars),
-        "prompt": facts.prompt,
-        "test": {"vars": dict(facts.vars), "assert": [_plain(item) for item in facts.asserts]},
-        "logProbs": facts.logprobs,
+        "vars": dict(checked.vars),
+        "prompt": checked.prompt,
+        "test": {"vars": dict(checked.vars), "assert": [_plain(item) for item in checked.asserts]},
+        "logProbs": checked.logprobs,
         "providerResponse": {key: value for key, value in response.items() if value is not None},
         "config": assertion.config,
-        "metadata": facts.metadata,
+        "metadata": checked.metadata,
     }
     given: dict[str, Any] = _json_ready({key: value for key, value in context.items() if value is not None})
     return given
@@ -144,14 +144,14 @@ def _json_ready(value: Any) -> Any:
     return str(value)
 
 
-def transformed(expression: str, facts: Facts) -> Any:
+def transformed(expression: str, checked: CheckedOutput) -> Any:
     """What ``transform`` makes of the output: the value of an expression over ``output`` and ``context``.
 
     Raises:
         Unscorable: ``script-error``, ``timeout`` or ``memory``.
     """
     body = function_body(expression)
-    answer = v8.run_script(body, facts.output, context_of(_NO_ASSERTION, facts), mode="transform")
+    answer = v8.run_script(body, checked.output, context_of(_NO_ASSERTION, checked), mode="transform")
     if answer["kind"] == "value":
         try:
             return js_values.strict_json(answer["json"])
@@ -164,4 +164,4 @@ def transformed(expression: str, facts: Facts) -> Any:
 
 _NO_ASSERTION = Assertion(kind="javascript")
 
-KINDS = (Kind("javascript", _script, _judge, renders_inside=False, refuse=_refuse),)
+KINDS = (Kind("javascript", _script, _evaluate, renders_inside=False, refuse=_refuse),)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.javascript.js_values import MISSING
-from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 
 if TYPE_CHECKING:
@@ -60,27 +60,29 @@ def _verify(assertion: Assertion, schema: LazySchema | None) -> None:
         _ = schema.schema
 
 
-def _is_json(assertion: Assertion, schema: LazySchema | None, facts: Facts) -> Judged:
+def _is_json(assertion: Assertion, schema: LazySchema | None, checked: CheckedOutput) -> KindResult:
     try:
-        found = js_values.strict_json(facts.text)
+        found = js_values.strict_json(checked.text)
     except js_values.NotJson as error:
-        return Judged(False, f"the output is not JSON: {error}")
+        return KindResult(False, f"the output is not JSON: {error}")
     problem = schema.problem(found) if schema is not None else None
     if problem is not None:
-        return Judged(False, problem)
-    return Judged(True, "the output is JSON" + (" and follows the schema" if schema is not None else ""))
+        return KindResult(False, problem)
+    return KindResult(True, "the output is JSON" + (" and follows the schema" if schema is not None else ""))
 
 
-def _contains_json(assertion: Assertion, schema: LazySchema | None, facts: Facts) -> Judged:
+def _contains_json(assertion: Assertion, schema: LazySchema | None, checked: CheckedOutput) -> KindResult:
     from promptpex.assertions.kinds import json_search
 
     first_problem = None
-    for found in json_search.candidates(facts.output):
+    for found in json_search.candidates(checked.output):
         problem = schema.problem(found) if schema is not None else None
         if problem is None:
-            return Judged(True, "the output holds JSON" + (" that follows the schema" if schema is not None else ""))
+            return KindResult(
+                True, "the output holds JSON" + (" that follows the schema" if schema is not None else "")
+            )
         first_problem = first_problem or problem
-    return Judged(False, first_problem or "the output holds no JSON object or list")
+    return KindResult(False, first_problem or "the output holds no JSON object or list")
 
 
 KINDS = (

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
-from promptpex.assertions import clock
+from promptpex.assertions import time_limits
 from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.kinds import schema_formats
 from promptpex.assertions.model import Unscorable
@@ -204,11 +204,11 @@ def _check_references(root: Mapping[str, Any]) -> None:
 def _timed(keyword: Any) -> Any:
     """The keyword's function, looking at the clock first: references that branch again and again take for ever."""
 
-    def judge(validator: Any, wanted: Any, value: Any, schema: Mapping[str, Any]) -> Any:
-        clock.tick()
+    def evaluate(validator: Any, wanted: Any, value: Any, schema: Mapping[str, Any]) -> Any:
+        time_limits.tick()
         return keyword(validator, wanted, value, schema)
 
-    return judge
+    return evaluate
 
 
 @cache

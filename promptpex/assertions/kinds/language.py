@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Any
 
-from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 
 _LEAST_LETTERS = 12
@@ -36,15 +36,15 @@ def _verify(assertion: Assertion, codes: tuple[str, ...]) -> None:
         raise Unscorable("bad-value", f"{assertion.kind} cannot tell the language {unknown!r} apart")
 
 
-def _judge(assertion: Assertion, codes: tuple[str, ...], facts: Facts) -> Judged:
+def _evaluate(assertion: Assertion, codes: tuple[str, ...], checked: CheckedOutput) -> KindResult:
     _verify(assertion, codes)
-    text = _NOISE.sub(" ", facts.text)
+    text = _NOISE.sub(" ", checked.text)
     if sum(1 for mark in text if mark.isalpha()) < _LEAST_LETTERS and text.isascii():
         raise Unscorable("too-short", "the output is too short to tell its language")
     found, sure = detected(text)
     if sure < _LEAST_SURE:
         raise Unscorable("unsure", f"the output's language cannot be told; the best guess is {found}")
-    return Judged(found in codes, f"the output is written in {found} ({sure:.0%} sure)")
+    return KindResult(found in codes, f"the output is written in {found} ({sure:.0%} sure)")
 
 
 def detected(text: str) -> tuple[str, float]:
@@ -65,4 +65,4 @@ def _known() -> frozenset[str]:
     return frozenset(_SAME.get(str(code), str(code)) for code in _identifier().labels)
 
 
-KINDS = (Kind("language", _codes, _judge, verify=_verify),)
+KINDS = (Kind("language", _codes, _evaluate, verify=_verify),)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from promptpex.assertions.clock import in_time
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.kinds import xml_text
-from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.quoting import shown
 from promptpex.assertions.registry import Kind
+from promptpex.assertions.time_limits import in_time
 
 
 def _paths(assertion: Assertion, value: Any) -> tuple[str, ...]:
@@ -24,51 +24,51 @@ def _paths(assertion: Assertion, value: Any) -> tuple[str, ...]:
     return tuple(js_values.text(path) for path in value) if isinstance(value, list | tuple) else ()
 
 
-def _is_xml(assertion: Assertion, paths: tuple[str, ...], facts: Facts) -> Judged:
+def _is_xml(assertion: Assertion, paths: tuple[str, ...], checked: CheckedOutput) -> KindResult:
     try:
-        tree = xml_text.strict(facts.text)
+        tree = xml_text.strict(checked.text)
     except xml_text.NotXml as error:
-        return Judged(False, f"the output is not XML: {error}")
+        return KindResult(False, f"the output is not XML: {error}")
     return _by_paths([tree], paths, "is XML")
 
 
-def _contains_xml(assertion: Assertion, paths: tuple[str, ...], facts: Facts) -> Judged:
+def _contains_xml(assertion: Assertion, paths: tuple[str, ...], checked: CheckedOutput) -> KindResult:
     together: dict[str, Any] = {}
     found: list[dict[str, Any]] = []
-    for name, tree in xml_text.pieces(facts.text):
+    for name, tree in xml_text.pieces(checked.text):
         xml_text.add(together, name, tree)
         found.append({name: tree})
     if not found:
-        return Judged(False, "the output holds no XML")
+        return KindResult(False, "the output holds no XML")
     return _by_paths([together, *found], paths, "holds XML")
 
 
-def _by_paths(trees: list[dict[str, Any]], paths: tuple[str, ...], what: str) -> Judged:
+def _by_paths(trees: list[dict[str, Any]], paths: tuple[str, ...], what: str) -> KindResult:
     if any(all(xml_text.reaches(tree, path) for path in paths) for tree in in_time(trees)):
-        return Judged(True, f"the output {what}" + (" with the elements wanted" if paths else ""))
+        return KindResult(True, f"the output {what}" + (" with the elements wanted" if paths else ""))
     missing = next((path for path in paths if not xml_text.reaches(trees[0], path)), paths[0])
-    return Judged(False, f"the output {what}, but has no element {shown(missing)}")
+    return KindResult(False, f"the output {what}, but has no element {shown(missing)}")
 
 
 def _nothing(assertion: Assertion, value: Any) -> None:
     return None
 
 
-def _is_html(assertion: Assertion, plan: None, facts: Facts) -> Judged:
+def _is_html(assertion: Assertion, plan: None, checked: CheckedOutput) -> KindResult:
     from promptpex.assertions.kinds import html_cost, html_text
 
-    reason = html_cost.too_costly(facts.text)
+    reason = html_cost.too_costly(checked.text)
     if reason is not None:
         raise Unscorable("timeout", f"the output was not read as HTML: {reason}")
-    problem = html_text.problem(facts.text)
-    return Judged(problem is None, problem or "the output is HTML")
+    problem = html_text.problem(checked.text)
+    return KindResult(problem is None, problem or "the output is HTML")
 
 
-def _contains_html(assertion: Assertion, plan: None, facts: Facts) -> Judged:
+def _contains_html(assertion: Assertion, plan: None, checked: CheckedOutput) -> KindResult:
     from promptpex.assertions.kinds import html_text
 
-    found = html_text.holds_html(facts.text)
-    return Judged(found, f"the output holds {'' if found else 'no '}HTML")
+    found = html_text.holds_html(checked.text)
+    return KindResult(found, f"the output holds {'' if found else 'no '}HTML")
 
 
 KINDS = (

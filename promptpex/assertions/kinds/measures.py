@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from promptpex.assertions.javascript import js_values
-from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.quoting import shown
 from promptpex.assertions.registry import Kind
 
@@ -33,22 +33,22 @@ def _measured(value: Any, code: str, what: str) -> float:
     return js_values.as_double(value)
 
 
-def _cost(assertion: Assertion, limit: float, facts: Facts) -> Judged:
-    return _at_most(_measured(facts.cost, "no-cost", "the cost"), limit, "cost", "$", "")
+def _cost(assertion: Assertion, limit: float, checked: CheckedOutput) -> KindResult:
+    return _at_most(_measured(checked.cost, "no-cost", "the cost"), limit, "cost", "$", "")
 
 
-def _latency(assertion: Assertion, limit: float, facts: Facts) -> Judged:
-    return _at_most(_measured(facts.latency_ms, "no-latency", "the latency"), limit, "latency", "", " ms")
+def _latency(assertion: Assertion, limit: float, checked: CheckedOutput) -> KindResult:
+    return _at_most(_measured(checked.latency_ms, "no-latency", "the latency"), limit, "latency", "", " ms")
 
 
-def _at_most(found: float, limit: float, noun: str, before: str, after: str) -> Judged:
+def _at_most(found: float, limit: float, noun: str, before: str, after: str) -> KindResult:
     passed = found <= limit
     relation = "within" if passed else "over"
-    return Judged(passed, f"{noun} {before}{found:.6g}{after} is {relation} {before}{limit:.6g}{after}")
+    return KindResult(passed, f"{noun} {before}{found:.6g}{after} is {relation} {before}{limit:.6g}{after}")
 
 
-def _mean_logprob(facts: Facts) -> float:
-    given = facts.logprobs
+def _mean_logprob(checked: CheckedOutput) -> float:
+    given = checked.logprobs
     if not isinstance(given, list | tuple) or not given or not all(js_values.is_number(item) for item in given):
         message = "the log-probabilities of this output are not known; a run asks for them by MODEL?logprobs=true"
         raise Unscorable("no-logprobs", message)
@@ -58,20 +58,20 @@ def _mean_logprob(facts: Facts) -> float:
     return total / len(given)
 
 
-def _perplexity(assertion: Assertion, limit: float | None, facts: Facts) -> Judged:
-    found = _exp(-_mean_logprob(facts))
+def _perplexity(assertion: Assertion, limit: float | None, checked: CheckedOutput) -> KindResult:
+    found = _exp(-_mean_logprob(checked))
     if limit is None:
-        return Judged(True, f"perplexity {found:.6g}, no threshold", flips=False)
+        return KindResult(True, f"perplexity {found:.6g}, no threshold", flips=False)
     return _at_most(found, limit, "perplexity", "", "")
 
 
-def _perplexity_score(assertion: Assertion, limit: float | None, facts: Facts) -> Judged:
-    score = 1 / (1 + _exp(-_mean_logprob(facts)))
+def _perplexity_score(assertion: Assertion, limit: float | None, checked: CheckedOutput) -> KindResult:
+    score = 1 / (1 + _exp(-_mean_logprob(checked)))
     if limit is None:
         kept = 1 - score if assertion.negated else score
-        return Judged(True, f"perplexity score {score:.6g}, no threshold", kept, flips=False)
+        return KindResult(True, f"perplexity score {score:.6g}, no threshold", kept, flips=False)
     passed = score >= limit
-    return Judged(passed, f"perplexity score {score:.6g} {'reaches' if passed else 'is below'} {limit:.6g}", score)
+    return KindResult(passed, f"perplexity score {score:.6g} {'reaches' if passed else 'is below'} {limit:.6g}", score)
 
 
 def _exp(exponent: float) -> float:
@@ -87,14 +87,16 @@ def _reason(assertion: Assertion, value: Any) -> str:
     return value
 
 
-def _finish_reason(assertion: Assertion, value: str, facts: Facts) -> Judged:
-    if not isinstance(facts.finish_reason, str):
-        return Judged(False, "the provider gave no finish reason")
-    same = facts.finish_reason.lower() == value.lower()
-    return Judged(same, f"the finish reason is {shown(facts.finish_reason)}{'' if same else f', not {shown(value)}'}")
+def _finish_reason(assertion: Assertion, value: str, checked: CheckedOutput) -> KindResult:
+    if not isinstance(checked.finish_reason, str):
+        return KindResult(False, "the provider gave no finish reason")
+    same = checked.finish_reason.lower() == value.lower()
+    return KindResult(
+        same, f"the finish reason is {shown(checked.finish_reason)}{'' if same else f', not {shown(value)}'}"
+    )
 
 
-_Judge = Callable[[Assertion, Any, Facts], Judged]
+_Evaluate = Callable[[Assertion, Any, CheckedOutput], KindResult]
 
 KINDS = (
     Kind("cost", _limit, _cost, renders=False),

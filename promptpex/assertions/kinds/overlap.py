@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from promptpex.assertions.clock import in_time
 from promptpex.assertions.javascript import js_values
-from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
+from promptpex.assertions.time_limits import in_time
 
 _ORDERS = 4
 _NEXT_TO_NOTHING = 1e-7
-_MOST_TOKENS = 20_000
+_MAX_TOKENS = 20_000
 
 Tokens = list[str]
 Grams = Counter[tuple[str, ...]]
@@ -40,7 +40,7 @@ def _one_reference(assertion: Assertion, value: Any) -> str:
 
 
 def _tokens(text: str) -> Tokens:
-    return js_values.words(text.lower())[:_MOST_TOKENS]
+    return js_values.words(text.lower())[:_MAX_TOKENS]
 
 
 def _grams(tokens: Sequence[str], order: int) -> Grams:
@@ -96,7 +96,7 @@ _SPLIT = re.compile(r"n't|'(?:ll|re|ve|s|m|d)\b|\.\.\.|--|[\w]+(?:[-.,']\w+)*|[^
 def bank_tokens(text: str) -> Tokens:
     """Tokens much like the Penn Treebank's, in lower case: punctuation apart, ``don't`` as ``do n't``."""
     prepared = _CONTRACTION.sub(r"\1 \2", text.replace("’", "'"))
-    return [match.group().lower() for match in _SPLIT.finditer(prepared)][:_MOST_TOKENS]
+    return [match.group().lower() for match in _SPLIT.finditer(prepared)][:_MAX_TOKENS]
 
 
 def rouge_n(candidate: str, reference: str, order: int) -> float:
@@ -119,14 +119,14 @@ def _f1(shared: int, own: int, theirs: int) -> float:
 
 def _measured(
     score_of: Callable[[Assertion, Any, str], float], name: str, default: float
-) -> Callable[[Assertion, Any, Facts], Judged]:
-    def judge(assertion: Assertion, plan: Any, facts: Facts) -> Judged:
+) -> Callable[[Assertion, Any, CheckedOutput], KindResult]:
+    def evaluate(assertion: Assertion, plan: Any, checked: CheckedOutput) -> KindResult:
         limit = default if assertion.threshold is None else assertion.threshold
-        score = score_of(assertion, plan, facts.text)
+        score = score_of(assertion, plan, checked.text)
         passed = score >= limit
-        return Judged(passed, f"{name} {score:.4g} {'reaches' if passed else 'is below'} {limit:.6g}", score)
+        return KindResult(passed, f"{name} {score:.4g} {'reaches' if passed else 'is below'} {limit:.6g}", score)
 
-    return judge
+    return evaluate
 
 
 KINDS = (

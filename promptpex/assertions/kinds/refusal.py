@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from promptpex.assertions.javascript import js_values
-from promptpex.assertions.model import Assertion, Facts, Judged
+from promptpex.assertions.model import Assertion, CheckedOutput, KindResult
 from promptpex.assertions.quoting import shown
 from promptpex.assertions.registry import Kind
 
@@ -53,11 +53,11 @@ def _plan(assertion: Assertion, value: Any) -> None:
     return None
 
 
-def _judge(assertion: Assertion, plan: None, facts: Facts) -> Judged:
-    if not isinstance(facts.output, str) or not js_values.trim(facts.output):
-        return Judged(True, "the output is empty or no text, which counts as a refusal")
-    words = refusal(facts.output)
-    return Judged(words is not None, f"the output says {shown(words)}" if words else "the output is no refusal")
+def _evaluate(assertion: Assertion, plan: None, checked: CheckedOutput) -> KindResult:
+    if not isinstance(checked.output, str) or not js_values.trim(checked.output):
+        return KindResult(True, "the output is empty or no text, which counts as a refusal")
+    words = refusal(checked.output)
+    return KindResult(words is not None, f"the output says {shown(words)}" if words else "the output is no refusal")
 
 
-KINDS = (Kind("is-refusal", _plan, _judge, renders=False),)
+KINDS = (Kind("is-refusal", _plan, _evaluate, renders=False),)

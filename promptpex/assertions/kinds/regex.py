@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from promptpex.assertions.javascript import v8
-from promptpex.assertions.javascript.strikes import Patience
+from promptpex.assertions.javascript.strikes import StrikeCounter
 from promptpex.assertions.kinds.text import _filled
-from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.quoting import shown
 from promptpex.assertions.registry import Kind
 
@@ -16,12 +16,12 @@ def _pattern(assertion: Assertion, value: Any) -> str:
     return _filled(assertion, value)
 
 
-def _judge(assertion: Assertion, pattern: str, facts: Facts) -> Judged:
+def _evaluate(assertion: Assertion, pattern: str, checked: CheckedOutput) -> KindResult:
     if assertion.dialect == "python":
-        found = python_search(pattern, facts.text)
+        found = python_search(pattern, checked.text)
     else:
-        found = v8.REGEXES.test(pattern, facts.text)
-    return Judged(found, f"the pattern {shown(pattern)} is {'found' if found else 'not found'}")
+        found = v8.REGEXES.test(pattern, checked.text)
+    return KindResult(found, f"the pattern {shown(pattern)} is {'found' if found else 'not found'}")
 
 
 def _verify(assertion: Assertion, pattern: str) -> None:
@@ -31,7 +31,7 @@ def _verify(assertion: Assertion, pattern: str) -> None:
         v8.REGEXES.test(pattern, "")
 
 
-_PATIENCE = Patience()
+_STRIKES = StrikeCounter()
 
 
 def python_search(pattern: str, text: str) -> bool:
@@ -40,11 +40,11 @@ def python_search(pattern: str, text: str) -> bool:
     Raises:
         Unscorable: ``bad-pattern``, ``timeout`` or ``memory``.
     """
-    if _PATIENCE.lost(pattern):
+    if _STRIKES.struck_out(pattern):
         raise Unscorable("timeout", f"the pattern {shown(pattern)} was not tried; it took too long too often before")
     answer = v8.search(pattern, text)
     kind = answer["kind"]
-    _PATIENCE.tell(pattern, overran=kind in ("timeout", "memory"))
+    _STRIKES.record(pattern, overran=kind in ("timeout", "memory"))
     if kind == "found":
         return bool(answer["found"])
     if kind == "bad":
@@ -55,4 +55,4 @@ def python_search(pattern: str, text: str) -> bool:
     raise Unscorable("timeout", f"the pattern {shown(pattern)} took longer than {v8.MATCH_SECONDS:g} s on this text")
 
 
-KINDS = (Kind("regex", _pattern, _judge, verify=_verify),)
+KINDS = (Kind("regex", _pattern, _evaluate, verify=_verify),)

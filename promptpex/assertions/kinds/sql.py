@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from promptpex.assertions.clock import in_time
 from promptpex.assertions.javascript import js_values, v8
-from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
+from promptpex.assertions.time_limits import in_time
 
 _FENCE = re.compile(r"```(?:sql)?+[^\S\n]*+\n?+(.*?)```", re.S | re.I)
 _DIALECTS = {
@@ -107,17 +107,17 @@ def _listed(names: frozenset[str] | None) -> list[str] | None:
     return None if names is None else sorted(names)
 
 
-def _is_sql(assertion: Assertion, wanted: Wanted, facts: Facts) -> Judged:
-    (found,) = problems([facts.text], wanted)
-    return Judged(found is None, found or "the output is SQL")
+def _is_sql(assertion: Assertion, wanted: Wanted, checked: CheckedOutput) -> KindResult:
+    (found,) = problems([checked.text], wanted)
+    return KindResult(found is None, found or "the output is SQL")
 
 
-def _contains_sql(assertion: Assertion, wanted: Wanted, facts: Facts) -> Judged:
-    blocks = [match.group(1) for match in in_time(_FENCE.finditer(facts.text))] or [facts.text]
+def _contains_sql(assertion: Assertion, wanted: Wanted, checked: CheckedOutput) -> KindResult:
+    blocks = [match.group(1) for match in in_time(_FENCE.finditer(checked.text))] or [checked.text]
     found = problems(blocks, wanted)
     if None in found:
-        return Judged(True, "the output holds SQL")
-    return Judged(False, str(found[0]))
+        return KindResult(True, "the output holds SQL")
+    return KindResult(False, str(found[0]))
 
 
 _ONE_RENAMED = re.compile(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from promptpex.assertions.clock import in_time
-from promptpex.assertions.javascript import js_values, templates
+from promptpex.assertions.javascript import js_values, value_templates
 from promptpex.assertions.javascript.js_values import MISSING
-from promptpex.assertions.model import Assertion, Facts, Judged, Unscorable
+from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.quoting import shown
 from promptpex.assertions.registry import Kind
+from promptpex.assertions.time_limits import in_time
 
 
 def bad_value(message: str) -> Unscorable:
@@ -105,45 +105,47 @@ def _after_quote(source: str, at: int) -> int:
 def _refuse_empty(assertion: Assertion) -> None:
     """A strict compile refuses what passes, or fails, whatever the output: no text at all, or an empty one."""
     value = assertion.value
-    items = _items(assertion, value) if not isinstance(value, str) or not templates.has_template(value) else ("x",)
+    items = (
+        _items(assertion, value) if not isinstance(value, str) or not value_templates.has_template(value) else ("x",)
+    )
     if not items or "" in items:
         raise bad_value(f"{assertion.kind} has {'an empty text' if items else 'no text'} to look for")
 
 
-def _contains(assertion: Assertion, needle: str, facts: Facts) -> Judged:
-    found = js_values.includes(facts.text, needle)
-    return Judged(found, f"the output {'holds' if found else 'does not hold'} {shown(needle)}")
+def _contains(assertion: Assertion, needle: str, checked: CheckedOutput) -> KindResult:
+    found = js_values.includes(checked.text, needle)
+    return KindResult(found, f"the output {'holds' if found else 'does not hold'} {shown(needle)}")
 
 
-def _icontains(assertion: Assertion, needle: str, facts: Facts) -> Judged:
-    found = js_values.includes(facts.lower, js_values.lower(needle))
-    return Judged(found, f"the output {'holds' if found else 'does not hold'} {shown(needle)} in any case")
+def _icontains(assertion: Assertion, needle: str, checked: CheckedOutput) -> KindResult:
+    found = js_values.includes(checked.lower, js_values.lower(needle))
+    return KindResult(found, f"the output {'holds' if found else 'does not hold'} {shown(needle)} in any case")
 
 
-def _all_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], Facts], Judged]:
-    def judge(assertion: Assertion, items: tuple[str, ...], facts: Facts) -> Judged:
-        missing = [item for item in in_time(items) if not _held(item, facts, fold)]
+def _all_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], CheckedOutput], KindResult]:
+    def evaluate(assertion: Assertion, items: tuple[str, ...], checked: CheckedOutput) -> KindResult:
+        missing = [item for item in in_time(items) if not _held(item, checked, fold)]
         if not missing:
-            return Judged(True, f"the output holds all {len(items)} texts")
-        return Judged(False, f"the output does not hold {', '.join(shown(item) for item in missing[:5])}")
+            return KindResult(True, f"the output holds all {len(items)} texts")
+        return KindResult(False, f"the output does not hold {', '.join(shown(item) for item in missing[:5])}")
 
-    return judge
+    return evaluate
 
 
-def _any_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], Facts], Judged]:
-    def judge(assertion: Assertion, items: tuple[str, ...], facts: Facts) -> Judged:
-        found = next((item for item in in_time(items) if _held(item, facts, fold)), None)
+def _any_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], CheckedOutput], KindResult]:
+    def evaluate(assertion: Assertion, items: tuple[str, ...], checked: CheckedOutput) -> KindResult:
+        found = next((item for item in in_time(items) if _held(item, checked, fold)), None)
         if found is not None:
-            return Judged(True, f"the output holds {shown(found)}")
-        return Judged(False, f"the output holds none of the {len(items)} texts")
+            return KindResult(True, f"the output holds {shown(found)}")
+        return KindResult(False, f"the output holds none of the {len(items)} texts")
 
-    return judge
+    return evaluate
 
 
-def _held(item: str, facts: Facts, fold: bool) -> bool:
+def _held(item: str, checked: CheckedOutput, fold: bool) -> bool:
     if fold:
-        return js_values.includes(facts.lower, js_values.lower(item))
-    return js_values.includes(facts.text, item)
+        return js_values.includes(checked.lower, js_values.lower(item))
+    return js_values.includes(checked.text, item)
 
 
 def _anything(assertion: Assertion, value: Any) -> Any:
@@ -152,49 +154,49 @@ def _anything(assertion: Assertion, value: Any) -> Any:
     return value
 
 
-def _equals(assertion: Assertion, value: Any, facts: Facts) -> Judged:
+def _equals(assertion: Assertion, value: Any, checked: CheckedOutput) -> KindResult:
     if value is None or isinstance(value, list | tuple | dict):
-        return _equal_json(value, facts)
+        return _equal_json(value, checked)
     wanted = js_values.text(value)
-    same = facts.text == wanted
-    return Judged(same, "the output is equal" if same else f"the output is not {shown(wanted)}")
+    same = checked.text == wanted
+    return KindResult(same, "the output is equal" if same else f"the output is not {shown(wanted)}")
 
 
-def _equal_json(value: Any, facts: Facts) -> Judged:
+def _equal_json(value: Any, checked: CheckedOutput) -> KindResult:
     try:
-        found = js_values.strict_json(facts.text)
+        found = js_values.strict_json(checked.text)
     except js_values.NotJson:
-        return Judged(False, "the output is not JSON")
+        return KindResult(False, "the output is not JSON")
     same = js_values.same(found, value)
     wanted = shown(js_values.compact_json(value))
-    return Judged(same, "the output is equal" if same else f"the output is not the JSON value {wanted}")
+    return KindResult(same, "the output is equal" if same else f"the output is not the JSON value {wanted}")
 
 
-def _starts(assertion: Assertion, value: str, facts: Facts) -> Judged:
-    found = js_values.starts_with(facts.text, value)
-    return Judged(found, f"the output {'starts' if found else 'does not start'} with {shown(value)}")
+def _starts(assertion: Assertion, value: str, checked: CheckedOutput) -> KindResult:
+    found = js_values.starts_with(checked.text, value)
+    return KindResult(found, f"the output {'starts' if found else 'does not start'} with {shown(value)}")
 
 
-def _ends(assertion: Assertion, value: str, facts: Facts) -> Judged:
-    found = js_values.ends_with(facts.text, value)
-    return Judged(found, f"the output {'ends' if found else 'does not end'} with {shown(value)}")
+def _ends(assertion: Assertion, value: str, checked: CheckedOutput) -> KindResult:
+    found = js_values.ends_with(checked.text, value)
+    return KindResult(found, f"the output {'ends' if found else 'does not end'} with {shown(value)}")
 
 
-def _levenshtein(assertion: Assertion, value: str, facts: Facts) -> Judged:
+def _levenshtein(assertion: Assertion, value: str, checked: CheckedOutput) -> KindResult:
     limit = 5.0 if assertion.threshold is None else assertion.threshold
-    _refuse_long(facts.text, value)
-    distance = edit_distance(facts.text, value)
+    _refuse_long(checked.text, value)
+    distance = edit_distance(checked.text, value)
     passed = distance <= limit
     relation = "within" if passed else "over"
-    return Judged(passed, f"edit distance {distance} is {relation} {js_values.number_text(limit)}")
+    return KindResult(passed, f"edit distance {distance} is {relation} {js_values.number_text(limit)}")
 
 
-_MOST_PAIRS = 20_000_000_000
+_MAX_PAIRS = 20_000_000_000
 """Pairs of characters that are compared; some seconds of work, 64 of them a step."""
 
 
 def _refuse_long(left: str, right: str) -> None:
-    if len(left) * len(right) > _MOST_PAIRS:
+    if len(left) * len(right) > _MAX_PAIRS:
         raise Unscorable("timeout", "the output and the value are too long to be compared in time")
 
 

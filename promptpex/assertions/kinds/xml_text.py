@@ -90,14 +90,14 @@ _TOKEN = re.compile(
     re.S,
 )
 _ATTRIBUTE = re.compile(r"([^\s=\"'<>/]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>]+)))?")
-_MOST_STEPS = 200_000
+_MAX_STEPS = 200_000
 
 
 def pieces(source: str) -> Iterator[tuple[str, Tree]]:
     """The balanced elements in a text, from left to right, those inside of a found one left out."""
     tokens = [match for match in _TOKEN.finditer(_closable(source)) if match.group("open") or match.group("close")]
     at, steps = 0, 0
-    while at < len(tokens) and steps < _MOST_STEPS:
+    while at < len(tokens) and steps < _MAX_STEPS:
         if not tokens[at].group("open"):
             at += 1
             continue

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from promptpex.assertions import check, check_file, check_inputs, check_rules, check_time, compile_checks, engine
+from promptpex.assertions import check, check_file, check_inputs, check_rules, check_time, compile_checks, evaluate
 from promptpex.assertions.batch import reports
-from promptpex.assertions.clock import COMMAND_SECONDS, OUTPUT_SECONDS, READING_SECONDS, Turn, in_time, time_of
-from promptpex.assertions.javascript.v8 import Engine, Regexes
-from promptpex.assertions.model import Facts, Unscorable
+from promptpex.assertions.javascript.v8 import Regexes, V8Process
+from promptpex.assertions.model import CheckedOutput, Unscorable
 from promptpex.assertions.parse import assertion
 from promptpex.assertions.registry import kind
 from promptpex.assertions.rows import row_of
+from promptpex.assertions.time_limits import COMMAND_SECONDS, OUTPUT_SECONDS, READING_SECONDS, Turn, in_time, time_of
 from promptpex.cases.input_types import type_problems
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, InputCheck, Output, Rule, VariableSpec
@@ -34,9 +34,9 @@ def over() -> Allowance:
 
 
 def test_a_check_that_has_had_its_time_is_not_tried_and_its_neighbours_are() -> None:
-    first, second = engine.ready([CONTAINS, CONTAINS]).steps
-    compiled = engine.Compiled((replace(first, time=over()), second))
-    found = [result.unscored for result in engine.judge(compiled, engine.facts_of("a")).results]
+    first, second = evaluate.ready([CONTAINS, CONTAINS]).steps
+    compiled = evaluate.Compiled((replace(first, time=over()), second))
+    found = [result.unscored for result in evaluate.evaluate(compiled, evaluate.checked_output("a")).results]
     assert found == ["timeout", None]
 
 
@@ -48,9 +48,9 @@ def test_a_check_that_is_slow_on_every_output_is_dropped() -> None:
         now[0] += 20.0
         return now[0]
 
-    (step,) = engine.ready([CONTAINS]).steps
-    compiled = engine.Compiled((replace(step, time=Allowance(30.0, clock=clock)),))
-    found = [engine.judge(compiled, engine.facts_of("a")).unscored for _ in range(6)]
+    (step,) = evaluate.ready([CONTAINS]).steps
+    compiled = evaluate.Compiled((replace(step, time=Allowance(30.0, clock=clock)),))
+    found = [evaluate.evaluate(compiled, evaluate.checked_output("a")).unscored for _ in range(6)]
     assert found[0] is None
     assert found[-1] == "timeout"
 
@@ -134,9 +134,9 @@ def test_what_may_go_on_for_long_looks_at_the_clock(name: str) -> None:
     more, output = LONG[name]
     made, one = assertion({"kind": name, **more}), kind(name)
     plan = one.plan(made, made.value)
-    one.judge(made, plan, Facts(output))
+    one.evaluate(made, plan, CheckedOutput(output))
     with pytest.raises(Unscorable, match="took longer") as late, Turn(seconds=0.0):
-        one.judge(made, plan, Facts(output))
+        one.evaluate(made, plan, CheckedOutput(output))
     assert late.value.code == "timeout"
 
 
@@ -158,7 +158,7 @@ def test_many_checks_on_an_output_add_no_more_than_an_output_may_take() -> None:
     assert time_of(20).each == time_of(1).each == 0.1
 
 
-class Counting(Engine):
+class Counting(V8Process):
     """A V8 that counts what it is asked."""
 
     asked = 0
@@ -188,7 +188,7 @@ def test_a_pattern_that_is_none_is_named_behind_thousands_that_are(tmp_path: Pat
     assert failure.value.line == 3001
 
 
-TOO_MANY = "[" + ", ".join([CHECK] * (engine.MOST_CHECKS + 1)) + "]"
+TOO_MANY = "[" + ", ".join([CHECK] * (evaluate.MAX_CHECKS + 1)) + "]"
 FILES = {
     "a.yaml": f"assert: {TOO_MANY}",
     "templates.yaml": f"""

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from promptpex.assertions import clock, combine, parse, registry
-from promptpex.assertions.javascript import js_values, templates, v8
+from promptpex.assertions import combine, parse, registry, time_limits
+from promptpex.assertions.javascript import js_values, v8, value_templates
 from promptpex.assertions.javascript.js_values import MISSING
-from promptpex.assertions.model import Assertion, CheckReport, CheckResult, Facts, Judged, Unscorable
+from promptpex.assertions.model import Assertion, CheckedOutput, CheckReport, CheckResult, KindResult, Unscorable
 from promptpex.core.errors import CheckError
 from promptpex.core.time_allowance import Allowance
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from promptpex.core.records import Check
 
 
-MOST_CHECKS = 20_000
+MAX_CHECKS = 20_000
 """In one file, those inside of sets included."""
 
 
@@ -29,7 +29,7 @@ def counted(checks: Iterable[Any]) -> int:
 
 
 def _time_of_one() -> Allowance:
-    return Allowance(clock.CHECKS_SECONDS)
+    return Allowance(time_limits.CHECKS_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def compile_checks(checks: Sequence[Check | Mapping[str, Any]], *, where: str = 
         CheckError: an unknown kind (with a suggestion), a value of the wrong type, a pattern, schema or template that
             does not compile, a missing threshold. One sentence; the caller adds file and line.
     """
-    with clock.check_time():
+    with time_limits.check_time():
         made = ready(checks)
         announce([made])
         return strict(made, where)
@@ -84,41 +84,41 @@ def strict(made: Compiled, where: str = "") -> Compiled:
     Raises:
         CheckError: see ``compile_checks``.
     """
-    with clock.check_time():
-        for found in made.steps:
-            _strict(found, where)
+    with time_limits.check_time():
+        for step in made.steps:
+            _strict(step, where)
     return Compiled(made.steps, tuple(_warnings(made.steps, where)))
 
 
-def _strict(found: Step, where: str) -> None:
+def _strict(step: Step, where: str) -> None:
     try:
-        with clock.Turn(found.time, each=clock.READING_SECONDS):
-            _refuse(found)
+        with time_limits.Turn(step.time, each=time_limits.READING_SECONDS):
+            _refuse(step)
     except Unscorable as error:
         raise CheckError(f"{where}: {error.message}" if where else error.message) from error
 
 
-def _refuse(found: Step) -> None:
-    if found.problem is not None:
-        raise found.problem
-    for part in found.steps:
+def _refuse(step: Step) -> None:
+    if step.problem is not None:
+        raise step.problem
+    for part in step.steps:
         _refuse(part)
-    if found.kind is not None and found.kind.verify is not None and found.planned:
-        found.kind.verify(found.assertion, found.plan)
-    if found.kind is not None and found.kind.refuse is not None:
-        found.kind.refuse(found.assertion)
+    if step.kind is not None and step.kind.verify is not None and step.planned:
+        step.kind.verify(step.assertion, step.plan)
+    if step.kind is not None and step.kind.refuse is not None:
+        step.kind.refuse(step.assertion)
 
 
 def _warnings(steps: Iterable[Step], where: str) -> Iterable[str]:
-    for found in steps:
-        for key in found.assertion.unknown:
-            yield f"{where + ': ' if where else ''}{found.assertion.kind} has no key {key!r}; it is ignored"
-        yield from _warnings(found.steps, where)
+    for step in steps:
+        for key in step.assertion.unknown:
+            yield f"{where + ': ' if where else ''}{step.assertion.kind} has no key {key!r}; it is ignored"
+        yield from _warnings(step.steps, where)
 
 
 def ready(checks: Iterable[Any]) -> Compiled:
     """Make checks ready; one that cannot be used gives unscored results with its reason, its neighbours stay."""
-    with clock.check_time():
+    with time_limits.check_time():
         return Compiled(tuple(_step(check) for check in checks))
 
 
@@ -126,7 +126,7 @@ def _step(check: Any) -> Step:
     assertion = None
     try:
         assertion = parse.assertion(check)
-        with clock.Turn(each=clock.READING_SECONDS):
+        with time_limits.Turn(each=time_limits.READING_SECONDS):
             return _planned(assertion)
     except Unscorable as error:
         problem = error
@@ -155,15 +155,15 @@ def _planned(assertion: Assertion) -> Step:
 
 def _holds_template(value: Any, inside: bool = True) -> bool:
     if isinstance(value, str):
-        return templates.has_template(value)
+        return value_templates.has_template(value)
     if isinstance(value, list | tuple):
-        return any(isinstance(item, str) and templates.has_template(item) for item in value)
+        return any(isinstance(item, str) and value_templates.has_template(item) for item in value)
     return inside and isinstance(value, Mapping) and any(_holds_template(item) for item in value.values())
 
 
 def _check_templates(value: Any) -> None:
     if isinstance(value, str):
-        templates.check_syntax(value)
+        value_templates.check_syntax(value)
     elif isinstance(value, list | tuple):
         for item in value:
             _check_templates(item)
@@ -174,7 +174,7 @@ def _check_templates(value: Any) -> None:
 def rendered(value: Any, variables: Mapping[str, Any]) -> Any:
     """``value`` with the templates in its texts rendered: the text, a list's items, an object's values."""
     if isinstance(value, str):
-        return templates.render(value, variables)
+        return value_templates.render(value, variables)
     if isinstance(value, list | tuple):
         return [rendered(item, variables) if isinstance(item, str) else item for item in value]
     if isinstance(value, Mapping):
@@ -182,94 +182,94 @@ def rendered(value: Any, variables: Mapping[str, Any]) -> Any:
     return value
 
 
-def judge(compiled: Compiled, facts: Facts, threshold: float | None = None) -> CheckReport:
+def evaluate(compiled: Compiled, checked: CheckedOutput, threshold: float | None = None) -> CheckReport:
     """The verdicts on one output, and what they come to."""
-    with clock.check_time():
-        results = [_result(found, facts) for found in compiled.steps]
+    with time_limits.check_time():
+        results = [_result(step, checked) for step in compiled.steps]
     return combine.combine(results, None if threshold is None else js_values.as_double(threshold))
 
 
-def judge_many(rows: Sequence[tuple[Compiled, Facts, float | None]]) -> list[CheckReport]:
-    """``judge`` for several rows, with all their regular expressions in one call into V8."""
-    with clock.check_time():
-        prime((compiled, facts) for compiled, facts, _ in rows)
-        return [judge(compiled, facts, threshold) for compiled, facts, threshold in rows]
+def evaluate_many(rows: Sequence[tuple[Compiled, CheckedOutput, float | None]]) -> list[CheckReport]:
+    """``evaluate`` for several rows, with all their regular expressions in one call into V8."""
+    with time_limits.check_time():
+        prime((compiled, checked) for compiled, checked, _ in rows)
+        return [evaluate(compiled, checked, threshold) for compiled, checked, threshold in rows]
 
 
-def prime(rows: Iterable[tuple[Compiled, Facts]]) -> None:
+def prime(rows: Iterable[tuple[Compiled, CheckedOutput]]) -> None:
     """Make the matches of these rows now, in few calls."""
-    with clock.check_time() as together, together.piece():
-        matches = [match for compiled, facts in rows for found in compiled.steps for match in _matches(found, facts)]
+    with time_limits.check_time() as together, together.piece():
+        matches = [match for compiled, checked in rows for step in compiled.steps for match in _matches(step, checked)]
         if len(matches) > 1:
             v8.REGEXES.prime(matches)
 
 
 def announce(made: Iterable[Compiled]) -> None:
     """Compile the patterns of these checks now, in few calls: ``strict`` asks for one after the other."""
-    with clock.check_time() as together, together.piece():
-        patterns = [pattern for compiled in made for found in compiled.steps for pattern in _patterns(found)]
+    with time_limits.check_time() as together, together.piece():
+        patterns = [pattern for compiled in made for step in compiled.steps for pattern in _patterns(step)]
         if len(patterns) > 1:
             v8.REGEXES.prime((pattern, "", "") for pattern in patterns)
 
 
-def _patterns(found: Step) -> Iterable[str]:
-    for part in found.steps:
+def _patterns(step: Step) -> Iterable[str]:
+    for part in step.steps:
         yield from _patterns(part)
-    if found.planned and found.assertion.base == "regex" and found.assertion.dialect != "python":
-        yield found.plan
+    if step.planned and step.assertion.base == "regex" and step.assertion.dialect != "python":
+        yield step.plan
 
 
 def warm_up(compiled: Compiled) -> None:
     """Start V8 now where these assertions will need it; it comes up while the caller reads on."""
-    if any(_needs_v8(found) for found in compiled.steps):
-        v8.ENGINE.start()
+    if any(_needs_v8(step) for step in compiled.steps):
+        v8.PROCESS.start()
 
 
-def _needs_v8(found: Step) -> bool:
-    assertion = found.assertion
+def _needs_v8(step: Step) -> bool:
+    assertion = step.assertion
     scripted = assertion.base == "javascript" or assertion.transform is not None
-    return scripted or assertion.base == "regex" or any(_needs_v8(part) for part in found.steps)
+    return scripted or assertion.base == "regex" or any(_needs_v8(part) for part in step.steps)
 
 
-def _matches(found: Step, facts: Facts) -> Iterable[v8.Match]:
-    for part in found.steps:
-        yield from _matches(part, facts)
-    assertion = found.assertion
-    if assertion.base != "regex" or found.kind is None or assertion.dialect == "python" or assertion.transform:
+def _matches(step: Step, checked: CheckedOutput) -> Iterable[v8.Match]:
+    for part in step.steps:
+        yield from _matches(part, checked)
+    assertion = step.assertion
+    if assertion.base != "regex" or step.kind is None or assertion.dialect == "python" or assertion.transform:
         return
-    if facts.output is None or found.problem is not None:
+    if checked.output is None or step.problem is not None:
         return
     try:
-        with clock.Turn(found.time):
-            match = (_plan(found, facts), "", facts.text)
-    except Exception:  # ``judge`` meets it again, and says so of this one output
+        with time_limits.Turn(step.time):
+            match = (_plan(step, checked), "", checked.text)
+    except Exception:  # ``evaluate`` meets it again, and says so of this one output
         return
     yield match
 
 
-def _plan(found: Step, facts: Facts) -> Any:
-    if found.planned or found.kind is None:
-        return found.plan
-    return found.kind.plan(found.assertion, rendered(found.assertion.value, facts.vars))
+def _plan(step: Step, checked: CheckedOutput) -> Any:
+    if step.planned or step.kind is None:
+        return step.plan
+    return step.kind.plan(step.assertion, rendered(step.assertion.value, checked.vars))
 
 
-def _result(found: Step, facts: Facts) -> CheckResult:
-    if found.problem is not None:
-        return _unscored(found.assertion, found.problem)
-    if found.assertion.asserts is not None:
-        return _of_set(found, facts)
+def _result(step: Step, checked: CheckedOutput) -> CheckResult:
+    if step.problem is not None:
+        return _unscored(step.assertion, step.problem)
+    if step.assertion.asserts is not None:
+        return _of_set(step, checked)
     try:
-        if facts.output is None:
+        if checked.output is None:
             raise Unscorable("no-output", "there is no output to judge")
-        with clock.Turn(found.time):
-            judged = _judged(found, facts)
-        return _scored(found.assertion, judged, facts)
+        with time_limits.Turn(step.time):
+            result = _evaluated(step, checked)
+        return _scored(step.assertion, result, checked)
     except Unscorable as error:
-        return _unscored(found.assertion, error, facts)
+        return _unscored(step.assertion, error, checked)
     except (RecursionError, MemoryError):
-        return _unscored(found.assertion, Unscorable("memory", "the output nests too deep to be judged"), facts)
+        return _unscored(step.assertion, Unscorable("memory", "the output nests too deep to be result"), checked)
     except Exception as error:  # outputs are hostile: what breaks one check may not end the run of all
-        return _unscored(found.assertion, _broken(error), facts)
+        return _unscored(step.assertion, _broken(error), checked)
 
 
 def _broken(error: Exception) -> Unscorable:
@@ -280,30 +280,30 @@ def _detail(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
 
 
-def _judged(found: Step, facts: Facts) -> Judged:
-    assert found.kind is not None
-    if found.assertion.transform is not None:
+def _evaluated(step: Step, checked: CheckedOutput) -> KindResult:
+    assert step.kind is not None
+    if step.assertion.transform is not None:
         from promptpex.assertions.kinds import javascript
 
-        facts = facts.with_output(javascript.transformed(found.assertion.transform, facts))
-    return found.kind.judge(found.assertion, _plan(found, facts), facts)
+        checked = checked.with_output(javascript.transformed(step.assertion.transform, checked))
+    return step.kind.evaluate(step.assertion, _plan(step, checked), checked)
 
 
-def _scored(assertion: Assertion, judged: Judged, facts: Facts) -> CheckResult:
-    passed, score = judged.passed, judged.score
-    if assertion.negated and judged.flips:
+def _scored(assertion: Assertion, result: KindResult, checked: CheckedOutput) -> CheckResult:
+    passed, score = result.passed, result.score
+    if assertion.negated and result.flips:
         passed = not passed
-        score = negated_score(score) if judged.inverts else None
+        score = negated_score(score) if result.inverts else None
     if score is None:
         score = 1.0 if passed else 0.0
     return CheckResult(
         kind=assertion.kind,
         status="pass" if passed else "fail",
         score=score if math.isfinite(score) else None,
-        reason=judged.reason,
+        reason=result.reason,
         weight=assertion.weight,
-        metric=metric_name(assertion, facts),
-        named=judged.named or {},
+        metric=metric_name(assertion, checked),
+        named=result.named or {},
     )
 
 
@@ -314,9 +314,9 @@ def negated_score(score: float | None) -> float | None:
     return 1 - score
 
 
-def _of_set(found: Step, facts: Facts) -> CheckResult:
-    assertion = found.assertion
-    parts = [_result(part, facts) for part in found.steps]
+def _of_set(step: Step, checked: CheckedOutput) -> CheckResult:
+    assertion = step.assertion
+    parts = [_result(part, checked) for part in step.steps]
     report = combine.combine(parts, assertion.threshold, empty_score=0.0)
     passed = report.status == "pass"
     status, score = report.status, report.score
@@ -330,23 +330,23 @@ def _of_set(found: Step, facts: Facts) -> CheckResult:
         reason=report.reason,
         unscored=report.unscored,
         weight=assertion.weight,
-        metric=metric_name(assertion, facts),
+        metric=metric_name(assertion, checked),
         parts=tuple(parts),
         named=report.named_scores,
     )
 
 
-def metric_name(assertion: Assertion, facts: Facts | None) -> str | None:
+def metric_name(assertion: Assertion, checked: CheckedOutput | None) -> str | None:
     """The metric with its template rendered; the raw text where that fails, None where it comes out empty."""
-    if not assertion.metric or facts is None:
+    if not assertion.metric or checked is None:
         return assertion.metric or None
     try:
-        return templates.render(assertion.metric, facts.vars) or None
+        return value_templates.render(assertion.metric, checked.vars) or None
     except Exception:  # a metric's name is no reason to lose a verdict
         return assertion.metric
 
 
-def _unscored(assertion: Assertion, error: Unscorable, facts: Facts | None = None) -> CheckResult:
+def _unscored(assertion: Assertion, error: Unscorable, checked: CheckedOutput | None = None) -> CheckResult:
     return CheckResult(
         kind=assertion.kind,
         status="unscored",
@@ -354,19 +354,19 @@ def _unscored(assertion: Assertion, error: Unscorable, facts: Facts | None = Non
         reason=error.message,
         unscored=error.code,
         weight=assertion.weight,
-        metric=metric_name(assertion, facts),
+        metric=metric_name(assertion, checked),
     )
 
 
-def facts_of(
+def checked_output(
     output: Any,
     variables: Mapping[str, Any] | None = None,
     *,
     asserts: Sequence[Any] = (),
     **measured: Any,
-) -> Facts:
-    """The facts of one output, its variables prepared for templates."""
-    return Facts(output=output, vars=templates.prepared(variables or {}), asserts=asserts, **measured)
+) -> CheckedOutput:
+    """The checked of one output, its variables prepared for value_templates."""
+    return CheckedOutput(output=output, vars=value_templates.prepared(variables or {}), asserts=asserts, **measured)
 
 
 def check(
@@ -398,7 +398,7 @@ def check(
     Returns:
         a verdict per assertion and the row's. What cannot judge is unscored with its reason; nothing is raised.
     """
-    facts = facts_of(
+    checked = checked_output(
         output,
         vars,
         asserts=assertions,
@@ -409,8 +409,18 @@ def check(
         prompt=prompt,
         metadata=metadata,
     )
-    with clock.check_time():
-        return judge(ready(assertions), facts, threshold)
+    with time_limits.check_time():
+        return evaluate(ready(assertions), checked, threshold)
 
 
-__all__ = ["MISSING", "Compiled", "Step", "check", "compile_checks", "facts_of", "judge", "judge_many", "ready"]
+__all__ = [
+    "MISSING",
+    "Compiled",
+    "Step",
+    "check",
+    "compile_checks",
+    "checked_output",
+    "evaluate",
+    "evaluate_many",
+    "ready",
+]

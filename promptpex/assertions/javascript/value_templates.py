@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from promptpex.assertions.javascript import js_values
-from promptpex.assertions.javascript.strikes import Patience
+from promptpex.assertions.javascript.strikes import StrikeCounter
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.quoting import shown
 
@@ -22,7 +22,7 @@ MARKS = ("{{", "{%", "{#")
 _PLAIN_NAME = re.compile(r"\{\{ *([A-Za-z_][A-Za-z0-9_]*) *\}\}")
 _INNER_NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}", re.ASCII)
 _PASSES = 5
-MOST_FILLED = 10_000_000
+MAX_FILLED = 10_000_000
 """Characters that variables inside the texts of variables may make together."""
 _RESERVED = frozenset(("true", "false", "none", "null", "not", "and", "or", "in", "is", "if", "else", "self"))
 
@@ -36,7 +36,7 @@ def prepared(variables: Mapping[str, Any]) -> dict[str, Any]:
     """The variables as promptfoo hands them to templates.
 
     One trailing line feed of each text is cut; ``{{ name }}`` inside a text is replaced by that variable's value,
-    in up to five passes; an unknown name stays as it stands, and so does what would make more than ``MOST_FILLED``
+    in up to five passes; an unknown name stays as it stands, and so does what would make more than ``MAX_FILLED``
     characters in all. Nothing is done inside lists and objects.
     """
     ready = {name: _cut(value) for name, value in variables.items()}
@@ -57,7 +57,7 @@ class _Filling:
 
     def __init__(self, variables: Mapping[str, Any]) -> None:
         self._variables = variables
-        self._room = MOST_FILLED
+        self._room = MAX_FILLED
 
     def __call__(self, value: str) -> str:
         for _ in range(_PASSES):
@@ -128,9 +128,9 @@ def _without_reserved(match: re.Match[str]) -> str:
 
 def _rendered(source: str, variables: Mapping[str, Any]) -> str:
     from promptpex.assertions.javascript import nunjucks
-    from promptpex.core.template_limits import TooMuchWork, share
+    from promptpex.core.jinja_limits import TooMuchWork, share
 
-    if _PATIENCE.lost(source):
+    if _STRIKES.struck_out(source):
         raise _bad(source, "it was not tried; it went over its limits too often before")
     template = _compiled(source)
     overran = False
@@ -145,16 +145,16 @@ def _rendered(source: str, variables: Mapping[str, Any]) -> str:
     except Exception as error:  # a template can raise whatever Python can
         raise _bad(source, str(error)) from error
     finally:
-        _PATIENCE.tell(source, overran)
+        _STRIKES.record(source, overran)
 
 
-_PATIENCE = Patience()
+_STRIKES = StrikeCounter()
 
 
 @lru_cache(maxsize=4096)
 def _compiled(source: str) -> jinja2.Template:
     from promptpex.assertions.javascript import nunjucks
-    from promptpex.core.template_limits import refuse_long, share
+    from promptpex.core.jinja_limits import refuse_long, share
 
     try:
         refuse_long(source, nunjucks.environment())

@@ -76,9 +76,9 @@ def test_records_and_mappings_are_the_same() -> None:
 def test_a_row_is_fail_before_unscored_before_pass() -> None:
     passing: dict[str, Any] = {"kind": "contains", "value": "a"}
     failing: dict[str, Any] = {"kind": "contains", "value": "z"}
-    lame: dict[str, Any] = {"kind": "cost", "threshold": 1}
-    assert check("a", [passing, lame]).unscored == "no-cost"
-    assert check("a", [passing, lame, failing]).status == "fail"
+    first_unscored: dict[str, Any] = {"kind": "cost", "threshold": 1}
+    assert check("a", [passing, first_unscored]).unscored == "no-cost"
+    assert check("a", [passing, first_unscored, failing]).status == "fail"
     assert check("a", [passing]).score == 1.0
     assert check("a", []).status == "pass"
 
@@ -87,9 +87,9 @@ def test_a_threshold_weighs_and_unscored_parts_stay_unscored() -> None:
     rows: list[dict[str, Any]] = [{"kind": "contains", "value": "a", "weight": 3}, {"kind": "contains", "value": "z"}]
     assert check("a", rows, threshold=0.75).status == "pass"
     assert check("a", rows, threshold=0.76).status == "fail"
-    lame: dict[str, Any] = {"kind": "cost", "threshold": 1}
-    assert check("a", [*rows, lame], threshold=0.1).status == "unscored"
-    assert check("a", [*rows, lame], threshold=0.9).status == "fail"
+    first_unscored: dict[str, Any] = {"kind": "cost", "threshold": 1}
+    assert check("a", [*rows, first_unscored], threshold=0.1).status == "unscored"
+    assert check("a", [*rows, first_unscored], threshold=0.9).status == "fail"
 
 
 def test_metrics_are_weighted_means() -> None:

@@ -24,7 +24,7 @@ SECONDS = 5.0
 """The longest that one rendering may take, whatever it counts."""
 
 
-MOST_TOKENS = 50_000
+MAX_TOKENS = 50_000
 """Names, signs and values that the tags of a template may have; compiling takes time in proportion, and some seconds
 for so many."""
 
@@ -150,14 +150,14 @@ def refuse_long(source: str, environment: Environment) -> None:
     """Looks at a template before it is compiled.
 
     Raises:
-        TooMuchWork: its tags hold more than ``MOST_TOKENS``.
+        TooMuchWork: its tags hold more than ``MAX_TOKENS``.
         jinja2.TemplateSyntaxError: it cannot be read.
     """
-    if len(source) <= MOST_TOKENS:
+    if len(source) <= MAX_TOKENS:
         return
     tokens = (kind for _, kind, _ in environment.lex(source) if kind not in ("data", "whitespace"))
-    if next(islice(tokens, MOST_TOKENS, None), None) is not None:
-        raise TooMuchWork(f"its tags hold more than {MOST_TOKENS:,} names and signs")
+    if next(islice(tokens, MAX_TOKENS, None), None) is not None:
+        raise TooMuchWork(f"its tags hold more than {MAX_TOKENS:,} names and signs")
 
 
 class Weighing(CodeGenerator):

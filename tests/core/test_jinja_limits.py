@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from promptpex.assertions import check
-from promptpex.assertions.javascript import templates
+from promptpex.assertions.javascript import value_templates
 from promptpex.core.errors import PromptFileError
+from promptpex.core.jinja_limits import TooMuchWork, share, size_of, spend, weighed
 from promptpex.core.records import Message, Prompt
-from promptpex.core.template_limits import TooMuchWork, share, size_of, spend, weighed
 from promptpex.promptfile import parse
 from promptpex.promptfile.render import render, required
 
@@ -66,7 +66,7 @@ def test_work_in_a_checks_value_is_bounded(template: str) -> None:
 
 @pytest.mark.parametrize("text", ["1e" * 500_000, "+" * 1_000_000, "9" * 1_000_000, "." * 1_000_000])
 def test_numbers_are_read_from_any_text(text: str) -> None:
-    templates.render("{{ n|float }} {{ n|int }}", {"n": text})
+    value_templates.render("{{ n|float }} {{ n|int }}", {"n": text})
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_numbers_are_read_from_any_text(text: str) -> None:
     ],
 )
 def test_numbers_at_the_start_of_a_text(text: str, number: str, whole: str) -> None:
-    assert templates.render("{{ n|float }} {{ n|int }}", {"n": text}) == f"{number} {whole}"
+    assert value_templates.render("{{ n|float }} {{ n|int }}", {"n": text}) == f"{number} {whole}"
 
 
 WORKS = [
@@ -113,15 +113,15 @@ def test_a_word_as_long_as_a_book_is_not_wrapped() -> None:
 
 def test_variables_inside_of_variables_make_a_bounded_text() -> None:
     """A case of two lines made a hundred gigabytes, before any check looked at it."""
-    found = templates.prepared({"a": "{{b}}" * 100_000, "b": "x" * 1_000_000, "c": "{{d}}", "d": "so"})
-    assert len(found["a"]) < 2 * templates.MOST_FILLED
+    found = value_templates.prepared({"a": "{{b}}" * 100_000, "b": "x" * 1_000_000, "c": "{{d}}", "d": "so"})
+    assert len(found["a"]) < 2 * value_templates.MAX_FILLED
     assert found["a"].startswith("x" * 1_000_000)
     assert found["a"].endswith("{{b}}")
     deep: Any = []
     for _ in range(20_000):
         deep = [deep]
-    assert templates.prepared({"a": "{{b}}", "b": deep})["a"] == "{{b}}"
-    assert templates.prepared({"c": "{{d}} {{e}}", "d": "so {{f}}", "f": [1, 2]})["c"] == "so 1,2 {{e}}"
+    assert value_templates.prepared({"a": "{{b}}", "b": deep})["a"] == "{{b}}"
+    assert value_templates.prepared({"c": "{{d}} {{e}}", "d": "so {{f}}", "f": [1, 2]})["c"] == "so 1,2 {{e}}"
 
 
 TAGS = ["{{x|upper}}" * 20_000, "{{[" + "1," * 60_000 + "]}}", "{% set a=1 %}" * 20_000, "{{" + "x~" * 60_000 + "x}}"]
@@ -147,7 +147,7 @@ def test_a_long_text_with_some_tags_is_compiled() -> None:
     text = "A sentence of words. " * 20_000
     (message,) = render(parse(f"user:\n{text}{{{{x}}}}"), {"x": "end"})
     assert message.content == f"{text}end"
-    assert templates.render(f"{text}{{% if x %}}{{{{x}}}}{{% endif %}}", {"x": "end"}) == f"{text}end"
+    assert value_templates.render(f"{text}{{% if x %}}{{{{x}}}}{{% endif %}}", {"x": "end"}) == f"{text}end"
 
 
 def test_ordinary_templates_have_room() -> None:
@@ -157,7 +157,7 @@ def test_ordinary_templates_have_room() -> None:
     assert message.content.count("\n") == 2000
     names = "{% for n in items %}{{ n|upper }}{% if n == last %}!{% endif %}{% endfor %}"
     items = [f"name{n}" for n in range(3000)]
-    assert templates.render(names, {"items": items, "last": "name2999"}).endswith("NAME2999!")
+    assert value_templates.render(names, {"items": items, "last": "name2999"}).endswith("NAME2999!")
 
 
 def test_work_is_counted_before_it_is_done() -> None:
