@@ -11,9 +11,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any, TypeVar
 
 from promptpex.config import load
@@ -110,13 +111,11 @@ def _waited(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 def _beside(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine in a loop and a thread of its own; an interruption cancels it, as ``asyncio.run`` does.
-
-    Without that, leaving the pool would wait until the whole run has ended. The interruption may come before the
-    coroutine has begun: then it ends as it begins.
-    """
+    """The result of a coroutine in a loop and a thread of its own; an interruption cancels it, as ``asyncio.run`` does,
+    also one that comes while it begins."""
     begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
     interrupted: list[bool] = []
+    outcome: Future[T] = Future()
 
     async def watched() -> T:
         task = asyncio.current_task()
@@ -126,12 +125,21 @@ def _beside(work: Coroutine[Any, Any, T]) -> T:
             task.cancel()
         return await work
 
-    with ThreadPoolExecutor(max_workers=1) as pool:
+    def run() -> None:
         try:
-            return pool.submit(asyncio.run, watched()).result()
-        except BaseException:
-            interrupted.append(True)
-            for loop, task in begun:
-                with suppress(RuntimeError):  # it has ended, and its loop is closed
-                    loop.call_soon_threadsafe(task.cancel)
-            raise
+            outcome.set_result(asyncio.run(watched()))
+        except BaseException as error:  # whatever it is, it belongs to the caller
+            outcome.set_exception(error)
+
+    thread = Thread(target=run, name="promptpex")
+    try:
+        thread.start()
+        return outcome.result()
+    except BaseException:
+        interrupted.append(True)
+        for loop, task in begun:
+            with suppress(RuntimeError):  # it has ended, and its loop is closed
+                loop.call_soon_threadsafe(task.cancel)
+        with suppress(RuntimeError):  # it never started
+            thread.join()
+        raise

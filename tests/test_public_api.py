@@ -159,6 +159,7 @@ WHILE_IT_BEGINS = """
 start = threading.Thread.start
 
 def interrupted(self):
+    threading.Thread.start = start
     start(self)
     time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGINT)
