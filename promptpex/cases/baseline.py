@@ -82,7 +82,7 @@ def _roomy(author: Asker, count: int) -> Asker:
 def _cases(
     reply: BaseModel, prompt: Prompt, spec: Spec | None, author: str, count: int, instructions: str
 ) -> list[Case]:
-    made_from = digest(
+    inputs_fingerprint = digest(
         [prompt.fingerprint, prompt.variables, count, instructions, fingerprint(TEMPLATE), author, "baseline"], 16
     )
     typed = spec.inputs if spec is not None else {}
@@ -95,5 +95,7 @@ def _cases(
         if len(cases) == count or text in seen or not any(value.strip() for value in values.values()):
             continue
         seen.add(text)
-        cases.append(Case(id=f"b{len(cases) + 1}", inputs=inputs, made_from=made_from, origin="generated"))
+        cases.append(
+            Case(id=f"b{len(cases) + 1}", inputs=inputs, inputs_fingerprint=inputs_fingerprint, origin="generated")
+        )
     return cases

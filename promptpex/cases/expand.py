@@ -66,12 +66,16 @@ def plan_expansion(
             rule = _rule(case, spec)
             if rule is None or not growing(case, prompt, spec):
                 continue
-            made_from = _made_from(case, rule, prompt, spec, author, instructions)
-            own = [one for one in grown.get(case.id, ()) if one.origin != "generated" or one.made_from == made_from]
+            inputs_fingerprint = _inputs_fingerprint(case, rule, prompt, spec, author, instructions)
+            own = [
+                one
+                for one in grown.get(case.id, ())
+                if one.origin != "generated" or one.inputs_fingerprint == inputs_fingerprint
+            ]
             keep += own
             following += [one for one in own if one.invalid is None][:1]
             if not own:
-                make.append((case, made_from))
+                make.append((case, inputs_fingerprint))
         level = following
     kept = {case.id for case in keep}
     all_grown = [case for case in suite.cases if case.expanded_from is not None]
@@ -151,12 +155,12 @@ async def _grown(
     emit: Listener,
 ) -> Suite:
     async def ask(one: tuple[Case, str]) -> Case | None:
-        case, made_from = one
+        case, inputs_fingerprint = one
         rule = _rule(case, spec)
         assert rule is not None
         names = growing(case, prompt, spec)
         reply = await author.ask(request_text(prompt, spec, case, rule, instructions), reply_type(names), stage=STAGE)
-        return _variant(case, made_from, reply.value)
+        return _variant(case, inputs_fingerprint, reply.value)
 
     nothing: Case | None = None
     replies = await ask_each(STAGE, author.label, make, ask, emit, default=nothing)
@@ -167,7 +171,7 @@ async def _grown(
     return suite.replace(cases=tuple(_placed(suite.cases, variants)))
 
 
-def _variant(case: Case, made_from: str, reply: Any) -> Case | None:
+def _variant(case: Case, inputs_fingerprint: str, reply: Any) -> Case | None:
     values: Mapping[str, str] = reply.inputs.model_dump(by_alias=True)
     before = sum(len(case.inputs[name].strip()) for name in values)
     after = sum(len(value.strip()) for value in values.values())
@@ -183,7 +187,7 @@ def _variant(case: Case, made_from: str, reply: Any) -> Case | None:
         reasoning=reply.reasoning.strip(),
         scenario=case.scenario,
         answer_in_context=case.answer_in_context,
-        made_from=made_from,
+        inputs_fingerprint=inputs_fingerprint,
         expanded_from=case.id,
         origin="generated",
     )
@@ -207,7 +211,7 @@ def _placed(cases: Sequence[Case], variants: Mapping[str, Case]) -> list[Case]:
 
 def _rule(case: Case, spec: Spec) -> Rule | None:
     rule = spec.rule(case.rule) if case.rule is not None else None
-    return None if rule is None or rule.gone or (case.inverse and not rule.inverse) else rule
+    return None if rule is None or rule.stale or (case.inverse and not rule.inverse) else rule
 
 
 def _is_text(spec: Spec, name: str) -> bool:
@@ -215,7 +219,7 @@ def _is_text(spec: Spec, name: str) -> bool:
     return variable.type == "text" and variable.values is None
 
 
-def _made_from(case: Case, rule: Rule, prompt: Prompt, spec: Spec, author: str, instructions: str) -> str:
+def _inputs_fingerprint(case: Case, rule: Rule, prompt: Prompt, spec: Spec, author: str, instructions: str) -> str:
     return digest(
         {
             "case": {name: value_text(value) for name, value in case.inputs.items()},

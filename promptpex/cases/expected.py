@@ -125,7 +125,7 @@ def request_text(prompt: Prompt, spec: Spec, case: Case, output: Output, instruc
     return render(
         TEMPLATE,
         prompt=prompt.text(),
-        rules=[rule for rule in spec.rules if not rule.gone],
+        rules=[rule for rule in spec.rules if not rule.stale],
         inputs=inputs_text(case.inputs),
         output=output.text or "",
         instructions=instructions,

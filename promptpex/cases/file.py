@@ -30,8 +30,8 @@ from promptpex.promptfile import required
 
 WHAT = "case file"
 _CASE_TEXTS = (
-    "id", "rule", "reasoning", "expected", "scenario", "made_from", "expanded_from", "expected_from", "invalid",
-    "content",
+    "id", "rule", "reasoning", "expected", "scenario", "inputs_fingerprint", "expanded_from", "expected_from",
+    "invalid", "content",
 )  # fmt: skip
 _NUMBERED = re.compile(r"r(\d{1,6})")
 _ALWAYS = ("id", "rule", "inverse", "inputs", "origin")

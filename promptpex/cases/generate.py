@@ -16,8 +16,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, create_model
 
 from promptpex.cases.input_text import value_text
-from promptpex.cases.plan import TEMPLATE, Aim, Generation, Plan
-from promptpex.cases.rag_context import context_variable, share_out
+from promptpex.cases.plan import TEMPLATE, Generation, Plan, Target
+from promptpex.cases.rag_context import balance_answerable, context_variable
 from promptpex.cases.reply_models import inputs_type
 from promptpex.codecs.wording import plural
 from promptpex.core.events import Listener, Notice, nobody
@@ -30,12 +30,12 @@ from promptpex.llm.schemas import REASON, list_up_to
 
 @dataclass(frozen=True, slots=True)
 class _Ask:
-    """One request: up to ``batch`` cases for one aim; ``number`` tells the requests of an aim apart.
+    """One request: up to ``batch`` cases for one target; ``number`` tells the requests of a target apart.
 
     ``holding`` of the cases, the first ones, have the answer in their context; None = the prompt has no context.
     """
 
-    aim: Aim
+    target: Target
     count: int
     number: int
     holding: int | None = None
@@ -53,17 +53,17 @@ async def generate(
 ) -> Suite:
     """The suite with what the plan keeps, and new cases for what it misses, in the spec's order.
 
-    An aim whose request fails has fewer cases, with a notice; the next generation asks for these again.
+    A target whose request fails has fewer cases, with a notice; the next generation asks for these again.
     """
     asks = _with_contexts(list(_asks(plan, options.batch)), prompt, spec, plan)
 
     async def ask(one: _Ask) -> list[Case]:
-        known = _known(plan, one.aim)
-        rendered = request_text(prompt, spec, one.aim, one.count, known, options, holding=one.holding)
+        known = _known(plan, one.target)
+        rendered = request_text(prompt, spec, one.target, one.count, known, options, holding=one.holding)
         reply = await author.ask(
-            rendered, reply_type(free_variables(prompt, one.aim), one.count), stage="cases", repeat=one.number
+            rendered, reply_type(free_variables(prompt, one.target), one.count), stage="cases", repeat=one.number
         )
-        return _recorded(_cases(reply.value, one.aim, spec), one.holding)
+        return _recorded(_cases(reply.value, one.target, spec), one.holding)
 
     nothing: list[Case] = []
     replies = await ask_each("cases", author.label, asks, ask, emit, default=nothing)
@@ -78,18 +78,22 @@ async def generate(
 def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec, emit: Listener = nobody) -> tuple[Suite, Plan]:
     """The suite with those retired cases back in it that nothing has come for, and the plan as it was then kept to.
 
-    An author who fails must not make a suite smaller: a stale case goes when its aim has as many cases as it should.
+    An author who fails must not make a suite smaller: a stale case goes when its target has as many cases as it should.
     One whose id has been given to a new case gets another.
     """
     taken = {case.id for case in suite.cases}
     back: list[Case] = []
     stayed: list[Case] = []
-    for aim, missing in plan.make:
-        new = [case for case in suite.cases if case.made_from == aim.made_from and case.expanded_from is None]
+    for target, missing in plan.make:
+        new = [
+            case
+            for case in suite.cases
+            if case.inputs_fingerprint == target.inputs_fingerprint and case.expanded_from is None
+        ]
         room = missing - sum(case.invalid is None and case not in plan.keep for case in new)
-        stale = [case for case in plan.retire if case.invalid is None and _aimed_like(case, aim)]
+        stale = [case for case in plan.retire if case.invalid is None and _same_target(case, target)]
         for case in stale[: max(0, room)]:
-            back.append(case if case.id not in taken else case.replace(id=_free_id(aim.stem, taken)))
+            back.append(case if case.id not in taken else case.replace(id=_free_id(target.stem, taken)))
             taken.add(back[-1].id)
             stayed.append(case)
     if back:
@@ -100,32 +104,32 @@ def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec, emit: Listener = nobod
     return suite.replace(cases=_ordered(spec, [*suite.cases, *back])), kept
 
 
-def _aimed_like(case: Case, aim: Aim) -> bool:
-    scenario = aim.scenario.name if aim.scenario else None
-    return (case.rule, case.inverse, case.scenario) == (aim.rule.id, aim.inverse, scenario)
+def _same_target(case: Case, target: Target) -> bool:
+    scenario = target.scenario.name if target.scenario else None
+    return (case.rule, case.inverse, case.scenario) == (target.rule.id, target.inverse, scenario)
 
 
 def request_text(
     prompt: Prompt,
     spec: Spec,
-    aim: Aim,
+    target: Target,
     count: int,
     known: Sequence[str],
     options: Generation,
     *,
     holding: int | None = None,
 ) -> Rendered:
-    """The rendered template that asks for ``count`` cases of one aim, ``holding`` of them with a telling context."""
+    """The rendered template that asks for ``count`` cases of one target, ``holding`` of them with a telling context."""
     return render(
         TEMPLATE,
         prompt=prompt.text(),
         input_spec=input_spec_text(prompt, spec),
-        variables=free_variables(prompt, aim),
-        rule=aim.rule.rule,
-        aim=aim.text,
-        inverse=aim.inverse,
+        variables=free_variables(prompt, target),
+        rule=target.rule.rule,
+        aim=target.text,
+        inverse=target.inverse,
         count=count,
-        scenario=_scenario_text(aim),
+        scenario=_scenario_text(target),
         samples="\n".join(options.samples),
         known=list(known),
         variable=context_variable(prompt, spec) or "" if holding is not None else "",
@@ -163,9 +167,9 @@ def typed_constraints(variable: VariableSpec) -> list[str]:
     return lines
 
 
-def free_variables(prompt: Prompt, aim: Aim) -> tuple[str, ...]:
+def free_variables(prompt: Prompt, target: Target) -> tuple[str, ...]:
     """The variables that the author gives values for: all but those that the scenario fixes."""
-    fixed = aim.scenario.fixed if aim.scenario else {}
+    fixed = target.scenario.fixed if target.scenario else {}
     return tuple(name for name in prompt.variables if name not in fixed)
 
 
@@ -206,18 +210,18 @@ def _finite(text: str) -> float:
 
 
 def _asks(plan: Plan, batch: int) -> Iterator[_Ask]:
-    for aim, missing in plan.make:
+    for target, missing in plan.make:
         for number, start in enumerate(range(0, missing, batch)):
-            yield _Ask(aim, min(batch, missing - start), number)
+            yield _Ask(target, min(batch, missing - start), number)
 
 
 def _with_contexts(asks: list[_Ask], prompt: Prompt, spec: Spec, plan: Plan) -> list[_Ask]:
     """The requests with the share of their cases whose context holds the answer, where the author writes contexts."""
     context = context_variable(prompt, spec)
-    writing = [ask for ask in asks if context in free_variables(prompt, ask.aim)]
+    writing = [ask for ask in asks if context in free_variables(prompt, ask.target)]
     if not writing:
         return asks
-    shares = iter(share_out(plan.keep, [(ask.aim.stem, ask.count) for ask in writing]))
+    shares = iter(balance_answerable(plan.keep, [(ask.target.stem, ask.count) for ask in writing]))
     return [replace(ask, holding=next(shares)) if ask in writing else ask for ask in asks]
 
 
@@ -227,13 +231,13 @@ def _recorded(cases: list[Case], holding: int | None) -> list[Case]:
     return [case.replace(answer_in_context=index < holding) for index, case in enumerate(cases)]
 
 
-def _known(plan: Plan, aim: Aim) -> list[str]:
-    cases = (case for case in plan.keep if case.rule == aim.rule.id and case.inverse == aim.inverse)
+def _known(plan: Plan, target: Target) -> list[str]:
+    cases = (case for case in plan.keep if case.rule == target.rule.id and case.inverse == target.inverse)
     return [json.dumps(case.inputs, ensure_ascii=False) for case in cases if case.expanded_from is None]
 
 
-def _cases(reply: BaseModel, aim: Aim, spec: Spec) -> list[Case]:
-    fixed: Mapping[str, Any] = aim.scenario.fixed if aim.scenario else {}
+def _cases(reply: BaseModel, target: Target, spec: Spec) -> list[Case]:
+    fixed: Mapping[str, Any] = target.scenario.fixed if target.scenario else {}
     cases = []
     for item in reply.cases:  # type: ignore[attr-defined]
         values = item.inputs.model_dump(by_alias=True)
@@ -241,12 +245,12 @@ def _cases(reply: BaseModel, aim: Aim, spec: Spec) -> list[Case]:
         cases.append(
             Case(
                 id="new",
-                rule=aim.rule.id,
-                inverse=aim.inverse,
+                rule=target.rule.id,
+                inverse=target.inverse,
                 inputs={**inputs, **fixed},
                 reasoning=item.reasoning.strip(),
-                scenario=aim.scenario.name if aim.scenario else None,
-                made_from=aim.made_from,
+                scenario=target.scenario.name if target.scenario else None,
+                inputs_fingerprint=target.inputs_fingerprint,
                 origin="generated",
             )
         )
@@ -254,18 +258,22 @@ def _cases(reply: BaseModel, aim: Aim, spec: Spec) -> list[Case]:
 
 
 def _merged(plan: Plan, asks: Sequence[_Ask], replies: Sequence[Sequence[Case]]) -> list[Case]:
-    """The new cases that repeat no input, each aim with at most what it misses, under ids that are free."""
+    """The new cases that repeat no input, each target with at most what it misses, under ids that are free."""
     seen = {_same(case) for case in plan.keep}
     taken = {case.id for case in plan.keep}
     made: list[Case] = []
-    room = {aim.made_from: missing for aim, missing in plan.make}
+    room = {target.inputs_fingerprint: missing for target, missing in plan.make}
     for ask, cases in zip(asks, replies, strict=True):
         for case in cases:
-            if room[ask.aim.made_from] < 1 or _same(case) in seen or not any(map(str, case.inputs.values())):
+            if (
+                room[ask.target.inputs_fingerprint] < 1
+                or _same(case) in seen
+                or not any(map(str, case.inputs.values()))
+            ):
                 continue
             seen.add(_same(case))
-            room[ask.aim.made_from] -= 1
-            made.append(case.replace(id=_free_id(ask.aim.stem, taken)))
+            room[ask.target.inputs_fingerprint] -= 1
+            made.append(case.replace(id=_free_id(ask.target.stem, taken)))
     return made
 
 
@@ -287,8 +295,10 @@ def _ordered(spec: Spec, cases: Sequence[Case]) -> tuple[Case, ...]:
     return tuple(sorted(cases, key=lambda case: (place.get(case.rule or "", len(place)), case.inverse)))
 
 
-def _scenario_text(aim: Aim) -> str:
-    if aim.scenario is None:
+def _scenario_text(target: Target) -> str:
+    if target.scenario is None:
         return ""
-    fixed = [f"{name} is always {json.dumps(value, ensure_ascii=False)}" for name, value in aim.scenario.fixed.items()]
-    return "\n".join([aim.scenario.name, *aim.scenario.constraints, *fixed])
+    fixed = [
+        f"{name} is always {json.dumps(value, ensure_ascii=False)}" for name, value in target.scenario.fixed.items()
+    ]
+    return "\n".join([target.scenario.name, *target.scenario.constraints, *fixed])

@@ -56,7 +56,7 @@ def lint(case: Case, *, prompt: Prompt, spec: Spec, suite_language: str | None =
     found = [*_variables(case, prompt)]
     if any(finding.code == "empty" for finding in found):
         return found
-    rules = [rule for rule in spec.rules if not rule.gone]
+    rules = [rule for rule in spec.rules if not rule.stale]
     for name, value in case.inputs.items():
         found += _typed(name, value, spec)
         if _is_free_text(name, value, spec):

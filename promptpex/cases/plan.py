@@ -1,7 +1,7 @@
-"""What has to be generated: for each aim (a rule or its inverse, in a scenario), the cases that are kept or missing.
+"""Which cases have to be generated: for each target (a rule or its inverse, in a scenario), those kept and missing.
 
-A generated case depends on its aim, the input spec, the template, the author and the settings, nothing else; the hash
-of these is its ``made_from``. A case with a stale hash is retired and made again. What people wrote is never touched.
+A generated case depends only on its target, the input spec, the template, the author and the settings; the hash of
+these is its ``inputs_fingerprint``. A case with a stale hash is retired and generated again. People's cases stay.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
-    """One thing to aim cases at.
+class Target:
+    """What cases are aimed at.
 
     Attributes:
         rule: the rule.
         inverse: whether its inverse is aimed at.
         scenario: the scenario, if there are any.
-        made_from: hash of what the cases depend on.
+        inputs_fingerprint: hash of what the cases depend on.
         count: how many generated cases there should be.
     """
 
     rule: Rule
     inverse: bool
     scenario: Scenario | None
-    made_from: str
+    inputs_fingerprint: str
     count: int
 
     @property
@@ -87,7 +87,7 @@ class Plan:
     Attributes:
         keep: cases that stay as they are; variants among them, which expansion plans for itself.
         retire: generated cases whose rule, spec, template, author or settings have changed or gone.
-        make: aims with the number of cases still missing.
+        make: targets with the number of cases still missing.
         orphans: people's cases, and variants, whose rule is gone; they stay.
 
     A case that was edited by hand still fills its place, as long as what it was made from has not changed.
@@ -95,7 +95,7 @@ class Plan:
 
     keep: tuple[Case, ...]
     retire: tuple[Case, ...]
-    make: tuple[tuple[Aim, int], ...]
+    make: tuple[tuple[Target, int], ...]
     orphans: tuple[Case, ...]
 
     @property
@@ -106,51 +106,51 @@ class Plan:
 
 def plan(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, options: Generation) -> Plan:
     """Which cases of ``suite`` stay, which go, and what is to be made."""
-    aims = aims_of(prompt, spec, author=author, options=options)
-    fresh: dict[str, list[Case]] = {aim.made_from: [] for aim in aims}
-    wanted = {aim.made_from: aim.count for aim in aims}
+    targets = targets_of(prompt, spec, author=author, options=options)
+    fresh: dict[str, list[Case]] = {target.inputs_fingerprint: [] for target in targets}
+    wanted = {target.inputs_fingerprint: target.count for target in targets}
     keep: list[Case] = []
     retire: list[Case] = []
     for case in suite.cases:
-        same = fresh.get(case.made_from or "")
+        same = fresh.get(case.inputs_fingerprint or "")
         if case.origin in ("edited", "added") or case.expanded_from is not None:
             keep.append(case)
             if case.origin == "edited" and same is not None:
                 same.append(case)
             continue
-        if same is None or (case.invalid is None and len(same) >= wanted[case.made_from or ""]):
+        if same is None or (case.invalid is None and len(same) >= wanted[case.inputs_fingerprint or ""]):
             retire.append(case)
             continue
         keep.append(case)
         if case.invalid is None:
             same.append(case)
-    make = tuple((aim, aim.count - len(fresh[aim.made_from])) for aim in aims)
-    known = {rule.id for rule in spec.rules if not rule.gone}
+    make = tuple((target, target.count - len(fresh[target.inputs_fingerprint])) for target in targets)
+    known = {rule.id for rule in spec.rules if not rule.stale}
     return Plan(
         keep=tuple(keep),
         retire=tuple(retire),
-        make=tuple((aim, count) for aim, count in make if count > 0),
+        make=tuple((target, count) for target, count in make if count > 0),
         orphans=tuple(case for case in keep if case.rule is not None and case.rule not in known),
     )
 
 
-def aims_of(prompt: Prompt, spec: Spec, *, author: str, options: Generation) -> list[Aim]:
+def targets_of(prompt: Prompt, spec: Spec, *, author: str, options: Generation) -> list[Target]:
     """Every rule and inverse, in the spec's order, in every scenario, with the hash of what its cases depend on."""
     scenarios: Sequence[Scenario | None] = options.scenarios or (None,)
-    aims = []
+    targets = []
     for rule in spec.rules:
-        if rule.gone:
+        if rule.stale:
             continue
         for inverse, count in ((False, options.per_rule), (True, options.per_inverse)):
             if count < 1 or (inverse and not rule.inverse):
                 continue
             for scenario in scenarios:
-                made_from = _made_from(prompt, spec, rule, inverse, scenario, author, options)
-                aims.append(Aim(rule, inverse, scenario, made_from, count))
-    return aims
+                inputs_fingerprint = _inputs_fingerprint(prompt, spec, rule, inverse, scenario, author, options)
+                targets.append(Target(rule, inverse, scenario, inputs_fingerprint, count))
+    return targets
 
 
-def _made_from(
+def _inputs_fingerprint(
     prompt: Prompt,
     spec: Spec,
     rule: Rule,

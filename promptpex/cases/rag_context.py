@@ -77,7 +77,7 @@ def _parted(name: str) -> str:
     return spaced.replace("_", " ").replace("-", " ")
 
 
-def share_out(kept: Iterable[Case], wanted: Sequence[tuple[str, int]]) -> list[int]:
+def balance_answerable(kept: Iterable[Case], wanted: Sequence[tuple[str, int]]) -> list[int]:
     """For each request for so many cases, how many of them are to have the answer in their context.
 
     Over the suite the halves differ by one case at most, what is kept included. Where a single case is even, the hash
@@ -85,7 +85,7 @@ def share_out(kept: Iterable[Case], wanted: Sequence[tuple[str, int]]) -> list[i
 
     Args:
         kept: the cases that are there.
-        wanted: the stem of the aim and the number of cases, for each request in order.
+        wanted: the stem of the target and the number of cases, for each request in order.
     """
     records = [case.answer_in_context for case in kept if case.invalid is None]
     lead = records.count(True) - records.count(False)

@@ -21,7 +21,7 @@ from promptpex.documents.yaml_records import claimed, unknown_key
 PREFIX = "inputs."
 FIELDS = (
     "id", "rule", "inverse", "reasoning", "expected", "origin", "scenario", "answer_in_context",
-    "made_from", "expanded_from", "expected_from", "invalid", "content",
+    "inputs_fingerprint", "expanded_from", "expected_from", "invalid", "content",
 )  # fmt: skip
 _UNFIT = re.compile("\0")
 """What a CSV file cannot hold, or no other program reads back."""

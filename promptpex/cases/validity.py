@@ -55,7 +55,7 @@ class Validity:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class RefinedSuite:
     """A suite after its rounds of validity.
 
     Attributes:
@@ -175,7 +175,7 @@ def marked(suite: Suite, findings: Mapping[str, Validity]) -> Suite:
     return suite.replace(cases=tuple(mark(case) for case in suite.cases))
 
 
-async def put_aside(
+async def mark_invalid(
     suite: Suite,
     prompt: Prompt,
     spec: Spec,
@@ -201,7 +201,7 @@ async def put_aside(
     return suite, checked
 
 
-async def settle(
+async def replace_invalid(
     author: Asker,
     prompt: Prompt,
     spec: Spec,
@@ -213,7 +213,7 @@ async def settle(
     instructions: str = "",
     suite_language: str | None = None,
     emit: Listener = nobody,
-) -> Settled:
+) -> RefinedSuite:
     """The suite with its unusable cases put aside and, up to ``rounds`` times, replaced by new ones.
 
     Args:
@@ -232,7 +232,7 @@ async def settle(
     tries = 0
     while True:
         fresh = [case.id for case in suite.usable() if case.id not in findings]
-        suite, checked = await put_aside(
+        suite, checked = await mark_invalid(
             suite,
             prompt,
             spec,
@@ -245,27 +245,27 @@ async def settle(
         findings.update({one.case: one for one in checked})
         todo = limited(plan(prompt, spec, suite, author=author.label, options=options), tries=rounds)
         if tries >= rounds or todo.missing == 0:
-            return Settled(suite, todo, findings)
+            return RefinedSuite(suite, todo, findings)
         tries += 1
         suite = await generate(author, prompt, spec, todo, suite_for=suite.prompt, options=options, emit=emit)
 
 
 def limited(todo: Plan, *, tries: int) -> Plan:
-    """The plan without the aims that have spent their tries: a limit over all runs, not just this one.
+    """The plan without the targets that have spent their tries: a limit over all runs, not just this one.
 
-    An aim of ``count`` cases may put aside ``tries`` times as many; after that nothing is asked for it any more until
+    A target of ``count`` cases may put aside ``tries`` times as many; after that nothing is asked for it any more until
     its rule, the input spec or the settings change.
     """
     aside: dict[str, int] = {}
     for case in todo.keep:
-        if case.invalid is not None and case.made_from is not None:
-            aside[case.made_from] = aside.get(case.made_from, 0) + 1
+        if case.invalid is not None and case.inputs_fingerprint is not None:
+            aside[case.inputs_fingerprint] = aside.get(case.inputs_fingerprint, 0) + 1
 
-    def room(made_from: str, count: int, missing: int) -> int:
-        return max(0, min(missing, count * (tries + 1) - aside.get(made_from, 0)))
+    def room(inputs_fingerprint: str, count: int, missing: int) -> int:
+        return max(0, min(missing, count * (tries + 1) - aside.get(inputs_fingerprint, 0)))
 
-    make = [(aim, room(aim.made_from, aim.count, missing)) for aim, missing in todo.make]
-    return Plan(todo.keep, todo.retire, tuple((aim, count) for aim, count in make if count > 0), todo.orphans)
+    make = [(target, room(target.inputs_fingerprint, target.count, missing)) for target, missing in todo.make]
+    return Plan(todo.keep, todo.retire, tuple((target, count) for target, count in make if count > 0), todo.orphans)
 
 
 def _by_code(case: Case, prompt: Prompt, spec: Spec, suite_language: str | None) -> Validity:
@@ -288,9 +288,9 @@ def _judged(case: Case, sentences: Mapping[str, str], reply: BaseModel, source: 
 def _say(checked: Sequence[Validity], suite: Suite, emit: Listener) -> None:
     bad = [one for one in checked if one.status == "invalid"]
     aside = {case.id for case in suite.cases if case.invalid is not None}
-    put_aside = [one for one in bad if one.case in aside]
-    if put_aside:
-        emit(Notice(f"validity: {len(put_aside)} of {len(checked)} cases are put aside"))
+    mark_invalid = [one for one in bad if one.case in aside]
+    if mark_invalid:
+        emit(Notice(f"validity: {len(mark_invalid)} of {len(checked)} cases are put aside"))
     for one in bad:
         if one.case not in aside:
             emit(Notice(f"validity: your case {one.case} stays, but: {one.reasons[0]}", "warning"))

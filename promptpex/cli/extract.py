@@ -81,7 +81,12 @@ def _update(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
     from promptpex.workflow.project import update
 
     done = work(flags, lambda session: update(session, files), start=files.prompt.parent)
-    told = {"added": done.added, "gone": done.gone, "back": done.back, "yours without words in the prompt": done.yours}
+    told = {
+        "added": done.added,
+        "stale": done.stale,
+        "back": done.back,
+        "yours without words in the prompt": done.yours,
+    }
     if as_json:
         print_json(
             {**{name: list(ids) for name, ids in told.items()}, "groundedness": list(map(asdict, done.groundedness))}

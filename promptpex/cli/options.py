@@ -77,7 +77,12 @@ judge = together(
     ),
     click.option("--judge-confidence", is_flag=True, default=None, help="Ask judges for log-probabilities."),
     click.option("--quorum", type=click.Choice(["majority", "unanimous"]), help="How several judges agree [majority]."),
-    click.option("--allow-self-judging", is_flag=True, default=None, help="No warning when judge and model are kin."),
+    click.option(
+        "--allow-self-judging",
+        is_flag=True,
+        default=None,
+        help="No warning when judge and model come from the same vendor.",
+    ),
 )
 
 missing = click.option(

@@ -51,9 +51,9 @@ def config(prompt: Prompt, spec: Spec, suite: Suite, *, models: Sequence[str] = 
             judge.
     """
     left_out: list[str] = []
-    asserts = [entry for rule in spec.rules if not rule.gone for entry in _rule(rule.id, rule.checks, left_out)]
+    asserts = [entry for rule in spec.rules if not rule.stale for entry in _rule(rule.id, rule.checks, left_out)]
     for rule in spec.rules:
-        if rule.needs_judge and not rule.gone:
+        if rule.needs_judge and not rule.stale:
             if rubrics:
                 asserts.append({"type": "llm-rubric", "value": _raw(rule.rule), "metric": rule.id})
             else:

@@ -64,7 +64,7 @@ class Judging:
 
     def rules_for_judge(self, spec: Spec) -> tuple[Rule, ...]:
         """The rules that the judge is asked about."""
-        return tuple(rule for rule in spec.rules if not rule.gone and (self.all_rules or rule.needs_judge))
+        return tuple(rule for rule in spec.rules if not rule.stale and (self.all_rules or rule.needs_judge))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""Which models are kin: made by the same hands, so that one may favour what the other writes."""
+"""Which models come from the same vendor: a judge tends to favour the outputs of its own model family.
+
+Self-preference of judges: Panickssery et al. 2024, "LLM Evaluators Recognize and Favor Their Own Generations".
+"""
 
 from __future__ import annotations
 
@@ -22,31 +25,31 @@ _COMPILED = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _FAMI
 
 
 def family(model: str) -> str:
-    """The maker of a model by its name, else the name itself without provider, tag and parameters.
+    """The vendor of a model by its name, else the name itself without provider, tag and parameters.
 
     ``openrouter/meta-llama/llama-3.1-8b`` is Meta's, whoever serves it; an unknown ``my-model:7b`` is ``my-model``.
     """
-    bare = model.partition("?")[0]
-    named = bare.rsplit("/", 1)[-1]
-    by_route = bare if not bare.startswith("openai/") else ""  # the route to any compatible server, not a maker
-    for text in (named, by_route):
+    route = model.partition("?")[0]
+    base_name = route.rsplit("/", 1)[-1]
+    vendor_route = route if not route.startswith("openai/") else ""  # "openai/" also routes to any compatible server
+    for text in (base_name, vendor_route):
         for name, pattern in _COMPILED.items():
             if pattern.search(text):
                 return name
-    return named.partition(":")[0].casefold()
+    return base_name.partition(":")[0].casefold()
 
 
-def kin_warnings(judges: Sequence[str], models: Sequence[str], author: str | None = None) -> list[str]:
-    """A sentence for each judge that shares a family with a model under test or with the author."""
+def self_preference_warnings(judges: Sequence[str], models: Sequence[str], author: str | None = None) -> list[str]:
+    """A sentence for each judge that comes from the same vendor as a model under test or as the author."""
     warnings = []
     for judge in judges:
         same = [model for model in models if family(model) == family(judge)]
         if same:
-            told = ", ".join(same)
             warnings.append(
-                f"the judge {judge} is of one family with {told} ({family(judge)}) and may favour it; "
-                "judge with another family, or say --allow-self-judging"
+                f"the judge {judge} comes from the same vendor as {', '.join(same)} ({family(judge)}) and may favour "
+                f"{'its' if len(same) == 1 else 'their'} outputs; use a judge from another vendor, or pass "
+                "--allow-self-judging"
             )
         if author and family(author) == family(judge):
-            warnings.append(f"the judge {judge} is of one family with the author {author} ({family(judge)})")
+            warnings.append(f"the judge {judge} comes from the same vendor as the author {author} ({family(judge)})")
     return warnings

@@ -55,7 +55,7 @@ async def bench(
     begun = begin(session, prompt, spec, Suite(prompt=suite.prompt, cases=cases), author=author.label)
     run = await execute(session, begun)
     valid = await validity(cases, prompt, spec, judge=author if _judged(session) else None, emit=session.emit)
-    rules = [rule for rule in spec.rules if not rule.gone]
+    rules = [rule for rule in spec.rules if not rule.stale]
     known = await grounded(author, prompt, rules, emit=session.emit)
     fit = ("valid",) if _judged(session) else ("valid", "unknown")
     good = {one.case for one in valid if one.status in fit}
@@ -71,7 +71,7 @@ def _judged(session: Session) -> bool:
 
 def spec_as_prompt(prompt: Prompt, spec: Spec) -> Prompt:
     """A prompt that says what the spec says: the intent and the rules as a system message, then the inputs."""
-    rules = "\n".join(f"- {rule.rule}" for rule in spec.rules if not rule.gone)
+    rules = "\n".join(f"- {rule.rule}" for rule in spec.rules if not rule.stale)
     told = literal(f"{spec.intent}\n\nThe answer keeps these rules:\n{rules}")
     inputs = "\n\n".join(f"{{{{ {name} }}}}" if len(prompt.variables) == 1 else f"{name}:\n{{{{ {name} }}}}"
                          for name in prompt.variables)  # fmt: skip

@@ -283,7 +283,7 @@ def _discrimination(summary: Summary) -> Section:
         rows += _list_row("cases that every model passes", found.passed_by_all, total)
         rows += _list_row("cases that every model fails", found.failed_by_all, total)
     rows += _list_row("cases without a scored output", found.unscored, total)
-    rules = len([rule for rule in summary.run.spec.rules if not rule.gone])
+    rules = len([rule for rule in summary.run.spec.rules if not rule.stale])
     rows += _list_row("rules that nothing has broken", found.never_broken, rules)
     rows += _list_row("rules that were never scored", found.never_scored, rules)
     return Section(

@@ -151,7 +151,7 @@ def summarise(
         twins=tables.twins(rows, cube, sees_input=bool(made.get("judge_sees_input"))),
         agreements=tables.agreements(cube, partly=partly, confidence=level),
         disagreements=tables.disagreements(cube, rows, partly=partly),
-        discrimination=tables.discrimination(rows, cube, [rule.id for rule in run.spec.rules if not rule.gone]),
+        discrimination=tables.discrimination(rows, cube, [rule.id for rule in run.spec.rules if not rule.stale]),
         standing=standing,
         saved=_saved(run, rows) if question.looks else None,
         confidence=level,

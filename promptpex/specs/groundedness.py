@@ -99,7 +99,7 @@ def by_quote(rule: Rule, prompt_text: str) -> Groundedness | None:
     parts = quote_match.pieces(rule.source or "")
     if _weight("".join(parts)) < SHORTEST:
         return None
-    how = quote_match.in_bare(parts, quote_match.bare(prompt_text))
+    how = quote_match.match_fragments(parts, quote_match.bare(prompt_text))
     if how is None:
         return None
     nearly = ", nearly as quoted" if how == "near" else ""

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from promptpex.core.records import Prompt, Record, Rule, Spec, Suite
-from promptpex.specs.source_quotes import Change, diff, words_of
+from promptpex.specs.source_quotes import Change, diff, prompt_text
 
 
 class RuleChange(Record):
@@ -64,7 +64,7 @@ def compare(
     """
     first = old_spec or spec
     new_spec = spec if old_spec is not None else None
-    sentences = diff(words_of(old), words_of(new), spec=first, suite=suite, new_spec=new_spec)
+    sentences = diff(prompt_text(old), prompt_text(new), spec=first, suite=suite, new_spec=new_spec)
     rules = _rules(old_spec.rules, spec.rules, suite) if old_spec is not None and spec is not None else []
     roles = [tuple(turn.role for turn in prompt.messages) for prompt in (old, new)]
     named = {name for change in sentences for name in change.rules}
@@ -80,8 +80,8 @@ def compare(
 
 
 def _rules(old: Sequence[Rule], new: Sequence[Rule], suite: Suite | None) -> list[RuleChange]:
-    before = {rule.id: rule for rule in old if not rule.gone}
-    after = {rule.id: rule for rule in new if not rule.gone}
+    before = {rule.id: rule for rule in old if not rule.stale}
+    after = {rule.id: rule for rule in new if not rule.stale}
     found = [_rule(before.get(name), rule, suite) for name, rule in after.items() if _differs(before.get(name), rule)]
     return found + [_rule(rule, None, suite) for name, rule in before.items() if name not in after]
 

@@ -103,7 +103,7 @@ async def propose_checks(
     emit: Listener = nobody,
 ) -> list[Proposal]:
     """A proposal for every rule that has no checks yet, in order, each kept or dropped with its reason."""
-    bare = [rule for rule in rules if not rule.checks and not rule.gone]
+    bare = [rule for rule in rules if not rule.checks and not rule.stale]
 
     async def ask(rule: Rule) -> Proposal | None:
         rendered = render(

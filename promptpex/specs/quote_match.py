@@ -26,10 +26,10 @@ _MARKS = re.compile(r"\\(?=[\"'])|[\"'“”„‘’‚«»「」『』*_`]")
 
 def quoted(source: str, text: str) -> How | None:
     """How the words of ``source`` stand in ``text``: exactly, with a letter wrong, or not; None for no words."""
-    return in_bare(pieces(source), bare(text))
+    return match_fragments(pieces(source), bare(text))
 
 
-def in_bare(parts: Sequence[str], inside: str, effort: Effort | None = None) -> How | None:
+def match_fragments(parts: Sequence[str], inside: str, effort: Effort | None = None) -> How | None:
     """As ``quoted``, for pieces and a text that were prepared by ``pieces`` and ``bare``.
 
     Where ``effort`` has not enough left, a piece with a letter wrong is not found.

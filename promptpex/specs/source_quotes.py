@@ -26,22 +26,22 @@ MOST_PAIRS = 1_000_000
 _PREPARED, _CALL = 60, 2_000
 """What it takes to prepare a character and to call for a sentence, in the measure of ``effort``."""
 
-Standing = Literal["kept", "changed", "gone"]
+Status = Literal["kept", "changed", "missing"]
 
 
-class Footing(Record):
+class SourceStatus(Record):
     """Whether the words that a rule rests on are in the prompt.
 
     Attributes:
         rule: its id.
-        standing: ``kept``: all of them, a letter may be wrong; ``changed``: words like them; ``gone``: not.
+        status: ``kept``: all of them, a letter may be wrong; ``changed``: words like them; ``missing``: not.
         source: the words it quotes.
         nearest: the sentence of the prompt that is most like them, where they are not kept.
         likeness: how like it is, 0 to 100.
     """
 
     rule: str
-    standing: Standing
+    status: Status
     source: str
     nearest: str | None = None
     likeness: float = 100.0
@@ -71,10 +71,14 @@ class _Pair:
     new: int
 
 
-def footing(rules: Iterable[Rule], text: str) -> list[Footing]:
+def check_sources(rules: Iterable[Rule], text: str) -> list[SourceStatus]:
     """For each rule that quotes words of the prompt: whether they still stand in ``text``."""
     inside, parts, effort = quote_match.bare(text), sentences(text), Effort()
-    return [_footing(rule, rule.source, inside, parts, effort) for rule in rules if rule.source and rule.source.strip()]
+    return [
+        _source_status(rule, rule.source, inside, parts, effort)
+        for rule in rules
+        if rule.source and rule.source.strip()
+    ]
 
 
 def uncovered(rules: Sequence[Rule], prompt: Prompt) -> tuple[str, ...]:
@@ -97,7 +101,7 @@ def instructions(prompt: Prompt) -> str:
     return "\n\n".join(turn.content for turn in prompt.messages if turn.role == role)
 
 
-def words_of(prompt: Prompt) -> str:
+def prompt_text(prompt: Prompt) -> str:
     """All that a prompt says, without the names of its turns."""
     return "\n\n".join(turn.content for turn in prompt.messages)
 
@@ -114,15 +118,15 @@ def _any_overlap(pieces: Sequence[str], whole: str, effort: Effort) -> bool:
     return any(_overlap(piece, whole, effort) for piece in pieces)
 
 
-def mark_gone(spec: Spec, text: str) -> Spec:
+def mark_stale(spec: Spec, text: str) -> Spec:
     """The spec with ``gone`` set on the machine's rules whose words are not in the prompt, unset where they are.
 
     Words that have changed are not there any more: whoever reads the prompt anew says what it promises now. Rules that
     people edited or added are as they were, and so are rules that quote nothing.
     """
-    gone = {found.rule for found in footing(spec.rules, text) if found.standing != "kept"}
+    gone = {found.rule for found in check_sources(spec.rules, text) if found.status != "kept"}
     rules = (
-        rule.replace(gone=rule.id in gone) if rule.origin in ("extracted", "generated") else rule for rule in spec.rules
+        rule.replace(stale=rule.id in gone) if rule.origin in ("extracted", "generated") else rule for rule in spec.rules
     )
     return spec.replace(rules=tuple(rules))
 
@@ -153,15 +157,19 @@ def diff(
     return [change for _, change in sorted(changes, key=lambda item: item[0])]
 
 
-def _footing(rule: Rule, words: str, inside: str, parts: Sequence[str], effort: Effort) -> Footing:
+def _source_status(rule: Rule, words: str, inside: str, parts: Sequence[str], effort: Effort) -> SourceStatus:
     wanted = quote_match.pieces(words)
-    if not wanted or quote_match.in_bare(wanted, inside, effort):
-        return Footing(rule=rule.id, standing="kept", source=words)
+    if not wanted or quote_match.match_fragments(wanted, inside, effort):
+        return SourceStatus(rule=rule.id, status="kept", source=words)
     nearest, likeness = _nearest(words, parts, effort)
     near = min((_place(piece, inside, effort) for piece in wanted if len(piece) <= len(inside)), default=0.0)
     like = max(likeness, near if near >= OVERLAP else 0.0) >= CHANGED
-    return Footing(
-        rule=rule.id, standing="changed" if like else "gone", source=words, nearest=nearest, likeness=round(likeness, 1)
+    return SourceStatus(
+        rule=rule.id,
+        status="changed" if like else "missing",
+        source=words,
+        nearest=nearest,
+        likeness=round(likeness, 1),
     )
 
 

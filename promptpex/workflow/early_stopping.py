@@ -12,14 +12,13 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from promptpex import tables
-from promptpex.cases.fair_order import fair_order
 from promptpex.core.errors import ConfigError
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Output, Run, Suite, Verdict
 from promptpex.stats import looks_at
 from promptpex.workflow import running
 from promptpex.workflow.collect import cells, collect
-from promptpex.workflow.order import cell_order
+from promptpex.workflow.order import cell_order, fair_order
 from promptpex.workflow.session import Session
 
 

@@ -184,11 +184,11 @@ def _generation(session: Session, prompt: Prompt, spec: Spec | None) -> list[Lin
     author = session.author().label
     options = generation(session, prompt)
     if spec is None:
-        aims = TYPICAL_RULES * (ceil(options.per_rule / options.batch) + ceil(options.per_inverse / options.batch))
+        requests = TYPICAL_RULES * (ceil(options.per_rule / options.batch) + ceil(options.per_inverse / options.batch))
         each = tokens_of(prompt.messages) + 600
         made = TYPICAL_RULES * (options.per_rule + options.per_inverse) * max(1, len(options.scenarios))
-        aims *= max(1, len(options.scenarios))
-        return [_guess(session, "cases", author, aims, each, exact=False), *_tended(session, made, each)]
+        requests *= max(1, len(options.scenarios))
+        return [_guess(session, "cases", author, requests, each, exact=False), *_tended(session, made, each)]
     return generation_lines(session, prompt, spec, planned(session, prompt, spec, Suite(prompt=spec.prompt)))
 
 
@@ -196,7 +196,7 @@ def generation_lines(session: Session, prompt: Prompt, spec: Spec, todo: Plan) -
     """What a plan of generation asks for and costs; of validity and expansion a guess, for the new cases."""
     options = generation(session, prompt)
     calls = sum(ceil(missing / options.batch) for _, missing in todo.make)
-    texts = [request_text(prompt, spec, aim, missing, (), options).messages for aim, missing in todo.make]
+    texts = [request_text(prompt, spec, target, missing, (), options).messages for target, missing in todo.make]
     each = ceil(sum(map(tokens_of, texts)) / max(len(texts), 1))
     return [_guess(session, "cases", session.author().label, calls, each), *_tended(session, todo.missing, each)]
 

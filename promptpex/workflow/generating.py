@@ -16,7 +16,7 @@ from promptpex.cases.lint import Finding, lint_all
 from promptpex.cases.plan import Generation, Plan, plan
 from promptpex.cases.samples import read_samples
 from promptpex.cases.scenarios import read_scenarios
-from promptpex.cases.validity import limited, put_aside, settle
+from promptpex.cases.validity import limited, mark_invalid, replace_invalid
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, ModelName, Output, Prompt, Spec, Suite
 from promptpex.workflow.collect import Cell, collect
@@ -82,13 +82,13 @@ async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -
         "suite_language": options.language,
         "emit": emit,
     }
-    settled = await settle(author, prompt, spec, made, options=options, rounds=settings.rounds, **look)
+    refined = await replace_invalid(author, prompt, spec, made, options=options, rounds=settings.rounds, **look)
     note = said.get("expand", "")
-    stayed, kept = keep_unreplaced(todo, settled.suite, spec, emit)
+    stayed, kept = keep_unreplaced(todo, refined.suite, spec, emit)
     grown = await expand(author, prompt, spec, stayed, times=settings.expansion, instructions=note, emit=emit)
     variants = {case.id for case in grown.cases if case not in stayed.cases}
     if variants:
-        grown, _ = await put_aside(grown, prompt, spec, only=variants, **look)
+        grown, _ = await mark_invalid(grown, prompt, spec, only=variants, **look)
     if settings.expected:
         grown = await _with_expected(session, prompt, spec, grown, settings.expected)
     return Generated(grown, kept, quality(prompt, spec, grown, options.language))
@@ -133,7 +133,7 @@ def quality(prompt: Prompt, spec: Spec, suite: Suite, suite_language: str | None
         independent=independent(usable),
         duplicates=len(duplicates(usable)),
         lint=_by_code(findings),
-        bare=tuple(rule.id for rule in spec.rules if not rule.gone and rule.id not in aimed),
+        bare=tuple(rule.id for rule in spec.rules if not rule.stale and rule.id not in aimed),
     )
 
 

@@ -1,15 +1,15 @@
 """In what order a run asks: whenever a budget, a deadline or a stop ends it, what was asked is a fair sample.
 
-Cases come in the order of ``cases.order``, and models take turns at each case. Only the models of a server that loads
+Cases come in a seeded order that is fair to every rule and inverse (``fair_order``), and models take turns at each case. Only the models of a server that loads
 one model at a time are asked one after the other, so that each is loaded once; all servers advance in proportion.
 """
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from promptpex.cases.fair_order import fair_order
 from promptpex.core.records import Case, ModelName, Output
 from promptpex.workflow.collect import Cell
 
@@ -23,6 +23,26 @@ Questions = Sequence[tuple[Place, int, str | None]]
 """For each question its place, the number of the model that is asked, and that model's lane."""
 
 
+def fair_order(cases: Sequence[Case], seed: int) -> list[Case]:
+    """The cases in an order that the seed decides, each of whose beginnings has the same share of every target.
+
+    A target is a rule or an inverse; the cases without a rule are one more target. The order within a target is random.
+    The j-th of its m cases stands at (j + u) / m of the way, with one random u for each target, so that at any point of
+    the way all targets are, to within one case, equally far: systematic sampling within strata (Cochran 1977, Sampling
+    Techniques, chapter 8).
+    """
+    targets: dict[tuple[str | None, bool], list[Case]] = defaultdict(list)
+    for case in cases:
+        targets[case.rule, case.rule is not None and case.inverse].append(case)
+    rng = random.Random(seed)
+    positions: list[tuple[float, int, Case]] = []
+    for number, target in enumerate(targets.values()):
+        start = rng.random()
+        rng.shuffle(target)
+        positions += [((place + start) / len(target), number, case) for place, case in enumerate(target)]
+    return [case for _, _, case in sorted(positions, key=lambda item: item[:2])]
+
+
 def cell_order(cells: Sequence[Cell], cases: Sequence[Case], seed: int, lane: Lane) -> list[int]:
     """The numbers of the cells in the order in which to ask them: repeat by repeat, case by case, models in turn.
 
@@ -34,8 +54,8 @@ def cell_order(cells: Sequence[Cell], cases: Sequence[Case], seed: int, lane: La
     """
     rank, models = _ranks(cases, seed), _numbers([cell.model.label for cell in cells])
     lanes = {cell.model.label: lane(cell.model) for cell in cells}
-    found = [((cell.repeat, rank.get(cell.case.id, len(rank))), cell.model.label) for cell in cells]
-    return ask_order([(place, models[label], lanes[label]) for place, label in found])
+    places = [((cell.repeat, rank.get(cell.case.id, len(rank))), cell.model.label) for cell in cells]
+    return ask_order([(place, models[label], lanes[label]) for place, label in places])
 
 
 def judging_order(

@@ -243,7 +243,7 @@ async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> 
     session.refuse_long_answers(session.named_judges())
     judged = await running.judge(session, kept if spec is None else kept.replace(spec=read_spec(spec)))
     runs.finish(folder, judged)
-    running.warn_of_kin(session, judged.manifest.judges, judged.manifest.models, judged.manifest.author)
+    running.warn_about_self_preference(session, judged.manifest.judges, judged.manifest.models, judged.manifest.author)
     return judged
 
 
@@ -278,7 +278,7 @@ def notice_change(session: Session, prompt: Prompt, spec: Spec, files: Files) ->
         told = f"{files.spec.name} is the spec of {spec.prompt}, and is used for {files.prompt.name}"
         session.emit(Notice(told, "warning"))
     if not changed(prompt, spec):
-        for said in ungrounded(prompt, [rule for rule in spec.rules if not rule.gone]):
+        for said in ungrounded(prompt, [rule for rule in spec.rules if not rule.stale]):
             session.emit(Notice(said, "warning"))
         return
     told = f"{files.prompt.name} has changed since {files.spec.name} was written"

@@ -17,7 +17,7 @@ from promptpex.engines import run_all
 from promptpex.judging.decide import left_open, unjudged, unusable, weigh
 from promptpex.judging.judge import STAGE as JUDGE
 from promptpex.judging.judge import Judge, Judging, judgeable
-from promptpex.judging.model_families import kin_warnings
+from promptpex.judging.model_families import self_preference_warnings
 from promptpex.workflow.collect import STAGE as OUTPUT
 from promptpex.workflow.collect import cells, collect, requests_for
 from promptpex.workflow.instructions import notes
@@ -37,7 +37,7 @@ def begin(session: Session, prompt: Prompt, spec: Spec, suite: Suite, *, author:
     models = session.models()
     judges = judges_for(session, prompt, spec)
     _refuse_beyond_tpm(session, prompt, suite, judges)
-    warn_of_kin(session, [one.asker.label for one in judges], [one.label for one in models], author)
+    warn_about_self_preference(session, [one.asker.label for one in judges], [one.label for one in models], author)
     manifest = _manifest(session, prompt, spec, suite, models, judges).replace(author=author)
     return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite)
 
@@ -51,10 +51,12 @@ def _refuse_beyond_tpm(session: Session, prompt: Prompt, suite: Suite, judges: S
     session.refuse_beyond_tpm(requests_for(prompt, questions, session.output_params()))
 
 
-def warn_of_kin(session: Session, judges: Sequence[str], models: Sequence[str], author: str | None) -> None:
-    """Tells of judges that are kin of a model under test or of the author, unless that is allowed."""
+def warn_about_self_preference(
+    session: Session, judges: Sequence[str], models: Sequence[str], author: str | None
+) -> None:
+    """Warns about judges from the same vendor as a model under test or the author, unless that is allowed."""
     if not session.settings.allow_self_judging:
-        for warning in kin_warnings(judges, models, author):
+        for warning in self_preference_warnings(judges, models, author):
             session.emit(Notice(warning, "warning"))
 
 
@@ -81,7 +83,7 @@ async def judge(session: Session, run: Run) -> Run:
     """The run with verdicts on all its outputs: code first, judges for the rest. No output is asked for again."""
     outputs = run.outputs
     judges = judges_for(session, run.prompt, run.spec)
-    rules = [rule for rule in run.spec.rules if not rule.gone]
+    rules = [rule for rule in run.spec.rules if not rule.stale]
     inputs = _inputs(run.suite)
     usable = judgeable(outputs)
     checked = check_rules(rules, usable, lambda output: inputs.get(output.case, {}))

@@ -11,7 +11,7 @@ from promptpex.specs.extract import Extraction, add_inverses, input_specs, propo
 from promptpex.specs.extract import extract as extract_spec
 from promptpex.specs.groundedness import Groundedness, grounded
 from promptpex.specs.propose_checks import Evidence, propose_checks, with_checks
-from promptpex.specs.source_quotes import footing, mark_gone, words_of
+from promptpex.specs.source_quotes import check_sources, mark_stale, prompt_text
 from promptpex.workflow.instructions import notes
 from promptpex.workflow.session import Session
 
@@ -66,7 +66,7 @@ async def groundedness(session: Session, prompt: Prompt, spec: Spec) -> list[Gro
     if session.settings.verify:
         judge = session.judges()[0] if session.named_judges() else session.author()
     note = notes(session.settings, prompt).get("groundedness", "")
-    rules = [rule for rule in spec.rules if not rule.gone]
+    rules = [rule for rule in spec.rules if not rule.stale]
     return await grounded(judge, prompt, rules, instructions=note, emit=session.emit)
 
 
@@ -77,7 +77,7 @@ class Update:
     Attributes:
         spec: the spec as it is now.
         added: ids of new rules.
-        gone: ids of extracted rules whose words left the prompt or changed; they are marked, not deleted.
+        stale: ids of extracted rules whose words left the prompt or changed; they are marked, not deleted.
         back: ids of rules that were marked and that the prompt says again.
         yours: ids of edited or added rules whose words are not in the prompt; they stay as they are.
         groundedness: of each rule, where ``verify`` asks for it.
@@ -85,7 +85,7 @@ class Update:
 
     spec: Spec
     added: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
     back: tuple[str, ...] = ()
     yours: tuple[str, ...] = ()
     groundedness: tuple[Groundedness, ...] = ()
@@ -105,7 +105,7 @@ async def update(
     for new rules alone. ``before`` is an earlier run, whose verdicts they may not contradict.
     """
     unchanged = spec.prompt_fingerprint == prompt.fingerprint
-    marked = spec if unchanged else mark_gone(spec, words_of(prompt))
+    marked = spec if unchanged else mark_stale(spec, prompt_text(prompt))
     missing = [name for name in prompt.variables if name not in spec.inputs]
     marked = await _with_inverses(session, prompt, marked)
     if unchanged and not missing:
@@ -114,7 +114,7 @@ async def update(
         session.emit(Notice("the prompt is the one that the spec was extracted from; the author was not asked"))
         return _told(spec, marked, prompt)
     author, options = session.author(), _options(session, prompt)
-    standing = [rule for rule in marked.rules if not rule.gone or rule.origin in ("edited", "added")]
+    standing = [rule for rule in marked.rules if not rule.stale or rule.origin in ("edited", "added")]
     taken = {rule.id for rule in spec.rules} | {case.rule for case in (suite.cases if suite else ()) if case.rule}
     proposed = await propose_rules(
         author, prompt.text(), spec.intent, known=standing, taken=taken, options=options, emit=session.emit
@@ -141,7 +141,7 @@ async def _with_inverses(session: Session, prompt: Prompt, spec: Spec) -> Spec:
 
 def lacks_inverse(rule: Rule) -> bool:
     """Whether the author still owes the rule's inverse; a person's rule is as the person wants it."""
-    return rule.origin == "extracted" and not rule.gone and not rule.inverse
+    return rule.origin == "extracted" and not rule.stale and not rule.inverse
 
 
 def _wants_checks(session: Session) -> bool:
@@ -150,7 +150,7 @@ def _wants_checks(session: Session) -> bool:
 
 async def _checked(session: Session, prompt: Prompt, spec: Spec, rules: Sequence[Rule], before: Run | None) -> Spec:
     """The spec with checks proposed for some of its rules, those aside that somebody edited or struck out."""
-    some = tuple(rule for rule in rules if rule.origin != "edited" and not rule.gone and not rule.checks)
+    some = tuple(rule for rule in rules if rule.origin != "edited" and not rule.stale and not rule.checks)
     if not some:
         return spec
     done = {rule.id: rule for rule in (await add_checks(session, prompt, spec.replace(rules=some), before)).rules}
@@ -160,10 +160,10 @@ async def _checked(session: Session, prompt: Prompt, spec: Spec, rules: Sequence
 def _revived(rules: Sequence[Rule], proposed: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
     """The rules, those that are gone and proposed again being back with their new words; and what is really new."""
     again = {same_rule(rule.rule): rule for rule in proposed}
-    known = {same_rule(rule.rule) for rule in rules if rule.gone and rule.origin == "extracted"}
+    known = {same_rule(rule.rule) for rule in rules if rule.stale and rule.origin == "extracted"}
     back = [
-        rule.replace(gone=False, source=again[same_rule(rule.rule)].source)
-        if rule.gone and rule.origin == "extracted" and same_rule(rule.rule) in again
+        rule.replace(stale=False, source=again[same_rule(rule.rule)].source)
+        if rule.stale and rule.origin == "extracted" and same_rule(rule.rule) in again
         else rule
         for rule in rules
     ]
@@ -172,14 +172,14 @@ def _revived(rules: Sequence[Rule], proposed: Sequence[Rule]) -> tuple[list[Rule
 
 def _told(before: Spec, after: Spec, prompt: Prompt) -> Update:
     old = {rule.id: rule for rule in before.rules}
-    turned = [rule for rule in after.rules if rule.id in old and old[rule.id].gone != rule.gone]
+    turned = [rule for rule in after.rules if rule.id in old and old[rule.id].stale != rule.stale]
     people = [rule for rule in after.rules if rule.origin in ("edited", "added")]
-    away = [one.rule for one in footing(people, words_of(prompt)) if one.standing != "kept"]
+    away = [one.rule for one in check_sources(people, prompt_text(prompt)) if one.status != "kept"]
     return Update(
         spec=after,
         added=tuple(rule.id for rule in after.rules if rule.id not in old),
-        gone=tuple(rule.id for rule in turned if rule.gone),
-        back=tuple(rule.id for rule in turned if not rule.gone),
+        stale=tuple(rule.id for rule in turned if rule.stale),
+        back=tuple(rule.id for rule in turned if not rule.stale),
         yours=tuple(away),
     )
 

@@ -21,7 +21,7 @@ from promptpex.core.records import WHOLE_INPUT, Case, Problem, Prompt, Rule, Sev
 from promptpex.specs import file as spec_file
 from promptpex.specs.input_declarations import declared
 from promptpex.specs.instructions import check_instructions, checked_language
-from promptpex.specs.source_quotes import footing, uncovered, words_of
+from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered
 
 SPEC_END, CASES_END = ".spec.yaml", ".cases.yaml"
 _CASE_SUFFIXES = (CASES_END, ".cases.yml", ".cases.csv", ".cases.jsonl", ".csv", ".jsonl")
@@ -155,15 +155,15 @@ def _spec_against(path: Path, spec: Spec, prompt: Prompt) -> list[Problem]:
 
 
 def _against_words(rules: Sequence[Rule], prompt: Prompt, lines: dict[str, int], add: Callable[..., None]) -> None:
-    for one in footing(rules, words_of(prompt)):
-        if one.standing == "gone":
+    for one in check_sources(rules, prompt_text(prompt)):
+        if one.status == "missing":
             said = f"the rule {one.rule!r} rests on words that are not in the prompt: {_shown(one.source)}"
             add(said, lines.get(one.rule), "warning", "remove the rule, or quote the words it rests on now")
-        elif one.standing == "changed":
+        elif one.status == "changed":
             said = f"the words that the rule {one.rule!r} rests on have changed; the prompt now says: "
             add(said + _shown(one.nearest or ""), lines.get(one.rule), "warning", "read the rule again")
     for rule in rules:
-        if rule.origin == "extracted" and not rule.gone and not (rule.source or "").strip():
+        if rule.origin == "extracted" and not rule.stale and not (rule.source or "").strip():
             said = f"the rule {rule.id!r} quotes no words of the prompt"
             add(said, lines.get(rule.id), "info", "add them under 'source', or see `extract --verify`")
     for sentence in uncovered(rules, prompt):

@@ -101,7 +101,7 @@ rules:
     origin: edited
   - id: r2
     rule: "The output is a colour."
-    gone: true
+    stale: true
 """
 
 CASES: dict[str, Any] = {

@@ -100,7 +100,7 @@ async def _cases(maker: Maker) -> object:
 
 
 async def _expanded(maker: Maker) -> object:
-    case = CASE.replace(origin="generated", made_from="x")
+    case = CASE.replace(origin="generated", inputs_fingerprint="x")
     return await expand(author(maker), PROMPT, SPEC, Suite(prompt="prompt.md", cases=(case,)))
 
 

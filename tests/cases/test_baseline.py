@@ -19,7 +19,7 @@ async def made(things: list[str], count: int, **options: Any) -> tuple[Suite, An
 async def test_one_request_gives_a_suite_without_rules() -> None:
     suite, client = await made(["a", "b", "c"], 3)
     assert [case.id for case in suite.cases] == ["b1", "b2", "b3"]
-    assert all(case.rule is None and case.origin == "generated" and case.made_from for case in suite.cases)
+    assert all(case.rule is None and case.origin == "generated" and case.inputs_fingerprint for case in suite.cases)
     assert len(client.requests) == 1
     assert "Write 3 inputs" in asked(client.requests[0])
 

@@ -74,7 +74,7 @@ cases = st.builds(
     origin=st.sampled_from(["generated", "edited", "added"]),
     scenario=st.none() | texts,
     invalid=st.none() | texts,
-    made_from=st.none() | st.text("0123456789abcdef", max_size=8),
+    inputs_fingerprint=st.none() | st.text("0123456789abcdef", max_size=8),
 )
 suites = st.lists(cases, max_size=5, unique_by=lambda case: case.id).map(
     lambda found: Suite(prompt="prompt.md", cases=tuple(found))

@@ -38,7 +38,9 @@ async def test_each_rule_and_inverse_gets_its_cases() -> None:
     suite = await full_suite()
     ids = [case.id for case in suite.cases]
     assert ids == ["r1-1", "r1-2", "r1-inverse-1", "r2-1", "r2-2", "r2-inverse-1"]
-    assert all(case.origin == "generated" and case.made_from and case.reasoning == "why" for case in suite.cases)
+    assert all(
+        case.origin == "generated" and case.inputs_fingerprint and case.reasoning == "why" for case in suite.cases
+    )
     assert suite.cases[2].inverse
     assert suite.cases[2].rule == "r1"
 

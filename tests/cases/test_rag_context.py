@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.generate import generate
-from promptpex.cases.plan import Generation, Scenario, aims_of, plan
-from promptpex.cases.rag_context import context_variable, share_out
+from promptpex.cases.plan import Generation, Scenario, plan, targets_of
+from promptpex.cases.rag_context import balance_answerable, context_variable
 from promptpex.core.records import Case, Prompt, Request, Suite, VariableSpec
 from tests.samples import asked, asker, prompt, spec
 
@@ -109,8 +109,10 @@ async def test_other_prompts_and_fixed_contexts_have_no_halves() -> None:
 
 def test_the_context_is_part_of_what_a_case_is_made_from() -> None:
     options = Generation(1, 0)
-    with_it = aims_of(RAG, spec(), author="a", options=options)[0].made_from
-    without = aims_of(RAG.replace(unknown={"context": "none"}), spec(), author="a", options=options)[0].made_from
+    with_it = targets_of(RAG, spec(), author="a", options=options)[0].inputs_fingerprint
+    without = targets_of(RAG.replace(unknown={"context": "none"}), spec(), author="a", options=options)[
+        0
+    ].inputs_fingerprint
     assert with_it != without
 
 
@@ -123,7 +125,7 @@ def test_the_record_is_read_back_whatever_becomes_of_the_reasoning(name: str, tm
     found = read_suite(tmp_path / name).cases
     assert {case.id: case.answer_in_context for case in found} == given
     rewritten = [case.replace(reasoning="written anew") for case in found]
-    assert share_out(rewritten[:1], [("r1", 1)]) == [0]
+    assert balance_answerable(rewritten[:1], [("r1", 1)]) == [0]
 
 
 @given(
@@ -132,7 +134,7 @@ def test_the_record_is_read_back_whatever_becomes_of_the_reasoning(name: str, tm
 )
 def test_the_halves_come_as_near_as_they_can(wanted: list[tuple[str, int]], kept: list[bool]) -> None:
     cases = [Case(id="c", inputs={}, answer_in_context=holds) for holds in kept]
-    shares = share_out(cases, wanted)
+    shares = balance_answerable(cases, wanted)
     assert all(0 <= share <= count for share, (_, count) in zip(shares, wanted, strict=True))
     total = sum(count for _, count in wanted)
     lead = abs(kept.count(True) - kept.count(False))

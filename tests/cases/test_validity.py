@@ -7,7 +7,7 @@ import pytest
 
 from promptpex.cases.generate import generate
 from promptpex.cases.plan import Generation, plan
-from promptpex.cases.validity import code_problems, limited, marked, put_aside, settle, validity
+from promptpex.cases.validity import code_problems, limited, mark_invalid, marked, replace_invalid, validity
 from promptpex.core.errors import NotAuthorised, Unavailable
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import WHOLE_INPUT, Case, InputCheck, Request, Spec, Suite, VariableSpec
@@ -125,13 +125,15 @@ async def test_invalid_cases_are_put_aside_and_made_again() -> None:
     voice, client = author(2)
     suite = await made(voice)
     heard: list[Event] = []
-    settled = await settle(voice, prompt(), spec(), suite, options=OPTIONS, rounds=2, judge=voice, emit=heard.append)
-    aside = [one for one in settled.suite.cases if one.invalid is not None]
+    refined = await replace_invalid(
+        voice, prompt(), spec(), suite, options=OPTIONS, rounds=2, judge=voice, emit=heard.append
+    )
+    aside = [one for one in refined.suite.cases if one.invalid is not None]
     assert [one.inputs["thing"] for one in aside] == ["rotten 1", "rotten 2"]
     assert aside[0].invalid == "(thing) The thing is an object. Look."
-    assert len(settled.suite.usable()) == 6
-    assert settled.plan.missing == 0
-    assert {one.status for one in settled.findings.values()} == {"valid", "invalid"}
+    assert len(refined.suite.usable()) == 6
+    assert refined.plan.missing == 0
+    assert {one.status for one in refined.findings.values()} == {"valid", "invalid"}
     assert any(isinstance(event, Notice) and "2 of 6 cases are put aside" in event.message for event in heard)
     judged = [request for request in client.requests if request.stage == "validity"]
     assert len(judged) == 8
@@ -142,29 +144,29 @@ async def test_an_author_that_never_gets_it_right_is_not_asked_for_ever(rounds: 
     voice, client = author(10_000)
     suite = await made(voice)
     before = len(client.requests)
-    settled = await settle(voice, prompt(), spec(), suite, options=OPTIONS, rounds=rounds, judge=voice)
+    refined = await replace_invalid(voice, prompt(), spec(), suite, options=OPTIONS, rounds=rounds, judge=voice)
     assert sum(request.stage == "cases" for request in client.requests[before:]) == requests
-    assert settled.suite.usable() == ()
-    again = await settle(voice, prompt(), spec(), settled.suite, options=OPTIONS, rounds=rounds, judge=voice)
+    assert refined.suite.usable() == ()
+    again = await replace_invalid(voice, prompt(), spec(), refined.suite, options=OPTIONS, rounds=rounds, judge=voice)
     assert again.plan.missing == 0
-    assert again.suite == settled.suite
+    assert again.suite == refined.suite
 
 
 async def test_cases_of_people_stay_as_they_are() -> None:
     voice, _ = author(0)
     mine = Suite(prompt="prompt.md", cases=(case("mine", "rotten one", origin="added"),))
     heard: list[Event] = []
-    settled = await settle(
+    refined = await replace_invalid(
         voice, prompt(), spec(), mine, options=Generation(0, 0), rounds=1, judge=voice, emit=heard.append
     )
-    assert settled.suite == mine
+    assert refined.suite == mine
     assert any(isinstance(event, Notice) and "your case mine stays" in event.message for event in heard)
 
 
 async def test_only_the_named_cases_are_looked_at() -> None:
     voice, client = author(0)
     both = Suite(prompt="p", cases=(case("c1", "rotten one"), case("c2", "rotten two")))
-    suite, checked = await put_aside(both, prompt(), spec(), only=["c2"], judge=voice)
+    suite, checked = await mark_invalid(both, prompt(), spec(), only=["c2"], judge=voice)
     assert [one.id for one in suite.usable()] == ["c1"]
     assert [one.case for one in checked] == ["c2"]
     assert len(client.requests) == 1
@@ -177,8 +179,8 @@ def test_marking_keeps_what_is_marked() -> None:
 
 def test_the_limit_is_over_all_runs() -> None:
     todo = plan(prompt(), spec(), Suite(prompt="p"), author="a", options=Generation(1, 0))
-    aim = todo.make[0][0]
-    spent = tuple(case(f"x{n}", f"t{n}", made_from=aim.made_from, invalid="bad") for n in range(2))
+    target = todo.make[0][0]
+    spent = tuple(case(f"x{n}", f"t{n}", inputs_fingerprint=target.inputs_fingerprint, invalid="bad") for n in range(2))
     again = plan(prompt(), spec(), Suite(prompt="p", cases=spent), author="a", options=Generation(1, 0))
     assert [one.rule.id for one, _ in again.make] == ["r1", "r2"]
     assert [one.rule.id for one, _ in limited(again, tries=1).make] == ["r2"]

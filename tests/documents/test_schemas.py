@@ -44,7 +44,7 @@ def test_all_benchmarks_are_valid(name: str) -> None:
 def test_what_we_write_is_valid(tmp_path: Path) -> None:
     check = Check.model_validate({"kind": "assert-set", "assert": [{"kind": "contains", "value": "x"}]})
     inputs = {"a": VariableSpec(constraints=("x",)), "b": VariableSpec(type="enum", values=("p", 1))}
-    spec = Spec(prompt="prompt.md", inputs=inputs, rules=(Rule(id="r1", rule="One.", checks=(check,), gone=True),))
+    spec = Spec(prompt="prompt.md", inputs=inputs, rules=(Rule(id="r1", rule="One.", checks=(check,), stale=True),))
     write_spec(tmp_path / "a.yaml", spec)
     assert _errors("spec", _load(tmp_path / "a.yaml")) == []
     write_suite(tmp_path / "b.yaml", Suite(prompt="prompt.md", cases=(Case(id="1", rule="r1", inputs={"a": [1]}),)))

@@ -184,12 +184,12 @@ async def the_prompt_changes(session: Session, edited: str, cases: str) -> None:
     done = await session("extract", "prompt.md", "--update")
     assert author.stages["rules"] == 2
     assert author.asked == asked + 1 + 2  # the rules, and two inverses: that of the deleted rule is in the store
-    assert "gone: r3" in done.out
+    assert "stale: r3" in done.out
     assert "yours without words in the prompt: r1" in done.out
     spec = session.text("prompt.spec.yaml")
     assert item(spec, "r1") == item(edited, "r1")
     assert item(spec, "mine").startswith(MINE)
-    assert "gone: true" in item(spec, "r3")
+    assert "stale: true" in item(spec, "r3")
     assert "r2" not in re.findall(r"id: (\S+)", spec)  # own-2 still names it: the id is not given again
 
     asked = author.asked

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from promptpex.judging.model_families import family, kin_warnings
+from promptpex.judging.model_families import family, self_preference_warnings
 
 
 @pytest.mark.parametrize(
-    ("name", "maker"),
+    ("name", "vendor"),
     [
         ("gpt-4o-mini?temperature=0", "OpenAI"),
         ("azure/gpt-4.1", "OpenAI"),
@@ -24,13 +24,13 @@ from promptpex.judging.model_families import family, kin_warnings
         ("my-model:7b", "my-model"),
     ],
 )
-def test_the_maker_is_told_by_the_name(name: str, maker: str) -> None:
-    assert family(name) == maker
+def test_the_name_of_a_model_tells_its_vendor(name: str, vendor: str) -> None:
+    assert family(name) == vendor
 
 
-def test_kin_are_warned_about_and_strangers_are_not() -> None:
-    (warning,) = kin_warnings(["gpt-4o"], ["gpt-4o-mini", "llama3.2:1b"])
+def test_a_judge_from_the_vendor_of_a_model_or_author_is_warned_about() -> None:
+    (warning,) = self_preference_warnings(["gpt-4o"], ["gpt-4o-mini", "llama3.2:1b"])
     assert "gpt-4o-mini" in warning
     assert "llama" not in warning
-    assert kin_warnings(["gpt-4o"], ["llama3.2:1b"]) == []
-    assert len(kin_warnings(["gpt-4o"], ["gpt-4o-mini"], author="o3")) == 2
+    assert self_preference_warnings(["gpt-4o"], ["llama3.2:1b"]) == []
+    assert len(self_preference_warnings(["gpt-4o"], ["gpt-4o-mini"], author="o3")) == 2

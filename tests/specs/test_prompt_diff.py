@@ -43,7 +43,7 @@ def test_rules_of_two_specs() -> None:
         prompt="p",
         rules=(
             SPEC.rules[0].replace(checks=(Check(kind="word-count", value=2),)),
-            SPEC.rules[1].replace(gone=True),
+            SPEC.rules[1].replace(stale=True),
             Rule(id="r3", rule="Signed.", source="Sign it."),
         ),
     )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from promptpex.core.records import Case, Rule, Spec, Suite
 from promptpex.promptfile import parse
 from promptpex.specs.sentences import folded, sentences
-from promptpex.specs.source_quotes import Change, diff, footing, mark_gone, uncovered
+from promptpex.specs.source_quotes import Change, check_sources, diff, mark_stale, uncovered
 
 TEXT = """\
 You label words. Return only the
@@ -75,15 +75,15 @@ def test_footing_tells_kept_changed_and_gone() -> None:
         Rule(id="d", rule="x", source="Return only ... tag"),
         Rule(id="e", rule="x"),
     )
-    assert {one.rule: one.standing for one in footing(rules, TEXT)} == {
-        "a": "kept", "b": "changed", "c": "gone", "d": "kept",
+    assert {one.rule: one.status for one in check_sources(rules, TEXT)} == {
+        "a": "kept", "b": "changed", "c": "missing", "d": "kept",
     }  # fmt: skip
 
 
 def test_words_of_two_list_items_are_found_without_the_mark_between_them() -> None:
     text = 'Answer as JSON.\n\n- "sum": a number, or null.\n- "note": a short text. Keep it kind.\n'
     rule = Rule(id="a", rule="x", source='"sum": a number, or null. "note": a short text.')
-    assert [one.standing for one in footing([rule], text)] == ["kept"]
+    assert [one.status for one in check_sources([rule], text)] == ["kept"]
     assert uncovered([rule], parse(text)) == ("Answer as JSON.", "Keep it kind.")
 
 
@@ -110,10 +110,10 @@ def test_mark_gone_touches_the_machine_s_rules_only() -> None:
         rules=(
             Rule(id="a", rule="x", source=away),
             Rule(id="b", rule="x", source=away, origin="edited"),
-            Rule(id="c", rule="x", source="Never explain!", gone=True),
+            Rule(id="c", rule="x", source="Never explain!", stale=True),
         ),
     )
-    assert [rule.gone for rule in mark_gone(spec, TEXT).rules] == [True, False, False]
+    assert [rule.stale for rule in mark_stale(spec, TEXT).rules] == [True, False, False]
 
 
 def test_diff_names_rules_and_cases() -> None:

@@ -58,7 +58,7 @@ rules = st.builds(
     source=st.none() | texts,
     checks=st.lists(checks, max_size=2).map(tuple),
     decides=st.sampled_from(["wholly", "partly"]),
-    gone=st.booleans(),
+    stale=st.booleans(),
 )
 variables = st.builds(
     VariableSpec,
@@ -137,9 +137,9 @@ def test_marking_a_rule_touches_its_lines_only(tmp_path: Path) -> None:
     path = _hand(tmp_path)
     before = path.read_text(encoding="utf-8").splitlines()
     spec = read_spec(path)
-    write_spec(path, spec.replace(rules=(spec.rules[0].replace(gone=True), spec.rules[1])))
+    write_spec(path, spec.replace(rules=(spec.rules[0].replace(stale=True), spec.rules[1])))
     after = path.read_text(encoding="utf-8").splitlines()
-    assert [line for line in after if line not in before] == ["    gone: true"]
+    assert [line for line in after if line not in before] == ["    stale: true"]
     assert [line for line in before if line not in after] == []
 
 

@@ -19,10 +19,10 @@ from promptpex.workflow.order import cell_order
 from promptpex.workflow.session import open_session
 from tests import samples
 
-AIMS = 8
+TARGETS = 8
 PER_AIM = 5
 JUDGES = ("fake/i", "fake/j")
-RULES = tuple(Rule(id=f"r{n}", rule=f"rule {n}", inverse=f"broken {n}") for n in range(AIMS // 2))
+RULES = tuple(Rule(id=f"r{n}", rule=f"rule {n}", inverse=f"broken {n}") for n in range(TARGETS // 2))
 SPEC = Spec(prompt="p.md", intent="Answer.", rules=RULES)
 CASES = tuple(
     Case(id=f"{rule.id}-{side}-{n}", rule=rule.id, inverse=side == "inverse", inputs={"thing": f"{rule.id} {side} {n}"})
@@ -60,9 +60,9 @@ def per_aim(run: Run, model: str, *, reached: set[tuple[str, str, int]]) -> Coun
 
 
 def test_a_budget_leaves_a_fair_sample_on_every_model() -> None:
-    run = made(FakeClient(reply), max_requests=2 * 2 * AIMS)
+    run = made(FakeClient(reply), max_requests=2 * 2 * TARGETS)
     answered = {output.key for output in run.outputs if output.error is None}
-    assert len(answered) == 2 * 2 * AIMS
+    assert len(answered) == 2 * 2 * TARGETS
     for model in ("fake/a", "fake/b"):
         assert set(per_aim(run, model, reached=answered).values()) == {2}
     assert {case for case, model, _ in answered if model == "fake/a"} == {
@@ -78,19 +78,19 @@ def test_a_first_answer_to_every_case_comes_before_a_second() -> None:
 
 def test_a_budget_that_ends_among_the_judges_leaves_a_fair_sample_judged() -> None:
     to_answer = 2 * len(CASES)
-    run = made(FakeClient(reply), judge="fake/j", judge_repeat=2, max_requests=to_answer + 2 * 2 * AIMS)
+    run = made(FakeClient(reply), judge="fake/j", judge_repeat=2, max_requests=to_answer + 2 * 2 * TARGETS)
     judged = {verdict.key for verdict in run.verdicts if verdict.status == "pass"}
-    assert len(judged) == 2 * 2 * AIMS
+    assert len(judged) == 2 * 2 * TARGETS
     for model in ("fake/a", "fake/b"):
         assert set(per_aim(run, model, reached=judged).values()) == {2}
     assert {verdict.turn for verdict in run.verdicts if verdict.status == "pass"} == {0}
 
 
 def test_several_judges_take_turns_so_that_what_is_judged_is_judged_by_all() -> None:
-    run = made(FakeClient(reply), judge=JUDGES, max_requests=2 * len(CASES) + 2 * AIMS)
+    run = made(FakeClient(reply), judge=JUDGES, max_requests=2 * len(CASES) + 2 * TARGETS)
     by = {name: {v.key for v in run.verdicts if v.source == f"judge:{name}" and v.status == "pass"} for name in JUDGES}
     assert by["fake/i"] == by["fake/j"]
-    assert len(by["fake/i"]) == AIMS
+    assert len(by["fake/i"]) == TARGETS
 
 
 def test_outputs_and_verdicts_stay_in_the_order_of_the_suite_and_a_repetition_changes_nothing() -> None:
@@ -132,8 +132,8 @@ async def test_models_of_a_server_that_loads_one_at_a_time_come_one_after_the_ot
     order = await asked_in_order(tmp_path, [local[0], "fake/a", local[1], "fake/b"], repeats=2)
     loaded = [model for model, _ in groupby(model for model, _ in order if model in local)]
     assert loaded == local
-    for step in range(0, len(order), AIMS):
-        share = Counter(model in local for model, _ in order[: step + AIMS])
+    for step in range(0, len(order), TARGETS):
+        share = Counter(model in local for model, _ in order[: step + TARGETS])
         assert abs(share[True] - share[False]) <= 1, "both streams advance alike"
 
 

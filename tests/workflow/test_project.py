@@ -144,7 +144,7 @@ async def test_judging_again_tells_of_kin_and_the_manifest_says_how_it_was_judge
     heard: list[Event] = []
     async with open_session(resolved, provider=client(), emit=heard.append) as session:
         judged = await judge(session, folder)
-    assert [one for one in heard if isinstance(one, Notice) and "of one family with fake/a" in one.message]
+    assert [one for one in heard if isinstance(one, Notice) and "from the same vendor as fake/a" in one.message]
     assert judged.manifest.settings["judge_sees_input"] is True
     assert judged.manifest.settings["judge"] == ["fake/a"]
     assert judged.manifest.settings["models"] == ["fake/a"]

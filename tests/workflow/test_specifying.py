@@ -46,8 +46,8 @@ async def test_words_that_change_and_promise_the_same_keep_their_rule_and_its_ca
     await do(generate, files_of(tmp_path / "prompt.md"), author)
     files = folder(tmp_path, "Reply in one single word.", SMALL)
     done = await do(update, files, author)
-    assert (done.added, done.gone, done.back) == ((), (), ())
-    assert [(rule.id, rule.source, rule.gone) for rule in done.spec.rules] == [
+    assert (done.added, done.stale, done.back) == ((), (), ())
+    assert [(rule.id, rule.source, rule.stale) for rule in done.spec.rules] == [
         ("r1", "Reply in one single word.", False),
         ("r2", SMALL, False),
     ]
@@ -60,14 +60,14 @@ async def test_what_goes_is_marked_and_comes_back_under_its_id(tmp_path: Path) -
     author = Author(RULES).client()
     await do(extract, folder(tmp_path, ONE, SMALL), author)
     done = await do(update, folder(tmp_path, ONE), author)
-    assert done.gone == ("r2",)
+    assert done.stale == ("r2",)
     made = await do(generate, files_of(tmp_path / "prompt.md"), author)
     assert {case.rule for case in made.suite.cases} == {"r1"}
     done = await do(update, folder(tmp_path, ONE, STOP), author)
     assert (done.added, done.back) == (("r3",), ())
     done = await do(update, folder(tmp_path, ONE, SMALL, STOP), author)
     assert (done.back, done.added) == (("r2",), ())
-    assert [rule.gone for rule in read_spec(tmp_path / "prompt.spec.yaml").rules] == [False, False, False]
+    assert [rule.stale for rule in read_spec(tmp_path / "prompt.spec.yaml").rules] == [False, False, False]
 
 
 async def test_nothing_to_add_is_an_answer(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ async def test_nothing_to_add_is_an_answer(tmp_path: Path) -> None:
     await do(extract, folder(tmp_path, ONE, SMALL), author)
     files = folder(tmp_path, ONE, SMALL, "Thank you very much.")
     done = await do(update, files, author)
-    assert done.added == done.gone == ()
+    assert done.added == done.stale == ()
     assert read_spec(files.spec).prompt_fingerprint == done.spec.prompt_fingerprint
 
 
@@ -98,7 +98,7 @@ async def test_an_unchanged_prompt_loses_no_rule_whose_words_were_never_in_it(tm
     misquoted = spec.rules[0].replace(source="One word is what everybody wants here.")
     write_spec(files.spec, spec.replace(rules=(misquoted, *spec.rules[1:])))
     done = await do(update, files, author)
-    assert done.gone == ()
+    assert done.stale == ()
 
 
 async def test_what_is_brought_up_to_date_is_verified_too_where_that_is_wanted(tmp_path: Path) -> None:
@@ -124,11 +124,11 @@ async def test_a_rule_that_a_person_struck_out_is_not_proposed_again(tmp_path: P
     files = folder(tmp_path, ONE, SMALL)
     await do(extract, files, author)
     spec = read_spec(files.spec)
-    struck = tuple(rule.replace(gone=True, origin="edited") if rule.id == "r2" else rule for rule in spec.rules)
+    struck = tuple(rule.replace(stale=True, origin="edited") if rule.id == "r2" else rule for rule in spec.rules)
     write_spec(files.spec, spec.replace(rules=struck), by_hand=True)
     done = await do(update, folder(tmp_path, ONE, SMALL, STOP), author)
     assert done.added == ("r3",)
-    assert next(rule for rule in done.spec.rules if rule.id == "r2").gone
+    assert next(rule for rule in done.spec.rules if rule.id == "r2").stale
 
 
 async def test_a_new_variable_gets_its_spec_and_its_cases(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ async def test_run_says_what_it_cannot_place(tmp_path: Path) -> None:
     files = folder(tmp_path, ONE)
     rules = (
         Rule(id="r1", rule="x", source=ONE, origin="added"),
-        Rule(id="r2", rule="y", source=SMALL, gone=True),
+        Rule(id="r2", rule="y", source=SMALL, stale=True),
         Rule(id="r4", rule="z", source=ONE, origin="added"),
     )
     write_spec(files.spec, Spec(prompt="prompt.md", prompt_fingerprint="old", rules=rules))
@@ -269,6 +269,6 @@ async def test_no_inverse_is_paid_for_before_a_case_needs_it(tmp_path: Path) -> 
     done = await do(update, files, client)
     assert author.stages["inverse"] == 2
     assert all(rule.inverse for rule in read_spec(files.spec).rules)
-    assert (done.added, done.gone) == ((), ())
+    assert (done.added, done.stale) == ((), ())
     made = await do(generate, files, client)
     assert {case.rule for case in made.suite.cases if case.inverse} == {"r1", "r2"}

@@ -24,7 +24,7 @@ class Case(Record):
         origin: who made it.
         scenario: the scenario it belongs to.
         answer_in_context: whether the material that a prompt answers from holds the answer; None = not recorded.
-        made_from: hash of what a generated case depends on; a case whose hash is stale is made again.
+        inputs_fingerprint: hash of what a generated case depends on; a case whose hash is stale is made again.
         expanded_from: the id of the shorter case that this one grew from.
         expected_from: where a generated ``expected`` came from, such as ``gpt-4o (0.9)``.
         invalid: why the case was put aside (it breaks the input spec, or lint found it unusable); None = usable.
@@ -40,7 +40,7 @@ class Case(Record):
     origin: Origin = "generated"
     scenario: str | None = None
     answer_in_context: bool | None = None
-    made_from: str | None = None
+    inputs_fingerprint: str | None = None
     expanded_from: str | None = None
     expected_from: str | None = None
     invalid: str | None = None
@@ -51,7 +51,7 @@ class Case(Record):
         return digest(self.model_dump(mode="json", exclude=_NOT_CONTENT, exclude_defaults=True), 12)
 
 
-_NOT_CONTENT = {"content", "origin", "made_from"}
+_NOT_CONTENT = {"content", "origin", "inputs_fingerprint"}
 
 
 class Suite(Record):

@@ -100,7 +100,7 @@ class Rule(Record):
         decides: whether the checks decide it ``wholly``, or ``partly``: what fails them breaks it, and what passes them
             is for a judge to say; without one it is unscored.
         origin: who made it.
-        gone: set when the words it rests on are no longer in the prompt.
+        stale: set when the words it cites are no longer in the prompt.
         content: hash of what the machine wrote; an extracted rule that no longer matches it was edited by hand.
     """
 
@@ -111,7 +111,7 @@ class Rule(Record):
     checks: tuple[Check, ...] = ()
     decides: Literal["wholly", "partly"] = "wholly"
     origin: Origin = "extracted"
-    gone: bool = False
+    stale: bool = False
     content: str | None = None
 
     @property
@@ -128,7 +128,7 @@ class Rule(Record):
         return digest(self.model_dump(mode="json", exclude=_NOT_CONTENT, exclude_defaults=True), 12)
 
 
-_NOT_CONTENT = {"content", "origin", "gone"}
+_NOT_CONTENT = {"content", "origin", "stale"}
 
 
 class Spec(Record):

@@ -20,8 +20,8 @@ _TEXTS: dict[type[Record], tuple[str, ...]] = {
     Rule: ("id", "rule", "inverse", "source", "content"),
     Suite: ("prompt",),
     Case: (
-        "id", "rule", "reasoning", "expected", "scenario", "made_from", "expanded_from", "expected_from", "invalid",
-        "content",
+        "id", "rule", "reasoning", "expected", "scenario", "inputs_fingerprint", "expanded_from", "expected_from",
+        "invalid", "content",
     ),
 }  # fmt: skip
 """Fields that a file may also give as a bare number or word: what it shows is taken as text."""

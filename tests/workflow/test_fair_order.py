@@ -1,4 +1,4 @@
-"""The order of asking: wherever it is cut off, every aim has come equally far."""
+"""The order of asking: wherever it is cut off, every target has come equally far."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.cases.fair_order import fair_order
 from promptpex.core.records import Case
+from promptpex.workflow.order import fair_order
 
-Aim = tuple[str | None, bool]
-AIMS: list[Aim] = [(None, False), ("r1", False), ("r1", True), ("r2", False), ("r2", True), ("r3", False)]
-SIZES = st.lists(st.integers(0, 40), min_size=len(AIMS), max_size=len(AIMS))
+Target = tuple[str | None, bool]
+TARGETS: list[Target] = [(None, False), ("r1", False), ("r1", True), ("r2", False), ("r2", True), ("r3", False)]
+SIZES = st.lists(st.integers(0, 40), min_size=len(TARGETS), max_size=len(TARGETS))
 
 
 def made(sizes: list[int]) -> list[Case]:
-    """So many cases of each aim, aim by aim."""
-    pairs = [aim for aim, size in zip(AIMS, sizes, strict=True) for _ in range(size)]
+    """So many cases of each target, target by target."""
+    pairs = [target for target, size in zip(TARGETS, sizes, strict=True) for _ in range(size)]
     return [Case(id=f"c{n}", rule=rule, inverse=side, inputs={}) for n, (rule, side) in enumerate(pairs)]
 
 
-def aim(case: Case) -> Aim:
+def target(case: Case) -> Target:
     return case.rule, case.inverse
 
 
 @given(SIZES, st.integers())
-def test_a_beginning_holds_one_share_of_each_aim_within_a_case(sizes: list[int], seed: int) -> None:
-    """There is one share t of the way so that each aim of m cases has m * t of them, less than one more or fewer."""
+def test_a_beginning_holds_one_share_of_each_target_within_a_case(sizes: list[int], seed: int) -> None:
+    """There is one share t of the way so that each target of m cases has m * t of them, less than one more or fewer."""
     cases = made(sizes)
-    total, seen = Counter(map(aim, cases)), Counter[Aim]()
+    total, seen = Counter(map(target, cases)), Counter[Target]()
     for case in fair_order(cases, seed):
-        seen[aim(case)] += 1
+        seen[target(case)] += 1
         least = max((seen[one] - 1) / size for one, size in total.items())
         most = min((seen[one] + 1) / size for one, size in total.items())
         assert least < most, seen
@@ -39,9 +39,9 @@ def test_a_beginning_holds_one_share_of_each_aim_within_a_case(sizes: list[int],
 
 @given(st.integers(1, 30), st.integers())
 def test_aims_of_one_size_are_never_more_than_a_case_apart(size: int, seed: int) -> None:
-    seen = Counter(dict.fromkeys(AIMS, 0))
-    for case in fair_order(made([size] * len(AIMS)), seed):
-        seen[aim(case)] += 1
+    seen = Counter(dict.fromkeys(TARGETS, 0))
+    for case in fair_order(made([size] * len(TARGETS)), seed):
+        seen[target(case)] += 1
         assert max(seen.values()) - min(seen.values()) <= 1
 
 
@@ -64,4 +64,4 @@ def test_another_seed_is_another_order_and_every_case_may_come_first() -> None:
 def test_a_case_without_a_rule_is_of_one_aim_whatever_its_side() -> None:
     cases = [Case(id=f"c{n}", inverse=n % 2 == 0, inputs={}) for n in range(8)]
     sides = {tuple(case.inverse for case in fair_order(cases, seed)[:2]) for seed in range(40)}
-    assert (True, True) in sides  # two aims would take turns
+    assert (True, True) in sides  # two targets would take turns
