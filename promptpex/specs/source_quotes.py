@@ -126,7 +126,8 @@ def mark_stale(spec: Spec, text: str) -> Spec:
     """
     gone = {found.rule for found in check_sources(spec.rules, text) if found.status != "kept"}
     rules = (
-        rule.replace(stale=rule.id in gone) if rule.origin in ("extracted", "generated") else rule for rule in spec.rules
+        rule.replace(stale=rule.id in gone) if rule.origin in ("extracted", "generated") else rule
+        for rule in spec.rules
     )
     return spec.replace(rules=tuple(rules))
 
