@@ -14,17 +14,16 @@ from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError, SuiteError
 from promptpex.core.records import Case, Problem, Prompt, Severity, Spec, Suite
 from promptpex.documents import yaml_patch, yaml_reader
+from promptpex.documents.record_problems import as_problem, unknown_key
 from promptpex.documents.schema_ref import keep_schema, schema_place
 from promptpex.documents.yaml_reader import YamlDoc
 from promptpex.documents.yaml_records import (
     Findings,
     ListUpdate,
-    as_problem,
     check_written,
     claimed,
     new_document,
     take,
-    unknown_key,
 )
 from promptpex.promptfile import required
 

@@ -16,7 +16,8 @@ from pydantic import ValidationError
 from promptpex.codecs import jsonl, safe_csv
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import Case, Problem, Suite
-from promptpex.documents.yaml_records import claimed, unknown_key
+from promptpex.documents.record_problems import record_problems, unknown_key
+from promptpex.documents.yaml_records import claimed
 
 PREFIX = "inputs."
 FIELDS = (
@@ -172,7 +173,10 @@ def _gather(rows: list[tuple[int, dict[str, Any]]], path: Path | str) -> Read:
         try:
             case = claimed(Case.model_validate(said), said)
         except ValidationError as failure:
-            problems += [_problem(error, path, number) for error in failure.errors(include_url=False)]
+            problems += [
+                Problem(path=str(path), line=number, message=problem.message, suggestion=problem.suggestion)
+                for problem in record_problems(failure, Case)
+            ]
             continue
         if case.id in seen:
             problems.append(Problem(path=str(path), line=number, message=f"the case id {case.id!r} is used twice"))
@@ -180,13 +184,3 @@ def _gather(rows: list[tuple[int, dict[str, Any]]], path: Path | str) -> Read:
         cases.append(case)
         lines.append(number)
     return Suite(prompt=prompt, cases=tuple(cases)), lines, problems
-
-
-def _problem(error: Any, path: Path | str, line: int) -> Problem:
-    name = ".".join(str(part) for part in error["loc"])
-    if error["type"] == "extra_forbidden":
-        message, hint = unknown_key(name, Case.model_fields)
-        return Problem(path=str(path), line=line, message=message, suggestion=hint)
-    return Problem(
-        path=str(path), line=line, message=f"{name}: {str(error['msg']).replace('Input should', 'it should')}"
-    )

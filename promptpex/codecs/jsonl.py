@@ -1,20 +1,47 @@
-"""JSON lines: one JSON value a line, read with the line that is wrong, written so that no half file is seen."""
+"""JSON lines: one JSON value per line, read with the line that is wrong, written so that no half file is seen.
+
+Every file of this format is read and written here: case files, grades, a run's outputs and verdicts, recordings.
+"""
 
 from __future__ import annotations
 
 import json
-import re
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, BinaryIO, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.controls import escaped
-from promptpex.codecs.ordinary_files import opened
+from promptpex.codecs.ordinary_files import created, opened
+from promptpex.codecs.surrogates import escape_surrogates, has_surrogate
 from promptpex.core.errors import InputError
+from promptpex.core.records import Record
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+R = TypeVar("R", bound=Record)
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class RawLine:
+    """A line before it is parsed.
+
+    Attributes:
+        number: from 1.
+        data: its bytes without the line end and without the file's byte order mark.
+        end: the position in the file behind its line end.
+        is_whole: whether it has a line end; a killed writer leaves a last line without one.
+    """
+
+    number: int
+    data: bytes
+    end: int
+    is_whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +54,21 @@ class Line:
 
 
 def dumps(value: Any) -> str:
-    """The value on one line, non-ASCII kept where UTF-8 can hold it and no terminal obeys it; NaN and infinities are
-    refused.
+    """The value on one line: non-ASCII kept, but for what UTF-8 cannot hold or a terminal obeys.
 
     Raises:
         ValueError: for NaN and infinities.
     """
-    text = escaped(json.dumps(value, ensure_ascii=False, allow_nan=False))
-    return json.dumps(value, allow_nan=False) if _SURROGATE.search(text) else text
+    return escape_surrogates(escaped(json.dumps(value, ensure_ascii=False, allow_nan=False)))
+
+
+def dump_record(record: Record, *, indent: int | None = None) -> str:
+    """A record as JSON with a line end, fields at their default left out; ``indent`` spreads it over lines."""
+    try:
+        text = record.model_dump_json(by_alias=True, exclude_defaults=True, indent=indent)
+    except PydanticSerializationError:  # pydantic refuses lone surrogates
+        text = escape_surrogates(json.dumps(record.plain(), ensure_ascii=False, indent=indent))
+    return f"{escaped(text)}\n"
 
 
 def parse(
@@ -43,13 +77,13 @@ def parse(
     """The values of the text's lines, blank lines left out.
 
     Args:
-        cut_tail: leave out a last line without a line end that is no JSON: what a killed writer leaves behind.
+        cut_tail: leave out a last line without a line end that is not JSON: what a killed writer leaves behind.
 
     Raises:
-        InputError: (as ``error``) a line that is no JSON, with its number.
+        InputError: (as ``error``) a line that is not JSON, with its number.
     """
     raw = text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
-    yield from _values(raw.split(b"\n"), path, error, cut_tail)
+    yield from _values(_split(BytesIO(raw)), path, error, cut_tail)
 
 
 def read(
@@ -60,63 +94,125 @@ def read(
     Raises:
         InputError: (as ``error``) also for a file that is missing or cannot be read.
     """
+    yield from _values(raw_lines(path, what=what, error=error), path, error, cut_tail)
+
+
+def raw_lines(
+    path: Path | str, *, what: str, error: type[InputError] = InputError, links: bool = True, longest: int = -1
+) -> Iterator[RawLine]:
+    """The lines of a file of any length, one by one, blank ones too.
+
+    Args:
+        links: whether a symbolic link is followed, within its project.
+        longest: bytes of the longest line that is read; by default there is no limit.
+
+    Raises:
+        InputError: (as ``error``) the file is missing or cannot be read, or a line is too long.
+    """
     try:
-        with opened(Path(path), error=error, what=what) as file:
-            yield from _values(_without_ends(file), path, error, cut_tail)
+        with opened(Path(path), error=error, what=what, links=links) as file:
+            for line in _split(file, longest):
+                if 0 <= longest < len(line.data):
+                    raise error(f"the line is longer than {longest:,} bytes", path=path, line=line.number)
+                yield line
     except OSError as failure:
-        reason = failure.strerror or str(failure)
-        raise error(f"the {what} cannot be read: {reason}", path=path) from None
+        raise error(f"the {what} cannot be read: {failure.strerror or failure}", path=path) from None
 
 
-def _without_ends(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines without their line ends, and an empty one behind a last line that has its end."""
-    ended = True
+def _split(file: BinaryIO, longest: int = -1) -> Iterator[RawLine]:
+    limit, number, end = (longest + 2 if longest >= 0 else -1), 0, 0
+    while raw := file.readline(limit):
+        number, end = number + 1, end + len(raw)
+        data = raw.removesuffix(b"\n")
+        yield RawLine(number, data.removeprefix(_BOM) if number == 1 else data, end, len(data) < len(raw))
+
+
+def _values(
+    lines: Iterable[RawLine], path: Path | str | None, error: type[InputError], cut_tail: bool
+) -> Iterator[Line]:
     for line in lines:
-        ended = line.endswith(b"\n")
-        yield line.removesuffix(b"\n")
-    if ended:
-        yield b""
-
-
-def _values(lines: Iterable[bytes], path: Path | str | None, error: type[InputError], cut_tail: bool) -> Iterator[Line]:
-    broken: InputError | None = None
-    for number, raw in enumerate(lines, 1):
-        if broken is not None:
-            raise broken
         try:
-            line = raw.decode("utf-8-sig" if number == 1 else "utf-8", "surrogatepass").removesuffix("\r")
-            if line.strip():
-                yield Line(number, _value(line), line)
+            text = line.data.decode("utf-8", "surrogatepass").removesuffix("\r")
+            if text.strip():
+                yield Line(line.number, loads(text), text)
         except (ValueError, RecursionError) as failure:
-            broken = error(f"the line is not valid JSON: {_said(failure)}", path=path, line=number)
-    if broken is not None and not cut_tail:
-        raise broken
+            if line.is_whole or not cut_tail:
+                raise error(
+                    f"the line is not valid JSON: {why_not_json(failure)}", path=path, line=line.number
+                ) from None
 
 
-def _said(failure: Exception) -> str:
+def why_not_json(failure: Exception) -> str:
+    """What a failure of ``loads``, or of decoding its text, says to people."""
     if isinstance(failure, UnicodeDecodeError):
         return f"byte {failure.start} is not UTF-8"
     if isinstance(failure, json.JSONDecodeError):
         return f"{failure.msg} (column {failure.colno})"
-    return str(failure) or type(failure).__name__
+    return "it is nested too deeply" if isinstance(failure, RecursionError) else str(failure)
 
 
-def _value(line: str) -> Any:
-    value = json.loads(line, parse_constant=_refuse)
-    if "\\ud" in line.lower() or _SURROGATE.search(line):
-        _refuse_halves(json.dumps(value, ensure_ascii=False))
+def loads(text: str) -> Any:
+    """The value of a JSON text; NaN, infinities and lone surrogates are refused.
+
+    Raises:
+        ValueError: it is not JSON.
+        RecursionError: it is nested too deeply.
+    """
+    value = json.loads(text, parse_constant=_refuse_constant)
+    may_hold_one = "\\ud" in text.lower() or has_surrogate(text)
+    if may_hold_one and has_surrogate(json.dumps(value, ensure_ascii=False)):
+        raise ValueError("it holds half of a character (a lone surrogate)")
     return value
 
 
-def _refuse_halves(text: str) -> None:
-    if _SURROGATE.search(text):
-        raise ValueError("it holds half of a character (a lone surrogate)")
-
-
-def _refuse(word: str) -> Any:
+def _refuse_constant(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
+
+
+def parse_record(data: bytes, kind: type[R]) -> R:
+    """A record from its JSON. What pydantic's own parser refuses goes to Python's, which reads lone surrogates.
+
+    Raises:
+        ValueError: it is not JSON, or not such a record.
+        RecursionError: it is nested too deeply.
+    """
+    try:
+        return kind.model_validate_json(data)
+    except ValidationError:
+        return kind.model_validate(json.loads(data.decode("utf-8")))
 
 
 def write(path: Path | str, values: Iterable[Any]) -> None:
     """Replace the file by these values, a line each, in one step."""
     write_text(path, "".join(f"{dumps(value)}\n" for value in values))
+
+
+class Appender:
+    """Writes lines to a file as they come; a crash leaves whole lines and at most one cut line at the end.
+
+    Args:
+        append: whether what the file holds stays.
+        mode: the permissions of a new file.
+
+    Raises:
+        OSError: the file cannot be written, or is a link, a device or a pipe.
+    """
+
+    def __init__(self, path: Path, *, append: bool = False, mode: int = 0o666) -> None:
+        self._file: IO[str] = os.fdopen(
+            created(path, append=append, mode=mode), "a" if append else "w", encoding="utf-8", newline="\n"
+        )
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._file.closed
+
+    def add(self, line: str) -> None:
+        """Writes a line, which has its line end, and hands it to the operating system."""
+        self._file.write(line)
+        self._file.flush()
+
+    def close(self) -> None:
+        """Closes the file. May be called twice."""
+        self._file.close()

@@ -1,11 +1,14 @@
-"""Counted things in sentences."""
+"""Parts of sentences: counted things, lists of names, what was probably meant, long texts cut short."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 
 NAMED = 8
 """Ids that a sentence names one by one."""
+_LIKENESS = 0.6
+"""How alike two names must be (``difflib``'s ratio, 0 to 1) for one to be taken for a misspelling of the other."""
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
@@ -16,3 +19,25 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
 def named(ids: Sequence[str]) -> str:
     """``c1, c2``; of many the first few."""
     return ", ".join(ids[:NAMED]) + (", ..." if len(ids) > NAMED else "")
+
+
+def nearest(name: str, names: Iterable[str], *, likeness: float = _LIKENESS) -> str | None:
+    """The name that was probably meant; None where none is near."""
+    near = difflib.get_close_matches(name, list(names), 1, cutoff=likeness)
+    return near[0] if near else None
+
+
+def did_you_mean(name: str, names: Iterable[str], *, likeness: float = _LIKENESS) -> str:
+    """``did you mean 'rule'?``; empty where no name is near."""
+    near = nearest(name, names, likeness=likeness)
+    return f"did you mean {near!r}?" if near is not None else ""
+
+
+def cut(text: str, length: int) -> str:
+    """The text, or its beginning and an ellipsis: at most ``length`` characters in all."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def one_line(text: str, length: int) -> str:
+    """The text on one line, all runs of blanks and line ends as single blanks, cut to ``length`` characters."""
+    return cut(" ".join(text.split()), length)

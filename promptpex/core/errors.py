@@ -7,6 +7,7 @@
     │   ├── PromptFileError              2   the prompt file
     │   ├── SpecError                    2   the spec file
     │   ├── SuiteError                   2   the case file
+    │   ├── GradeError                   2   the file of people's grades
     │   ├── CheckError                   2   an assertion that cannot be used as written
     │   ├── ConfigError                  2   settings, environment, flags
     │   └── RunError                     2   a run folder
@@ -81,6 +82,10 @@ class SpecError(InputError):
 
 class SuiteError(InputError):
     """A case file that cannot be used."""
+
+
+class GradeError(InputError):
+    """A file of grades that cannot be read or written."""
 
 
 class CheckError(InputError):

@@ -7,16 +7,15 @@ hash is a person's, and no machine write changes or removes it.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from promptpex.core.errors import InputError
-from promptpex.core.records import Case, Check, Problem, Record, Rule
+from promptpex.core.records import Case, Problem, Record, Rule
 from promptpex.documents import yaml_patch, yaml_writer
+from promptpex.documents.record_problems import in_words, record_problems
 from promptpex.documents.yaml_reader import Keys, YamlDoc
 
 MACHINE = ("extracted", "generated")
@@ -59,7 +58,7 @@ def take(kind: type[R], data: Any, keys: Keys, found: Findings, *, text_fields: 
     ``text_fields`` may stand as a number or a bare word in the file: what the file shows is taken as text.
     """
     if not isinstance(data, dict):
-        found.add(f"there should be a mapping here, not {_kind_of(data)}", *keys)
+        found.add(f"there should be a mapping here, not {in_words(data)}", *keys)
         return None
     said = {name: value for name, value in data.items() if value is not None}
     for name in text_fields:
@@ -68,20 +67,9 @@ def take(kind: type[R], data: Any, keys: Keys, found: Findings, *, text_fields: 
     try:
         return kind.model_validate(said)
     except ValidationError as failure:
-        _explain(failure, kind, keys, found)
+        for problem in record_problems(failure, kind):
+            found.add(problem.message, *keys, *problem.place, suggestion=problem.suggestion)
         return None
-
-
-def unknown_key(name: str, known: Iterable[str]) -> tuple[str, str]:
-    """Message and suggestion for a key that means nothing here."""
-    names = sorted(known)
-    near = difflib.get_close_matches(name, names, 1, cutoff=0.6)
-    return f"the key {name!r} is not known here", f"did you mean {near[0]!r}?" if near else f"use {', '.join(names)}"
-
-
-def known_keys(kind: type[BaseModel]) -> list[str]:
-    """The keys of a record as they stand in a file."""
-    return [info.serialization_alias or info.alias or name for name, info in kind.model_fields.items()]
 
 
 def owned_by_people(origin: str) -> bool:
@@ -192,53 +180,3 @@ def check_written(message: str, doc: YamlDoc, got: Sequence[Any], wanted: Sequen
     """Refuse a text that does not say what it should: an update must never damage a file."""
     if {item.id: item for item in got} != {item.id: item for item in wanted} or len(got) != len(wanted):
         raise doc.error(message, path=doc.path)
-
-
-def _explain(failure: ValidationError, kind: type[BaseModel], keys: Keys, found: Findings) -> None:
-    for error in failure.errors(include_url=False, include_context=False, include_input=True):
-        where = (*keys, *error["loc"])
-        name = str(error["loc"][-1]) if error["loc"] else ""
-        if error["type"] == "extra_forbidden":
-            message, suggestion = unknown_key(name, _keys_at(kind, error["loc"]))
-            found.add(message, *where, suggestion=suggestion)
-        elif error["type"] == "missing":
-            found.add(f"{name!r} is missing", *where[:-1], suggestion=f"add '{name}: ...'")
-        else:
-            label = ".".join(str(part) for part in error["loc"])
-            found.add(f"{label}: {plain_message(error)}", *where)
-
-
-def _keys_at(kind: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
-    nested = {"checks": "Check", "asserts": "Check", "assert": "Check"}
-    inner = any(part in nested for part in loc[:-1])
-    return known_keys(Check) if inner else known_keys(kind)
-
-
-def plain_message(error: Any) -> str:
-    """What a value of a file lacks, in words that need no Python: of one of the ``errors()`` of pydantic."""
-    said, given = error["type"], error.get("input")
-    if said in _WANTED:
-        return f"there should be {_WANTED[said]} here, not {_kind_of(given)}"
-    if said == "string_type":
-        return f"there should be text here, not {_kind_of(given)}; put it in quotes"
-    if said == "string_pattern_mismatch":
-        return f"{given!r} may hold only letters, digits, '_', '.' and '-'"
-    if said == "string_too_short":
-        return "it is empty"
-    if said == "literal_error":
-        return f"{given!r} is not one of the words it may be ({error['msg'].removeprefix('Input should be ')})"
-    return str(error["msg"]).removeprefix("Value error, ").replace("Input should", "it should")
-
-
-_LIST, _MAPPING = "a list, such as [a, b]", "a mapping, such as {name: value}"
-_WANTED = {"list_type": _LIST, "tuple_type": _LIST, "dict_type": _MAPPING, "model_type": _MAPPING}
-
-
-def _kind_of(value: Any) -> str:
-    kinds = {dict: "a mapping", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
-    return "nothing" if value is None else kinds.get(type(value), "this")
-
-
-def as_problem(error: InputError) -> Problem:
-    """An error that ended the reading of a file, as a problem."""
-    return Problem(path=str(error.path), line=error.line, message=error.message)

@@ -1,4 +1,4 @@
-"""The spec and the cases beside a prompt, by its name: of ``mail.v2.md`` the file ``mail.v2.spec.yaml``."""
+"""The spec, the cases and the grades of a prompt, by its name: of ``mail.v2.md`` the file ``mail.v2.spec.yaml``."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from promptpex.core.errors import InputError, PromptFileError
 from promptpex.documents.yaml_reader import MAX_BYTES
 from promptpex.promptfile.formats import stem
 
-Kind = Literal["spec", "cases"]
+Kind = Literal["spec", "cases", "grades"]
 
 _PROMPT = re.compile(rb"""(?m)^prompt:[ \t]*(?P<quote>["']?)(?P<name>[^"'#\r\n]*?)(?P=quote)[ \t]*(?:#.*)?\r?$""")
 
 
 def beside(prompt: Path, kind: Kind) -> Path:
-    """Where the prompt's spec or cases are, or are to be written.
+    """Where the prompt's spec, cases or grades are, or are to be written.
 
     Earlier versions cut the name at its first dot, so that ``mail.v1.md`` and ``mail.v2.md`` shared ``mail.spec.yaml``.
     Such a file is still found where it alone is there and names this prompt.
@@ -27,6 +27,8 @@ def beside(prompt: Path, kind: Kind) -> Path:
     """
     if not prompt.name:
         raise PromptFileError("this is a folder; name the prompt's file", path=prompt)
+    if kind == "grades":
+        return prompt.with_name(f"{stem(prompt) or prompt.name}.grades.jsonl")
     own = prompt.with_name(f"{stem(prompt) or prompt.name}.{kind}.yaml")
     short = prompt.with_name(f"{prompt.name.split('.')[0] or prompt.name}.{kind}.yaml")
     if own != short and not own.exists() and _names(short, prompt.name):

@@ -10,17 +10,16 @@ from promptpex.codecs.atomic import write_text
 from promptpex.core.errors import CheckError, InputError, SpecError
 from promptpex.core.records import PROMPT_RULE, Check, InputCheck, Problem, Rule, Spec, VariableSpec
 from promptpex.documents import yaml_patch, yaml_reader
+from promptpex.documents.record_problems import as_problem, unknown_key
 from promptpex.documents.schema_ref import keep_schema, schema_place
 from promptpex.documents.yaml_reader import Keys, YamlDoc
 from promptpex.documents.yaml_records import (
     Findings,
     ListUpdate,
-    as_problem,
     check_written,
     claimed,
     new_document,
     take,
-    unknown_key,
 )
 
 WHAT = "spec file"

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from promptpex.core.errors import PromptFileError
 from promptpex.core.records import Prompt, VariableSpec
-from promptpex.documents.yaml_records import plain_message
+from promptpex.documents.record_problems import plain_message
 
 TYPES = {
     "text": "text", "string": "text", "str": "text", "context": "text", "document": "text",

@@ -15,15 +15,19 @@ from promptpex.cases.input_types import unusable_schemas
 from promptpex.cases.samples import read_samples
 from promptpex.cases.scenarios import read_scenarios
 from promptpex.codecs.ordinary_files import is_inside
+from promptpex.codecs.wording import plural
 from promptpex.config import check_effort, find_file, load
 from promptpex.core.errors import CheckError, InputError, PromptFileError
-from promptpex.core.records import WHOLE_INPUT, Case, Problem, Prompt, Rule, Severity, Spec
+from promptpex.core.ids import text_digest
+from promptpex.core.records import KEY_LENGTH, WHOLE_INPUT, Case, Problem, Prompt, Rule, Severity, Spec
+from promptpex.documents import grades as grade_file
+from promptpex.documents.record_problems import as_problem
 from promptpex.specs import file as spec_file
 from promptpex.specs.input_declarations import declared
 from promptpex.specs.instructions import check_instructions, checked_language
 from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered
 
-SPEC_END, CASES_END = ".spec.yaml", ".cases.yaml"
+SPEC_END, CASES_END, GRADES_END = ".spec.yaml", ".cases.yaml", grade_file.ENDING
 _CASE_SUFFIXES = (CASES_END, ".cases.yml", ".cases.csv", ".cases.jsonl", ".csv", ".jsonl")
 _SPEC_SUFFIXES = (SPEC_END, ".spec.yml")
 SHOWN = 80
@@ -36,12 +40,14 @@ class _Set:
     prompt: Path | None
     spec: Path | None
     cases: Path | None
+    grades: Path | None
 
 
 def validate(paths: Iterable[Path | str]) -> list[Problem]:
     """All problems of these files, and of the files beside them that they need, in the order of files and lines.
 
-    A prompt brings its spec and its cases along; a spec or a case file brings the prompt it names, for comparison.
+    A prompt brings its spec, its cases and its grades along; a spec or a case file brings the prompt it names, for
+    comparison.
     """
     found: dict[str, Problem] = {}
     with check_time():
@@ -55,11 +61,14 @@ def _belonging(path: Path) -> _Set:
     name = path.name.lower()
     if name.endswith(_SPEC_SUFFIXES):
         stem = path.name[: name.rindex(".spec.")]
-        return _Set(_named_prompt(path, stem), path, _there(path.with_name(stem + CASES_END)))
+        return _Set(_named_prompt(path, stem), path, _there(path.with_name(stem + CASES_END)), None)
+    if name.endswith(GRADES_END):
+        return _Set(None, _there(path.with_name(path.name[: -len(GRADES_END)] + SPEC_END)), None, path)
     if name.endswith(_CASE_SUFFIXES):
         stem = path.name[: name.rindex(".cases.")] if ".cases." in name else path.stem
-        return _Set(_named_prompt(path, stem), _there(path.with_name(stem + SPEC_END)), path)
-    return _Set(path, _there(promptfile.beside(path, "spec")), _there(promptfile.beside(path, "cases")))
+        return _Set(_named_prompt(path, stem), _there(path.with_name(stem + SPEC_END)), path, None)
+    spec, cases, grades = (_there(promptfile.beside(path, kind)) for kind in ("spec", "cases", "grades"))
+    return _Set(path, spec, cases, grades)
 
 
 def _far_prompts(file: Path | None, named: str) -> list[Problem]:
@@ -99,12 +108,28 @@ def _of_set(files: _Set) -> list[Problem]:
         found = found + _far_prompts(files.spec, spec.prompt if spec else "")
         found = found + (_schemas(files.spec, spec) if spec else [])
         problems += _sorted(found + (_spec_against(files.spec, spec, prompt) if spec and prompt else []))
+    if files.grades is not None:
+        problems += _grades(files.grades, spec)
     if files.cases is not None:
         suite, found = case_file.examine(files.cases, spec, prompt)
         found = found + _far_prompts(files.cases, suite.prompt if suite else "")
         if suite is not None and spec is not None:
             found = found + _invalid_inputs(files.cases, spec, suite.cases)
         problems += _sorted(found)
+    return problems
+
+
+def _grades(path: Path, spec: Spec | None) -> list[Problem]:
+    """The problems of a file of grades, and the rules that have been reworded since they were graded."""
+    grades, problems = grade_file.examine(path)
+    for rule in spec.rules if spec is not None else ():
+        digest = text_digest(rule.rule, KEY_LENGTH)
+        old = sum(grade.subject == rule.id and grade.subject_digest not in (None, digest) for grade in grades)
+        if old:
+            said = (
+                f"{plural(old, 'grade')} of the rule {rule.id!r} {'was' if old == 1 else 'were'} given to other words"
+            )
+            problems.append(Problem(path=str(path), message=said, suggestion="look at them again", severity="info"))
     return problems
 
 
@@ -118,11 +143,7 @@ def _prompt(path: Path | None) -> tuple[Prompt | None, list[Problem]]:
     try:
         return promptfile.examine(path)
     except PromptFileError as failure:
-        return None, [_problem(failure)]
-
-
-def _problem(failure: InputError) -> Problem:
-    return Problem(path=str(failure.path), line=failure.line, message=failure.message)
+        return None, [as_problem(failure)]
 
 
 def _spec_against(path: Path, spec: Spec, prompt: Prompt) -> list[Problem]:
@@ -189,7 +210,7 @@ def _settings(start: Path, prompt: Prompt | None) -> list[Problem]:
     try:
         settings = load({}, start=start, env={}).settings
     except InputError as failure:
-        return [_problem(failure)]
+        return [as_problem(failure)]
     found, variables = find_file(start), prompt.variables if prompt else ()
     file = str(found) if found else None
     readers: list[Callable[[], object]] = [
@@ -208,7 +229,7 @@ def _problem_of(reader: Callable[[], object]) -> Problem | None:
     try:
         reader()
     except InputError as failure:
-        return _problem(failure)
+        return as_problem(failure)
     return None
 
 

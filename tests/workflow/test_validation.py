@@ -8,7 +8,8 @@ import pytest
 
 from promptpex.cases.input_types import type_problems
 from promptpex.cli.main import run_cli
-from promptpex.core.records import VariableSpec
+from promptpex.core.records import Grade, VariableSpec
+from promptpex.documents.grades import append_grades
 from promptpex.promptfile import read
 from promptpex.workflow.validation import validate
 
@@ -195,3 +196,35 @@ def test_a_number_of_any_length_is_an_integer() -> None:
     variable = VariableSpec(type="integer")
     assert type_problems("n", 10**400, variable) == []
     assert type_problems("n", 1.5, variable) != []
+
+
+def test_grades_are_checked_with_the_prompt_and_alone(tmp_path: Path) -> None:
+    _folder(tmp_path)
+    file = tmp_path / "prompt.grades.jsonl"
+    for rule, text in (("r1", "One tag."), ("r2", "It used to read otherwise."), ("r2", "And before that so.")):
+        append_grades(file, [_grade(subject=rule, subject_text=text)])
+    file.write_text(file.read_text(encoding="utf-8") + '{"valve": 1}\n{"id":"to', encoding="utf-8")
+    expected = [
+        ("prompt.grades.jsonl", 4, "error"),
+        ("prompt.grades.jsonl", 5, "warning"),
+        ("prompt.grades.jsonl", None, "info"),
+    ]
+    for name in ("prompt.md", "prompt.grades.jsonl"):
+        assert [said for said in _told(tmp_path, name) if said[0] == file.name and said not in expected] == []
+        assert set(expected) <= set(_told(tmp_path, name))
+    reworded = [problem for problem in validate([file]) if problem.severity == "info"]
+    assert ["2 grades of the rule 'r2' were given to other words" in problem.message for problem in reworded] == [True]
+
+
+def _grade(subject: str, subject_text: str) -> Grade:
+    return Grade.of(
+        inputs={"word": "fox"},
+        output="NN",
+        subject=subject,
+        subject_text=subject_text,
+        time="2026-03-01T09:30:00+00:00",
+        grader="ada",
+        case="c1",
+        model="m",
+        value="good",
+    )

@@ -7,7 +7,8 @@ from promptpex.core.records.call import Completion, ModelName, Params, Request, 
 from promptpex.core.records.case import Case, Suite
 from promptpex.core.records.collector import collector_paused
 from promptpex.core.records.columns import AnyRun, Coded, Column, Columns, RunColumns
-from promptpex.core.records.output import NOT_ASKED, Grade, Output, Status, Verdict
+from promptpex.core.records.grade import KEY_LENGTH, OUTPUT_SUBJECT, Grade, GradeValue, output_key, superseded
+from promptpex.core.records.output import NOT_ASKED, Output, Status, Verdict
 from promptpex.core.records.problem import Problem, Severity
 from promptpex.core.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
 from promptpex.core.records.run import RUNNING, Manifest, Run
@@ -15,9 +16,11 @@ from promptpex.core.records.spec import PROMPT_RULE, WHOLE_INPUT, Check, InputCh
 
 __all__ = [
     "INPUT_VARIABLE",
+    "KEY_LENGTH",
     "MOST",
     "MOST_COUNTED",
     "NOT_ASKED",
+    "OUTPUT_SUBJECT",
     "PROMPT_RULE",
     "RUNNING",
     "WHOLE_INPUT",
@@ -29,6 +32,7 @@ __all__ = [
     "Columns",
     "Completion",
     "Grade",
+    "GradeValue",
     "InputCheck",
     "Manifest",
     "Message",
@@ -52,4 +56,6 @@ __all__ = [
     "VariableSpec",
     "Verdict",
     "collector_paused",
+    "output_key",
+    "superseded",
 ]

@@ -1,4 +1,4 @@
-"""Outputs of models under test, verdicts of machines, grades of people."""
+"""Outputs of models under test, and verdicts of machines on them."""
 
 from __future__ import annotations
 
@@ -84,16 +84,3 @@ class Verdict(Record):
     def key(self) -> tuple[str, str, int]:
         """The key of the output it judges."""
         return (self.case, self.model, self.repeat)
-
-
-class Grade(Record):
-    """A person's thumb on an output, or on one rule of it."""
-
-    case: str
-    model: str
-    repeat: Ordinal = 0
-    rule: str | None = None
-    good: bool
-    author: str
-    at: str
-    note: str = ""

@@ -1,0 +1,226 @@
+"""``PROMPT.grades.jsonl``: what people said of outputs, one grade per line, appended and never changed.
+
+Neither the order of the lines nor a line that is there twice means anything, and a correction is a further line that
+names the one it replaces. So two such files are merged by putting one behind the other, as git's ``merge=union`` does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from promptpex.codecs import jsonl
+from promptpex.codecs.file_lock import lock
+from promptpex.codecs.ordinary_files import created, opened
+from promptpex.core.errors import GradeError
+from promptpex.core.records import Grade, Problem, Severity, superseded
+from promptpex.documents.record_problems import record_problems
+
+ENDING = ".grades.jsonl"
+WHAT = "file of grades"
+MAX_BYTES = 50_000_000
+"""Some 100,000 grades: more than people give to one prompt, and read within seconds."""
+LONGEST_LINE = 300_000
+"""Bytes: above the longest grade, whose note and names may be written with six bytes a character."""
+MOST_PROBLEMS = 100
+"""A broken file is not improved by a longer list."""
+
+_BEGINNING = re.compile(r'(?=\{"id":)')
+"""How every line of ours begins. It cannot stand inside one: quotes in its texts are escaped."""
+
+
+@dataclass
+class _Reading:
+    """The grades of a file so far, the line of each, and what is wrong."""
+
+    path: Path
+    grades: dict[str, Grade] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def add_problem(self, line: int, message: str, suggestion: str = "", severity: Severity = "error") -> None:
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(
+                Problem(path=str(self.path), line=line, message=message, suggestion=suggestion, severity=severity)
+            )
+
+
+def read_grades(path: Path | str) -> tuple[Grade, ...]:
+    """All grades of the file, each once, in the order of their first lines; none if there is no such file.
+
+    A line that a killed program left unfinished is skipped; ``examine`` names it.
+
+    Raises:
+        GradeError: the first mistake, with file and line.
+    """
+    if not os.path.lexists(path):
+        return ()
+    grades, problems = examine(path)
+    for problem in problems:
+        if problem.severity == "error":
+            raise GradeError(problem.sentence(), path=path, line=problem.line)
+    return grades
+
+
+def current(grades: Iterable[Grade]) -> tuple[Grade, ...]:
+    """The grades that hold: those that no other one replaces."""
+    grades = tuple(grades)
+    replaced = superseded(grades)
+    return tuple(grade for grade in grades if grade.id not in replaced)
+
+
+def examine(path: Path | str) -> tuple[tuple[Grade, ...], list[Problem]]:
+    """All grades of the file that can be read, and its problems, not just the first; at most ``MOST_PROBLEMS``."""
+    reading = _Reading(Path(path))
+    try:
+        for line in jsonl.raw_lines(path, what=WHAT, error=GradeError, longest=LONGEST_LINE):
+            if line.end > MAX_BYTES:
+                raise GradeError(f"the {WHAT} is larger than {MAX_BYTES // 1_000_000} MB", path=path, line=line.number)
+            _take_line(line, reading)
+    except GradeError as failure:
+        reading.problems.append(Problem(path=str(path), line=failure.line, message=failure.message))
+    _check_replacements(reading)
+    return tuple(reading.grades.values()), sorted(reading.problems, key=lambda problem: problem.line or 0)
+
+
+def append_grades(path: Path | str, grades: Iterable[Grade]) -> None:
+    """Adds grades to the end of the file, all or none; a new file is made. Several processes may do so at a time.
+
+    A line that an earlier program left unfinished stays as it is, on a line of its own.
+
+    Raises:
+        GradeError: the file cannot be written, is a link, or stays locked by another program.
+    """
+    path, text = Path(path), "".join(map(jsonl.dump_record, grades))
+    if not text:
+        return
+    try:
+        handle = created(path, append=True)
+        try:
+            lock(handle)
+            _append_whole(handle, path, text.encode())
+        finally:
+            os.close(handle)
+    except OSError as failure:
+        reason = failure.strerror or str(failure)
+        raise GradeError(f"the {WHAT} cannot be written ({reason}); make it writable", path=path) from None
+
+
+def _append_whole(handle: int, path: Path, data: bytes) -> None:
+    """Writes all of the data behind the file's last line, or leaves the file as it is; it is locked."""
+    size = os.fstat(handle).st_size
+    rest = data if _ends_a_line(path, size) else b"\n" + data
+    try:
+        while rest:
+            rest = rest[os.write(handle, rest) :]
+        os.fsync(handle)
+    except BaseException:
+        os.ftruncate(handle, size)
+        raise
+
+
+def _ends_a_line(path: Path, size: int) -> bool:
+    if not size:
+        return True
+    with opened(path, error=GradeError, what=WHAT, links=False) as file:
+        file.seek(size - 1)
+        return file.read(1) == b"\n"
+
+
+def _take_line(line: jsonl.RawLine, reading: _Reading) -> None:
+    try:
+        text = line.data.decode("utf-8")
+    except UnicodeDecodeError as failure:
+        text = line.data.decode("utf-8", "ignore")
+        if failure.reason != "unexpected end of data":
+            reading.add_problem(line.number, f"the line is not UTF-8 text: byte {failure.start} cannot be read")
+            return
+    if not text.strip():
+        return
+    for part in _parts(text):
+        _take_grade(part, line.number, reading)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The JSON texts of a line: one, or more where an unfinished line, or one without its end, met the next one."""
+    try:
+        jsonl.loads(text)
+        yield text
+    except (ValueError, RecursionError):
+        yield from (part for part in _BEGINNING.split(text) if part)
+
+
+def _take_grade(text: str, line: int, reading: _Reading) -> None:
+    try:
+        data = jsonl.loads(text)
+    except (ValueError, RecursionError) as failure:
+        if _is_unfinished(text):
+            reading.add_problem(line, "the line is unfinished: a program was stopped while it wrote", "", "warning")
+        else:
+            said = jsonl.why_not_json(failure)
+            reading.add_problem(line, f"the line is not valid JSON: {said}", "take it out, or restore it from git")
+        return
+    if not isinstance(data, dict):
+        reading.add_problem(line, "each line must hold one grade, a JSON object")
+        return
+    try:
+        grade = Grade.model_validate(data)
+    except ValidationError as failure:
+        for problem in record_problems(failure, Grade):
+            reading.add_problem(line, problem.message, problem.suggestion)
+        return
+    known = reading.grades.setdefault(grade.id, grade)
+    reading.lines.setdefault(grade.id, line)
+    if known != grade:
+        said = f"the grade {grade.id} says something else on line {reading.lines[grade.id]}"
+        reading.add_problem(line, said, "grades are not edited: restore the line, and add one that replaces it")
+
+
+def _is_unfinished(text: str) -> bool:
+    """Whether the text is the beginning of a grade."""
+    try:
+        return text.startswith("{") and isinstance(_beginning(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _beginning(text: str) -> Any:
+    return from_json(text, allow_inf_nan=False, allow_partial="trailing-strings")
+
+
+def _check_replacements(reading: _Reading) -> None:
+    """Names grades that replace one which is not there, or is on something else, or each other."""
+    for grade in reading.grades.values():
+        if grade.replaces is None:
+            continue
+        line, old = reading.lines[grade.id], reading.grades.get(grade.replaces)
+        if old is None:
+            said = f"the grade {grade.id} replaces {grade.replaces}, which is not in this file"
+            reading.add_problem(line, said, "merge the file that holds it", "warning")
+        elif (old.key, old.subject) != (grade.key, grade.subject):
+            reading.add_problem(line, f"the grade {grade.id} replaces {old.id}, which is on something else")
+    for name in _in_circles(reading.grades):
+        reading.add_problem(reading.lines[name], f"the grade {name} replaces, through others, itself", "take it out")
+
+
+def _in_circles(grades: dict[str, Grade]) -> list[str]:
+    """One id of each circle of grades that replace each other."""
+    done: set[str] = set()
+    circles = []
+    for start in grades:
+        path: dict[str, None] = {}
+        name: str | None = start
+        while name in grades and name not in done and name not in path:
+            path[name] = None
+            name = grades[name].replaces
+        if name in path:
+            circles.append(str(name))
+        done.update(path)
+    return circles
