@@ -67,7 +67,7 @@ def dump_record(record: Record, *, indent: int | None = None) -> str:
     try:
         text = record.model_dump_json(by_alias=True, exclude_defaults=True, indent=indent)
     except PydanticSerializationError:  # pydantic refuses lone surrogates
-        text = escape_surrogates(json.dumps(record.to_json(), ensure_ascii=False, indent=indent))
+        text = escape_surrogates(json.dumps(record.to_dict(), ensure_ascii=False, indent=indent))
     return f"{escaped(text)}\n"
 
 

@@ -153,7 +153,7 @@ def test_a_missing_file_holds_no_grades(file: Path) -> None:
 
 
 def _with(**changes: object) -> str:
-    return json.dumps({**grade().to_json(), **changes})
+    return json.dumps({**grade().to_dict(), **changes})
 
 
 @pytest.mark.parametrize(
