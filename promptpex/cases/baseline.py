@@ -14,7 +14,7 @@ from pydantic import BaseModel, create_model
 from promptpex.cases.generate import read_value
 from promptpex.cases.input_text import inputs_text
 from promptpex.cases.reply_models import inputs_type
-from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
+from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, ignore_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Spec, Suite
 from promptpex.core.stage_templates import Rendered, fingerprint, render
@@ -35,7 +35,7 @@ async def baseline(
     count: int,
     spec: Spec | None = None,
     instructions: str = "",
-    emit: Listener = nobody,
+    emit: Listener = ignore_events,
 ) -> Suite:
     """A suite of at most ``count`` cases (1 to 200) without rules, with the ids ``b1``, ``b2``, ...
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, create_model
 from promptpex.cases.generate import input_spec_text
 from promptpex.cases.input_text import folded, inputs_text, named_text, value_text
 from promptpex.cases.reply_models import inputs_type
-from promptpex.core.events import Listener, Notice, nobody
+from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
 from promptpex.core.stage_templates import Rendered, fingerprint, render
@@ -92,7 +92,7 @@ async def expand(
     *,
     times: int = 1,
     instructions: str = "",
-    emit: Listener = nobody,
+    emit: Listener = ignore_events,
 ) -> Suite:
     """The suite with each case followed by its variants; what is up to date is not asked for again.
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from promptpex.cases.input_text import inputs_text
 from promptpex.core.errors import ModelError
-from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
+from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, ignore_events
 from promptpex.core.records import Case, Output, Prompt, Spec, Suite
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.engines import run_all
@@ -75,7 +75,7 @@ async def expected_outputs(
     spec: Spec,
     threshold: float = THRESHOLD,
     instructions: str = "",
-    emit: Listener = nobody,
+    emit: Listener = ignore_events,
 ) -> list[Expected]:
     """The reference answer to each case, if the median of the judges' scores reaches ``threshold``; in their order.
 
@@ -103,7 +103,7 @@ async def expected_outputs(
     return [_settled(case, outputs[index], replies.get(index), threshold) for index, case in enumerate(cases)]
 
 
-def with_expected(suite: Suite, found: Sequence[Expected], emit: Listener = nobody) -> Suite:
+def with_expected(suite: Suite, found: Sequence[Expected], emit: Listener = ignore_events) -> Suite:
     """The suite with the expected outputs that were found; a case that has one, or is a person's, stays."""
     by_case = {one.case: one for one in found}
     open_cases = {case.id for case in lacking(suite)}

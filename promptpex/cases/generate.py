@@ -20,7 +20,7 @@ from promptpex.cases.plan import TEMPLATE, Generation, Plan, Target
 from promptpex.cases.rag_context import balance_answerable, context_variable
 from promptpex.cases.reply_models import inputs_type
 from promptpex.codecs.wording import plural
-from promptpex.core.events import Listener, Notice, nobody
+from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec, Suite, VariableSpec
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.map_requests import ask_each
@@ -49,7 +49,7 @@ async def generate(
     *,
     suite_for: str,
     options: Generation = Generation(),
-    emit: Listener = nobody,
+    emit: Listener = ignore_events,
 ) -> Suite:
     """The suite with what the plan keeps, and new cases for what it misses, in the spec's order.
 
@@ -75,7 +75,7 @@ async def generate(
     return Suite(prompt=suite_for, cases=_ordered(spec, [*plan.keep, *made]))
 
 
-def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec, emit: Listener = nobody) -> tuple[Suite, Plan]:
+def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec, emit: Listener = ignore_events) -> tuple[Suite, Plan]:
     """The suite with those retired cases back in it that nothing has come for, and the plan as it was then kept to.
 
     An author who fails must not make a suite smaller: a stale case goes when its target has as many cases as it should.

@@ -19,7 +19,7 @@ from promptpex.cases.input_text import inputs_text
 from promptpex.cases.input_types import type_problems
 from promptpex.cases.lint import errors, lint
 from promptpex.cases.plan import Generation, Plan, plan
-from promptpex.core.events import Listener, Notice, nobody
+from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Rule, Spec, Suite
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.map_requests import ask_each
@@ -93,7 +93,7 @@ async def validity(
     judge: Asker | None = None,
     instructions: str = "",
     suite_language: str | None = None,
-    emit: Listener = nobody,
+    emit: Listener = ignore_events,
 ) -> list[Validity]:
     """The validity of each case, in their order.
 
@@ -184,7 +184,7 @@ async def mark_invalid(
     judge: Asker | None = None,
     instructions: str = "",
     suite_language: str | None = None,
-    emit: Listener = nobody,
+    emit: Listener = ignore_events,
 ) -> tuple[Suite, list[Validity]]:
     """The suite with its unusable cases marked, and the validity of those that were looked at. Nothing is made anew.
 
@@ -212,7 +212,7 @@ async def replace_invalid(
     judge: Asker | None = None,
     instructions: str = "",
     suite_language: str | None = None,
-    emit: Listener = nobody,
+    emit: Listener = ignore_events,
 ) -> RefinedSuite:
     """The suite with its unusable cases put aside and, up to ``rounds`` times, replaced by new ones.
 

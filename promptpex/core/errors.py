@@ -13,7 +13,7 @@
     │   └── RunError                     2   a run folder
     ├── StoreError                       2   the response store
     │   ├── StoreDamaged                 2   not a store, or one whose file is broken
-    │   ├── StoreLocked                  2   another program keeps it locked
+    │   ├── StoreLocked                  2   another program holds a lock on it
     │   ├── StoreReadOnly                2   it cannot be created or written
     │   └── StoreFull                    2   no space left on the disk
     ├── ModelError                       3   a model could not answer; ``reason`` says why
@@ -24,14 +24,14 @@
     │   ├── NotAuthorised                3
     │   ├── UnknownModel                 3
     │   ├── RetiredModel                 3
-    │   ├── ContextTooSmall              3   the prompt does not fit, or was cut behind our back
+    │   ├── ContextTooSmall              3   the prompt does not fit, or the server cut it silently
     │   ├── Filtered                     3   the provider refused to answer
     │   ├── BadRequest                   3
     │   ├── BudgetExceeded               3
     │   ├── EmptyReply                   3
     │   ├── TruncatedReply               3
     │   ├── MalformedReply               3   the reply is kept in ``reply``
-    │   │   └── GarbledReply             3   the message itself is cut or no JSON; retryable
+    │   │   └── GarbledReply             3   the response is cut off or not JSON; retryable
     │   ├── NotRecorded                  3   a recording holds no answer to this request
     │   └── Stopped                      3   the run is being stopped
     ├── GateFailed                       1   a limit that the user set was passed
@@ -51,11 +51,11 @@ class PromptpexError(Exception):
 
 
 class InputError(PromptpexError):
-    """Bad input, with the place it stands at where that is known.
+    """Bad input, with its place where that is known.
 
     Args:
         message: what is wrong and what to do.
-        path: the file it stands in.
+        path: the file.
         line: the line, counted from 1.
     """
 
@@ -109,7 +109,7 @@ class StoreDamaged(StoreError):
 
 
 class StoreLocked(StoreError):
-    """Another program keeps the store locked."""
+    """Another program holds a lock on the store."""
 
 
 class StoreReadOnly(StoreError):
@@ -127,7 +127,7 @@ class ModelError(PromptpexError):
         message: what happened, naming the model, and what to do.
         model: the model as the user named it.
         retry_after: seconds the provider asked to wait, where it said so.
-        reply: the text that came, where there was some.
+        reply: the text that came, if any.
     """
 
     exit_code: ClassVar[int] = 3
@@ -146,7 +146,7 @@ class ModelError(PromptpexError):
 
 
 class RateLimited(ModelError):
-    """Too many requests; the provider may have said when to come back."""
+    """Too many requests; the provider may have said when to try again."""
 
     reason: ClassVar[str] = "rate-limited"
     retryable: ClassVar[bool] = True
@@ -160,14 +160,14 @@ class TimedOut(ModelError):
 
 
 class DeadlinePassed(TimedOut):
-    """The time that the whole run may take was over; nothing was sent, or what was sent had no answer yet."""
+    """The run's time was over; nothing was sent, or what was sent had no answer yet."""
 
     reason: ClassVar[str] = "deadline"
     retryable: ClassVar[bool] = False
 
 
 class Unavailable(ModelError):
-    """The server cannot be reached, broke off, or answered with its own error."""
+    """The server cannot be reached, closed the connection, or answered with an error of its own."""
 
     reason: ClassVar[str] = "unavailable"
     retryable: ClassVar[bool] = True
@@ -232,13 +232,13 @@ class TruncatedReply(ModelError):
 
 
 class MalformedReply(ModelError):
-    """A reply that is not what was asked for, also after one repair turn; ``reply`` keeps it."""
+    """A reply that is not what was asked for, even after one repair turn; ``reply`` keeps it."""
 
     reason: ClassVar[str] = "malformed"
 
 
 class GarbledReply(MalformedReply):
-    """The server's own message is cut or no JSON; another try may get it whole."""
+    """The server's response is cut off or not JSON; a retry may get it whole."""
 
     retryable: ClassVar[bool] = True
 
@@ -250,7 +250,7 @@ class NotRecorded(ModelError):
 
 
 class Stopped(ModelError):
-    """The run is being stopped; nothing was sent, or what was sent had no answer yet."""
+    """The user is stopping the run; nothing was sent, or what was sent had no answer yet."""
 
     reason: ClassVar[str] = "interrupted"
     model_wide: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""Typed events: what the pipeline and the model layer tell whoever listens (progress bars, logs, reports)."""
+"""Typed events: what stages and the model layer report to listeners (progress bars, logs)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class StageStarted(Event):
-    """A stage begins; ``total`` is the number of its steps, for ``model`` where the stage has one."""
+    """A stage begins: ``total`` steps, by ``model`` where it is one model's stage. see ``workflow.stages``."""
 
     stage: str
     total: int
@@ -35,7 +35,7 @@ class StageEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class StepDone(Event):
-    """One step of a stage is done; ``error`` is the reason code when it gave no usable result."""
+    """One step of a stage is done; ``error`` is the reason code if it gave no usable result."""
 
     stage: str
     model: str = ""
@@ -58,7 +58,7 @@ class Answered(Event):
 
 @dataclass(frozen=True, slots=True)
 class Failed(Event):
-    """A request ended without an answer, retries included."""
+    """A request ended without an answer, after all retries."""
 
     model: str
     stage: str
@@ -80,7 +80,7 @@ class Retrying(Event):
 
 @dataclass(frozen=True, slots=True)
 class Notice(Event):
-    """Something people should read: ``level`` is ``info``, ``warning``, or ``always``: shown with ``--quiet`` too."""
+    """A message for people; ``level`` is ``info``, ``warning``, or ``always``, which is shown with ``--quiet`` too."""
 
     message: str
     level: str = "info"
@@ -89,16 +89,16 @@ class Notice(Event):
 Listener = Callable[[Event], None]
 
 
-def nobody(event: Event) -> None:
-    """A listener that hears nothing."""
+def ignore_events(event: Event) -> None:
+    """A listener that does nothing."""
 
 
 def fan_out(listeners: Iterable[Listener]) -> Listener:
     """One listener that passes each event on to all of ``listeners``."""
-    heard = tuple(listeners)
+    all_listeners = tuple(listeners)
 
     def emit(event: Event) -> None:
-        for listener in heard:
+        for listener in all_listeners:
             listener(event)
 
     return emit

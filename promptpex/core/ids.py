@@ -1,4 +1,4 @@
-"""Ids: hashes of canonical JSON, so that equal content has an equal name on every machine."""
+"""Ids: hashes of canonical JSON, so that equal content has the same id on every machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 
 
 def canonical(value: Any) -> str:
-    """JSON with sorted keys, no blanks and non-ASCII kept: one text per value.
+    """JSON with sorted keys, without whitespace, non-ASCII kept: one text per value.
 
     Raises:
         ValueError: for NaN and infinities, which JSON does not have.

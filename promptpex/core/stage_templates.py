@@ -1,8 +1,8 @@
-"""Stage templates: the Jinja files under ``prompts/``, one per LLM stage, and the fences around foreign text.
+"""Stage templates: the Jinja files under ``prompts/``, at least one per stage, and the fences around foreign text.
 
 A template has two blocks, ``system`` and ``user``. Foreign text (prompts under test, outputs, inputs) goes through
 the ``fence`` filter, whose delimiter is derived from the text itself and never occurs in it, so that nothing inside
-can close it.
+can close the fence.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def fingerprint(name: str) -> str:
 
 
 def render(name: str, **values: Any) -> Rendered:
-    """The template ``name`` with ``values`` filled in; a missing value is an error of ours, not of the user."""
+    """The template ``name`` with ``values`` filled in; a missing value is a bug, not the user's error."""
     template = _environment().from_string(_source(name))
     context = template.new_context(values)
     messages = tuple(_block(template, context, role) for role in BLOCKS)

@@ -104,7 +104,7 @@ class Judge:
     def request(self, output: Output, inputs: Mapping[str, Any], *, turn: int = 0) -> Request:
         """The request that judging this output begins with."""
         request = self._asker.request(self._rendered(output, inputs, turn), stage=STAGE, repeat=turn)
-        return request.model_copy(update={"reply_schema": reply_schema(self._shape(turn))})
+        return request.replace(reply_schema=reply_schema(self._shape(turn)))
 
     @property
     def _asker(self) -> Asker:

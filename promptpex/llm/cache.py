@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from promptpex.core.errors import ModelError, StoreError
-from promptpex.core.events import Listener, Notice, nobody
+from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client
 from promptpex.llm.pacing.cancellation import StopFlag
@@ -66,7 +66,7 @@ class CachedClient:
         fresh: bool = False,
         stop: StopFlag | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        emit: Listener = nobody,
+        emit: Listener = ignore_events,
     ) -> None:
         self._inner = inner
         self._store = store

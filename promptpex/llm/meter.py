@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from promptpex.core.errors import ModelError
-from promptpex.core.events import Answered, Failed, Listener, nobody
+from promptpex.core.events import Answered, Failed, Listener, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client
 
@@ -84,7 +84,7 @@ class Meter:
 class MeteredClient:
     """Tells ``meter`` and ``emit`` of every request to ``inner``."""
 
-    def __init__(self, inner: Client, meter: Meter, emit: Listener = nobody) -> None:
+    def __init__(self, inner: Client, meter: Meter, emit: Listener = ignore_events) -> None:
         self._inner = inner
         self._emit = emit
         self.meter = meter

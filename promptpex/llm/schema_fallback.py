@@ -10,7 +10,7 @@ import re
 
 from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.core.errors import BadRequest
-from promptpex.core.events import Listener, Notice, nobody
+from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Message, Request
 from promptpex.llm.client import Client
 from promptpex.llm.schemas import described, follows
@@ -25,7 +25,7 @@ class SchemaFallback:
     then on. One that takes the schema and does not follow it is from then on told in words as well.
     """
 
-    def __init__(self, inner: Client, emit: Listener = nobody) -> None:
+    def __init__(self, inner: Client, emit: Listener = ignore_events) -> None:
         self._inner = inner
         self._emit = emit
         self._refusing: set[tuple[str, str | None]] = set()
@@ -44,7 +44,7 @@ class SchemaFallback:
                 if not _ABOUT_THE_SCHEMA.search(error.message):
                     raise
                 self._learn(request)
-        return await self._inner.complete(in_words(request).model_copy(update={"reply_schema": None}))
+        return await self._inner.complete(in_words(request).replace(reply_schema=None))
 
     async def close(self) -> None:
         """Closes ``inner``."""
@@ -81,4 +81,4 @@ def in_words(request: Request) -> Request:
     if words in last.content:
         return request
     told = Message(role=last.role, content=f"{last.content}\n\n{words}")
-    return request.model_copy(update={"messages": (*request.messages[:-1], told)})
+    return request.replace(messages=(*request.messages[:-1], told))

@@ -25,7 +25,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from promptpex.core.events import Listener, nobody
+from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.llm.cache import CachedClient, Store
 from promptpex.llm.client import Client, Loading
@@ -117,7 +117,7 @@ def build(
     provider: Client,
     *,
     store: Store | None,
-    emit: Listener = nobody,
+    emit: Listener = ignore_events,
     rng: random.Random,
     clock: Callable[[], float],
     options: StackOptions,

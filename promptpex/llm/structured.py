@@ -111,7 +111,7 @@ class Structured:
             MalformedReply: no such value, also after the repair turn; ``reply`` keeps the first reply's text.
             ModelError: whatever else kept the model from answering.
         """
-        first = request.model_copy(update={"reply_schema": reply_schema(reply_type)})
+        first = request.replace(reply_schema=reply_schema(reply_type))
         heard = _Heard(self.client)
         try:
             return await _asked(heard, first, reply_type)
@@ -146,7 +146,7 @@ def repaired_by(request: Request) -> Request | None:
     """The request whose reply this one has repaired; None if it is no repair turn."""
     if len(request.messages) < 3 or not request.messages[-1].content.startswith(_DEMAND):
         return None
-    return request.model_copy(update={"messages": request.messages[:-2]})
+    return request.replace(messages=request.messages[:-2])
 
 
 class _Heard:
@@ -283,4 +283,4 @@ def _repair_request(request: Request, text: str, problem: str) -> Request:
         )
     )
     added = (Message(role="assistant", content=text[:MAX_SHOWN]), Message(role="user", content=demand))
-    return request.model_copy(update={"messages": (*request.messages, *added)})
+    return request.replace(messages=(*request.messages, *added))

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, create_model
 
-from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, nobody
+from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, ignore_events
 from promptpex.core.records import WHOLE_INPUT, Prompt, Rule, Spec, VariableSpec
 from promptpex.core.stage_templates import render
 from promptpex.llm.map_requests import ask_each
@@ -70,7 +70,7 @@ class Extraction:
 
 
 async def extract(
-    author: Asker, prompt: Prompt, *, spec_for: str, options: Extraction = Extraction(), emit: Listener = nobody
+    author: Asker, prompt: Prompt, *, spec_for: str, options: Extraction = Extraction(), emit: Listener = ignore_events
 ) -> Spec:
     """The spec of a prompt, as the author model reads it.
 
@@ -106,7 +106,7 @@ async def propose_rules(
     known: Sequence[Rule] = (),
     taken: Collection[str] = (),
     options: Extraction = Extraction(),
-    emit: Listener = nobody,
+    emit: Listener = ignore_events,
 ) -> list[Rule]:
     """Rules of the prompt that ``known`` does not have yet, without inverses, with ids that are free.
 
@@ -139,7 +139,7 @@ async def add_inverses(
     rules: Sequence[Rule],
     *,
     options: Extraction = Extraction(),
-    emit: Listener = nobody,
+    emit: Listener = ignore_events,
 ) -> list[Rule]:
     """The rules, each that had no inverse with one, in a request of its own; one that fails stays without, and so do
     all where no inverses are wanted."""
@@ -168,7 +168,7 @@ async def input_specs(
     wanted: Sequence[str],
     *,
     options: Extraction = Extraction(),
-    emit: Listener = nobody,
+    emit: Listener = ignore_events,
 ) -> dict[str, VariableSpec]:
     """The input spec of these variables (``*`` = all together), one request each; what fails has no constraints.
 

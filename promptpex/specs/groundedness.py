@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel
 
-from promptpex.core.events import Listener, nobody
+from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Prompt, Rule
 from promptpex.core.stage_templates import render
 from promptpex.llm.map_requests import ask_each
@@ -58,7 +58,7 @@ async def grounded(
     rules: Sequence[Rule],
     *,
     instructions: str = "",
-    emit: Listener = nobody,
+    emit: Listener = ignore_events,
 ) -> list[Groundedness]:
     """The groundedness of each rule, in their order.
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from promptpex.assertions import check, compile_checks
 from promptpex.core.errors import CheckError
-from promptpex.core.events import Listener, nobody
+from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Check, Output, Rule, Verdict
 from promptpex.core.stage_templates import render
 from promptpex.llm.map_requests import ask_each
@@ -100,7 +100,7 @@ async def propose_checks(
     intent: str,
     evidence: Evidence = Evidence(),
     instructions: str = "",
-    emit: Listener = nobody,
+    emit: Listener = ignore_events,
 ) -> list[Proposal]:
     """A proposal for every rule that has no checks yet, in order, each kept or dropped with its reason."""
     bare = [rule for rule in rules if not rule.checks and not rule.stale]

@@ -227,7 +227,7 @@ def _array(column: Column, kind: str) -> Any:
     import pandas as pd
 
     made: Any = pd.array
-    return made(column.known, kind).take(column.codes) if isinstance(column, Coded) else made(column, kind)
+    return made(column.values, kind).take(column.codes) if isinstance(column, Coded) else made(column, kind)
 
 
 def _broken(failing: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -249,8 +249,8 @@ def _broken(failing: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 def _of_cases(run: AnyRun, said: Columns, facts: Mapping[str, Callable[[Case], Any]]) -> dict[str, Column]:
     """The columns of what is told of each record's case; nothing of a case that the suite has lost."""
     cases = {case.id: case for case in run.suite.cases}
-    found = said.coded["case"].told(cases.get)
-    return {name: found.told(_unless_lost(fact)) for name, fact in facts.items()}
+    found = said.coded["case"].map(cases.get)
+    return {name: found.map(_unless_lost(fact)) for name, fact in facts.items()}
 
 
 def _unless_lost(fact: Callable[[Case], Any]) -> Callable[[Case | None], Any]:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from promptpex.core.errors import InputError, ModelError
-from promptpex.core.events import Listener, StageEnded, StageStarted, StepDone, nobody
+from promptpex.core.events import Listener, StageEnded, StageStarted, StepDone, ignore_events
 from promptpex.core.records import Case, Completion, ModelName, Output, Params, Prompt, Request
 from promptpex.core.time_allowance import Allowance
 from promptpex.engines import run_all
@@ -68,7 +68,7 @@ async def collect(
     *,
     defaults: Params = Params(),
     order: Sequence[int] | None = None,
-    emit: Listener = nobody,
+    emit: Listener = ignore_events,
     on_output: Callable[[Output], None] = lambda output: None,
     rendering: Allowance | None = None,
 ) -> list[Output]:

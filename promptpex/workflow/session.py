@@ -15,7 +15,7 @@ from pathlib import Path
 
 from promptpex.config import Resolved, Settings
 from promptpex.core.errors import ConfigError
-from promptpex.core.events import Event, Listener, Notice, nobody
+from promptpex.core.events import Event, Listener, Notice, ignore_events
 from promptpex.core.records import ModelName, Params, Request
 from promptpex.llm.client import Client
 from promptpex.llm.meter import Meter
@@ -54,7 +54,7 @@ class Session:
     client: Stack
     store: ReplyStore
     structured: Structured
-    emit: Listener = nobody
+    emit: Listener = ignore_events
     chosen: dict[str, str] = field(default_factory=dict)
     provider_notices: dict[str, None] = field(default_factory=dict)
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -209,7 +209,7 @@ def reached(options: ProviderOptions) -> list[Reachable]:
         return pool.submit(asyncio.run, reachable_models(options)).result()
 
 
-def provider_options(resolved: Resolved, emit: Listener = nobody) -> ProviderOptions:
+def provider_options(resolved: Resolved, emit: Listener = ignore_events) -> ProviderOptions:
     """What the providers need of the settings; ``emit`` hears their notices."""
     settings = resolved.settings
     return ProviderOptions(
@@ -269,7 +269,7 @@ def stack_options(settings: Settings) -> StackOptions:
 
 @asynccontextmanager
 async def open_session(
-    resolved: Resolved, *, provider: Client | None = None, emit: Listener = nobody
+    resolved: Resolved, *, provider: Client | None = None, emit: Listener = ignore_events
 ) -> AsyncIterator[Session]:
     """A session on these settings; ``provider`` stands in for the real ones, as tests and replays do.
 

@@ -1,8 +1,8 @@
-"""The frozen records that pass between stages; nothing else does (design: the flow is records)."""
+"""The frozen records that pass between stages; nothing else does."""
 
 from __future__ import annotations
 
-from promptpex.core.records._base import MOST, MOST_COUNTED, Record
+from promptpex.core.records._base import MAX_EXACT, MAX_TOKENS_COUNTED, Record
 from promptpex.core.records.call import Completion, ModelName, Params, Request, TokenLogprob
 from promptpex.core.records.case import Case, Suite
 from promptpex.core.records.collector import collector_paused
@@ -17,8 +17,8 @@ from promptpex.core.records.spec import PROMPT_RULE, WHOLE_INPUT, Check, InputCh
 __all__ = [
     "INPUT_VARIABLE",
     "KEY_LENGTH",
-    "MOST",
-    "MOST_COUNTED",
+    "MAX_EXACT",
+    "MAX_TOKENS_COUNTED",
     "NOT_ASKED",
     "OUTPUT_SUBJECT",
     "PROMPT_RULE",

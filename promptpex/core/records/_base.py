@@ -1,4 +1,4 @@
-"""What all records share: frozen, closed to unknown keys, equal by value."""
+"""The base of all records: frozen, compared by value, unknown keys refused."""
 
 from __future__ import annotations
 
@@ -6,28 +6,27 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-MOST = 2**53
-"""The largest number that a record keeps: up to here a double holds every whole number (IEEE 754)."""
+MAX_EXACT = 2**53
+"""The largest number in a record: up to here a double holds every whole number (IEEE 754)."""
 
-MOST_COUNTED = 2**31
-"""The largest number of tokens of one request that is believed: four billion of them still add up in 64 bits."""
+MAX_TOKENS_COUNTED = 2**31
+"""The largest number of tokens of one request that is believed: four billion such requests still add up in 64 bits."""
 
 
 def _counted(value: int | None) -> int | None:
-    return value if value is not None and 0 <= value <= MOST_COUNTED else None
+    return value if value is not None and 0 <= value <= MAX_TOKENS_COUNTED else None
 
 
 def _measured(value: float | None) -> float | None:
-    return value if value is not None and 0 <= value <= MOST else None
+    return value if value is not None and 0 <= value <= MAX_EXACT else None
 
 
 Count = Annotated[int | None, AfterValidator(_counted)]
-"""A number of tokens as somebody else counted them. One that cannot be true, below 0 or above ``MOST_COUNTED``, is
-unknown."""
+"""A number of tokens as a provider counted them; below 0 or above ``MAX_TOKENS_COUNTED`` it becomes None, unknown."""
 Amount = Annotated[float | None, AfterValidator(_measured)]
-"""A cost or a time as somebody else measured it, from 0 to ``MOST``; any other, NaN and infinities are unknown."""
-Ordinal = Annotated[int, Field(ge=0, le=MOST)]
-"""A number that a record is told from others by; one out of range is refused."""
+"""A cost or a time as a provider or a file gave it, from 0 to ``MAX_EXACT``; anything else becomes None."""
+Ordinal = Annotated[int, Field(ge=0, le=MAX_EXACT)]
+"""A number that is part of a record's key, from 0; one out of range is refused."""
 
 
 class Record(BaseModel):

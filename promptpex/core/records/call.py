@@ -1,7 +1,8 @@
-"""Requests to models and what they complete."""
+"""Requests to models, and completions: what the models answered."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ from promptpex.core.records.prompt import Message
 class Params(Record):
     """Settings of a request. None leaves the choice to the provider.
 
-    ``extra`` rides along unchanged to providers that take unknown parameters.
+    ``extra`` is passed unchanged to providers that take unknown parameters.
     """
 
     temperature: float | None = None
@@ -34,8 +35,8 @@ class ModelName(Record):
         name: without the parameters; what the request carries.
         params: what the ``?`` part says.
         api_base: the server's base URL, from ``?api_base=``, ``--api-base`` or the provider's own variable.
-        backend: what else decides who answers to the name: what the environment says of where a provider is asked, or
-            the digest of a model's weights.
+        backend: what else decides who answers to the name: the provider's address as the environment sets it, or the
+            digest of a model's weights.
         label: as typed; what tables call it.
     """
 
@@ -55,12 +56,12 @@ class Request(Record):
         params: settings.
         reply_schema: JSON schema the reply should follow, where a structured reply is wanted.
         template: fingerprint of the stage template that made the messages; None for outputs under test.
-        repeat: number of the repeat, from 0: each repeat is its own question.
-        api_base: the server asked, where the user named one.
+        repeat: number of the repeat, from 0: each repeat is a request of its own.
+        api_base: the server, where the user named one.
         backend: as in ``ModelName``.
         stage: for meters and logs; not part of the id.
-        fresh: whether an answer from the store is not wanted; neither part of the id nor written down.
-        label: the model as the user named it, which events tell; neither part of the id nor written down.
+        fresh: whether to ask again although the store has an answer; neither part of the id nor stored.
+        label: the model as the user named it, for events; neither part of the id nor stored.
     """
 
     model: str
@@ -77,23 +78,15 @@ class Request(Record):
 
     @cached_property
     def id(self) -> str:
-        """SHA-256 of the canonical JSON of all that shapes the reply (design: paid for once).
+        """SHA-256 of the canonical JSON of everything that shapes the reply.
 
-        Fields at their default are left out, so that a field added later leaves older ids as they are.
+        Fields at their default are left out, so that adding a field does not change older ids.
         """
         return digest(self.model_dump(mode="json", exclude={"stage"}, exclude_defaults=True))
 
-    def __copy__(self) -> Self:
-        """A copy without the remembered id, since whoever copies may be about to change a field."""
-        copied = super().__copy__()
-        copied.__dict__.pop("id", None)
-        return copied
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """As ``__copy__``."""
-        copied = super().__deepcopy__(memo)
-        copied.__dict__.pop("id", None)
-        return copied
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """As ``replace``: pydantic's own would carry the remembered id over to changed fields."""
+        return self.replace(**(update or {}))
 
 
 class TokenLogprob(Record):
@@ -109,15 +102,15 @@ class Completion(Record):
 
     Attributes:
         text: the answer; may be empty.
-        finish_reason: ``stop``, ``length``, ``content_filter`` or the provider's own word; None if it gave none.
+        finish_reason: ``stop``, ``length``, ``content_filter`` or another word of the provider; None if it gave none.
         refusal: the text of the API's own refusal field, where it has one.
-        reasoning: thinking that came apart from the answer.
-        tokens_in, tokens_out: as the provider counted; None if it did not say, or said what cannot be.
+        reasoning: thinking that the provider returned apart from the answer.
+        tokens_in, tokens_out: as the provider counted; None if it gave no count, or an impossible one.
         cost_usd: US dollars; None = unknown, never 0 for unknown.
-        latency_ms: from sending to the last byte, queueing here not included.
+        latency_ms: from sending to the last byte, without waiting in our queue.
         model_reported: the model id that the provider returned.
         logprobs: per token, where asked for and given.
-        cached: whether the answer came from the store; never stored itself.
+        cached: whether the answer came from the store; not stored.
     """
 
     text: str

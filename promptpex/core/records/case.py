@@ -1,4 +1,4 @@
-"""Cases: inputs that put a rule, or its inverse, to the test."""
+"""Cases: inputs that test a rule or its inverse."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Case(Record):
         rule: the id of the rule it aims at; None for a baseline case, which aims at none.
         inverse: whether it aims at the rule's inverse.
         inputs: a value for each variable of the prompt.
-        reasoning: why this input puts the rule to the test.
+        reasoning: why this input tests the rule.
         expected: the one right output, where it is known.
         origin: who made it.
         scenario: the scenario it belongs to.
-        answer_in_context: whether the material that a prompt answers from holds the answer; None = not recorded.
+        answer_in_context: whether the given context holds the answer; None = not recorded.
         inputs_fingerprint: hash of what a generated case depends on; a case whose hash is stale is made again.
         expanded_from: the id of the shorter case that this one grew from.
         expected_from: where a generated ``expected`` came from, such as ``gpt-4o (0.9)``.
-        invalid: why the case was put aside (it breaks the input spec, or lint found it unusable); None = usable.
-        content: hash of what the machine wrote; a generated case that no longer matches it was edited by hand.
+        invalid: why the case is not used (it breaks the input spec, or lint found it unusable); None = usable.
+        content: hash of the case as generated; one that no longer matches it was edited by hand.
     """
 
     id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
@@ -47,7 +47,7 @@ class Case(Record):
     content: str | None = None
 
     def content_hash(self) -> str:
-        """What ``content`` says when nobody has touched the case since the machine wrote it."""
+        """The hash for ``content``: equal to it as long as the case is as it was generated."""
         return digest(self.model_dump(mode="json", exclude=_NOT_CONTENT, exclude_defaults=True), 12)
 
 
@@ -65,5 +65,5 @@ class Suite(Record):
         return next((case for case in self.cases if case.id == case_id), None)
 
     def usable(self) -> tuple[Case, ...]:
-        """The cases that were not put aside."""
+        """The cases that are not marked invalid."""
         return tuple(case for case in self.cases if case.invalid is None)

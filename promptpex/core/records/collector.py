@@ -1,4 +1,4 @@
-"""Python's garbage collector, stopped while very many objects are made that nothing will free."""
+"""Pausing Python's garbage collector while many long-lived objects are made."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """No search for reference cycles inside, which would walk all objects again and again; afterwards as before.
+    """Turns the cyclic collector off inside, where it would walk all objects again and again; restores it afterwards.
 
-    Also a decorator: ``@collector_paused()``.
+    Also usable as a decorator: ``@collector_paused()``.
     """
     was_on = gc.isenabled()
     gc.disable()

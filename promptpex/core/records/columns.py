@@ -1,4 +1,4 @@
-"""Records as a column per field: what a report needs of a run, in a twentieth of the memory that the records take."""
+"""Records as one column per field: what a report needs of a run, in a twentieth of the memory of the records."""
 
 from __future__ import annotations
 
@@ -16,32 +16,33 @@ from promptpex.core.records.run import Manifest, Run
 from promptpex.core.records.spec import Spec
 
 NOT_REPORTED = {"logprobs"}
-"""Fields that no table shows; they can be many times larger than all the others."""
+"""Fields that no table shows and that can be many times larger than all others together."""
 
-_AT_ONCE = 4096
+_CHUNK = 4096
+"""Records turned into columns at a time: enough to work in C loops, few enough to stay in the CPU's cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A column in which values come again and again.
+    """A column whose values repeat, stored as codes, like a pandas Categorical.
 
     Attributes:
-        known: the different values, as they first appear.
-        codes: for each record, the place of its value in ``known``.
+        values: the distinct values, in order of first appearance.
+        codes: for each record, the index of its value in ``values``.
     """
 
-    known: Sequence[Any]
+    values: Sequence[Any]
     codes: Sequence[int]
 
     def __iter__(self) -> Iterator[Any]:
-        return map(self.known.__getitem__, self.codes)
+        return map(self.values.__getitem__, self.codes)
 
     def __len__(self) -> int:
         return len(self.codes)
 
-    def told(self, of: Callable[[Any], Any]) -> Coded:
-        """The column of what a function says of each value; it is asked once for each that is different."""
-        return Coded([of(value) for value in self.known], self.codes)
+    def map(self, function: Callable[[Any], Any]) -> Coded:
+        """The column of the function's results; it is called once per distinct value."""
+        return Coded([function(value) for value in self.values], self.codes)
 
 
 Column = Coded | Sequence[Any]
@@ -53,7 +54,7 @@ class Columns:
 
     Attributes:
         coded: all fields but the measures.
-        measures: the fields that hold floats, which seldom come again; a value for each record.
+        measures: the fields that hold floats, which seldom repeat; a value for each record.
     """
 
     coded: Mapping[str, Coded]
@@ -61,21 +62,21 @@ class Columns:
 
     @classmethod
     def of(cls, records: Columns | Iterable[Record], kind: type[Record]) -> Columns:
-        """The columns of records of this kind, which may come one by one; of columns, themselves."""
+        """The columns of records of this kind, from any iterable; columns are returned as they are."""
         if isinstance(records, Columns):
             return records
         names = [name for name in kind.model_fields if name not in NOT_REPORTED]
         measures: dict[str, list[float | None]] = {name: [] for name in names if _is_measure(kind, name)}
-        known = {name: _Numbered() for name in names if name not in measures}
-        codes = {name: array("i") for name in known}
+        distinct = {name: _Numbered() for name in names if name not in measures}
+        codes = {name: array("i") for name in distinct}
         fields = map(attrgetter(*names), records)
-        while chunk := list(islice(fields, _AT_ONCE)):
+        while chunk := list(islice(fields, _CHUNK)):
             for name, column in zip(names, zip(*chunk, strict=True), strict=True):
                 if name in measures:
                     measures[name].extend(column)
                 else:
-                    codes[name].fromlist(list(map(known[name].__getitem__, column)))
-        return cls({name: Coded(list(known[name]), codes[name]) for name in known}, measures)
+                    codes[name].fromlist(list(map(distinct[name].__getitem__, column)))
+        return cls({name: Coded(list(distinct[name]), codes[name]) for name in distinct}, measures)
 
     def __getitem__(self, field: str) -> Column:
         return self.coded[field] if field in self.coded else self.measures[field]
@@ -93,7 +94,7 @@ class _Numbered(dict[Any, int]):
 
 
 def _is_measure(kind: type[Record], field: str) -> bool:
-    """Whether a field holds floats; of those, equal ones may differ (0.0 and -0.0)."""
+    """Whether a field holds floats, which are not coded: equal ones may differ (0.0 and -0.0)."""
     annotation = kind.model_fields[field].annotation
     return annotation is float or float in get_args(annotation)
 

@@ -1,4 +1,4 @@
-"""Outputs of models under test, and verdicts of machines on them."""
+"""Outputs of models under test, and the verdicts of checks and judges on them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from promptpex.core.records.call import TokenLogprob
 Status = Literal["pass", "fail", "unscored"]
 
 _ENDED = ("budget", "deadline", "interrupted")
-NOT_ASKED = frozenset((*_ENDED, *(f"judge-{why}" for why in _ENDED)))
-"""Reason codes of outputs and verdicts that were not asked for, since a budget, a deadline or a stop ended the run.
-That says nothing of the model or of the judge, unlike what was asked for and could not be scored."""
+NOT_ASKED = frozenset((*_ENDED, *(f"judge-{reason}" for reason in _ENDED)))
+"""Reason codes of outputs and verdicts that were never requested, since a budget, a deadline or a stop ended the run.
+Unlike an answer that could not be scored, they say nothing about the model or the judge."""
 
 
 class Output(Record):
@@ -46,12 +46,12 @@ class Output(Record):
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """Case, model, repeat: what makes it the only one in its run."""
+        """Case, model, repeat: unique in a run."""
         return (self.case, self.model, self.repeat)
 
 
 class Verdict(Record):
-    """A machine's pass, fail or unscored for one rule on one output.
+    """Pass, fail or unscored, by a check or a judge, for one rule on one output.
 
     Attributes:
         rule: the rule's id, or ``prompt`` for the prompt as a whole.
@@ -59,12 +59,12 @@ class Verdict(Record):
         reason: in words.
         unscored: the reason code when ``status`` is ``unscored`` (``no-judge``, ``truncated``, ``malformed``, ...).
             ``no-judge`` of a check: it passes, but decides the rule only in part, and no judge was asked.
-        source: who said so: ``check:regex``, ``judge:gpt-4o``, ``none``.
+        source: what decided: ``check:regex``, ``judge:gpt-4o``, ``none``.
         fingerprint: hash of the check or of the judge's template and settings.
         confidence: probability of the chosen label by the judge's log-probabilities, where given.
-        counts: whether it decides its rule; False for a judge beside code that decides, for one judge of several,
-            and for a rule that nothing judges in this run.
-        turn: number of the time that the same judge was asked; later turns measure its constancy and never count.
+        counts: whether it decides its rule; False for a judge where code decides, for one judge of several, and for a
+            rule that nothing judges in this run.
+        turn: from 0, the times the same judge was asked before; later turns measure its self-agreement and never count.
     """
 
     case: str

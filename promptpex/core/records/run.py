@@ -1,4 +1,4 @@
-"""A run: one execution of a prompt's suite on models, and the manifest that tells how it came about."""
+"""A run: one execution of a prompt's suite on models, and the manifest that records what it was made from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from promptpex.core.records.prompt import Prompt
 from promptpex.core.records.spec import Spec
 
 RUNNING = "running"
-"""Why a run is partial until it has ended; one that was killed stays so."""
+"""``Manifest.partial`` of a run until it has ended; a run that was killed keeps it."""
 
 
 class Manifest(Record):
@@ -30,13 +30,13 @@ class Manifest(Record):
         reported: per model label, the ids that the providers returned.
         versions: of promptpex and Python.
         templates: fingerprint of each stage template.
-        created: ISO 8601, UTC: the start of the latest execution that asked anybody.
+        created: ISO 8601, UTC: the start of the latest execution that sent a request.
         partial: why the run is not complete, where it is not (``running`` until it has ended, ``interrupted``,
             ``deadline``, ``budget``).
         notices: warnings of the providers, such as a parameter that a model refused and was asked without.
-        asked, stored: answers of models under test and of judges that this execution was given, by providers and by
-            the store. What the store holds may come from anybody who could write it.
-        looks: of a run that stops when it is decided, the ids of the cases that each planned look adds.
+        asked, stored: how many answers of models under test and judges came from providers, and from the store, in
+            this execution. The store's may come from anyone who could write to it.
+        looks: in a run with ``until_decided``, the ids of the cases that each planned look adds.
     """
 
     run: str

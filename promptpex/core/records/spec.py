@@ -10,17 +10,17 @@ from promptpex.core.ids import digest
 from promptpex.core.records._base import Record
 
 Origin = Literal["extracted", "generated", "edited", "added"]
-"""Who made it. The machine touches what is ``extracted`` or ``generated``; the rest belongs to people."""
+"""Who made it. promptpex changes only what is ``extracted`` or ``generated``; the rest belongs to people."""
 
 PROMPT_RULE = "prompt"
 """The rule id of a verdict on the prompt as a whole (judging mode ``prompt``)."""
 
 WHOLE_INPUT = "*"
-"""The key in ``Spec.inputs`` for what holds of the inputs together."""
+"""The key in ``Spec.inputs`` for constraints on the inputs as a whole."""
 
 
 class Check(Record):
-    """A deterministic test on an output. ``kind`` follows promptfoo's names, ``not-`` in front flips it.
+    """A deterministic test on an output. ``kind`` follows promptfoo's names; a leading ``not-`` negates it.
 
     Attributes:
         kind: such as ``regex`` or ``not-contains``; ``type`` is read as well.
@@ -95,13 +95,13 @@ class Rule(Record):
         id: the stem; the inverse is ``<id>-inverse``.
         rule: checkable from the output alone.
         inverse: one semantic opposite, to aim harder cases at.
-        source: the words of the prompt it rests on.
+        source: the words of the prompt that state it.
         checks: code that decides it; all must pass.
-        decides: whether the checks decide it ``wholly``, or ``partly``: what fails them breaks it, and what passes them
-            is for a judge to say; without one it is unscored.
+        decides: whether the checks decide it ``wholly`` or ``partly``. Partly: an output that fails them breaks the
+            rule; one that passes them is left to a judge, and unscored without one.
         origin: who made it.
-        stale: set when the words it cites are no longer in the prompt.
-        content: hash of what the machine wrote; an extracted rule that no longer matches it was edited by hand.
+        stale: whether the words it cites are no longer in the prompt.
+        content: hash of the rule as extracted; one that no longer matches it was edited by hand.
     """
 
     id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
@@ -124,7 +124,7 @@ class Rule(Record):
         return not self.checks or self.decides == "partly"
 
     def content_hash(self) -> str:
-        """What ``content`` says when nobody has touched the rule since the machine wrote it."""
+        """The hash for ``content``: equal to it as long as the rule is as it was extracted."""
         return digest(self.model_dump(mode="json", exclude=_NOT_CONTENT, exclude_defaults=True), 12)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from promptpex.core.errors import ModelError, NotAuthorised, RetiredModel, UnknownModel
-from promptpex.core.events import Listener, Notice, nobody
+from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client, Loading
 
@@ -47,7 +47,7 @@ class FirstClient:
     them go when the first attempt ends in anything else, or takes long. What the store answers does not pass here.
     """
 
-    def __init__(self, inner: Client, gate: Gate, emit: Listener = nobody) -> None:
+    def __init__(self, inner: Client, gate: Gate, emit: Listener = ignore_events) -> None:
         self._inner = inner
         self._gate = gate
         self._emit = emit

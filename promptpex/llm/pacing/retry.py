@@ -20,7 +20,7 @@ from promptpex.core.errors import (
     TimedOut,
     Unavailable,
 )
-from promptpex.core.events import Listener, Retrying, nobody
+from promptpex.core.events import Listener, Retrying, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client
 from promptpex.llm.pacing.breaker import FIRST_PATIENCE_S, FIRST_REST_S, PATIENCE_S, Breaker
@@ -79,7 +79,7 @@ class RetryingClient:
         rng: random.Random,
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        emit: Listener = nobody,
+        emit: Listener = ignore_events,
         where: Callable[[Request], Server] = server_of,
     ) -> None:
         self._inner = inner

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from promptpex.core.errors import MalformedReply
-from promptpex.core.records import MOST_COUNTED, Completion, Request, TokenLogprob
+from promptpex.core.records import MAX_TOKENS_COUNTED, Completion, Request, TokenLogprob
 
 TOP_LOGPROBS = 5
 
@@ -117,7 +117,7 @@ def text_or_none(value: Any) -> str | None:
 def count_or_none(value: Any) -> int | None:
     """``value`` if it is a whole number, and one that a record would believe."""
     whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if whole and 0 <= value <= MOST_COUNTED else None
+    return value if whole and 0 <= value <= MAX_TOKENS_COUNTED else None
 
 
 def logprobs_of(value: Any) -> tuple[TokenLogprob, ...] | None:

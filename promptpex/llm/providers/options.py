@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from promptpex.core.events import Listener, nobody
+from promptpex.core.events import Listener, ignore_events
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,4 +33,4 @@ class ProviderOptions:
     embedded_threads: int | None = None
     embedded_slots: int = 1
     embedded_model_path: str | None = None
-    emit: Listener = nobody
+    emit: Listener = ignore_events

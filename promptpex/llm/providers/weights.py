@@ -23,7 +23,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from promptpex.core.errors import ModelError, Unavailable, UnknownModel
-from promptpex.core.events import Listener, Notice, nobody
+from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.llm.failures import short
 
 DEFAULT_NAME = "smollm2-135m"
@@ -39,7 +39,7 @@ LARGEST = 100_000_000_000
 
 
 def weights_path(
-    name: str, *, configured: str | None = None, cache: Path | None = None, emit: Listener = nobody
+    name: str, *, configured: str | None = None, cache: Path | None = None, emit: Listener = ignore_events
 ) -> Path:
     """The GGUF file of ``embedded/NAME``, fetched if need be.
 
@@ -113,7 +113,7 @@ def cache_folder() -> Path:
     return Path(platformdirs.user_cache_dir("promptpex", appauthor=False)) / "weights"
 
 
-def fetch_default(*, cache: Path | None = None, emit: Listener = nobody) -> Path:
+def fetch_default(*, cache: Path | None = None, emit: Listener = ignore_events) -> Path:
     """Downloads the weights of ``smollm2-135m`` (92 MB) into the cache; the file appears whole or not at all.
 
     Raises:

@@ -34,7 +34,7 @@ def test_a_value_that_comes_again_is_kept_once_and_keeps_its_kind_and_sign() -> 
     made = Columns.of([*judged, verdict(reason="")], Verdict)
     assert made.coded["reason"] == Coded(["two words", ""], array("i", [0, 0, 0, 0, 1]))
     assert [str(sure) for sure in made["confidence"]] == ["0.0", "-0.0", "1.0", "None", "None"]
-    assert [type(value) for name in ("turn", "counts") for value in made.coded[name].known] == [int, int, bool]
+    assert [type(value) for name in ("turn", "counts") for value in made.coded[name].values] == [int, int, bool]
 
 
 def test_what_is_told_of_a_value_is_asked_once() -> None:
@@ -44,7 +44,7 @@ def test_what_is_told_of_a_value_is_asked_once() -> None:
         asked.append(text)
         return len(text)
 
-    assert list(Coded(["a", "bcd"], [1, 0, 1, 1]).told(length)) == [3, 1, 3, 3]
+    assert list(Coded(["a", "bcd"], [1, 0, 1, 1]).map(length)) == [3, 1, 3, 3]
     assert asked == ["a", "bcd"]
 
 

@@ -12,15 +12,15 @@ import pytest
 from pydantic import ValidationError
 
 from promptpex import tables
-from promptpex.core.records import MOST, MOST_COUNTED, Completion, Output, Request, Run, RunColumns, Verdict
+from promptpex.core.records import MAX_EXACT, MAX_TOKENS_COUNTED, Completion, Output, Request, Run, RunColumns, Verdict
 from promptpex.llm.providers.chat_format import completion_of
 from promptpex.report import runs
 from tests.tables.by_hand import colours
 
-TOO_MUCH = [MOST + 1, 2**63, 2**64, 10**30, -1]
+TOO_MUCH = [MAX_EXACT + 1, 2**63, 2**64, 10**30, -1]
 
 
-@pytest.mark.parametrize("count", [*TOO_MUCH, MOST_COUNTED + 1])
+@pytest.mark.parametrize("count", [*TOO_MUCH, MAX_TOKENS_COUNTED + 1])
 def test_a_count_out_of_range_is_unknown(count: int) -> None:
     usage = {"prompt_tokens": count, "completion_tokens": 7}
     completion = completion_of({"choices": [{"message": {"content": "x"}}], "usage": usage}, model="m")
@@ -50,18 +50,18 @@ def test_a_repeat_out_of_range_is_refused(number: int) -> None:
 
 
 def test_the_largest_numbers_are_kept() -> None:
-    kept = Output(case="c", model="m", repeat=MOST, tokens_in=MOST_COUNTED, tokens_out=0, cost_usd=0.0)
-    assert (kept.repeat, kept.tokens_in, kept.tokens_out, kept.cost_usd) == (MOST, MOST_COUNTED, 0, 0.0)
+    kept = Output(case="c", model="m", repeat=MAX_EXACT, tokens_in=MAX_TOKENS_COUNTED, tokens_out=0, cost_usd=0.0)
+    assert (kept.repeat, kept.tokens_in, kept.tokens_out, kept.cost_usd) == (MAX_EXACT, MAX_TOKENS_COUNTED, 0, 0.0)
 
 
-@pytest.mark.parametrize("count", [MOST_COUNTED, 2**53])
+@pytest.mark.parametrize("count", [MAX_TOKENS_COUNTED, 2**53])
 def test_sums_of_tokens_do_not_wrap(count: int) -> None:
     """2,048 times 2^53 is 2^64, which is 0 in 64 bits."""
     from promptpex.tables import frames
 
     outputs = [Output(case=f"c{number}", model="m", tokens_in=count).model_dump() for number in range(2048)]
     tokens = frames.typed(outputs, {"tokens_in": "Int64"})["tokens_in"]
-    known = count == MOST_COUNTED
+    known = count == MAX_TOKENS_COUNTED
     assert tokens.notna().all() == known
     assert tokens.sum() == (2048 * count if known else 0)
 

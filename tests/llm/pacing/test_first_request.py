@@ -19,7 +19,7 @@ from promptpex.core.errors import (
     TimedOut,
     UnknownModel,
 )
-from promptpex.core.events import Event, Listener, Notice, nobody
+from promptpex.core.events import Event, Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client, Loading
 from promptpex.llm.fake import FakeClient
@@ -30,7 +30,7 @@ from tests.llm.questions import request
 from tests.servers import ScriptedServer, Step, error_body
 
 
-def first_of(inner: Client, emit: Listener = nobody, *, alone_s: float = 60.0) -> FirstClient:
+def first_of(inner: Client, emit: Listener = ignore_events, *, alone_s: float = 60.0) -> FirstClient:
     """Both halves around ``inner``, with nothing between them."""
     gate = Gate()
     loading = inner if isinstance(inner, Loading) else None
