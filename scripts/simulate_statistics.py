@@ -28,6 +28,7 @@ import numpy as np
 from promptpex.stats import (
     DEFAULT_TOLERANCE,
     Grid,
+    Interval,
     Race,
     Suitability,
     difference_interval,
@@ -39,12 +40,18 @@ from promptpex.stats import (
     repeat_correlation,
     share_interval,
     suitability,
-    wilson,
 )
+from promptpex.stats.intervals import score_bounds
 
 RULES = 16
 RATES = (0.01, 0.05, 0.1, 0.3, 0.5, 0.9)
 SIZES = (30, 100, 300)
+Z95 = 1.959964
+"""The quantile of the normal distribution for a two-sided 95%."""
+
+
+def covers(interval: Interval, value: float) -> bool:
+    return interval.low <= value <= interval.high
 
 
 def drawn(
@@ -103,9 +110,10 @@ def _covered(rng: Any, rounds: int, rate: float, cases: int, repeats: int, betwe
     for _ in range(rounds):
         made = drawn(rng, [chance, chance, chance], cases, repeats=repeats)
         found = share_interval(made, 0, correlation=repeat_correlation(made))
-        inside += found.contains(truth)
+        inside += covers(found, truth)
         width += found.width
-        plain += wilson(round((found.estimate or 0.0) * cases), cases).width
+        low, high = score_bounds(round((found.estimate or 0.0) * cases) / cases, cases, Z95)
+        plain += high - low
     return f"{percent(inside, rounds)} ({width / plain:.2f})"
 
 
@@ -127,7 +135,7 @@ def _sampled(rng: Any, rounds: int, rate: float, cases: int, repeats: int) -> st
     for _ in range(rounds):
         made = drawn(rng, [rate, rate, rate], cases, repeats=repeats, correlation=0.1)
         found = share_interval(made, 0, correlation=repeat_correlation(made), sampled_rules=True)
-        inside += found.contains(rate)
+        inside += covers(found, rate)
         width += found.width
     return f"{percent(inside, rounds)} ({100 * width / rounds:.0f})"
 
@@ -157,7 +165,7 @@ def _weighed(rng: Any, rounds: int, kinds: Kinds) -> str:
     truth, inside, width = float(np.average(chance, weights=weight)), 0, 0.0
     for _ in range(rounds):
         found = share_interval(replace(drawn(rng, [chance], len(chance)), weights=weight), 0, correlation=1.0)
-        inside += found.contains(truth)
+        inside += covers(found, truth)
         width += found.width
     return f"{percent(inside, rounds)} ({100 * width / rounds:.0f})"
 
@@ -188,7 +196,7 @@ def _apart(rng: Any, rounds: int, base: float, gap: float, cases: int, repeats: 
         even = np.ones(cases, dtype=np.int64)
         made = Grid(("a", "b"), table, repeats - table, np.zeros_like(table), np.arange(cases), even)
         found = difference_interval(pair(made, 0, 1))
-        inside += found.contains(truth)
+        inside += covers(found, truth)
         width += found.width
     return f"{percent(inside, rounds)} ({100 * width / rounds:.0f})"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from promptpex.promptfile.formats import stem
 from promptpex.promptfile.neighbours import beside
 from promptpex.promptfile.read import examine, parse, read, read_with_warnings
-from promptpex.promptfile.render import RENDERING_SECONDS, render, required, variables
+from promptpex.promptfile.render import RENDERING_SECONDS, render, required
 
 __all__ = [
     "RENDERING_SECONDS",
@@ -17,5 +17,4 @@ __all__ = [
     "render",
     "required",
     "stem",
-    "variables",
 ]

@@ -58,11 +58,6 @@ def _turns(prompt: Prompt, values: Mapping[str, Any]) -> tuple[Message, ...]:
     )
 
 
-def variables(prompt: Prompt) -> tuple[str, ...]:
-    """The names of the inputs, in order of appearance; ``("input",)`` where the text names none."""
-    return prompt.variables
-
-
 def required(prompt: Prompt) -> tuple[str, ...]:
     """The variables that a case must give: all but those that the front matter has a default for."""
     defaults = _defaults(prompt)

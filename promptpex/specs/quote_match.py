@@ -24,13 +24,10 @@ _MARKS = re.compile(r"\\(?=[\"'])|[\"'“”„‘’‚«»「」『』*_`]")
 """A backslash before a quotation mark goes with it: prompts hold JSON, and authors answer in it."""
 
 
-def quoted(source: str, text: str) -> How | None:
-    """How the words of ``source`` stand in ``text``: exactly, with a letter wrong, or not; None for no words."""
-    return match_fragments(pieces(source), bare(text))
-
-
 def match_fragments(parts: Sequence[str], inside: str, effort: Effort | None = None) -> How | None:
-    """As ``quoted``, for pieces and a text that were prepared by ``pieces`` and ``bare``.
+    """How the words of a source stand in a text: exactly, with a letter wrong, or not; None for no words.
+
+    ``parts`` are made of the source by ``pieces``, ``inside`` of the text by ``bare``.
 
     Where ``effort`` has not enough left, a piece with a letter wrong is not found.
     """

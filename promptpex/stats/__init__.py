@@ -12,7 +12,7 @@ from promptpex.stats.clustered_agreement import clustered_agreement
 from promptpex.stats.grid import Completion, Grid, rule_numbers
 from promptpex.stats.group_sequential import level_at, looks_at
 from promptpex.stats.holm import holm
-from promptpex.stats.intervals import Interval, clopper_pearson, wilson
+from promptpex.stats.intervals import Interval, clopper_pearson
 from promptpex.stats.korn_graubard import korn_graubard
 from promptpex.stats.more_cases import MoreCases, more_cases
 from promptpex.stats.pairs import Reading, difference_interval, more_failures_p, pair, statements, tie_p
@@ -80,5 +80,4 @@ __all__ = [
     "statements",
     "suitability",
     "tie_p",
-    "wilson",
 ]

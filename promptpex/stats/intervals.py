@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from promptpex.stats.argument_checks import require_counts, require_share
-from promptpex.stats.special import beta_quantile, two_sided_z
+from promptpex.stats.special import beta_quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,28 +35,13 @@ class Interval:
         """``high - low``."""
         return self.high - self.low
 
-    def contains(self, value: float) -> bool:
-        """Whether ``value`` is among the values that the data leave open."""
-        return self.low <= value <= self.high
-
-
-def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval:
-    """Wilson's score interval for a proportion (Wilson 1927; Newcombe 1998, Stat. Med. 17:857, method 3).
-
-    The interval for tables: good coverage on average from n = 5 on, never of width zero, never outside
-    [0, 1]. With n = 0 it is (0, 1).
-    """
-    require_counts(successes, n)
-    require_share("confidence", confidence)
-    if n == 0:
-        return Interval(None, 0.0, 1.0, confidence, 0, "wilson")
-    share = successes / n
-    low, high = score_bounds(share, n, two_sided_z(confidence))
-    return Interval(share, low, high, confidence, n, "wilson")
-
 
 def score_bounds(share: float, n: float, z: float) -> tuple[float, float]:
-    """Wilson's two ends for a share, any effective sample size ``n`` > 0 and a quantile ``z``."""
+    """The two ends of Wilson's score interval for a share, any effective sample size ``n`` > 0 and a quantile ``z``.
+
+    Wilson 1927; Newcombe 1998, Stat. Med. 17:857, method 3: good coverage on average from n = 5 on, never of width
+    zero, never outside [0, 1].
+    """
     z2 = z * z
     centre = share + z2 / (2.0 * n)
     spread = z * math.sqrt(max(0.0, share * (1.0 - share) / n + z2 / (4.0 * n * n)))

@@ -9,9 +9,9 @@ import pytest
 from promptpex.cases.file import write_suite
 from promptpex.codecs.ordinary_files import project_of
 from promptpex.core.records import Case, Rule, Spec, Suite
-from promptpex.documents import schemas
 from promptpex.documents.schema_ref import keep_schema, schema_place
 from promptpex.specs.file import write_spec
+from tests.documents.shipped import shipped_schema
 
 SPEC = Spec(prompt="prompt.md", rules=(Rule(id="r1", rule="One word."),))
 
@@ -31,7 +31,7 @@ def test_a_new_file_names_a_copy_in_its_project(tmp_path: Path, root: str) -> No
         line = first_line(folder / f"prompt.{name}.yaml")
         assert line == f"# yaml-language-server: $schema=../../.promptpex/schemas/{name}.schema.json"
         named = folder / line.partition("$schema=")[2]
-        assert named.read_text(encoding="utf-8") == schemas.shipped(name)
+        assert named.read_text(encoding="utf-8") == shipped_schema(name)
 
 
 def test_two_machines_write_the_same_bytes(tmp_path: Path) -> None:

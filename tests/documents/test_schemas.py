@@ -14,12 +14,13 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Check, Rule, Spec, Suite, VariableSpec
 from promptpex.documents import schemas, yaml_reader
 from promptpex.specs.file import write_spec
+from tests.documents.shipped import shipped_schema
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 def _errors(name: str, data: Any) -> list[str]:
-    validator = Draft202012Validator(json.loads(schemas.shipped(name)))
+    validator = Draft202012Validator(json.loads(shipped_schema(name)))
     return [error.message for error in validator.iter_errors(data)]
 
 
@@ -30,7 +31,7 @@ def _load(path: Path) -> Any:
 @pytest.mark.parametrize("name", schemas.NAMES)
 def test_the_shipped_schema_is_what_the_records_say(name: str) -> None:
     Draft202012Validator.check_schema(schemas.schema(name))
-    shipped = json.loads(schemas.shipped(name))
+    shipped = json.loads(shipped_schema(name))
     assert shipped == schemas.schema(name), "run python -m promptpex.documents.schemas and commit what it writes"
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from promptpex.report.summary import records
-from promptpex.stats import wilson
 from tests.numbers.server import gate_code
 from tests.numbers.world import Cells, Fates, by, cases, first, ran, summed, table, told
+from tests.stats.references import wilson
 
 FAILURES = (0, 1, 2, 3, 4, 5, 8, 13)
 

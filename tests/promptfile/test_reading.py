@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from promptpex.core.errors import PromptFileError
 from promptpex.core.records import Message
-from promptpex.promptfile import examine, parse, read, read_with_warnings, required, variables
+from promptpex.promptfile import examine, parse, read, read_with_warnings, required
 
 SYSTEM_USER = (Message(role="system", content="Tag {{word}}."), Message(role="user", content="Now {{ sentence }}"))
 
@@ -73,7 +73,7 @@ def test_prompty_of_both_versions(tmp_path: Path) -> None:
         prompt, warnings = read_with_warnings(path)
         assert prompt.meta["inputs"]["q"]["default"] == "why"
         assert required(prompt) == ()
-        assert variables(prompt) == ("q",)
+        assert prompt.variables == ("q",)
         assert warnings == []
     assert read(one).meta["samples"] == [{"q": "how"}]
 

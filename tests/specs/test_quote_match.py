@@ -6,11 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.specs.quote_match import How, quoted
+from promptpex.specs.quote_match import How, bare, match_fragments, pieces
 
 TEXT = (
     "Answer in **at most 80 words**, in “plain” English.\nNever name a competitor, and include the customer's colour."
 )
+
+
+def quoted(source: str, text: str) -> How | None:
+    return match_fragments(pieces(source), bare(text))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from promptpex.stats import clopper_pearson, clustered_agreement
 from promptpex.stats.agreement import cohens_kappa
 from tests.stats.rated import singles
+from tests.stats.references import covers
 
 np = pytest.importorskip("numpy")
 rater = pytest.importorskip("statsmodels.stats.inter_rater")
@@ -97,7 +98,7 @@ def test_kappa_interval_covers() -> None:
         truth = rng.random(120) < 0.4
         first, second = (np.where(rng.random(120) < 0.85, truth, ~truth) for _ in range(2))
         table = np.bincount(2 * first + second, minlength=4).reshape(2, 2)
-        covered += cohens_kappa(table.tolist()).contains(kappa_in_the_limit())
+        covered += covers(cohens_kappa(table.tolist()), kappa_in_the_limit())
     assert covered / 500 > 0.92
 
 

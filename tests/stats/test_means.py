@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError
-from promptpex.stats.intervals import wilson
 from promptpex.stats.means import mean_interval
+from tests.stats.references import covers, wilson
 
 np = pytest.importorskip("numpy")
 stats = pytest.importorskip("scipy.stats")
@@ -81,7 +81,7 @@ def test_coverage_of_case_means_where_counting_every_repeat_fails(
     for _ in range(rounds):
         rates = rng.beta(share * spread, (1 - share) * spread, size=k)
         repeats = rng.random((k, size)) < rates[:, None]
-        covered += mean_interval(repeats.mean(axis=1).tolist()).contains(share)
-        plain += wilson(int(repeats.sum()), k * size).contains(share)
+        covered += covers(mean_interval(repeats.mean(axis=1).tolist()), share)
+        plain += covers(wilson(int(repeats.sum()), k * size), share)
     assert covered / rounds > 0.91
     assert plain / rounds < 0.9

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError
 from promptpex.stats.ppi import best_power, ppi_mean
+from tests.stats.references import covers
 
 np = pytest.importorskip("numpy")
 binary = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=40)
@@ -72,7 +73,7 @@ def test_coverage_though_the_judge_is_biased(n: int, share: float, accuracy: flo
         truth = rng.random(n + rest) < share
         judge = np.where(rng.random(n + rest) < accuracy, truth, ~truth) | (rng.random(n + rest) < bias)
         grades, verdicts = truth[:n].astype(float).tolist(), judge.astype(float).tolist()
-        covered += ppi_mean(grades, verdicts[:n], verdicts[n:]).interval.contains(share)
+        covered += covers(ppi_mean(grades, verdicts[:n], verdicts[n:]).interval, share)
         naive += abs(float(judge.mean()) - share) < 1.96 * (share * (1 - share) / (n + rest)) ** 0.5
     assert covered / rounds > 0.92
     if bias == 0.3:

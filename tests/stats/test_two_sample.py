@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError
-from promptpex.stats import Grid, difference_of_intervals, groups_p, wilson
+from promptpex.stats import Grid, difference_of_intervals, groups_p
 from promptpex.stats.two_sample import _by_counting, _by_frequencies, permutation_p
 from tests.stats.grids import Counts, grid_of
+from tests.stats.references import wilson
 
 counts = st.integers(0, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 small_groups = st.integers(1, 5).flatmap(

@@ -7,7 +7,6 @@ changed.
 from __future__ import annotations
 
 import json
-from importlib import resources
 from typing import Any
 
 from promptpex.core.records import Case, Check, InputCheck, Record, Rule, Spec, Suite, VariableSpec
@@ -52,11 +51,6 @@ def schema(name: str) -> dict[str, Any]:
 def text(name: str) -> str:
     """The schema as its file has it."""
     return json.dumps(schema(name), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
-
-
-def shipped(name: str) -> str:
-    """The text of the schema file that came with the package."""
-    return (resources.files(__name__) / f"{name}.schema.json").read_text(encoding="utf-8")
 
 
 def _loosen(target: dict[str, Any], fields: tuple[str, ...]) -> None:

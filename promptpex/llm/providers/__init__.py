@@ -5,6 +5,6 @@ from __future__ import annotations
 from promptpex.llm.providers.discovery import Reachable, reachable_models
 from promptpex.llm.providers.openai_compatible import key_for
 from promptpex.llm.providers.options import ProviderOptions
-from promptpex.llm.providers.router import Router, open_provider
+from promptpex.llm.providers.router import Router
 
-__all__ = ["ProviderOptions", "Reachable", "Router", "key_for", "open_provider", "reachable_models"]
+__all__ = ["ProviderOptions", "Reachable", "Router", "key_for", "reachable_models"]

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from promptpex.core.errors import ModelError
-from promptpex.core.records import Completion, ModelName, Request
+from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client, Loading
 from promptpex.llm.names import provider_of, takes_base
 from promptpex.llm.providers.options import ProviderOptions
@@ -79,11 +79,6 @@ class Router:
         for error in failed:
             if isinstance(error, BaseException):
                 raise error
-
-
-def open_provider(model: ModelName, options: ProviderOptions | None = None) -> Client:
-    """The client that answers to one model, by itself; its user closes it."""
-    return Router(options).client_for(model.name, model.api_base)
 
 
 def _openai_compatible(name: str, api_base: str | None, options: ProviderOptions) -> Client:

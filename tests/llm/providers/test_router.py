@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from promptpex.core.errors import UnknownModel
-from promptpex.core.records import ModelName
 from promptpex.llm.client import Client
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.providers import ProviderOptions, Router, open_provider
+from promptpex.llm.providers import ProviderOptions, Router
 from tests.llm.providers.questions import asked
 
 
@@ -64,9 +63,3 @@ async def test_an_unknown_name_is_that_requests_error() -> None:
         await router.complete(asked("nobody-knows-this"))
     assert (await router.complete(asked("fake/Hello."))).text == "Hello."
     await router.close()
-
-
-async def test_one_model_by_itself() -> None:
-    client = open_provider(ModelName(name="fake/yes", label="fake/yes"))
-    assert (await client.complete(asked("fake/yes"))).text == "yes"
-    await client.close()

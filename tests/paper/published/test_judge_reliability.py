@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.paper.published import agreement, dataset
-from promptpex.paper.published.agreement import Compared
-from promptpex.stats import wilson
+from promptpex.paper.published import dataset
 from promptpex.stats.agreement import cohens_kappa
-from tests.paper.published import recordings
+from tests.paper.published import judge_agreement, recordings
+from tests.paper.published.judge_agreement import Compared
+from tests.stats.references import covers, wilson
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "judge-reliability.md"
 
@@ -20,18 +20,18 @@ def rows(shared: Path) -> dict[str, Compared]:
     folder = shared / "published" / "evals" / "v7"
     if not folder.is_dir():
         pytest.skip("the published recordings are not beside the repository")
-    return {row.name: row for row in agreement.reliability(dataset.read(folder))}
+    return {row.name: row for row in judge_agreement.reliability(dataset.read(folder))}
 
 
 def test_the_page_holds_the_figures_of_the_recordings(rows: dict[str, Compared]) -> None:
-    assert agreement.markdown(list(rows.values())) in PAGE.read_text(encoding="utf-8")
+    assert judge_agreement.markdown(list(rows.values())) in PAGE.read_text(encoding="utf-8")
 
 
 def test_the_judge_passes_nearly_half_of_the_certain_violations(rows: dict[str, Compared]) -> None:
     stated = rows["all, rules that the prompt states"]
     assert (stated.agreement.n, stated.violations) == (1155, 345)
     assert stated.passed.estimate == pytest.approx(155 / 345)
-    assert stated.passed.contains(259 / 610), "the share of field.md"
+    assert covers(stated.passed, 259 / 610), "the share of field.md"
     every = rows["all rules here"]
     alone = wilson(268, 472)
     assert every.passed.estimate == pytest.approx(268 / 472)
@@ -49,7 +49,7 @@ def test_agreement_depends_on_the_rule(rows: dict[str, Compared]) -> None:
 
 def test_a_benchmark_without_checks_is_compared_with_nothing(tmp_path: Path) -> None:
     recordings.write(tmp_path)
-    for row in agreement.reliability(dataset.read(tmp_path)):
+    for row in judge_agreement.reliability(dataset.read(tmp_path)):
         assert row.agreement.n == 0
         assert row.agreement.kappa.estimate is None
 

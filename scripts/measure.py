@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Measures the package: sizes, types, names, what nothing uses, and how packages import each other.
+
+    python scripts/measure.py            # a line for each figure; exit code 1 where one is over its limit
+    python scripts/measure.py --places   # with the places that were counted
+
+``tests/scripts/test_measure.py`` holds the limits. A limit is only ever lowered.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
+
+from measuring import figures, settings, usage  # noqa: E402
+from measuring.tree import Module, modules  # noqa: E402
+
+FOR_LATER = {
+    "promptpex.core.records.grade.superseded": "grading",
+    "promptpex.documents.grades.append_grades": "grading: people's verdicts on outputs, in a file of their own",
+    "promptpex.documents.grades.current": "grading",
+    "promptpex.documents.grades.read_grades": "grading",
+    "promptpex.stats.ppi.ppi_mean": "alignment: judges' verdicts corrected by people's grades",
+}
+"""Definitions that nothing calls yet, with the work that will; what only they use needs no line of its own."""
+
+SMALL_FILES: dict[str, str] = {}
+"""Files of less than 30 lines, with the reason that they stand alone."""
+
+PRIVATE_PARTS: dict[str, str] = {}
+"""Private parts of other libraries that are used all the same, with the reason."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure with its limit (None: it is only shown), and what was counted."""
+
+    name: str
+    value: float
+    limit: float | None = None
+    places: tuple[str, ...] = ()
+
+    @property
+    def is_over(self) -> bool:
+        return self.limit is not None and self.value > self.limit
+
+    def line(self) -> str:
+        """One row of the table."""
+        limit = "" if self.limit is None else f"{self.limit:g}"
+        value = f"{self.value:.1f}".removesuffix(".0")
+        return f"{self.name:<52}{value:>8}{limit:>8}  {'over its limit' if self.is_over else ''}".rstrip()
+
+
+def figures_of(parts: list[Module], tests: list[Module]) -> Iterator[Figure]:
+    """Every figure, of the package's modules and of its tests'."""
+    yield from _sizes(parts)
+    yield from _names(parts, tests)
+    yield from _uses(parts)
+    yield from _packages(parts)
+
+
+def _sizes(parts: list[Module]) -> Iterator[Figure]:
+    yield Figure("lines of the package", sum(one.lines for one in parts))
+    lines, place = figures.longest_function(parts)
+    yield Figure("lines of the longest function", lines, 62, (place,))
+    lines, place = figures.longest_file(parts)
+    yield Figure("lines of the longest file", lines, 514, (place,))
+    small = [path for path in figures.small_files(parts) if path not in SMALL_FILES]
+    yield Figure("files under 30 lines without a reason", len(small), 13, tuple(small))
+    places = tuple(f"{name}: {times}" for name, times in figures.any_by_package(parts).items() if times)
+    yield Figure("Any per thousand lines", figures.any_per_thousand(parts), 26.2, places)
+
+
+def _names(parts: list[Module], tests: list[Module]) -> Iterator[Figure]:
+    places = figures.narration(parts)
+    yield Figure("variables named found, said or told", len(places), 445, tuple(places))
+    places = figures.narration(tests)
+    yield Figure("the same in tests", len(places), 1000, tuple(places))
+    shared = tuple(f"{name}: {', '.join(paths)}" for name, paths in figures.duplicate_classes(parts).items())
+    yield Figure("class names used more than once", len(shared), 12, shared)
+
+
+def _uses(parts: list[Module]) -> Iterator[Figure]:
+    counted = usage.Usage(parts, usage.templates(ROOT), frozenset(FOR_LATER)).unused()
+    places = tuple(f"{entry.path}:{entry.line} {entry.key[1]}" for entry in counted)
+    yield Figure("definitions that nothing uses", len(places), 14, places)
+    later = tuple(f"{name}: {reason}" for name, reason in FOR_LATER.items())
+    yield Figure("definitions kept for work to come", len(later), len(FOR_LATER), later)
+    for name, idle in (("options", settings.unread_options(parts)), ("settings", settings.unread_settings(parts))):
+        yield Figure(f"{name} that nothing reads", len(idle), 0, tuple(idle))
+    private = [place for place in figures.private_parts(parts) if place.split(" ", 1)[1] not in PRIVATE_PARTS]
+    yield Figure("private parts of other libraries", len(private), 3, tuple(private))
+
+
+def _packages(parts: list[Module]) -> Iterator[Figure]:
+    names = sorted({figures.top(one.name) for one in parts})
+    yield Figure("top-level packages and modules", len(names), 26, tuple(names))
+    imports = figures.package_imports(parts)
+    yield Figure("imports between them", len(imports), None, tuple(f"{a} -> {b}" for a, b in sorted(imports)))
+    yield Figure("levels", figures.levels(imports), 9)
+
+
+def measured() -> list[Figure]:
+    """The figures of the tree that this script is in."""
+    return list(figures_of(modules(), modules(ROOT / "tests")))
+
+
+def main() -> int:
+    """Prints the table; 1 where a figure is over its limit."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--places", action="store_true", help="print what was counted below each figure")
+    with_places = parser.parse_args().places
+    rows = measured()
+    print(f"{'':<52}{'now':>8}{'limit':>8}")
+    for row in rows:
+        print(row.line())
+        if with_places or row.is_over:
+            print(*(f"    {place}" for place in row.places), sep="\n")
+    return int(any(row.is_over for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""What is counted in the package: sizes, ``Any``, names, and parts of other libraries that are private."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+
+from measuring.tree import PACKAGE, FunctionNode, Module, length
+from measuring.usage import foreign_bases
+
+SMALL_FILE = 30
+"""Lines below which a file needs a reason; a package's ``__init__`` and ``__main__`` have one."""
+
+DOCUMENTED = frozenset({"os._exit", "sys._getframe"})
+"""Parts of Python that are public in spite of their names."""
+
+NARRATION = frozenset({"found", "said", "told"})
+"""Names that tell what happened instead of what they hold."""
+
+
+def longest_function(modules: Iterable[Module]) -> tuple[int, str]:
+    """Lines and place of the longest function."""
+    return max((length(node), f"{one.path}:{node.lineno} {node.name}") for one in modules for node in one.functions())
+
+
+def longest_file(modules: Iterable[Module]) -> tuple[int, str]:
+    """Lines and path of the longest file."""
+    return max((one.lines, one.path) for one in modules)
+
+
+def any_per_thousand(modules: Iterable[Module]) -> float:
+    """How often ``Any`` is written per thousand lines, its imports not counted."""
+    parts = list(modules)
+    times = sum(isinstance(node, ast.Name) and node.id == "Any" for one in parts for node in ast.walk(one.tree))
+    return 1000 * times / sum(one.lines for one in parts)
+
+
+def any_by_package(modules: Iterable[Module]) -> dict[str, int]:
+    """How often ``Any`` is written in each top-level package, most first."""
+    counted: Counter[str] = Counter()
+    for one in modules:
+        counted[top(one.name)] += sum(isinstance(node, ast.Name) and node.id == "Any" for node in ast.walk(one.tree))
+    return dict(counted.most_common())
+
+
+def small_files(modules: Iterable[Module]) -> list[str]:
+    """Paths of short files."""
+    ends = ("__init__.py", "__main__.py")
+    return [one.path for one in modules if one.lines < SMALL_FILE and not one.path.endswith(ends)]
+
+
+def narration(modules: Iterable[Module]) -> list[str]:
+    """Places where a variable or parameter is called ``found``, ``said`` or ``told``."""
+    return [
+        f"{one.path}:{line} {name}" for one in modules for line, name in sorted(_bound(one.tree)) if name in NARRATION
+    ]
+
+
+def _bound(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            yield node.lineno, node.name
+
+
+def duplicate_classes(modules: Iterable[Module]) -> dict[str, list[str]]:
+    """Names that several classes share, with the files of the classes."""
+    homes: defaultdict[str, list[str]] = defaultdict(list)
+    for one in modules:
+        for node in one.classes():
+            homes[node.name].append(one.path)
+    return {name: paths for name, paths in sorted(homes.items()) if len(paths) > 1}
+
+
+def top(name: str) -> str:
+    """The top-level package or module that a dotted name is in; of the root itself, ``__init__``."""
+    return name.split(".")[1] if "." in name else "__init__"
+
+
+def package_imports(modules: Iterable[Module]) -> set[tuple[str, str]]:
+    """Which top-level package imports which."""
+    parts = list(modules)
+    names = {top(one.name) for one in parts}
+    pairs = {(top(one.name), target) for one in parts for target in _targets(one, names)}
+    return {(source, target) for source, target in pairs if source != target}
+
+
+def _targets(module: Module, names: set[str]) -> Iterator[str]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE:
+            inner = (node.module or "").split(".")[1:]
+            yield from inner[:1] or (alias.name for alias in node.names if alias.name in names)
+
+
+def levels(imports: set[tuple[str, str]]) -> int:
+    """The number of levels: the longest way down through the imports, counted in packages."""
+    below: dict[str, set[str]] = defaultdict(set)
+    for source, target in imports:
+        below[source].add(target)
+
+    def depth(name: str, seen: frozenset[str] = frozenset()) -> int:
+        if name in seen:
+            raise ValueError(f"{name} imports itself through others")
+        return 1 + max((depth(lower, seen | {name}) for lower in below[name]), default=0)
+
+    return max(depth(name) for name in list(below))
+
+
+def private_parts(modules: Iterable[Module]) -> list[str]:
+    """Uses of what other libraries keep to themselves: ``_names`` read, imported or overridden."""
+    parts = list(modules)
+    own = {name for one in parts for _, name in _bound(one.tree)} | {
+        node.name for one in parts for node in ast.walk(one.tree) if isinstance(node, FunctionNode | ast.ClassDef)
+    }
+    own |= {
+        node.attr
+        for one in parts
+        for node in ast.walk(one.tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    return [f"{one.path}:{line} {name}" for one in parts for line, name in sorted(_private(one, own))]
+
+
+def _private(module: Module, own: set[str]) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in own:
+            if (text := ast.unparse(node)) not in DOCUMENTED:
+                yield node.lineno, text
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] != PACKAGE:
+            path = [*(node.module or "").split("."), *(alias.name for alias in node.names)]
+            yield from ((node.lineno, f"from {node.module}: {name}") for name in path if is_private(name))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "getattr" and len(node.args) > 1:
+            name = node.args[1].value if isinstance(node.args[1], ast.Constant) else ""
+            if isinstance(name, str) and is_private(name) and name not in own:
+                yield node.lineno, ast.unparse(node)
+        elif isinstance(node, ast.ClassDef):
+            yield from _overridden(module, node)
+
+
+def _overridden(module: Module, node: ast.ClassDef) -> Iterator[tuple[int, str]]:
+    """Private names of a foreign base class to which a class gives another value."""
+    mine = [child for child in node.body if isinstance(child, FunctionNode) and is_private(child.name)]
+    for base in foreign_bases(module.name, node.name) if mine else ():
+        yield from ((one.lineno, f"{node.name}.{one.name}") for one in mine if one.name in vars(base))
+
+
+def is_private(name: str) -> bool:
+    """Whether a name has one underscore in front."""
+    return name.startswith("_") and not name.startswith("__") and name != "_"

@@ -1,0 +1,53 @@
+"""The package as parsed modules, with the name by which each is imported."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = "promptpex"
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+Definition = FunctionNode | ast.ClassDef
+
+
+@dataclass(frozen=True)
+class Module:
+    """A source file: its dotted name, its path from the root, and its tree."""
+
+    name: str
+    path: str
+    lines: int
+    tree: ast.Module
+
+    @property
+    def is_package(self) -> bool:
+        return self.path.endswith("__init__.py")
+
+    def functions(self) -> Iterator[FunctionNode]:
+        """Every function and method, nested ones included."""
+        return (node for node in ast.walk(self.tree) if isinstance(node, FunctionNode))
+
+    def classes(self) -> Iterator[ast.ClassDef]:
+        return (node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef))
+
+
+def modules(folder: Path = ROOT / PACKAGE) -> list[Module]:
+    """Every module below a package's folder, by path."""
+    return [_module(path, folder) for path in sorted(folder.rglob("*.py"))]
+
+
+def _module(path: Path, folder: Path) -> Module:
+    text = path.read_text(encoding="utf-8")
+    relative = path.relative_to(folder.parent)
+    parts = relative.with_suffix("").parts
+    name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    return Module(name, relative.as_posix(), len(text.splitlines()), ast.parse(text))
+
+
+def length(node: Definition) -> int:
+    """Lines of a definition, decorators not counted."""
+    return (node.end_lineno or node.lineno) - node.lineno + 1

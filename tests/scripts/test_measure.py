@@ -1,0 +1,76 @@
+"""The figures of ``scripts/measure.py`` stay within their limits, and the counts see what they are there to see."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import measure  # noqa: E402
+from measuring import figures, usage  # noqa: E402
+from measuring.tree import Module, modules  # noqa: E402
+
+FIGURES = {figure.name: figure for figure in measure.measured()}
+
+
+def module(text: str, path: str = "promptpex/shop/till.py") -> Module:
+    name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    return Module(name, path, len(text.splitlines()), ast.parse(text))
+
+
+@pytest.mark.parametrize("name", [name for name, figure in FIGURES.items() if figure.limit is not None])
+def test_every_figure_is_within_its_limit(name: str) -> None:
+    figure = FIGURES[name]
+    assert not figure.is_over, "\n".join((figure.line(), *figure.places))
+
+
+def test_what_is_listed_as_an_exception_still_exists() -> None:
+    parts = modules()
+    idle = usage.Usage(parts, usage.templates(ROOT)).unused()
+    assert set(measure.FOR_LATER) <= {".".join(entry.key) for entry in idle}, "used by now: take it off the list"
+    assert set(measure.SMALL_FILES) <= set(figures.small_files(parts))
+    assert set(measure.PRIVATE_PARTS) <= {place.split(" ", 1)[1] for place in figures.private_parts(parts)}
+
+
+def test_a_definition_counts_as_used_only_through_code_that_is_used() -> None:
+    till = module(
+        "from promptpex.shop import price\n__all__ = ['exported']\nLIMIT = 3\nUNREAD = 4\n\n"
+        "def exported(): return helper()\ndef helper(): return 1\ndef again(): return again()\n"
+        "class Till:\n    def open(self): return LIMIT\n    def shut(self): return 2\n"
+        "def start(): return Till().open() + price.of()\nstart()\n"
+    )
+    price = module("def of(): return 1\ndef off(): return 2\n", "promptpex/shop/price.py")
+    root = module("", "promptpex/shop/__init__.py")
+    unused = [entry.key[1] for entry in usage.Usage([root, till, price]).unused()]
+    assert unused == ["UNREAD", "exported", "helper", "again", "Till.shut", "off"]
+    kept = usage.Usage([root, till, price], "{{ till.shut }}", frozenset({"promptpex.shop.till.exported"}))
+    assert [entry.key[1] for entry in kept.unused()] == ["UNREAD", "again", "off"]
+
+
+def test_names_types_and_sizes_are_counted_where_they_stand() -> None:
+    text = (
+        "from typing import Any\nclass Row: ...\ndef f(told: Any) -> None:\n    for found in told: pass\n"
+        "    told = found.said\n    yaml._private(found)\n    self._own = 1\n    self._own\n"
+    )
+    parts = [module(text), module("class Row: ...\n", "promptpex/price.py")]
+    assert figures.any_per_thousand(parts) == pytest.approx(1000 / 9)
+    assert [place.split(" ")[1] for place in figures.narration(parts)] == ["told", "found", "told"]
+    assert figures.duplicate_classes(parts) == {"Row": ["promptpex/shop/till.py", "promptpex/price.py"]}
+    assert figures.private_parts(parts) == ["promptpex/shop/till.py:6 yaml._private"]
+    assert figures.small_files(parts) == ["promptpex/shop/till.py", "promptpex/price.py"]
+    assert figures.longest_function(parts) == (6, "promptpex/shop/till.py:3 f")
+
+
+def test_levels_are_counted_along_the_longest_way() -> None:
+    upper = module("from promptpex.shop import till\nfrom promptpex import price\n", "promptpex/web/page.py")
+    lower = module("from promptpex.price import x\n")
+    imports = figures.package_imports([upper, lower, module("x = 1\n", "promptpex/price.py")])
+    assert imports == {("web", "shop"), ("web", "price"), ("shop", "price")}
+    assert figures.levels(imports) == 3
+    with pytest.raises(ValueError, match="imports itself"):
+        figures.levels({("a", "b"), ("b", "a")})
