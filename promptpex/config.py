@@ -65,7 +65,7 @@ _SHAPING = (
     "temperature", "max_tokens", "seed", "repeats", "judge_mode", "judge_sees_input", "judge_all", "judge_repeat",
     "judge_confidence", "quorum", "instructions",
 )  # fmt: skip
-_STOPPING = ("until_decided", "limit", "tolerance", "confidence", "weights")
+_STOPPING = ("until_decided", "decide_at", "tolerance", "confidence", "weights")
 """They decide which questions are asked at all where a run may stop early, and nothing elsewhere."""
 _KEY_NAME = re.compile(r"api[_-]?key|secret|password|passwd|credential|bearer|(?:^|[_-])(?:token|key)$", re.IGNORECASE)
 _KEY_FIELD = re.compile(r"api[_-]?key\s*=", re.IGNORECASE)
@@ -95,10 +95,10 @@ class Settings(Record):
         temperature, max_tokens, seed: of requests to models under test.
         repeats: times each case is asked.
         concurrency, rpm, tpm: requests in flight, requests and tokens a minute, for one provider.
-        call_timeout_s, run_deadline_s: seconds for a call with its retries, and for the run.
+        timeout, deadline: seconds for a call with its retries, and for the run.
         max_attempts: times a request is tried.
-        max_cost, max_requests, max_tokens_total: the run's budget, authors and judges included.
-        results_dir, store, record: the folder of the runs, the response store, a file to record all replies in. As a
+        max_cost, max_requests, max_total_tokens: the run's budget, authors and judges included.
+        results, store, record: the folder of the runs, the response store, a file to record all replies in. As a
             settings file has them they are relative to it and inside its folder; by default the first two are beside
             it, or at the top of the prompt's project.
         fresh: ask everything anew; the answers take the place of those in the store.
@@ -122,7 +122,7 @@ class Settings(Record):
         weights: how many times each case counts: whole numbers for ``rule`` and ``inverse`` cases, or for a rule's id;
             a case that aims at no rule counts once.
         until_decided: look at a growing part of the suite, and stop asking a model once its place is settled, or, with
-            ``limit``, once it is known on which side of that non-compliance it lies.
+            ``decide_at``, once it is known on which side of that non-compliance it lies.
         fail_over: highest non-compliance before the command exits with 1.
         allow_missing_models: whether a command may exit with 0 when a model gave not one usable answer, if another
             did.
@@ -141,13 +141,13 @@ class Settings(Record):
     concurrency: int = Field(default=32, ge=1)
     rpm: int | None = Field(default=None, ge=1)
     tpm: int | None = Field(default=None, ge=1)
-    call_timeout_s: float = Field(default=300.0, gt=0)
-    run_deadline_s: float | None = Field(default=None, gt=0)
+    timeout: float = Field(default=300.0, gt=0)
+    deadline: float | None = Field(default=None, gt=0)
     max_attempts: int = Field(default=5, ge=1)
     max_cost: float | None = Field(default=None, ge=0)
     max_requests: int | None = Field(default=None, ge=0)
-    max_tokens_total: int | None = Field(default=None, ge=0)
-    results_dir: str = "results"
+    max_total_tokens: int | None = Field(default=None, ge=0)
+    results: str = "results"
     store: str = ".promptpex/store.db"
     record: str | None = None
     fresh: bool = False
@@ -180,7 +180,7 @@ class Settings(Record):
     against: str | None = None
     weights: dict[str, Annotated[int, Field(ge=0, le=1000)]] = Field(default_factory=dict)
     until_decided: bool = False
-    limit: float | None = Field(default=None, ge=0, le=1)
+    decide_at: float | None = Field(default=None, ge=0, le=1)
     fail_over: float | None = Field(default=None, ge=0, le=1)
     allow_missing_models: bool = False
     allow_self_judging: bool = False
@@ -200,12 +200,12 @@ class Settings(Record):
             raise ValueError("it names no model")
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
-    @field_validator("record", "embedded_model", "results_dir", "store", mode="before")
+    @field_validator("record", "embedded_model", "results", "store", mode="before")
     @classmethod
     def _from_path(cls, value: Any) -> Any:
         return str(value) if isinstance(value, Path) else value
 
-    @field_validator("tolerance", "limit", "confidence", "fail_over", mode="before")
+    @field_validator("tolerance", "decide_at", "confidence", "fail_over", mode="before")
     @classmethod
     def _from_percent(cls, value: Any) -> Any:
         """``5%`` is 0.05."""
@@ -321,7 +321,7 @@ def _paths(
     set_here = dict(file.values)
     for layer in over:
         set_here = {name: value for name, value in set_here.items() if name not in layer.values}
-    unset = {name: str(Settings.model_fields[name].default) for name in ("results_dir", "store") if name not in values}
+    unset = {name: str(Settings.model_fields[name].default) for name in ("results", "store") if name not in values}
     folder = file.path.resolve().parent if file.path is not None else None
     home = folder if folder is not None and not named else anchor(start, cwd)
 

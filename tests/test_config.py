@@ -153,13 +153,13 @@ def test_an_unknown_variable_warns(tmp_path: Path) -> None:
 def test_tables_lists_and_prices(tmp_path: Path) -> None:
     _file(
         tmp_path,
-        "models = ['a', 'b?temperature=0']\njudge = 'j'\nresults-dir = 'out'\n[prices.'my/model']\ninput = 1\n"
+        "models = ['a', 'b?temperature=0']\njudge = 'j'\nmax-tokens = 7\nresults = 'out'\n[prices.'my/model']\ninput = 1\n"
         "output = 2.5\n[instructions]\ncases = 'short ones'\n[[scenarios]]\nname = 'angry'\nfixed = {tone = 'x'}\n",
     )
     settings = _load(tmp_path, PROMPTPEX_PULL="true").settings
     assert settings.models == ("a", "b?temperature=0")
     assert settings.judge == ("j",)
-    assert settings.results_dir == "out"
+    assert settings.results == "out"
     assert settings.prices == {"my/model": Price(1.0, 2.5)}
     assert settings.scenarios[0].fixed == {"tone": "x"}
     assert settings.pull
@@ -193,7 +193,7 @@ def places(start: Path) -> set[tuple[Path, Path]]:
     for cwd in (start, *start.parents[:4], Path("/")):
         os.chdir(cwd)
         settings = load({}, start=start, env={}).settings
-        found.add((Path(settings.store).resolve(), Path(settings.results_dir).resolve()))
+        found.add((Path(settings.store).resolve(), Path(settings.results).resolve()))
     os.chdir(before)
     return found
 
@@ -205,7 +205,7 @@ def test_store_and_results_are_the_project_s_wherever_one_calls_from(project: Pa
 
 
 def test_store_and_results_stand_beside_the_settings_file(project: Path) -> None:
-    (project / "shop" / "promptpex.toml").write_text('results_dir = "out"\n', encoding="utf-8")
+    (project / "shop" / "promptpex.toml").write_text('results = "out"\n', encoding="utf-8")
     wanted = {(project / "shop" / ".promptpex" / "store.db", project / "shop" / "out")}
     assert places(project / "shop" / "mails") == wanted
 
@@ -238,15 +238,15 @@ def test_neither_the_home_folder_nor_the_root_becomes_a_project(
 
 
 def test_flags_and_variables_are_taken_from_the_working_folder(project: Path) -> None:
-    (project / "promptpex.toml").write_text('results_dir = "out"\nstore = "in.db"\n', encoding="utf-8")
-    flags, env = {"results_dir": "../elsewhere"}, {"PROMPTPEX_STORE": "/far/store.db"}
+    (project / "promptpex.toml").write_text('results = "out"\nstore = "in.db"\n', encoding="utf-8")
+    flags, env = {"results": "../elsewhere"}, {"PROMPTPEX_STORE": "/far/store.db"}
     settings = load(flags, start=project / "shop", env=env).settings
-    assert (settings.results_dir, settings.store) == ("../elsewhere", "/far/store.db")
+    assert (settings.results, settings.store) == ("../elsewhere", "/far/store.db")
 
 
 OUT = [
     'record = "../private/.bash_profile"',
-    'results_dir = "/somewhere"',
+    'results = "/somewhere"',
     'store = "../store.db"',
     'embedded_model = "../m.gguf"',
     'record = ".git/hooks/pre-commit"',
@@ -272,8 +272,8 @@ def test_a_settings_file_leads_nowhere_out_of_its_project(project: Path, line: s
 
 def test_an_ordinary_folder_is_no_key(project: Path) -> None:
     name = "data/sk-learn-prompt-experiments-2026"
-    (project / "promptpex.toml").write_text(f'results_dir = "{name}"\n', encoding="utf-8")
-    assert load({}, start=project, env={}).settings.results_dir.endswith(name)
+    (project / "promptpex.toml").write_text(f'results = "{name}"\n', encoding="utf-8")
+    assert load({}, start=project, env={}).settings.results.endswith(name)
 
 
 FETCHED = ['models = "a, embedded/hf:org/repo/w.gguf?seed=1"', 'judge = ["embedded/hf:org/repo/w.gguf"]', "pull = true"]
@@ -294,7 +294,7 @@ def test_a_settings_file_of_the_project_has_nothing_downloaded(project: Path, li
 
 @pytest.mark.parametrize(
     ("name", "flag"),
-    [("call_timeout_s", "--timeout"), ("run_deadline_s", "--deadline"), ("max_cost", "--max-cost"), ("tpm", "--tpm")],
+    [("timeout", "--timeout"), ("deadline", "--deadline"), ("max_cost", "--max-cost"), ("tpm", "--tpm")],
 )
 def test_a_bad_flag_is_named_as_it_is_typed(tmp_path: Path, name: str, flag: str) -> None:
     with pytest.raises(ConfigError, match=f"^{flag}: it should be greater than"):
@@ -317,11 +317,11 @@ def test_an_address_that_is_none_is_refused_where_it_stands_and_not_repeated(tmp
 def test_a_link_of_the_checkout_leads_nowhere_out_of_its_project(project: Path, name: str) -> None:
     (project / name).symlink_to(project.parent / "private", target_is_directory=True)
     if name == "out":
-        (project / "promptpex.toml").write_text('results_dir = "out"\n', encoding="utf-8")
+        (project / "promptpex.toml").write_text('results = "out"\n', encoding="utf-8")
     with pytest.raises(ConfigError, match="leads out of the project"):
         load({}, start=project, env={})
-    given = {"results_dir": str(project / name), "store": str(project / "s.db")}
-    assert load(given, start=project, env={}).settings.results_dir == str(project / name)
+    given = {"results": str(project / name), "store": str(project / "s.db")}
+    assert load(given, start=project, env={}).settings.results == str(project / name)
 
 
 def test_paths_inside_the_project_are_as_the_file_has_them(project: Path) -> None:

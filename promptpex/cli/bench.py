@@ -8,32 +8,40 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.sanitize import say
+from promptpex.cli.help import Command
+from promptpex.cli.output import say
 
 if TYPE_CHECKING:
     from promptpex.paper.result_tables import Tables
 
 
-@click.command("bench")
+@click.command("bench", cls=Command)
 @click.argument("prompts", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options.models
 @options.author
-@options.judge
-@click.option("--sample", type=click.IntRange(1), metavar="N", help="At most N cases of each suite, drawn by the seed.")
-@click.option("--baseline", type=click.IntRange(1, 200), default=20, show_default=True, help="Baseline cases to make.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of the tables [RESULTS/bench].")
+@options.judge_options
+@options.verdict_options
+@options.of_cases("--sample", type=options.COUNT, metavar="N", help="At most N cases of each suite, drawn by the seed.")
+@options.of_cases(
+    "--baseline", type=click.IntRange(1, 200), default=20, metavar="N", help="Baseline cases to make [20]."
+)
 @options.generation
+@options.rounds
+@options.extraction
 @options.sampling
-@options.asking
-@options.config
-@options.listening
+@options.request_options
+@options.of_files("-o", "--out", type=options.PATH, metavar="DIR", help="Folder of the tables [RESULTS/bench].")
+@options.results_beside_out
+@options.settings_options
+@options.session_output_options
 def command(
     prompts: tuple[Path, ...], sample: int | None, baseline: int, out: Path | None, as_json: bool, **flags: Any
 ) -> int:
-    """Evaluate specs and suites as the PromptPex paper does: generated against baseline cases, rules against inverse
-    rules, validity of cases, groundedness of rules, and agreement of the spec with its prompt.
+    """Evaluate specs and cases as the PromptPex paper does.
 
-    Specs and cases that are missing are made first. Tables go to OUT as CSV, shaped like the paper's Tables 2 and 3.
+    Generated against baseline cases, rules against inverse rules, validity of cases, groundedness of rules,
+    and agreement of the spec with its prompt. Specs and cases that are missing are made first. Tables go to
+    OUT as CSV, shaped like the paper's Tables 2 and 3.
     """
     from promptpex.cli.output import print_json
     from promptpex.cli.runner import work
@@ -44,7 +52,7 @@ def command(
     files = [files_of(prompt) for prompt in prompts]
 
     async def job(session: Any) -> Any:
-        folder = out or Path(session.settings.results_dir) / "bench"
+        folder = out or Path(session.settings.results) / "bench"
         return folder, await evaluate(session, files, folder=folder, baseline=baseline, sample=sample)
 
     folder, tables = work(flags, job, start=prompts[0].parent)

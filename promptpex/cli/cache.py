@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.sanitize import say
+from promptpex.cli.help import CommandGroup
+from promptpex.cli.output import say
 from promptpex.codecs.wording import plural
 from promptpex.core.errors import ConfigError, StoreError
 
@@ -21,14 +22,18 @@ if TYPE_CHECKING:
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
-@click.group("cache", no_args_is_help=True)
+@click.group("cache", cls=CommandGroup, no_args_is_help=True)
 def command() -> None:
-    """Look at, shorten or verify the response store, where every reply is kept."""
+    """Inspect, prune or verify the response store.
+
+    Every reply is kept there.
+    """
 
 
 @command.command("stats")
-@options.config
-@options.manners
+@options.store
+@options.settings_options
+@options.output_options
 def stats(as_json: bool, **flags: Any) -> int:
     """Replies per model and stage, size and age."""
     from promptpex.cli.output import print_json
@@ -48,13 +53,14 @@ def stats(as_json: bool, **flags: Any) -> int:
 
 
 @command.command("prune")
-@click.option("--older-than", metavar="AGE", help="Older than this, such as 30d, 12h, 90m.")
-@click.option("--stage", help="Of this stage, such as judge or output; `cache stats` names them.")
-@click.option("--model", help="By this model.")
-@click.option("--failed", is_flag=True, help="Empty, cut off, withheld, or not in the form that was asked for.")
-@click.option("--dry-run", is_flag=True, help="Only count them.")
-@options.config
-@options.manners
+@options.of_files("--older-than", metavar="AGE", help="Replies older than this, such as 30d, 12h, 90m.")
+@options.of_files("--stage", metavar="STAGE", help="Replies of this stage, such as judge; `cache stats` names them.")
+@options.of_files("--model", metavar="NAME", help="Replies of this model.")
+@options.of_files("--failed", is_flag=True, help="Empty, cut off, withheld or malformed replies.")
+@options.of_files("--dry-run", is_flag=True, help="Only count them.")
+@options.store
+@options.settings_options
+@options.output_options
 def prune(
     older_than: str | None,
     stage: str | None,
@@ -81,8 +87,9 @@ def prune(
 
 
 @command.command("verify")
-@options.config
-@options.manners
+@options.store
+@options.settings_options
+@options.output_options
 def verify(as_json: bool, **flags: Any) -> int:
     """Check the file and every entry; exit code 2 when something is wrong."""
     from promptpex.cli.output import print_json

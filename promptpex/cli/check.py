@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from promptpex.cli.sanitize import say
+from promptpex.cli import options
+from promptpex.cli.help import Command
+from promptpex.cli.output import say
 
 if TYPE_CHECKING:
     from promptpex.assertions.check_file import CheckFile
@@ -18,17 +20,21 @@ if TYPE_CHECKING:
     from promptpex.assertions.rows import Row
 
 
-@click.command("check")
+@click.command("check", cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--assertions", type=click.Path(path_type=Path), help="YAML or JSON: promptfoo's assert list, or a spec.")
-@click.option(
-    "--format", "shape", type=click.Choice(["table", "csv", "json", "junit"]), default="table", help="[table]"
+@options.of_cases(
+    "--assertions", type=options.PATH, metavar="FILE", help="YAML or JSON: promptfoo's assert list, or a spec."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON line a row; the same as --format json.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write there instead of to stdout.")
-@click.option("--fail-unscored", is_flag=True, help="Exit 1 also when a row could not be judged.")
-@click.option("-q", "--quiet", is_flag=True, help="No summary and no notices on stderr.")
-@click.option("--debug", is_flag=True, expose_value=False, help="Show a traceback on errors.")
+@options.of_files("-o", "--out", type=options.PATH, metavar="FILE", help="File to write, instead of stdout.")
+@options.of_output(
+    "--format",
+    "shape",
+    type=click.Choice(["table", "csv", "json", "junit"]),
+    default="table",
+    help="[table] json: a JSON line a row, as with --json.",
+)
+@options.of_output("--fail-unscored", is_flag=True, help="Exit 1 also when a row could not be judged.")
+@options.output_options
 def command(
     file: Path,
     assertions: Path | None,
@@ -38,11 +44,12 @@ def command(
     fail_unscored: bool,
     quiet: bool,
 ) -> int:
-    """Check the outputs in FILE: JSON lines, CSV, a run's folder, or - for JSON lines on stdin.
+    """Check outputs in a file by assertions alone.
 
-    A row is {id, output, assert: [...], vars, cost, latency_ms, logprobs, finish_reason, threshold}; all but the
-    output may be left out, the assertions then come from --assertions, for a run's folder from the spec that it keeps.
-    Exit code 1 when a row fails.
+    FILE holds JSON lines or CSV, or is a run's folder, or - for JSON lines on stdin. A row is {id, output,
+    assert: [...], vars, cost, latency_ms, logprobs, finish_reason, threshold}; all but the output may be left
+    out. Where a row has no assertions they come from --assertions, for a run's folder from the spec that it
+    keeps. Exit code 1 if a row fails.
     """
     from promptpex.assertions import batch, formatters
     from promptpex.assertions.rows import read

@@ -8,25 +8,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
+from promptpex.cli.help import Command
 
 if TYPE_CHECKING:
     from promptpex.report.comparison import Comparison
 
 
-@click.command("compare")
+@click.command("compare", cls=Command)
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
-@click.option("--fail-on-regression", is_flag=True, help="Exit 1 if a model is shown to have become worse.")
-@click.option("--tolerance", help="A loss that is no regression where it is shown to be no greater: 5% or 0.05 [none].")
+@options.of_statistics("--fail-on-regression", is_flag=True, help="Exit 1 if a model has clearly become worse.")
+@options.of_statistics("--tolerance", metavar="SHARE", help="A loss shown to be smaller is not a regression [none].")
 @options.confidence
 @options.weights
-@options.config
-@options.manners
+@options.results
+@options.settings_options
+@options.output_options
 def command(before: Path, after: Path, fail_on_regression: bool, as_json: bool, **flags: Any) -> int:
-    """Compare two runs, model by model, on the cases that both have: of one prompt, or of two versions of it.
+    """Compare two runs, model by model, on the cases of both.
 
-    BEFORE and AFTER are runs' folders or ids. A change counts where it is shown: by exact sign flips of the differences
-    of the cases, corrected for the number of models, however the unscored outputs would have come out.
+    BEFORE and AFTER are runs' folders or ids, of one prompt or of two versions of it. A change counts where
+    it is shown: by exact sign flips of the differences per case, corrected for the number of models, however
+    the unscored outputs would have come out.
     """
     from promptpex.cli.output import print_json
     from promptpex.cli.runner import settings
@@ -35,7 +38,7 @@ def command(before: Path, after: Path, fail_on_regression: bool, as_json: bool, 
     from promptpex.report.comparison import compare_runs, to_dict
 
     resolved = settings(flags)
-    made, results = resolved.settings, Path(resolved.settings.results_dir)
+    made, results = resolved.settings, Path(resolved.settings.results)
     kept = [runs.read_columns(runs.resolve(named, results)) for named in (before, after)]
     tolerance = made.tolerance if resolved.origins["tolerance"] == "flag" else None
     found = compare_runs(*kept, confidence=made.confidence, tolerance=tolerance, weights=made.weights)

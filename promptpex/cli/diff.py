@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.sanitize import say
+from promptpex.cli.help import Command
+from promptpex.cli.output import say
 
 if TYPE_CHECKING:
     from promptpex.specs.prompt_diff import Comparison
 
 
-@click.command("diff")
+@click.command("diff", cls=Command)
 @click.argument("old", type=click.Path(path_type=Path))
 @click.argument("new", type=click.Path(path_type=Path))
-@click.option("--spec", type=click.Path(path_type=Path), help="Spec file [the one beside NEW, else beside OLD].")
-@click.option("--old-spec", type=click.Path(path_type=Path), help="Spec of OLD, to compare rules [the one beside OLD].")
-@click.option("--cases", type=click.Path(path_type=Path), help="Case file [the one beside NEW, else beside OLD].")
-@options.manners
+@options.of_files("--spec", type=options.PATH, metavar="FILE", help="Spec [the one of NEW, else of OLD].")
+@options.of_files("--old-spec", type=options.PATH, metavar="FILE", help="Spec of OLD, to compare rules.")
+@options.of_files("--cases", type=options.PATH, metavar="FILE", help="Cases [those of NEW, else of OLD].")
+@options.output_options
 def command(
     old: Path,
     new: Path,
@@ -32,12 +33,12 @@ def command(
     quiet: bool,
     **flags: Any,
 ) -> int:
-    """Show the sentences that differ between two versions of a prompt, with the rules and cases that each touches.
+    """Compare two versions of a prompt, sentence by sentence.
 
-    Where both versions have a spec, rules are compared as well. Nothing is asked and nothing written.
+    Each change names the rules and cases that it touches. Where both versions have a spec, rules are compared
+    as well. Nothing is asked and nothing written.
 
     \b
-    Example:
       git show HEAD~1:prompt.md > old.md && promptpex diff old.md prompt.md
     """
     from promptpex.cli.output import print_json

@@ -10,31 +10,38 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.sanitize import say, visible
+from promptpex.cli.help import Command
+from promptpex.cli.output import say
+from promptpex.codecs.controls import visible
 from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
     from promptpex.workflow.estimate import Line
 
 
-@click.command("estimate")
+@click.command("estimate", cls=Command)
 @options.PROMPT
 @options.models
 @options.author
-@options.judge
-@options.files
+@options.judge_options
 @options.generation
+@options.extraction
 @options.sampling
-@options.asking
+@options.api_base
+@options.seed
 @options.tolerance
 @options.confidence
-@options.config
-@options.listening
+@options.prompt_files
+@options.store_for_experts
+@options.fresh
+@options.settings_options
+@options.session_output_options
 def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, **flags: Any) -> int:
-    """Say what `run` would ask, per stage and model, what it would cost, and what it can show at best; nothing is sent.
+    """Show what `run` would ask and cost; nothing is sent.
 
-    Answers in the store cost nothing and are counted apart. Tokens are estimates; a price that nobody knows is
-    "unknown", never 0: give it in the settings under [prices."MODEL"].
+    Also says what the suite can show at best. Answers in the store cost nothing and are counted separately.
+    Tokens are estimates; a price that is not known is "unknown", never 0: give it in the settings under
+    [prices."MODEL"].
     """
     from promptpex.cli.output import print_json
     from promptpex.cli.runner import work

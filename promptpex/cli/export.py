@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.sanitize import data, say
+from promptpex.cli.help import Command
+from promptpex.cli.output import data, say
 
 if TYPE_CHECKING:
     from promptpex.core.records import Prompt, Run, Spec, Suite
@@ -16,22 +17,26 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "jsonl", "promptfoo", "junit")
 
 
-@click.command("export")
+@click.command("export", cls=Command)
 @click.argument("shape", metavar="FORMAT", type=click.Choice(FORMATS))
 @click.argument("source", metavar="RUN|SUITE", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="File to write, instead of stdout.")
-@click.option("--models", help="promptfoo: its providers, comma-separated [those of the run].")
-@click.option("--rubrics", is_flag=True, help="promptfoo: rules that code does not decide as llm-rubric assertions.")
-@options.config
-@options.manners
+@options.of_models("-m", "--models", metavar="NAMES", help="promptfoo: its providers [those of the run].")
+@options.of_cases("--rubrics", is_flag=True, help="promptfoo: llm-rubric assertions for what no check decides.")
+@options.of_files("-o", "--out", type=options.PATH, metavar="FILE", help="File to write, instead of stdout.")
+@options.results_beside_out
+@options.settings_options
+@options.output_options
 def command(
     shape: str, source: Path, out: Path | None, models: str | None, rubrics: bool, as_json: bool, **flags: Any
 ) -> int:
-    """Write RUN (a run's folder or id) or SUITE (a case file) in FORMAT.
+    """Write a run or cases in the format of another tool.
+
+    The source is RUN (a run's folder or id) or SUITE (a case file).
 
     \b
     csv, jsonl   the cases; `promptpex import` reads them back
-    promptfoo    prompt, cases and checks as a promptfooconfig.yaml; a suite takes prompt and spec from beside it
+    promptfoo    prompt, cases and checks as a promptfooconfig.yaml; prompt and
+                 spec of a suite are read from the same folder
     junit        a run's verdicts as JUnit XML, for CI
     """
     from promptpex.cli.output import print_json
@@ -87,7 +92,7 @@ def _run(source: Path, flags: dict[str, Any]) -> Run:
     from promptpex.cli.runner import settings
     from promptpex.report import runs
 
-    return runs.read(runs.resolve(source, Path(settings(flags).settings.results_dir)))
+    return runs.read(runs.resolve(source, Path(settings(flags).settings.results)))
 
 
 def _suite(source: Path, flags: dict[str, Any]) -> Suite:

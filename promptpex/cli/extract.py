@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.sanitize import say
+from promptpex.cli.help import Command
+from promptpex.cli.output import say
 from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
@@ -18,22 +19,25 @@ if TYPE_CHECKING:
     from promptpex.workflow.project import Files
 
 
-@click.command("extract")
+@click.command("extract", cls=Command)
 @options.PROMPT
 @options.author
-@options.files
-@click.option("--force", is_flag=True, help="Write over a spec that exists.")
-@click.option("--update", "bring", is_flag=True, help="Bring a spec up to date with a changed prompt; your edits stay.")
+@options.of_cases("--force", is_flag=True, help="Overwrite a spec that exists.")
+@options.of_cases("--update", "bring", is_flag=True, help="Adapt it to a changed prompt; your edits stay.")
 @options.extraction
-@options.asking
-@options.config
-@options.listening
+@options.inverse_cases
+@options.request_options
+@options.prompt_files
+@options.results
+@options.settings_options
+@options.session_output_options
 def command(
     prompt: Path, spec: Path | None, cases: Path | None, force: bool, bring: bool, as_json: bool, **flags: Any
 ) -> int:
-    """Extract intent, input spec, output rules and inverse rules into PROMPT.spec.yaml.
+    """Write down what a prompt promises: PROMPT.spec.yaml.
 
-    Edit the file as you like before you generate cases: what you change or add stays yours.
+    The author model extracts the intent, the input spec, the output rules and their inverses. Edit the file
+    as you like before you generate cases: what you change or add stays yours.
     """
     from promptpex.cli.output import print_json
     from promptpex.cli.runner import work

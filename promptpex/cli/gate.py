@@ -10,42 +10,43 @@ from typing import Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.sanitize import say
+from promptpex.cli.help import Command
+from promptpex.cli.output import say
 
 
-@click.command("gate")
+@click.command("gate", cls=Command)
 @click.argument("run", required=False, type=click.Path(path_type=Path))
-@click.option(
+@options.of_statistics(
     "--max-non-compliance",
     "limits",
     multiple=True,
     metavar="[MODEL=]SHARE",
-    help="Highest share of outputs that may break a rule, 10% or 0.1, of every model or of one; may be repeated.",
+    help="Highest accepted non-compliance, 10% or 0.1, of all models or of one; may be repeated.",
 )
-@click.option("--min-scored", type=click.IntRange(0), default=0, help="Fewest scored outputs of each model.")
-@click.option(
+@options.of_statistics(
+    "--min-scored", type=options.COUNT_OR_NONE, default=0, metavar="N", help="Fewest scored outputs of each model."
+)
+@options.of_statistics(
     "--decide",
     type=click.Choice(["point", "low", "high"]),
     default="point",
-    show_default=True,
-    help="Hold the share, or an end of its interval, against the limit: low fails what is shown to be above, "
-    "high passes what is shown not to be above.",
+    help="What is compared with the limit [point]: the share, or an end of its interval. low fails only what is "
+    "clearly above, high passes only what is clearly not above.",
 )
 @options.confidence
 @options.weights
-@options.config
-@options.manners
+@options.results
+@options.settings_options
+@options.output_options
 def command(
     run: Path | None, limits: tuple[str, ...], min_scored: int, decide: Any, as_json: bool, **flags: Any
 ) -> int:
-    """Exit 1 if a model of RUN does not keep the limits; nothing is asked.
+    """Exit 1 if a model of a run exceeds the limits.
 
-    A model passes only if it would pass however its unscored outputs had come out.
-
-    RUN is a run's folder or id; by default the latest.
+    Nothing is asked. A model passes only if it would pass however its unscored outputs had come out. RUN is a
+    run's folder or id; by default the latest.
 
     \b
-    Examples:
       promptpex gate --max-non-compliance 10% --min-scored 50
       promptpex gate --max-non-compliance gpt-4o-mini=5% --decide high
     """
@@ -60,7 +61,7 @@ def command(
     if not limits and not min_scored:
         raise click.UsageError("give a limit: --max-non-compliance or --min-scored")
     resolved = settings(flags)
-    folder = runs.resolve(run, Path(resolved.settings.results_dir))
+    folder = runs.resolve(run, Path(resolved.settings.results))
     kept = runs.read_columns(folder)
     if kept.manifest.partial == RUNNING:
         raise RunError("this run has not ended; the same `promptpex run` goes on with it", path=folder)

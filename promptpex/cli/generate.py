@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.sanitize import say
+from promptpex.cli.help import Command
+from promptpex.cli.output import say
 from promptpex.codecs.wording import named, plural
 
 if TYPE_CHECKING:
@@ -18,19 +19,23 @@ if TYPE_CHECKING:
     from promptpex.workflow.project import Files
 
 
-@click.command("generate")
+@click.command("generate", cls=Command)
 @options.PROMPT
 @options.author
-@options.files
 @options.generation
-@click.option("--expected", metavar="MODEL", help="Take expected outputs from this model, scored by the judges.")
-@click.option("--judge", help="Judges that score expected outputs, comma-separated.")
-@click.option("--dry-run", is_flag=True, help="Say what would be made anew and its price; ask nothing.")
-@click.option("--baseline", type=click.IntRange(1, 200), metavar="N", help="Instead: N cases from the prompt alone.")
+@options.rounds
+@options.effort
+@options.of_cases("--dry-run", is_flag=True, help="Say what would be made and its price; ask nothing.")
+@options.of_cases(
+    "--baseline", type=click.IntRange(1, 200), metavar="N", help="Instead: N cases from the prompt alone."
+)
+@options.of_models("--expected", metavar="MODEL", help="Take expected outputs from MODEL, scored by the judges.")
+@options.of_judging("-j", "--judge", metavar="NAMES", help="Judges that score expected outputs.")
 @options.sampling
-@options.asking
-@options.config
-@options.listening
+@options.request_options
+@options.prompt_files
+@options.settings_options
+@options.session_output_options
 def command(
     prompt: Path,
     spec: Path | None,
@@ -40,10 +45,11 @@ def command(
     as_json: bool,
     **flags: Any,
 ) -> int:
-    """Generate cases for each rule and each inverse into PROMPT.cases.yaml.
+    """Generate cases for each rule and its inverse.
 
-    Only what is missing is asked for: a case is made again when its rule, the input spec, the author or the settings
-    changed. Cases that you wrote or edited are never touched. Unusable cases are kept aside with the reason.
+    They go to PROMPT.cases.yaml. Only what is missing is asked for: a case is made again when its rule, the
+    input spec, the author or the settings changed. Cases that you wrote or edited are never touched. Unusable
+    cases are kept in the file, marked with the reason.
     """
     from promptpex.workflow.project import files_of
 

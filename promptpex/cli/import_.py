@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.sanitize import data, say
+from promptpex.cli.help import Command
+from promptpex.cli.output import data, say
 from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
@@ -20,21 +21,26 @@ if TYPE_CHECKING:
 FORMATS = ("promptpex-published", "promptpex-tests", "csv", "jsonl")
 
 
-@click.command("import")
+@click.command("import", cls=Command)
 @click.argument("shape", metavar="FORMAT", type=click.Choice(FORMATS))
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Folder (promptpex-published) or case file to write.")
-@click.option("--rules", type=click.IntRange(1), help="promptpex-tests: how many rules there are [lines of rules.txt].")
-@click.option("--variable", default="input", help="promptpex-tests: the prompt's variable [input].")
-@options.manners
+@options.of_files(
+    "-o", "--out", type=options.PATH, metavar="PATH", help="Case file to write; promptpex-published: a folder."
+)
+@options.of_cases(
+    "--rules", type=options.COUNT, metavar="N", help="promptpex-tests: number of rules [lines of rules.txt]."
+)
+@options.of_cases("--variable", default="input", metavar="NAME", help="promptpex-tests: the prompt's variable [input].")
+@options.output_options
 def command(
     shape: str, path: Path, out: Path | None, rules: int | None, variable: str, as_json: bool, **flags: Any
 ) -> int:
-    """Read PATH, which another tool wrote in FORMAT.
+    """Read cases or results of another tool.
 
     \b
-    promptpex-published  evals/v7 of a clone of microsoft/promptpex: prints the paper's tables counted again, beside
-                         intervals and paired tests; --out DIR writes runs, tables.json and recordings to replay
+    promptpex-published  evals/v7 of a clone of microsoft/promptpex: prints the
+                         paper's tables counted again, with intervals and paired
+                         tests; --out DIR writes runs, tables.json and recordings
     promptpex-tests      a tests.csv of promptpex, as a case file
     csv, jsonl           cases as `promptpex export` writes them, as a case file
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from promptpex.cli import options
-from promptpex.cli.sanitize import say
+from promptpex.cli.help import Command
+from promptpex.cli.output import say
 
 PROMPT = """---
 name: {name}
@@ -34,11 +35,14 @@ SETTINGS = """# Settings of promptpex; environment (PROMPTPEX_...) and flags go 
 """
 
 
-@click.command("init")
+@click.command("init", cls=Command)
 @click.argument("folder", required=False, default=".", type=click.Path(path_type=Path, file_okay=False))
-@options.manners
+@options.output_options
 def command(folder: Path, as_json: bool, quiet: bool, **flags: object) -> int:
-    """Write a first prompt.md and promptpex.toml into FOLDER; files that exist are left alone."""
+    """Write a first prompt.md and promptpex.toml.
+
+    They go to FOLDER; files that exist are left alone.
+    """
     import json
     import shlex
 

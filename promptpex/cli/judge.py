@@ -9,22 +9,25 @@ from typing import Any
 import click
 
 from promptpex.cli import options
+from promptpex.cli.help import Command
 
 
-@click.command("judge")
+@click.command("judge", cls=Command)
 @click.argument("run", required=False, type=click.Path(path_type=Path))
-@options.judge
-@click.option("--spec", type=click.Path(path_type=Path), help="Judge by this spec instead of the run's own.")
-@options.asking
-@options.standing
-@options.missing
-@options.config
-@options.listening
+@options.judge_options
+@options.verdict_options
+@options.of_files("--spec", type=options.PATH, metavar="FILE", help="Judge by this spec instead of the run's own.")
+@options.request_options
+@options.comparison_options
+@options.allow_missing_models
+@options.results
+@options.settings_options
+@options.session_output_options
 def command(run: Path | None, spec: Path | None, as_json: bool, **flags: Any) -> int:
-    """Judge the outputs of RUN again, by checks and by the judge; no model under test is asked.
+    """Judge the outputs of a run again, without asking its models.
 
-    RUN is a run's folder or id; by default the latest. Exit code 3 when a judge gave not one usable verdict, or a
-    model of the run not one usable answer.
+    RUN is a run's folder or id; by default the latest. Exit code 3 if a judge gave no usable verdict, or a
+    model of the run no usable answer.
     """
     from promptpex.cli.output import exit_code, show_run
     from promptpex.cli.runner import work
@@ -39,7 +42,7 @@ async def _again(session: Any, named: Path | None, spec: Path | None) -> Any:
     from promptpex.report import runs
     from promptpex.workflow.project import judge
 
-    folder = runs.resolve(named, Path(session.settings.results_dir))
+    folder = runs.resolve(named, Path(session.settings.results))
     judged = await judge(session, folder, spec=spec)
     totals, view = asdict(session.meter.total), given(session.resolved)
     allowed = session.settings.allow_missing_models or bool(judged.manifest.settings.get("allow_missing_models"))

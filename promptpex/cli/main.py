@@ -1,4 +1,4 @@
-"""The command line: one verb a file, each loaded when it is called."""
+"""The command line: one command a file, each loaded when it is called."""
 
 from __future__ import annotations
 
@@ -10,32 +10,25 @@ from collections.abc import Sequence
 
 import click
 
-from promptpex.cli.sanitize import say
+from promptpex.cli.output import say
 from promptpex.core.errors import PromptpexError
 
-VERBS = (
-    "run",
-    "estimate",
-    "extract",
-    "generate",
-    "validate",
-    "diff",
-    "judge",
-    "report",
-    "compare",
-    "gate",
-    "check",
-    "import",
-    "export",
-    "bench",
-    "models",
-    "cache",
-    "init",
+STEPS = (
+    ("Write", ("init", "extract", "generate", "validate", "diff")),
+    ("Run", ("estimate", "run", "judge", "check")),
+    ("Read", ("report", "compare", "gate")),
+    ("Exchange", ("import", "export")),
+    ("Housekeeping", ("models", "cache", "bench")),
 )
-"""In the order of use; each is ``promptpex.cli.<verb>:command``, but for those in ``MODULES``."""
+"""The commands by step, in the order of use; each is ``promptpex.cli.<name>:command``, but for those in ``MODULES``."""
+
+COMMANDS = tuple(name for _, names in STEPS for name in names)
 
 MODULES = {"import": "import_"}
-"""Verbs whose module cannot bear their name."""
+"""Commands whose module cannot have their name."""
+
+ELSEWHERE = {"eval": "run", "evaluate": "run", "test": "run", "score": "judge", "grade": "judge", "lint": "validate"}
+"""What other tools call our commands."""
 
 INTERRUPTED = 130
 
@@ -53,14 +46,14 @@ WHOLE_PROCESS = False
 AGAIN = "see to it and run the same command again: what was answered is kept in the store"
 
 
-class Verbs(click.Group):
+class Commands(click.Group):
     """A group whose commands are imported when they are named."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
+        if cmd_name not in COMMANDS:
             return None
         command = importlib.import_module(f"promptpex.cli.{MODULES.get(cmd_name, cmd_name)}").command
         assert isinstance(command, click.Command)
@@ -74,13 +67,27 @@ class Verbs(click.Group):
         except click.UsageError as error:
             from difflib import get_close_matches
 
-            near = get_close_matches(args[0], VERBS, n=1, cutoff=0.5)
+            if args[0] in ELSEWHERE:
+                ours = ELSEWHERE[args[0]]
+                message = f"there is no command {args[0]!r} here; it is called {ours!r}: promptpex {ours} --help"
+                raise click.UsageError(message, error.ctx) from None
+            near = get_close_matches(args[0], COMMANDS, n=1, cutoff=0.5)
             if near:
                 raise click.UsageError(f"{error.message} Did you mean '{near[0]}'?", error.ctx) from None
             raise
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands by step, each with the whole of its first sentence."""
+        from promptpex.cli.help import write_aligned
 
-@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+        def summary(name: str) -> str:
+            command = self.get_command(ctx, name)
+            return command.get_short_help_str(formatter.width) if command is not None else ""
+
+        write_aligned(formatter, [(step, [(name, summary(name)) for name in names]) for step, names in STEPS])
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="promptpex")
 def cli() -> None:
     """Tests for prompts, from what they promise.
@@ -133,11 +140,16 @@ def _invoke(arguments: Sequence[str]) -> int:
     except click.Abort:
         return INTERRUPTED
     except click.ClickException as error:
-        error.show()
+        _say(f"{error.format_message()}{_where_to_read(error)}")
         return error.exit_code
     return result if isinstance(result, int) else 0
 
 
-def _say(sentence: str) -> None:
+def _where_to_read(error: click.ClickException) -> str:
+    """The end of a sentence about wrong usage: the help of the command."""
+    context = getattr(error, "ctx", None)
+    return f" (see {context.command_path} --help)" if context is not None else ""
 
+
+def _say(sentence: str) -> None:
     say(f"promptpex: {sentence}", err=True)

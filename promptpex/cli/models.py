@@ -8,20 +8,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.sanitize import say, visible
+from promptpex.cli.help import Command
+from promptpex.cli.output import say
+from promptpex.codecs.controls import visible
 
 if TYPE_CHECKING:
     from promptpex.llm.providers.discovery import Reachable
 
 
-@click.command("models")
-@click.option("--pull", "pull_name", metavar="NAME", help="Pull an Ollama model first, with a progress bar.")
-@click.option("--fetch", is_flag=True, help="Fetch the embedded model's weights if they are missing.")
-@click.option("--api-base", help="Base URL of an OpenAI-compatible server to ask as well.")
-@options.config
-@options.manners
+@click.command("models", cls=Command)
+@options.of_models("--pull", "pull_name", metavar="NAME", help="Pull an Ollama model first, with a progress bar.")
+@options.of_models("--fetch", is_flag=True, help="Fetch the embedded model's weights if they are missing.")
+@options.of_models("--api-base", metavar="URL", help="OpenAI-compatible server to ask as well.")
+@options.settings_options
+@options.output_options
 def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **flags: Any) -> int:
-    """List the models that can be reached from here, and the roles they would fill when none is named."""
+    """List the models in reach, and the roles they would take.
+
+    The roles are those that they fill when no model is named.
+    """
     from promptpex.cli.output import print_json
     from promptpex.cli.runner import settings
     from promptpex.llm.providers.discovery import not_found

@@ -1,149 +1,209 @@
-"""Options that several commands share. Each is named like the setting that it overrides."""
+"""Options that several commands share. Each has the name of the setting that it overrides."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-PROMPT = click.argument("prompt", type=click.Path(path_type=Path))
-
-
-def together(*options: Callable[[Any], Any]) -> Callable[[F], F]:
-    """Several options as one decorator, shown in this order by ``--help``."""
-
-    def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-manners = together(
-    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
-    click.option("-q", "--quiet", is_flag=True, help="No progress and no notices on stderr."),
-    click.option("--debug", is_flag=True, expose_value=False, help="Show a traceback on errors."),
+from promptpex.cli.help import (
+    FILES,
+    JUDGING,
+    LIMITS,
+    MODELS,
+    OUTPUT,
+    SPEC_AND_CASES,
+    STATISTICS,
+    option,
+    together,
 )
 
-listening = together(
-    click.option("-v", "--verbose", is_flag=True, help="Say more: settings with their origin, every retry."),
-    click.option("--log", type=click.Path(path_type=Path), help="Append every event to this file, a JSON line each."),
-    manners,
-)
-"""The manners of commands in which something is going on: those that open a session."""
+PATH = click.Path(path_type=Path)
+COUNT = click.IntRange(1)
+COUNT_OR_NONE = click.IntRange(0)
 
-config = together(
-    click.option("--config", type=click.Path(path_type=Path), help="Settings file [promptpex.toml]."),
-    click.option("--no-config", is_flag=True, default=None, help="Read no settings file, as CI on strangers' changes."),
-    click.option(
-        "--trust-settings", is_flag=True, default=None, help="Let keys go to servers that the project's file names."
+PROMPT = click.argument("prompt", type=PATH)
+
+of_models = partial(option, group=MODELS)
+of_judging = partial(option, group=JUDGING)
+of_cases = partial(option, group=SPEC_AND_CASES)
+of_limits = partial(option, group=LIMITS)
+of_statistics = partial(option, group=STATISTICS)
+of_files = partial(option, group=FILES)
+of_output = partial(option, group=OUTPUT)
+
+output_options = together(
+    of_output("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+    of_output("-q", "--quiet", is_flag=True, help="No progress and no notices on stderr."),
+    of_output("--debug", is_flag=True, expose_value=False, expert=True, help="Show a traceback on errors."),
+)
+
+session_output_options = together(
+    output_options,
+    of_output("-v", "--verbose", is_flag=True, help="Settings with their origin, and every retry."),
+    of_output("--log", type=PATH, metavar="FILE", expert=True, help="Append every event to FILE, a JSON line each."),
+)
+"""The output options of commands that open a session, so that there are events to print and to log."""
+
+settings_options = together(
+    of_files("--config", type=PATH, metavar="FILE", expert=True, help="Settings file [promptpex.toml]."),
+    of_files("--no-config", is_flag=True, default=None, expert=True, help="Read no settings file (for CI on forks)."),
+    of_files(
+        "--trust-settings",
+        is_flag=True,
+        default=None,
+        expert=True,
+        help="Let the project's settings file have keys sent to servers and files downloaded.",
     ),
-    click.option("--store", help="Response store [.promptpex/store.db]."),
-    click.option("--results", "results_dir", help="Folder of the runs [results]."),
 )
 
-files = together(
-    click.option("--spec", type=click.Path(path_type=Path), help="Spec file [PROMPT.spec.yaml]."),
-    click.option("--cases", type=click.Path(path_type=Path), help="Case file [PROMPT.cases.yaml]."),
-)
+_STORE = partial(of_files, "--store", metavar="FILE", help="Response store [.promptpex/store.db].")
+store = _STORE()
+store_for_experts = _STORE(expert=True)
+results = of_files("-o", "--results", metavar="DIR", help="Folder of the runs [results].")
+results_beside_out = of_files("--results", metavar="DIR", help="Folder of the runs [results].")
+"""Where ``-o`` is ``--out``."""
+
+spec_file = of_files("--spec", type=PATH, metavar="FILE", help="Spec [PROMPT.spec.yaml].")
+cases_file = of_files("--cases", type=PATH, metavar="FILE", help="Cases [PROMPT.cases.yaml].")
+prompt_files = together(spec_file, cases_file)
 
 models = together(
-    click.option("--models", help="Models under test, comma-separated: gpt-4o-mini,llama3.2:1b?temperature=0."),
-    click.option("--repeats", type=click.IntRange(1), help="Times each case is asked [1]."),
+    of_models("-m", "--models", metavar="NAMES", help="Models under test, comma-separated."),
+    of_models("-r", "--repeats", type=COUNT, metavar="N", help="Times each case is asked [1]."),
 )
 
-author = click.option("--author", help="Model that writes specs and cases.")
+author = of_models("-a", "--author", metavar="NAME", help="Model that writes specs and cases.")
 
-judge = together(
-    click.option(
-        "--judge", help="Model that judges what no check decides; several, comma-separated, vote; none: checks alone."
+judge_options = together(
+    of_judging("-j", "--judge", metavar="NAMES", help="Judges beside the checks; none: checks alone."),
+    of_judging(
+        "--judge-mode",
+        type=click.Choice(["rules", "prompt"]),
+        metavar="MODE",
+        help="rules: one by one; prompt: as a whole [rules].",
     ),
-    click.option(
-        "--judge-mode", type=click.Choice(["rules", "prompt"]), help="Judge rule by rule, or the prompt whole."
+    of_judging("--judge-sees-input", is_flag=True, default=None, expert=True, help="Show the judge the inputs."),
+    of_judging(
+        "--judge-all",
+        is_flag=True,
+        default=None,
+        expert=True,
+        help="Judge also what code decides, to measure how well they agree.",
     ),
-    click.option("--judge-sees-input", is_flag=True, default=None, help="Show the judge the inputs."),
-    click.option(
-        "--judge-all", is_flag=True, default=None, help="Judge also what code decides, to see how they agree."
-    ),
-    click.option(
+    of_judging(
         "--judge-repeat",
-        type=click.IntRange(1),
-        help="Times each judge is asked, to see if it keeps its word [1].",
+        type=COUNT,
+        metavar="N",
+        expert=True,
+        help="Times each judge is asked, to measure its self-agreement [1].",
     ),
-    click.option("--judge-confidence", is_flag=True, default=None, help="Ask judges for log-probabilities."),
-    click.option("--quorum", type=click.Choice(["majority", "unanimous"]), help="How several judges agree [majority]."),
-    click.option(
+    of_judging("--judge-confidence", is_flag=True, default=None, expert=True, help="Ask judges for log-probabilities."),
+)
+
+verdict_options = together(
+    of_judging(
+        "--quorum",
+        type=click.Choice(["majority", "unanimous"]),
+        expert=True,
+        help="How several judges settle a verdict [majority].",
+    ),
+    of_judging(
         "--allow-self-judging",
         is_flag=True,
         default=None,
+        expert=True,
         help="No warning when judge and model come from the same vendor.",
     ),
 )
+"""What becomes of the judges' replies, where there are replies."""
 
-missing = click.option(
+allow_missing_models = of_statistics(
     "--allow-missing-models",
     is_flag=True,
     default=None,
-    help="Exit 0 also when a model gave not one usable answer, if another did.",
+    expert=True,
+    help="Exit 0 even if a model gave no usable answer, as long as another did.",
 )
 
-weights = click.option(
+weights = of_statistics(
     "--weights",
     metavar="NAME=TIMES,...",
-    help="Times each case counts: rule=3,inverse=1, or a rule's id; inverse=0 leaves inverse cases out [1].",
+    expert=True,
+    help="How often a case counts, by kind or rule: rule=3,inverse=1 [1]; inverse=0 leaves inverse cases out.",
 )
+tolerance = of_statistics("--tolerance", metavar="SHARE", help="Loss against the best that you accept [5%].")
+confidence = of_statistics("--confidence", metavar="SHARE", expert=True, help="Confidence level of intervals [95%].")
 
-tolerance = click.option("--tolerance", help="Loss against the best that you accept: 5% or 0.05 [5%].")
-confidence = click.option("--confidence", help="Level of the intervals: 95% or 0.95 [95%].")
-
-standing = together(
+comparison_options = together(
     tolerance,
-    click.option("--against", metavar="MODEL", help="Compare with this model instead of the best."),
+    of_statistics("--against", metavar="MODEL", help="Compare with MODEL instead of the best."),
     confidence,
     weights,
 )
 
 sampling = together(
-    click.option("--temperature", type=float, help="Sampling temperature of the models under test."),
-    click.option("--max-tokens", type=click.IntRange(1), help="Longest answer, in tokens [1024]."),
+    of_models("--temperature", type=float, metavar="T", expert=True, help="Of the models under test [the model's]."),
+    of_models("--max-tokens", type=COUNT, metavar="N", expert=True, help="Longest answer, in tokens [1024]."),
 )
 
-asking = together(
-    click.option("--api-base", help="Base URL of an OpenAI-compatible server for openai/... models."),
-    click.option("--seed", type=int, help="Seed of everything random [0]."),
-    click.option("--concurrency", type=click.IntRange(1), help="Most requests in flight to one provider."),
-    click.option("--rpm", type=click.IntRange(1), help="Most requests a minute to one provider."),
-    click.option("--tpm", type=click.IntRange(1), help="Most tokens a minute to one provider."),
-    click.option("--timeout", "call_timeout_s", type=float, help="Seconds a call may take, retries included [300]."),
-    click.option("--deadline", "run_deadline_s", type=float, help="Seconds the whole run may take."),
-    click.option("--max-cost", type=float, help="US dollars the run may cost, authors and judges included."),
-    click.option("--max-requests", type=click.IntRange(0), help="Requests the run may send."),
-    click.option("--max-total-tokens", "max_tokens_total", type=click.IntRange(0), help="Tokens the run may use."),
-    click.option("--record", help="Write every request and reply to this JSONL file, for replay/FILE."),
-    click.option("--fresh", is_flag=True, default=None, help="Ask anew also what the store has an answer to."),
-    click.option("--pull", is_flag=True, default=None, help="Pull Ollama models that are missing."),
+api_base = of_models("--api-base", metavar="URL", help="OpenAI-compatible server of openai/... models.")
+seed = of_models("--seed", type=int, metavar="N", expert=True, help="Seed of everything random [0].")
+fresh = of_files("--fresh", is_flag=True, default=None, help="Ask again what the store has an answer to.")
+
+request_options = together(
+    api_base,
+    seed,
+    of_models("--pull", is_flag=True, default=None, expert=True, help="Pull Ollama models that are missing."),
+    of_limits("--max-cost", type=float, metavar="USD", help="Most US dollars, author and judges included."),
+    of_limits("--max-requests", type=COUNT_OR_NONE, metavar="N", help="Most requests to send."),
+    of_limits("--max-total-tokens", type=COUNT_OR_NONE, metavar="N", expert=True, help="Most tokens to use."),
+    of_limits("--deadline", type=float, metavar="SECONDS", help="Most seconds for the whole command."),
+    of_limits("--timeout", type=float, metavar="SECONDS", expert=True, help="Most seconds a call, with retries [300]."),
+    of_limits("--concurrency", type=COUNT, metavar="N", help="Most parallel requests to one provider [32]."),
+    of_limits("--rpm", type=COUNT, metavar="N", expert=True, help="Most requests a minute to one provider."),
+    of_limits("--tpm", type=COUNT, metavar="N", expert=True, help="Most tokens a minute to one provider."),
+    store_for_experts,
+    fresh,
+    of_files("--record", metavar="FILE", expert=True, help="Write all requests and replies to FILE, for replay/FILE."),
+)
+
+effort = of_cases(
+    "--effort",
+    type=click.Choice(["min", "low", "medium", "high"]),
+    metavar="LEVEL",
+    help="Preset of the rest: min, low, medium, high.",
+)
+inverse_cases = of_cases(
+    "--inverse-cases", type=COUNT_OR_NONE, metavar="N", expert=True, help="Generated cases for each inverse [1]."
 )
 
 extraction = together(
-    click.option("--max-rules", type=click.IntRange(1), help="Most rules to extract [10]."),
-    click.option("--checks/--no-checks", default=None, help="Propose code for each rule, and keep what proves itself."),
-    click.option("--verify/--no-verify", default=None, help="Ask a model whether the prompt says what each rule says."),
-    click.option("--inverse-cases", type=click.IntRange(0), help="Generated cases for each inverse, 0 = none [1]."),
-    click.option(
-        "--effort", type=click.Choice(["min", "low", "medium", "high"]), help="Preset for what no other flag sets."
+    effort,
+    of_cases("--max-rules", type=COUNT, metavar="N", expert=True, help="Most rules to extract [10]."),
+    of_cases(
+        "--checks/--no-checks", default=None, expert=True, help="Propose code for each rule, keep what proves itself."
+    ),
+    of_cases(
+        "--verify/--no-verify", default=None, expert=True, help="Ask a model whether the prompt says what a rule says."
     ),
 )
 
 generation = together(
-    extraction,
-    click.option("--cases-per-rule", type=click.IntRange(0), help="Generated cases for each rule [2]."),
-    click.option("--rounds", type=click.IntRange(0), help="Times unusable cases are replaced [1]."),
-    click.option("--validity/--no-validity", default=None, help="Have the author judge cases against the input spec."),
-    click.option("--language", help="Language that generated inputs have to be in, such as vi [the prompt's]."),
-    click.option("--expansion", type=click.IntRange(0), help="Times each case grows a longer variant [0]."),
+    of_cases("-n", "--cases-per-rule", type=COUNT_OR_NONE, metavar="N", help="Generated cases for each rule [2]."),
+    inverse_cases,
+    of_cases(
+        "--validity/--no-validity",
+        default=None,
+        expert=True,
+        help="Have the author judge cases against the input spec.",
+    ),
+    of_cases("--language", metavar="TAG", expert=True, help="Language of generated inputs, such as vi [the prompt's]."),
+    of_cases(
+        "--expansion", type=COUNT_OR_NONE, metavar="N", expert=True, help="Times a case grows a longer variant [0]."
+    ),
+)
+rounds = of_cases(
+    "--rounds", type=COUNT_OR_NONE, metavar="N", expert=True, help="Times unusable cases are replaced [1]."
 )

@@ -1,15 +1,16 @@
-"""What commands print about a run, and the exit code that goes with it."""
+"""What commands print, safe for a terminal, and the exit code that goes with a run."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from promptpex.cli.sanitize import say
+from promptpex.codecs.controls import escaped, visible
 from promptpex.codecs.wording import plural
 from promptpex.core.errors import GateFailed, Interrupted
 
@@ -18,6 +19,17 @@ if TYPE_CHECKING:
     from promptpex.report import Summary
 
 NO_ANSWER = 3
+"""Exit code of a command in which a model or a judge gave no usable answer."""
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Prints a line on stdout, or on stderr, in which a terminal finds nothing to obey."""
+    click.echo(visible(text), err=err)
+
+
+def data(text: str) -> str:
+    """Data for stdout: unchanged for a file or another program, harmless on a terminal."""
+    return visible(text.replace("\r\n", "\n")) if sys.stdout.isatty() else text
 
 
 def show_run(
@@ -73,8 +85,6 @@ def exit_code(
 
 def print_json(value: Any) -> None:
     """One JSON document on stdout."""
-    from promptpex.codecs.controls import escaped
-
     click.echo(escaped(json.dumps(value, ensure_ascii=False)))
 
 

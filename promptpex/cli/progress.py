@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from promptpex.cli.sanitize import say, visible
-from promptpex.codecs.controls import escaped
+from promptpex.cli.output import say
+from promptpex.codecs.controls import escaped, visible
 from promptpex.codecs.ordinary_files import created
 from promptpex.core.errors import ConfigError
 from promptpex.core.events import (

@@ -8,23 +8,25 @@ from typing import Any
 import click
 
 from promptpex.cli import options
+from promptpex.cli.help import Command
 
 
-@click.command("report")
+@click.command("report", cls=Command)
 @click.argument("run", required=False, type=click.Path(path_type=Path))
-@options.standing
-@options.config
-@options.manners
+@options.comparison_options
+@options.results
+@options.settings_options
+@options.output_options
 def command(run: Path | None, as_json: bool, **flags: Any) -> int:
-    """Print the report of RUN and write its files again, from what the run's folder holds; nothing is asked.
+    """Print the report of a run and write its files again.
 
-    RUN is a run's folder or id; by default the latest.
+    Nothing is asked: the run's folder has all of it. RUN is a run's folder or id; by default the latest.
     """
     from promptpex.cli.output import show_run
     from promptpex.cli.runner import given, settings
     from promptpex.report import runs
 
     resolved = settings(flags)
-    folder = runs.resolve(run, Path(resolved.settings.results_dir))
+    folder = runs.resolve(run, Path(resolved.settings.results))
     show_run(runs.read_columns(folder), folder, as_json=as_json, view=given(resolved))
     return 0

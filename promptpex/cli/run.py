@@ -9,51 +9,49 @@ from typing import Any
 import click
 
 from promptpex.cli import options
+from promptpex.cli.help import Command
 
 
-@click.command("run")
+@click.command("run", cls=Command)
 @options.PROMPT
 @options.models
 @options.author
-@options.judge
-@options.files
+@options.judge_options
+@options.verdict_options
 @options.generation
+@options.rounds
+@options.extraction
 @options.sampling
-@options.asking
-@options.standing
-@click.option(
-    "--until-decided",
-    is_flag=True,
-    default=None,
-    help="Look at a growing part of the suite, and stop asking a model once its place is shown.",
-)
-@click.option("--limit", help="With --until-decided: stop once a model is above or below this non-compliance: 10%.")
-@click.option("--fail-over", metavar="SHARE", help="Exit 1 if any model's non-compliance is above this: 10% or 0.1.")
-@options.missing
-@options.config
-@options.listening
+@options.request_options
+@options.comparison_options
+@options.of_statistics("--until-decided", is_flag=True, default=None, help="Stop asking a model once it is decided.")
+@options.of_statistics("--decide-at", metavar="SHARE", help="Decide instead whether it is above this.")
+@options.of_statistics("--fail-over", metavar="SHARE", help="Exit 1 if a model's non-compliance is higher.")
+@options.allow_missing_models
+@options.prompt_files
+@options.results
+@options.settings_options
+@options.session_output_options
 def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, **flags: Any) -> int:
-    """Run a prompt's suite on models, judge every answer, and report.
-
-    A spec and cases that are missing are extracted and generated first. The same command again asks only what is
-    missing: every reply is kept in the store before it is used.
-
-    Exit code 3 when a model or a judge that was asked gave nothing that could be used.
+    """Run the cases on models, judge every output, and report.
 
     \b
-    Examples:
-      promptpex run prompt.md --models gpt-4o-mini,llama3.2:1b
-      promptpex run prompt.md --models openai/my-model --api-base http://127.0.0.1:8080/v1
-      promptpex run prompt.md --models embedded/smollm2-135m
+      promptpex run prompt.md -m gpt-4o-mini,llama3.2:1b -j gpt-4o-mini
+      promptpex run prompt.md -m openai/mine --api-base http://127.0.0.1:8080/v1
+    \f
+    A missing spec is extracted and missing cases are generated first. The same command again asks only for what is
+    missing: every reply is stored before it is used.
+
+    Shares are written as 10% or 0.1. Exit code 1 if --fail-over fails, 3 if a model or a judge gave no usable
+    answer.
     """
     from promptpex.cli.output import exit_code, show_run
-    from promptpex.cli.problems import all_told
-    from promptpex.cli.runner import work
+    from promptpex.cli.runner import all_problems, work
     from promptpex.workflow.project import files_of, refuse_missing, run
 
     refuse_missing(spec, cases)
     files = files_of(prompt, spec=spec, suite=cases)
-    with all_told(prompt, spec, cases):
+    with all_problems(prompt, spec, cases):
         finished, folder, totals, stopped = work(flags, _job(run, files), start=prompt.parent)
     summary = show_run(finished, folder, as_json=as_json, totals=totals)
     made = finished.manifest.settings

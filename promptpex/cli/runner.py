@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from promptpex.cli import main, progress
-from promptpex.cli.sanitize import say
-from promptpex.core.errors import ConfigError, Interrupted, Stopped
+from promptpex.cli.output import say
+from promptpex.core.errors import ConfigError, InputError, Interrupted, Stopped
 from promptpex.core.events import Listener, fan_out
 
 if TYPE_CHECKING:
@@ -157,3 +157,24 @@ def say_settings(resolved: Resolved) -> None:
 def resume_line() -> str:
     """The command as it was typed, for the line that tells how to go on."""
     return "promptpex " + " ".join(shlex.quote(argument) for argument in sys.argv[1:])
+
+
+@contextlib.contextmanager
+def all_problems(*files: Path | None) -> Iterator[None]:
+    """Names all errors of these files, and of those that belong to them, where one ended the command.
+
+    Raises:
+        InputError: what was raised inside; with all that ``validate`` reports, if it is one of several.
+    """
+    try:
+        yield
+    except InputError as failure:
+        from promptpex.workflow.validation import validate
+
+        with contextlib.suppress(OSError):
+            problems = validate(file for file in files if file is not None)
+            errors = [problem for problem in problems if problem.severity == "error"]
+            if len(errors) > 1 and any(failure.message.startswith(error.message) for error in errors):
+                lines = "\n".join(f"  {error.text()}" for error in errors)
+                raise InputError(f"fix these {len(errors)} problems first:\n{lines}") from failure
+        raise

@@ -8,17 +8,19 @@ from typing import Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.sanitize import say
+from promptpex.cli.help import Command
+from promptpex.cli.output import say
 from promptpex.codecs.wording import plural
 
 
-@click.command("validate")
+@click.command("validate", cls=Command)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@options.manners
+@options.output_options
 def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -> int:
-    """Report every problem of prompts, specs and case files; a prompt brings the files beside it along.
+    """Report every problem of prompts, specs and cases.
 
-    Exit code 2 when there is an error; warnings and hints leave it at 0.
+    The spec and the cases of a prompt are read with it. Exit code 2 if there is an error; warnings and hints
+    leave it at 0.
     """
     from promptpex.cli.output import print_json
     from promptpex.workflow.validation import validate

@@ -18,7 +18,7 @@ from typing import Any
 from promptpex.codecs.ordinary_files import ROOTS, is_inside
 
 OWN_FOLDER = ".promptpex"
-PATHS = ("results_dir", "store", "record", "embedded_model")
+PATHS = ("results", "store", "record", "embedded_model")
 """Settings that are paths."""
 MODELS = ("models", "judge", "author", "expected")
 """Settings that name models, of which ``replay/FILE`` and ``embedded/FILE`` are files."""
@@ -137,7 +137,7 @@ def _parts(path: Path, top: Path) -> list[str]:
 
 
 def _instead(name: str) -> str:
-    flag = {"results_dir": "--results DIR", "store": "--store FILE", "record": "--record FILE"}.get(name)
+    flag = {"results": "--results DIR", "store": "--store FILE", "record": "--record FILE"}.get(name)
     variable = f"PROMPTPEX_{name.upper()}"
     return f"give it by {flag} or {variable}" if flag else f"give it by {variable}"
 

@@ -55,7 +55,7 @@ def not_obeyed(path: Path, start: Path) -> str | None:
 def results_of(file: Path, default: str) -> Path:
     """Where a ``promptpex.toml`` keeps its runs; by ``default`` where it does not say, or says what is not obeyed."""
     try:
-        named = tomllib.loads(read_bytes(file, error=ConfigError, what="settings file").decode()).get("results_dir")
+        named = tomllib.loads(read_bytes(file, error=ConfigError, what="settings file").decode()).get("results")
     except (ConfigError, ValueError, RecursionError):
         named = None
     folder = file.parent / (named if isinstance(named, str) else default)

@@ -11,14 +11,6 @@ from typing import Any
 DEAREST = 1_000_000
 """US dollars per million tokens that no price is above."""
 
-FLAGS = {
-    "call_timeout_s": "timeout",
-    "run_deadline_s": "deadline",
-    "max_tokens_total": "max-total-tokens",
-    "results_dir": "results",
-}
-"""Settings whose flag has another name."""
-
 NO_KEYS = (
     "API keys do not belong in settings, which are written into every run's manifest; put it into the environment "
     "variable that its provider names, such as OPENAI_API_KEY"
@@ -27,7 +19,7 @@ NO_KEYS = (
 
 def flag_of(name: str) -> str:
     """The flag that gives a setting."""
-    return f"--{FLAGS.get(name, name).replace('_', '-')}"
+    return f"--{name.replace('_', '-')}"
 
 
 def texts_in(value: Any) -> Iterable[str]:

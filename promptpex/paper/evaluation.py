@@ -39,7 +39,7 @@ async def evaluate(
         ModelError: a model failed for every prompt; the first failure.
         RunError: a link leads a folder of the results elsewhere.
     """
-    results = Path(session.settings.results_dir)
+    results = Path(session.settings.results)
     if folder.is_relative_to(results):
         refuse_led_out(folder, results, RunError)
     found: list[tuple[str, Bench]] = []

@@ -120,7 +120,7 @@ def summarise(
         against=against or made.get("against"),
         confidence=level,
         looks=run.manifest.looks,
-        limit=made.get("limit"),
+        limit=made.get("decide_at"),
         weights=weights if weights is not None else made.get("weights") or {},
     )
     cases = run.suite.usable()

@@ -48,11 +48,11 @@ def refuse_unanswerable(session: Session) -> None:
         if settings.against not in labels:
             raise ConfigError(f"--against names {settings.against}; name one of the models: {', '.join(labels)}")
         if settings.until_decided:
-            raise ConfigError("--until-decided places models among each other, or beside a --limit: drop --against")
-    if settings.limit is not None and not settings.until_decided:
-        raise ConfigError("--limit says when --until-decided stops: give both, or see --fail-over and `gate`")
-    if settings.until_decided and settings.limit is None and len(session.models()) < 2:
-        raise ConfigError("--until-decided needs two models to compare, or a --limit to hold one against")
+            raise ConfigError("--until-decided ranks the models, or holds each against --decide-at: drop --against")
+    if settings.decide_at is not None and not settings.until_decided:
+        raise ConfigError("--decide-at is where --until-decided stops: give both, or see --fail-over and `gate`")
+    if settings.until_decided and settings.decide_at is None and len(session.models()) < 2:
+        raise ConfigError("--until-decided needs two models to compare, or --decide-at to hold one against")
 
 
 def planned_looks(cases: Sequence[Case], seed: int) -> list[list[Case]]:
@@ -104,7 +104,7 @@ def settled(session: Session, run: Run) -> frozenset[str]:
         tolerance=settings.tolerance,
         confidence=settings.confidence,
         looks=run.manifest.looks,
-        limit=settings.limit,
+        limit=settings.decide_at,
         weights=settings.weights,
     )
     return tables.standings(tables.outputs(run), run.manifest.models, question).settled

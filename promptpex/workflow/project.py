@@ -97,7 +97,7 @@ def _run_before(session: Session, prompt: Prompt) -> Run | None:
     """The latest run of the prompt, if there is one that can be read; checks are held against its verdicts."""
     if not session.settings.checks:
         return None
-    folder = runs.latest_of(Path(session.settings.results_dir), prompt.name)
+    folder = runs.latest_of(Path(session.settings.results), prompt.name)
     try:
         return runs.read(folder) if folder is not None else None
     except InputError as error:
@@ -298,7 +298,7 @@ def notice_orphans(session: Session, spec: Spec, suite: Suite) -> None:
 
 
 async def _executed(session: Session, begun: Run) -> tuple[Run, Path]:
-    folder = runs.folder_for(Path(session.settings.results_dir), begun.prompt.name, begun.manifest.run)
+    folder = runs.folder_for(Path(session.settings.results), begun.prompt.name, begun.manifest.run)
     now = begun.manifest.created
     begun = begun.replace(manifest=_as_first_made(folder, begun.manifest))
     runs.begin(folder, begun)

@@ -98,7 +98,7 @@ FILES: dict[str, tuple[str, Any]] = {
 
 ENVIRONMENT = {
     "PROMPTPEX_MODELS": "openai/a,openai/b", "PROMPTPEX_AUTHOR": "openai/author", "PROMPTPEX_JUDGE": "openai/judge",
-    "PROMPTPEX_CALL_TIMEOUT_S": "3", "PROMPTPEX_MAX_ATTEMPTS": "2", "PROMPTPEX_RUN_DEADLINE_S": "20",
+    "PROMPTPEX_TIMEOUT": "3", "PROMPTPEX_MAX_ATTEMPTS": "2", "PROMPTPEX_DEADLINE": "20",
     "PROMPTPEX_EMBEDDED_MODEL": "/nowhere.gguf",
     "COLUMNS": "100",
 }  # fmt: skip
@@ -169,14 +169,14 @@ class Commands:
 
 
 def _all_commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    from promptpex.cli.main import MODULES, VERBS
+    from promptpex.cli.main import COMMANDS, MODULES
 
-    for verb in VERBS:
-        command = importlib.import_module(f"promptpex.cli.{MODULES.get(verb, verb)}").command
+    for name in COMMANDS:
+        command = importlib.import_module(f"promptpex.cli.{MODULES.get(name, name)}").command
         if isinstance(command, click.Group):
-            yield from (((verb, name), each) for name, each in command.commands.items())
+            yield from (((name, under), each) for under, each in command.commands.items())
         else:
-            yield (verb,), command
+            yield (name,), command
 
 
 def _files(maker: Maker, folder: Path) -> list[str]:
@@ -221,7 +221,7 @@ def _option(maker: Maker, option: click.Option, made: Sequence[str]) -> list[str
 def _value(maker: Maker, option: click.Option, made: Sequence[str]) -> str:
     """Mostly what the option takes; now and then something odd, which is never a path that leads out."""
     kind, name = option.type, option.name or ""
-    if isinstance(kind, click.Path) or name in ("store", "results_dir", "record"):
+    if isinstance(kind, click.Path) or name in ("store", "results", "record"):
         return maker.rng.choice((*made, *SAFE_NAMES, *SAFE_NAMES))
     if maker.rng.random() < ODD_SHARE:
         return maker.rng.choice(ODD) if maker.rng.random() < 0.5 else _not_a_small_rate(maker.text())

@@ -158,7 +158,7 @@ repeats = 2
 max_requests = 200
 tolerance = "5%"
 weights = {rule = 3, inverse = 1}
-results_dir = "results"
+results = "results"
 until_decided = true
 scenarios = [{name = "short", constraints = ["It is short."], fixed = {count = 2}}]
 

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from promptpex.cli.estimate import show
-from promptpex.cli.main import MODULES, VERBS, run_cli
+from promptpex.cli.main import COMMANDS, MODULES, run_cli
 from promptpex.workflow.estimate import Line
 
 ASKING = {"run", "estimate", "extract", "generate", "judge", "bench"}
@@ -19,12 +19,12 @@ ASKING = {"run", "estimate", "extract", "generate", "judge", "bench"}
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
-    for verb in VERBS:
-        command = importlib.import_module(f"promptpex.cli.{MODULES.get(verb, verb)}").command
+    for name in COMMANDS:
+        command = importlib.import_module(f"promptpex.cli.{MODULES.get(name, name)}").command
         if isinstance(command, click.Group):
-            yield from ((verb, each) for each in command.commands.values())
+            yield from ((f"{name} {under}", each) for under, each in command.commands.items())
         else:
-            yield verb, command
+            yield name, command
 
 
 def flags(command: click.Command) -> set[str]:
@@ -35,9 +35,9 @@ def flags(command: click.Command) -> set[str]:
     ("verb", "command"), list(commands()), ids=lambda part: part if isinstance(part, str) else part.name
 )
 def test_every_command_takes_json_and_quiet_and_those_that_ask_say_more(verb: str, command: click.Command) -> None:
-    found = flags(command)
-    assert {"--json", "-q", "--debug"} <= found
-    assert ("-v" in found) == ("--log" in found) == (verb in ASKING)
+    taken = flags(command)
+    assert {"--json", "-q", "--debug"} <= taken
+    assert ("-v" in taken) == ("--log" in taken) == (verb in ASKING)
 
 
 def test_no_command_takes_what_it_never_reads() -> None:
@@ -45,7 +45,14 @@ def test_no_command_takes_what_it_never_reads() -> None:
     assert not {"--cases-per-rule", "--rounds", "--expansion", "--validity", "--language"} & by_verb["extract"]
     assert not {"--temperature", "--max-tokens"} & (by_verb["extract"] | by_verb["judge"])
     assert {"--temperature", "--cases-per-rule"} <= by_verb["run"] & by_verb["estimate"] & by_verb["bench"]
-    assert not any("--repeat" in found for found in by_verb.values())
+    assert not {"--max-rules", "--checks", "--verify"} & by_verb["generate"]
+    assert (
+        not {"--concurrency", "--timeout", "--deadline", "--record", "--max-cost", "--pull", "--quorum"}
+        & (by_verb["estimate"])
+    )
+    reading = by_verb["report"] | by_verb["compare"] | by_verb["gate"] | by_verb["export"]
+    assert not {"--store", "--fresh", "--seed"} & reading
+    assert not any({"--repeat", "--limit"} & taken for taken in by_verb.values())
 
 
 def test_export_takes_json_only_with_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,7 +42,7 @@ async def test_another_working_folder_pays_nothing_twice(
 async def test_settings_below_name_where_their_runs_are(
     here: Place, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (here.prompt.parent / "promptpex.toml").write_text('results_dir = "kept"\n', encoding="utf-8")
+    (here.prompt.parent / "promptpex.toml").write_text('results = "kept"\n', encoding="utf-8")
     monkeypatch.chdir(here.folder)
     await run("speech-tag/prompt.md", scripted)
     (kept,) = (path.parent for path in here.folder.rglob("manifest.json"))

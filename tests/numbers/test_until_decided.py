@@ -30,7 +30,7 @@ def decided(run: Run) -> tables.Standings:
     """What the tables say of a run by what its manifest says."""
     made = run.manifest.settings
     question = tables.Question(
-        tolerance=made["tolerance"], confidence=made["confidence"], looks=run.manifest.looks, limit=made["limit"]
+        tolerance=made["tolerance"], confidence=made["confidence"], looks=run.manifest.looks, limit=made["decide_at"]
     )
     return tables.standings(tables.outputs(run), run.manifest.models, question)
 
@@ -73,7 +73,7 @@ def test_the_tables_decide_at_every_look_as_the_run_did(tmp_path: Path) -> None:
 
 def test_a_limit_stops_each_model_on_its_own(tmp_path: Path) -> None:
     fates = by({"a": first(0), "b": lambda case, repeat: "broken" if case % 2 else "kept"})
-    run = ran(tmp_path, ["a", "b"], cases(200, 4), fates, aims=4, judge=False, until_decided=True, limit=0.2)
+    run = ran(tmp_path, ["a", "b"], cases(200, 4), fates, aims=4, judge=False, until_decided=True, decide_at=0.2)
     summary, rows = summed(run)
     assert [row["place"] for row in rows.values()] == ["below limit", "above limit"]
     assert max(asked_of(run, "a"), asked_of(run, "b")) < 200
@@ -84,7 +84,7 @@ def test_a_limit_stops_each_model_on_its_own(tmp_path: Path) -> None:
 
 def test_a_limit_is_not_passed_on_the_strength_of_what_is_missing(tmp_path: Path) -> None:
     fates = by({"a": lambda case, repeat: "cut" if case % 3 == 0 else "kept"})
-    run = ran(tmp_path, ["a"], cases(100, 4), fates, aims=4, judge=False, until_decided=True, limit=0.2)
+    run = ran(tmp_path, ["a"], cases(100, 4), fates, aims=4, judge=False, until_decided=True, decide_at=0.2)
     _, rows = summed(run)
     assert (rows["a"]["place"], asked_of(run, "a")) == ("undecided", 100)
     assert rows["a"]["because"] == "34 of 100 outputs of fake/a are unscored"

@@ -53,7 +53,7 @@ async def execute(folder: Path, prompt: Path, fake: FakeClient, **more: Any) -> 
         "models": ["fake/good", "fake/bad"],
         "judge": ["none"],
         "store": str(folder / "store.db"),
-        "results_dir": str(folder / "results"),
+        "results": str(folder / "results"),
         "max_attempts": 1,
         "until_decided": True,
         **more,
@@ -104,7 +104,7 @@ async def test_going_on_without_it_asks_the_rest_in_a_run_of_its_own(tmp_path: P
 
 async def test_a_limit_decides_for_one_model_alone(tmp_path: Path) -> None:
     prompt, fake = prepared(tmp_path), FakeClient(answer)
-    finished, _ = await execute(tmp_path, prompt, fake, models=["fake/bad"], limit="20%")
+    finished, _ = await execute(tmp_path, prompt, fake, models=["fake/bad"], decide_at="20%")
     summary = summarise(finished)
     assert summary.models["place"].tolist() == ["above limit"]
     assert len(fake.requests) < 40
@@ -144,7 +144,7 @@ async def test_a_budget_in_the_middle_of_a_look_leaves_the_looks_before_it(tmp_p
         ({"models": ["fake/good"]}, "needs two models"),
         ({"against": "fake/good"}, "drop --against"),
         ({"against": "fake/other", "until_decided": False}, "name one of the models"),
-        ({"limit": 0.1, "until_decided": False}, "--until-decided stops"),
+        ({"decide_at": 0.1, "until_decided": False}, "--until-decided stops"),
     ],
 )
 async def test_questions_without_an_answer_are_refused_before_anything_is_asked(

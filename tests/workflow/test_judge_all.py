@@ -38,7 +38,7 @@ async def executed(folder: Path, **more: Any) -> Path:
     given = {
         "models": ["fake/m"],
         "store": str(folder / "store.db"),
-        "results_dir": str(folder / "results"),
+        "results": str(folder / "results"),
         "judge_all": True,
         **more,
     }

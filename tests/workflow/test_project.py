@@ -63,7 +63,7 @@ def settings(folder: Path, **more: Any) -> dict[str, Any]:
         "author": "fake/author",
         "judge": ["fake/judge"],
         "store": str(folder / "store.db"),
-        "results_dir": str(folder / "results"),
+        "results": str(folder / "results"),
         "max_attempts": 1,
         **more,
     }

@@ -222,7 +222,7 @@ async def test_more_effort_never_asks_less(tmp_path: Path) -> None:
             "checks": None,
             "models": ["fake/m"],
             "judge": "none",
-            "results_dir": str(place / "r"),
+            "results": str(place / "r"),
         }
         await do(run, files, author, **flags)
         counts.append(len(author.requests))
@@ -244,7 +244,7 @@ async def test_run_says_what_it_cannot_place(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     heard: list[Event] = []
-    flags = {"models": ["fake/m"], "judge": "none", "results_dir": str(tmp_path / "results")}
+    flags = {"models": ["fake/m"], "judge": "none", "results": str(tmp_path / "results")}
     finished, _ = await do(run, files, Author(RULES).client(), heard, **flags)
     said = [event.message for event in heard if isinstance(event, Notice)]
     assert "prompt.md has changed since prompt.spec.yaml was written" in said

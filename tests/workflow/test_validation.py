@@ -187,7 +187,7 @@ def test_run_shows_every_problem(tmp_path: Path, capsys: pytest.CaptureFixture[s
     store = ["--store", str(tmp_path / "s.db"), "--results", str(tmp_path / "results")]
     assert run_cli(["run", str(path), "--models", "fake/x", "--judge", "none", *store]) == 2
     err = capsys.readouterr().err
-    assert "2 problems are to be mended first" in err
+    assert "fix these 2 problems first" in err
     assert "prompt.cases.yaml:3:" in err
     assert "prompt.cases.yaml:4:" in err
 

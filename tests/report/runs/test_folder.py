@@ -231,11 +231,11 @@ def test_verdicts_without_their_output_are_left_out(tmp_path: Path) -> None:
     ("place", "settings"),
     [
         ("results", ""),
-        ("out/runs", 'results_dir = "out/runs"\n'),
-        ("results", "results_dir = 5\n"),
-        ("results", "results_dir = ["),
-        ("results", 'results_dir = "../../../elsewhere"\n'),
-        ("results", 'results_dir = "a\\u0000b"\n'),
+        ("out/runs", 'results = "out/runs"\n'),
+        ("results", "results = 5\n"),
+        ("results", "results = ["),
+        ("results", 'results = "../../../elsewhere"\n'),
+        ("results", 'results = "a\\u0000b"\n'),
     ],
 )
 def test_where_there_is_no_run_one_below_settings_of_its_own_is_named(

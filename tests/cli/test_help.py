@@ -1,0 +1,115 @@
+"""The help reads well: short, in groups, uncut; and one name each for flag, settings key and variable."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from promptpex.cli.help import GROUPS, Option
+from promptpex.cli.main import COMMANDS, ELSEWHERE, MODULES, STEPS, run_cli
+from promptpex.config import OTHER_VARIABLES, Settings
+
+TWO_SCREENS = 46
+"""Lines of two terminals of 24 lines, a prompt in each."""
+
+OTHER_NAMES = {"as_json": "--json", "expose": "", "pull_name": "--pull", "bring": "--update", "shape": "--format"}
+"""Options that are no settings and whose value has another name in the code."""
+
+OF_A_COMMAND = {"cases", "spec", "model", "stage", "rules", "limits", *OTHER_NAMES}
+"""Names that belong to one command and are no setting."""
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    for name in COMMANDS:
+        command = importlib.import_module(f"promptpex.cli.{MODULES.get(name, name)}").command
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {under}", each) for under, each in command.commands.items())
+        else:
+            yield name, command
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    assert run_cli(list(arguments)) == 0
+    return capsys.readouterr().out.rstrip().splitlines()
+
+
+@pytest.fixture(autouse=True)
+def _eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def test_the_list_of_commands_is_one_screen_by_step_and_uncut(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, "--help")
+    titles = [line.rstrip(":") for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert titles == ["Options", *(step for step, _ in STEPS)]
+    assert not any("..." in line for line in lines[1:])
+    listed = [line for line in lines if line.strip().split("  ")[0] in COMMANDS]
+    assert len(listed) == len(COMMANDS)
+    assert all(line.endswith(".") for line in listed)
+
+
+def test_the_help_of_run_is_two_screens_and_all_of_it_is_one_flag_away(capsys: pytest.CaptureFixture[str]) -> None:
+    daily, everything = printed(capsys, "run", "--help"), printed(capsys, "run", "--help-all")
+    assert len(daily) <= TWO_SCREENS
+    assert [line for line in daily if line.endswith(":")] == [f"{group}:" for group in GROUPS]
+    assert all(len(line) <= 80 for line in (*daily, *everything))
+    assert not any("--judge-repeat" in line for line in daily)
+    assert any("--judge-repeat" in line for line in everything)
+    assert any("--help-all" in line for line in daily)
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda part: part if isinstance(part, str) else "")
+def test_every_option_has_a_group_and_a_text(name: str, command: click.Command) -> None:
+    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    assert all(isinstance(option, Option) and option.group in GROUPS for option in options)
+    assert all(option.help and option.help.rstrip("].").strip() for option in options)
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda part: part if isinstance(part, str) else "")
+def test_flag_settings_key_and_variable_have_one_name(name: str, command: click.Command) -> None:
+    """``--max-cost``, ``max_cost`` and ``PROMPTPEX_MAX_COST``: what one knows of one tells the others."""
+    known = {*Settings.model_fields, *OTHER_VARIABLES}
+    for parameter in command.params:
+        if not isinstance(parameter, click.Option) or parameter.name in OTHER_NAMES:
+            continue
+        long = next(flag for flag in parameter.opts if flag.startswith("--"))
+        if parameter.name in known:
+            assert long == f"--{parameter.name.replace('_', '-')}"
+        elif long.removeprefix("--").replace("-", "_") in known:
+            assert parameter.name in OF_A_COMMAND
+
+
+def test_short_flags_mean_one_thing_each() -> None:
+    meanings: dict[str, set[str]] = {}
+    for _, command in commands():
+        for parameter in command.params:
+            short = [flag for flag in parameter.opts if len(flag) == len("-x")]
+            for flag in short:
+                meanings.setdefault(flag, set()).add(str(parameter.name))
+    assert {flag: names for flag, names in meanings.items() if len(names) > 1} == {"-o": {"results", "out"}}
+    assert set(meanings) == {"-m", "-r", "-a", "-j", "-n", "-o", "-q", "-v"}
+
+
+@pytest.mark.parametrize("name", sorted(ELSEWHERE))
+def test_what_other_tools_call_our_commands_leads_to_them(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_cli([name, "prompt.md"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"promptpex: there is no command '{name}' here; it is called '{ELSEWHERE[name]}'")
+    assert len(error.splitlines()) == 1
+
+
+def test_view_is_free_for_the_local_page() -> None:
+    assert "view" not in {*COMMANDS, *ELSEWHERE}
+
+
+@pytest.mark.parametrize("arguments", [["run"], ["run", "p.md", "--nosuch"], ["nosuch"], ["gate", "--decide", "x"]])
+def test_wrong_usage_is_one_sentence_with_the_one_prefix(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli(arguments) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("promptpex: ")
+    assert "--help" in error
