@@ -153,7 +153,8 @@ def test_an_unknown_variable_warns(tmp_path: Path) -> None:
 def test_tables_lists_and_prices(tmp_path: Path) -> None:
     _file(
         tmp_path,
-        "models = ['a', 'b?temperature=0']\njudge = 'j'\nmax-tokens = 7\nresults = 'out'\n[prices.'my/model']\ninput = 1\n"
+        "models = ['a', 'b?temperature=0']\njudge = 'j'\nmax-tokens = 7\nresults = 'out'\n"
+        "[prices.'my/model']\ninput = 1\n"
         "output = 2.5\n[instructions]\ncases = 'short ones'\n[[scenarios]]\nname = 'angry'\nfixed = {tone = 'x'}\n",
     )
     settings = _load(tmp_path, PROMPTPEX_PULL="true").settings
