@@ -70,7 +70,7 @@ def run(
     """Every usable case sent to every model, and each answer judged; ``promptpex.tables`` makes DataFrames of it."""
 
     async def job(session: Session) -> Run:
-        return await early_stopping.execute(session, running.begin(session, prompt, spec, suite))
+        return await early_stopping.execute(session, await running.begin(session, prompt, spec, suite))
 
     if not models:
         raise ConfigError("models names no model; give at least one")

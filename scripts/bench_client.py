@@ -162,9 +162,9 @@ async def ask_stack(client: str, base: str, concurrency: int, folder: Path, afte
     from promptpex.core.records import Message, Params, Request
     from promptpex.llm.providers import Router
     from promptpex.llm.stack import StackOptions, build
-    from promptpex.store import ReplyStore
+    from promptpex.store import SqliteStore
 
-    kept = None if client.endswith("without store") else after.enter_context(ReplyStore(folder / "store.db"))
+    kept = None if client.endswith("without store") else after.enter_context(SqliteStore(folder / "store.db"))
     options = StackOptions(concurrency=concurrency)
     stack = build(Router(), store=kept, rng=random.Random(0), clock=time.monotonic, options=options)
     after.push_async_callback(stack.close)
@@ -229,12 +229,12 @@ ASKING = {"stack": ask_stack, "provider": ask_provider, "aiohttp": ask_aiohttp, 
 async def storing(what: str, folder: Path, count: int) -> dict[str, float]:
     """Puts and gets through the store, or through sqlite3 by hand: 1000 rows a transaction."""
     from promptpex.core.records import Completion, Message, Request
-    from promptpex.store import ReplyStore
+    from promptpex.store import SqliteStore
 
     answer = Completion(text="y" * 2000, finish_reason="stop")
     asked = [Request(model="m", messages=(Message(role="user", content=f"{n} {PROMPT}"),)) for n in range(count)]
     ids = [each.id for each in asked]
-    with ReplyStore(folder / "store.db") as kept:
+    async with SqliteStore(folder / "store.db") as kept:
         began, cpu_began = time.perf_counter(), time.process_time()
         for at in range(0, count, 1000):
             some = range(at, min(count, at + 1000))
@@ -243,7 +243,7 @@ async def storing(what: str, folder: Path, count: int) -> dict[str, float]:
             return figures(began, cpu_began, count)
         began, cpu_began = time.perf_counter(), time.process_time()
         for request_id in ids:
-            kept.get(request_id)
+            await kept.get(request_id)
         if what == "store gets":
             return figures(began, cpu_began, count)
     return by_hand(what, folder, ids, asked[0].model_dump_json(), answer.model_dump_json())

@@ -22,7 +22,7 @@ from promptpex.promptfile import read as read_prompt
 from promptpex.report import runs, summarise
 from promptpex.report.files import write
 from promptpex.specs.file import read_spec, write_spec
-from promptpex.store import ReplyStore
+from promptpex.store import SqliteStore
 from promptpex.workflow.validation import validate
 from tests.samples import spec
 from tests.tables.by_hand import colours
@@ -208,7 +208,7 @@ def test_the_store_is_no_link(checkout: Path, end: str) -> None:
     store.parent.mkdir()
     store.with_name(f"store.db{end}").symlink_to(users(checkout).with_name("new"))
     with pytest.raises(StoreError, match="a link"):
-        ReplyStore(store)
+        SqliteStore(store)
     assert untouched(checkout)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,7 +19,9 @@ from promptpex.codecs.wording import plural
 from promptpex.core.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
-    from promptpex.store import ReplyStore
+    from promptpex.core.response_store import ResponseStore
+
+T = TypeVar("T")
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
@@ -38,8 +42,7 @@ def stats(as_json: bool, **flags: Any) -> int:
     """Replies per model and stage, size and age."""
     from promptpex.cli.output import print_json
 
-    with _store(flags) as store:
-        found = store.stats()
+    found = _with_store(flags, lambda store: store.stats())
     if as_json:
         print_json(asdict(found))
         return 0
@@ -77,8 +80,7 @@ def prune(
     if age is None and stage is None and model is None and not failed:
         raise click.UsageError("say which replies: --older-than, --stage, --model or --failed")
     name = model.partition("?")[0] if model is not None else None
-    with _store(flags) as store:
-        gone = store.prune(age, stage=stage, model=name, failed=failed, dry_run=dry_run)
+    gone = _with_store(flags, lambda store: store.prune(age, stage=stage, model=name, failed=failed, dry_run=dry_run))
     if as_json:
         print_json({"would_prune" if dry_run else "pruned": gone})
     else:
@@ -94,8 +96,7 @@ def verify(as_json: bool, **flags: Any) -> int:
     """Check the file and every entry; exit code 2 when something is wrong."""
     from promptpex.cli.output import print_json
 
-    with _store(flags) as store:
-        problems = store.verify()
+    problems = _with_store(flags, lambda store: store.verify())
     if as_json:
         print_json([asdict(problem) for problem in problems])
     else:
@@ -117,14 +118,23 @@ def seconds_of(age: str) -> float:
     return float(found[1]) * UNITS[found[2]]
 
 
-def _store(flags: dict[str, Any]) -> ReplyStore:
+def _with_store(flags: dict[str, Any], job: Callable[[ResponseStore], Awaitable[T]]) -> T:
+    """What the job gives, with the store of these settings, which has to be there."""
     from promptpex.cli.runner import settings
-    from promptpex.store import ReplyStore
+    from promptpex.store import open_store
 
     path = Path(settings(flags).settings.store)
     if not path.exists():
         raise StoreError(f"{path}: no store here yet; it is made by the first run, or name another with --store")
-    return ReplyStore(path)
+
+    async def work() -> T:
+        store = await open_store(str(path))
+        try:
+            return await job(store)
+        finally:
+            await store.close()
+
+    return asyncio.run(work())
 
 
 def _date(at: float | None) -> str:

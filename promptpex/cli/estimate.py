@@ -51,7 +51,7 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     files = files_of(prompt, spec=spec, suite=cases)
 
     async def job(session: Any) -> tuple[list[Line], str]:
-        return estimate_files(session, files)
+        return await estimate_files(session, files)
 
     lines, best = work(flags, job, start=prompt.parent)
     if as_json:

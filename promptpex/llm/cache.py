@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 from promptpex.core.errors import ModelError, StoreError
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Request
+from promptpex.core.response_store import ResponseStore
 from promptpex.llm.client import Client
 from promptpex.llm.pacing.cancellation import StopFlag
 
@@ -23,20 +23,6 @@ PATIENCE_S = 900.0
 
 SILENT_S = 3.0
 """Seconds after which the user is told that another process's answers are waited for."""
-
-
-class Store(Protocol):
-    """What the cache needs of a store. ``put`` returns once the answer is durable, with the answer that is kept."""
-
-    def get(self, request_id: str) -> Completion | None: ...
-
-    async def put(self, request_id: str, request: Request, completion: Completion) -> Completion: ...
-
-    async def replace(self, request_id: str, request: Request, completion: Completion) -> None: ...
-
-    async def claim(self, request_id: str) -> bool: ...
-
-    async def release(self, request_id: str) -> None: ...
 
 
 class CachedClient:
@@ -61,7 +47,7 @@ class CachedClient:
     def __init__(
         self,
         inner: Client,
-        store: Store,
+        store: ResponseStore,
         *,
         fresh: bool = False,
         stop: StopFlag | None = None,
@@ -88,7 +74,7 @@ class CachedClient:
             return await self._inner.complete(request)
         request_id = request.id
         while True:
-            stored = None if self._to_renew(request_id, request) else self._store.get(request_id)
+            stored = None if self._to_renew(request_id, request) else await self._store.get(request_id)
             if stored is not None:
                 return _cached(stored)
             flight = self._flights.get(request_id)
@@ -145,7 +131,7 @@ class CachedClient:
         """None once the question is ours to ask; the answer if another process gave it meanwhile."""
         wait, waited = FIRST_POLL_S, 0.0
         while waited < PATIENCE_S and not await self._store.claim(request_id):
-            stored = self._store.get(request_id)
+            stored = await self._store.get(request_id)
             if stored is not None:
                 return _cached(stored)
             await self._stop.pause(wait, self._sleep, model)

@@ -27,7 +27,8 @@ from pathlib import Path
 
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Completion, Request
-from promptpex.llm.cache import CachedClient, Store
+from promptpex.core.response_store import ResponseStore
+from promptpex.llm.cache import CachedClient
 from promptpex.llm.client import Client, Loading
 from promptpex.llm.meter import Meter, MeteredClient
 from promptpex.llm.pacing.admission import AheadClient
@@ -116,7 +117,7 @@ class Stack:
 def build(
     provider: Client,
     *,
-    store: Store | None,
+    store: ResponseStore | None,
     emit: Listener = ignore_events,
     rng: random.Random,
     clock: Callable[[], float],

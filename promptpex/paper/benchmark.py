@@ -52,7 +52,7 @@ async def bench(
     """
     cases = (*sampled(suite.usable(), sample, session.settings.seed), *_without_rule(baseline.usable(), sample))
     author = session.author()
-    begun = begin(session, prompt, spec, Suite(prompt=suite.prompt, cases=cases), author=author.label)
+    begun = await begin(session, prompt, spec, Suite(prompt=suite.prompt, cases=cases), author=author.label)
     run = await execute(session, begun)
     valid = await validity(cases, prompt, spec, judge=author if _judged(session) else None, emit=session.emit)
     rules = [rule for rule in spec.rules if not rule.stale]
@@ -113,7 +113,7 @@ async def _by_spec(session: Session, prompt: Prompt, spec: Spec, cases: tuple[Ca
     if not cases:
         return None
     as_prompt = spec_as_prompt(prompt, spec)
-    return await execute(session, begin(session, as_prompt, spec, Suite(prompt=spec.prompt, cases=cases)))
+    return await execute(session, await begin(session, as_prompt, spec, Suite(prompt=spec.prompt, cases=cases)))
 
 
 def cosines(run: Run, by_spec: Run | None) -> dict[str, tuple[float, ...]]:

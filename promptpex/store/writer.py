@@ -76,21 +76,21 @@ class GroupWriter:
         """
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if not self._waiting:
-            future.get_loop().call_soon(self._flush)
+            future.get_loop().call_soon(self.flush)
         self._waiting.append(_Item(job, future, keep))
         if len(self._waiting) >= EAGER:
-            self._flush()
+            self.flush()
         return await future
 
     def close(self) -> None:
-        """Writes what waits and tries again what failed, then ends the thread. May be called twice."""
-        self._flush()
+        """Writes what was flushed and tries again what failed, then ends the thread. May be called twice."""
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join()
             self._thread = None
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Hands what waits to the thread; to be called in the event loop's thread."""
         if not self._waiting:
             return
         if self._thread is None:

@@ -55,7 +55,7 @@ class Line:
     exact: bool = True
 
 
-def estimate(session: Session, prompt: Prompt, spec: Spec | None, suite: Suite | None) -> list[Line]:
+async def estimate(session: Session, prompt: Prompt, spec: Spec | None, suite: Suite | None) -> list[Line]:
     """A line per stage and model for what ``run`` would ask of this prompt, in the order of the stages."""
     lines: list[Line] = []
     if spec is None:
@@ -65,9 +65,9 @@ def estimate(session: Session, prompt: Prompt, spec: Spec | None, suite: Suite |
     if spec is None or suite is None:
         return lines + _guessed_outputs(session, prompt, lines)
     questions = cells(suite.usable(), session.models(), session.settings.repeats)
-    answers = _Answers(session, prompt, questions)
+    answers = await _answers(session, prompt, questions)
     lines += answers.lines()
-    return lines + _judging(session, prompt, spec, suite, answers)
+    return lines + await _judging(session, prompt, spec, suite, answers)
 
 
 def can_show(session: Session, suite: Suite | None) -> str:
@@ -126,21 +126,19 @@ def tokens_of(messages: Iterable[Message]) -> int:
     return sum(4 + ceil(len(message.content.encode("utf-8", "replace")) / 4) for message in messages)
 
 
+@dataclass(frozen=True, slots=True)
 class _Answers:
     """The outputs' questions, with the answers that the store holds."""
 
-    def __init__(self, session: Session, prompt: Prompt, questions: Sequence[Cell]) -> None:
-        self._session = session
-        defaults = session.output_params()
-        time = Allowance(RENDERING_SECONDS)
-        self.questions = [(cell, request_for(prompt, cell, defaults, time)) for cell in questions]
-        self.found: Mapping[str, Completion] = session.store.get_many(request.id for _, request in self.questions)
+    session: Session
+    questions: Sequence[tuple[Cell, Request]]
+    found: Mapping[str, Completion]
 
     def lines(self) -> list[Line]:
         by_model: dict[str, list[Request]] = {}
         for cell, request in self.questions:
             by_model.setdefault(cell.model.label, []).append(request)
-        return [_line(self._session, "output", label, some, self.found) for label, some in by_model.items()]
+        return [_line(self.session, "output", label, some, self.found) for label, some in by_model.items()]
 
     def outputs(self) -> list[Output]:
         """The stored answers as outputs."""
@@ -151,7 +149,13 @@ class _Answers:
         ]
 
 
-def _judging(session: Session, prompt: Prompt, spec: Spec, suite: Suite, answers: _Answers) -> list[Line]:
+async def _answers(session: Session, prompt: Prompt, cells: Sequence[Cell]) -> _Answers:
+    defaults, time = session.output_params(), Allowance(RENDERING_SECONDS)
+    questions = [(cell, request_for(prompt, cell, defaults, time)) for cell in cells]
+    return _Answers(session, questions, await session.store.get_many(request.id for _, request in questions))
+
+
+async def _judging(session: Session, prompt: Prompt, spec: Spec, suite: Suite, answers: _Answers) -> list[Line]:
     inputs = {case.id: case.inputs for case in suite.cases}
     known = answers.outputs()
     open_ = [
@@ -162,7 +166,7 @@ def _judging(session: Session, prompt: Prompt, spec: Spec, suite: Suite, answers
     lines = []
     for judge in judges_for(session, prompt, spec):
         requests = [judge.request(output, inputs[output.case]) for output in (*known, *open_)]
-        found = session.store.get_many(request.id for request in requests[: len(known)])
+        found = await session.store.get_many(request.id for request in requests[: len(known)])
         line = _line(session, "judge", judge.asker.label, requests, found)
         lines.append(line)
     return lines

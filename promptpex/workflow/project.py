@@ -159,12 +159,12 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
     for file in (files.spec, files.suite):
         keep_schema(file)
     if session.settings.effort:
-        say_effort(session, estimate(session, prompt, *_written(prompt, files)))
+        say_effort(session, await estimate(session, prompt, *_written(prompt, files)))
     spec = await _spec(session, prompt, files)
     suite = await _suite(session, prompt, files, spec)
     session.emit(Notice(can_show(session, suite)))
     by = author.label if author else None
-    return await _executed(session, running.begin(session, prompt, spec, suite, author=by))
+    return await _executed(session, await running.begin(session, prompt, spec, suite, author=by))
 
 
 async def _spec(session: Session, prompt: Prompt, files: Files) -> Spec:
@@ -198,11 +198,11 @@ async def _suite(session: Session, prompt: Prompt, files: Files, spec: Spec) -> 
     return suite
 
 
-def estimate_files(session: Session, files: Files) -> tuple[list[Line], str]:
+async def estimate_files(session: Session, files: Files) -> tuple[list[Line], str]:
     """What ``run`` would ask and what it would cost, and what it can show at best; nothing is sent or written."""
     prompt = read_prompt(session, files.prompt)
     spec, suite = _written(prompt, files)
-    return estimate(session, prompt, spec, suite), can_show(session, suite)
+    return await estimate(session, prompt, spec, suite), can_show(session, suite)
 
 
 def _written(prompt: Prompt, files: Files) -> tuple[Spec | None, Suite | None]:

@@ -32,23 +32,23 @@ Inputs = Mapping[str, Mapping[str, Any]]
 """The inputs of each case, by its id."""
 
 
-def begin(session: Session, prompt: Prompt, spec: Spec, suite: Suite, *, author: str | None = None) -> Run:
+async def begin(session: Session, prompt: Prompt, spec: Spec, suite: Suite, *, author: str | None = None) -> Run:
     """The run that is about to be made: its manifest is known, its outputs are not."""
     models = session.models()
     judges = judges_for(session, prompt, spec)
-    _refuse_beyond_tpm(session, prompt, suite, judges)
+    await _refuse_beyond_tpm(session, prompt, suite, judges)
     warn_about_self_preference(session, [one.asker.label for one in judges], [one.label for one in models], author)
     manifest = _manifest(session, prompt, spec, suite, models, judges).replace(author=author)
     return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite)
 
 
-def _refuse_beyond_tpm(session: Session, prompt: Prompt, suite: Suite, judges: Sequence[Judge]) -> None:
+async def _refuse_beyond_tpm(session: Session, prompt: Prompt, suite: Suite, judges: Sequence[Judge]) -> None:
     """Refuses what could not be sent within ``tpm``, before anything is sent."""
     if session.settings.tpm is None:
         return
     session.refuse_long_answers([one.asker.model for one in judges])
     questions = cells(suite.usable(), session.models(), session.settings.repeats)
-    session.refuse_beyond_tpm(requests_for(prompt, questions, session.output_params()))
+    await session.refuse_beyond_tpm(requests_for(prompt, questions, session.output_params()))
 
 
 def warn_about_self_preference(

@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
 from promptpex.config import Resolved, Settings
 from promptpex.core.errors import ConfigError
 from promptpex.core.events import Event, Listener, Notice, ignore_events
 from promptpex.core.records import ModelName, Params, Request
+from promptpex.core.response_store import ResponseStore
 from promptpex.llm.client import Client
 from promptpex.llm.meter import Meter
 from promptpex.llm.names import parse_model, parse_models
@@ -29,7 +29,7 @@ from promptpex.llm.role_model import Asker, merged
 from promptpex.llm.routes import origin
 from promptpex.llm.stack import Stack, StackOptions, build, rates_for
 from promptpex.llm.structured import Structured
-from promptpex.store import ReplyStore
+from promptpex.store import open_store
 
 ROLE_TOKENS = 4096
 """Longest reply of an author or a judge, in tokens."""
@@ -52,7 +52,7 @@ class Session:
 
     resolved: Resolved
     client: Stack
-    store: ReplyStore
+    store: ResponseStore
     structured: Structured
     emit: Listener = ignore_events
     chosen: dict[str, str] = field(default_factory=dict)
@@ -115,26 +115,29 @@ class Session:
                 "--max-requests or --max-total-tokens instead"
             )
 
-    def refuse_beyond_tpm(self, requests: Iterable[Request]) -> None:
+    async def refuse_beyond_tpm(self, requests: Iterable[Request]) -> None:
         """Refuses a request that alone may take more tokens than a minute has, unless its answer is stored; before
         anything is paid.
 
         Raises:
             ConfigError: with the numbers of the largest, and what to do.
         """
+        large = {request.id: request for request in requests if beyond_tpm(request, self.settings.tpm)}
+        stored = {} if self.settings.fresh else await self.store.get_many(large)
+        self._refuse_larger([request for request_id, request in large.items() if request_id not in stored])
+
+    def _refuse_larger(self, requests: Iterable[Request]) -> None:
         tpm = self.settings.tpm
-        large = {request.id: request for request in requests if beyond_tpm(request, tpm)}
-        found = {} if self.settings.fresh else self.store.get_many(large)
-        missing = [request for name, request in large.items() if name not in found]
-        if missing:
-            largest = max(missing, key=tokens_expected)
+        large = [request for request in requests if beyond_tpm(request, tpm)]
+        if large:
+            largest = max(large, key=tokens_expected)
             raise ConfigError(f"{largest.model}: {beyond_tpm(largest, tpm)}")
 
     def refuse_long_answers(self, roles: Iterable[ModelName], models: Iterable[ModelName] = ()) -> None:
         """As ``refuse_beyond_tpm``, for authors, judges and models under test whose requests are not known yet: an
         answer alone may be too long."""
         by_role = [(model, self._role_params()) for model in roles] + [(one, self.output_params()) for one in models]
-        self.refuse_beyond_tpm(
+        self._refuse_larger(
             Request(model=model.name, messages=(), params=merged(model.params, defaults)) for model, defaults in by_role
         )
 
@@ -287,7 +290,7 @@ async def open_session(
 
     options = provider_options(resolved, keep)
     _say_unkeyed(resolved, options, emit)
-    store = ReplyStore(Path(settings.store))
+    store = await open_store(settings.store)
     try:
         client = build(
             provider if provider is not None else Router(options),
@@ -309,4 +312,4 @@ async def open_session(
         finally:
             await client.close()
     finally:
-        store.close()
+        await store.close()

@@ -41,7 +41,7 @@ from promptpex.report import runs
 from promptpex.specs.file import examine as examine_spec
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.prompt_diff import compare
-from promptpex.store import ReplyStore
+from promptpex.store import SqliteStore
 from promptpex.tables.counts import check_weights
 from promptpex.workflow.validation import validate
 
@@ -406,11 +406,15 @@ def stores(maker: Maker, folder: Path) -> object:
     """Stores whose rows, tables or bytes are not ours."""
     path = folder / "store.db"
     store_file(maker, path, hurt=True)
-    with ReplyStore(path) as store:
-        store.stats()
-        store.verify()
-        store.prune(1e9, failed=maker.rng.random() < 0.5, dry_run=True)
-        return store.get(REQUEST.id)
+    return asyncio.run(_looked_at(maker, path))
+
+
+async def _looked_at(maker: Maker, path: Path) -> object:
+    async with SqliteStore(path) as store:
+        await store.stats()
+        await store.verify()
+        await store.prune(1e9, failed=maker.rng.random() < 0.5, dry_run=True)
+        return await store.get(REQUEST.id)
 
 
 def store_file(maker: Maker, path: Path, *, hurt: bool) -> None:
@@ -428,7 +432,7 @@ _STORE: list[bytes] = []
 
 
 async def _stored(path: Path) -> None:
-    with ReplyStore(path) as store:
+    async with SqliteStore(path) as store:
         await store.put(REQUEST.id, REQUEST, Completion.model_validate(seeds.COMPLETION))
 
 

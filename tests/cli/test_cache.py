@@ -12,7 +12,7 @@ import pytest
 
 from promptpex.codecs.controls import OBEYED
 from promptpex.core.records import Completion
-from promptpex.store import ReplyStore
+from promptpex.store import SqliteStore
 from tests.e2e.faults import command
 from tests.llm.questions import request
 
@@ -21,7 +21,7 @@ DAY = 86400.0
 
 async def filled(path: Path) -> Path:
     """A store with a reply of 40 days ago and one of 10 days ago."""
-    with ReplyStore(path) as store:
+    async with SqliteStore(path) as store:
         for text in ("old", "new"):
             await store.put(request(text).id, request(text), Completion(text="fine", finish_reason="stop"))
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
@@ -60,8 +60,8 @@ async def test_a_wrong_age_is_named_and_nothing_goes(tmp_path: Path, age: str) -
     done = await command(["cache", "prune", f"--older-than={age}", "--store", str(path)])
     assert done.code == 2
     assert "such as 30d, 12h or 90m" in done.err
-    with ReplyStore(path) as store:
-        assert store.stats().replies == 2
+    async with SqliteStore(path) as store:
+        assert (await store.stats()).replies == 2
 
 
 async def test_the_old_goes_and_the_new_stays(tmp_path: Path) -> None:
@@ -70,9 +70,9 @@ async def test_the_old_goes_and_the_new_stays(tmp_path: Path) -> None:
     assert (pruned.code, pruned.out) == (0, "1 reply pruned\n")
     told = await command(["cache", "stats", "--store", str(path), "--json"])
     assert json.loads(told.out)["replies"] == 1
-    with ReplyStore(path) as store:
-        assert store.get(request("new").id) is not None
-        assert store.get(request("old").id) is None
+    async with SqliteStore(path) as store:
+        assert await store.get(request("new").id) is not None
+        assert await store.get(request("old").id) is None
 
 
 async def test_a_broken_entry_is_found_and_the_exit_code_says_so(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ REPLIES = [
 
 
 async def of_all_kinds(path: Path) -> Path:
-    with ReplyStore(path) as store:
+    async with SqliteStore(path) as store:
         for number, (stage, model, completion) in enumerate(REPLIES):
             schema = FORM if stage == "judge" else None
             asked = request(str(number)).replace(stage=stage, model=model, reply_schema=schema)

@@ -32,7 +32,7 @@ async def told(folder: Path, models: list[str], judge: list[str]) -> dict[tuple[
 
     given: dict[str, Any] = {"models": models, "judge": judge, "store": str(folder / "s.db")}
     async with open_session(load(given, start=folder, env={}), provider=FakeClient(reply), emit=hear) as session:
-        await execute(session, begin(session, prompt(), spec(), suite()))
+        await execute(session, await begin(session, prompt(), spec(), suite()))
     return at_end
 
 

@@ -69,7 +69,7 @@ async def test_nothing_is_sent(tmp_path: Path) -> None:
     given: dict[str, Any] = {"models": ["fake/a"], "judge": "none", "tpm": 50, "store": str(tmp_path / "s.db")}
     async with open_session(load(given, start=tmp_path, env={}), provider=fake) as session:
         with pytest.raises(ConfigError, match="--tpm allows 50 a minute"):
-            begin(session, prompt(), spec(), suite())
+            await begin(session, prompt(), spec(), suite())
     assert fake.requests == []
 
 
@@ -79,7 +79,7 @@ async def test_what_only_the_outputs_make_too_large_is_unscored_and_holds_nobody
     given: dict[str, Any] = {"models": ["fake/a?max_tokens=9"], "judge": ["fake/j?max_tokens=9"], "tpm": 500}
     resolved = load({**given, "store": str(tmp_path / "s.db")}, start=tmp_path, env={})
     async with open_session(resolved, provider=fake) as session:
-        finished = await execute(session, begin(session, prompt(), spec(), suite()))
+        finished = await execute(session, await begin(session, prompt(), spec(), suite()))
     assert {request.stage for request in fake.requests} == {"output"}
     judged = [verdict for verdict in finished.verdicts if verdict.source == "judge:fake/j?max_tokens=9"]
     assert {verdict.unscored for verdict in judged} == {"judge-bad-request"}

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from promptpex.store import ReplyStore
+from promptpex.store import SqliteStore
 from tests.e2e.command import Done
 from tests.e2e.faults import MODEL, Place, command, place
 from tests.servers import ScriptedServer, Seen, Step, completion_body, error_body
@@ -93,7 +93,7 @@ async def test_no_key_is_in_anything_that_a_full_run_leaves(
     here = place(tmp_path, cells=20)
     scripted.steps = [Step(body=completion_body("NN"))]  # a model that fails first is asked no more
     scripted.otherwise = leaky
-    ReplyStore(here.store).close()
+    await SqliteStore(here.store).close()
     with contextlib.closing(sqlite3.connect(here.store)) as reader:  # so that the write-ahead log stays on the disk
         reader.execute("SELECT count(*) FROM replies").fetchone()
         done = await full_run(here, f"{scripted.url}/v1", *manner)

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.core.records import Completion
-from promptpex.store import ReplyStore
+from promptpex.store import SqliteStore
 from tests.e2e.command import Done, environment
 from tests.e2e.faults import GOOD, MODEL, Place, Script, command, place, reasons, sound
 from tests.e2e.tally import TALLY, Row
@@ -150,7 +150,7 @@ def read_only(folder: Path) -> Iterator[None]:
 async def test_a_store_that_is_locked_for_a_while_is_waited_for(tmp_path: Path, scripted: ScriptedServer) -> None:
     here = place(tmp_path, cells=4)
     script = scripted.otherwise = Script()
-    ReplyStore(here.store).close()
+    await SqliteStore(here.store).close()
     other = sqlite3.connect(here.store, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")
     release = threading.Timer(1.5, lambda: other.execute("COMMIT"))
@@ -223,16 +223,16 @@ async def _beside(here: Place, server: ScriptedServer, results: str) -> asyncio.
 async def test_a_clock_that_jumps_loses_no_reply_and_frees_no_claim(tmp_path: Path) -> None:
     now = [1_800_000_000.0]
     path = tmp_path / "store.db"
-    with ReplyStore(path, clock=lambda: now[0]) as store, ReplyStore(path, clock=lambda: now[0]) as other:
+    async with SqliteStore(path, clock=lambda: now[0]) as store, SqliteStore(path, clock=lambda: now[0]) as other:
         await store.put(request("a").id, request("a"), Completion(text="A"))
         assert await store.claim(request("b").id)
         now[0] -= 3650 * DAY_S
         await store.put(request("c").id, request("c"), Completion(text="C"))
-        assert store.prune(30 * DAY_S) == 0
+        assert await store.prune(30 * DAY_S) == 0
         assert not await other.claim(request("b").id)
         now[0] += 3650 * DAY_S + 60
         assert not await other.claim(request("b").id)
-        assert store.get(request("a").id) == Completion(text="A")
-        assert store.verify() == []
-        assert store.prune(30 * DAY_S) == 1, "what bears an old date goes, and nothing else"
-        assert store.get(request("a").id) is not None
+        assert await store.get(request("a").id) == Completion(text="A")
+        assert await store.verify() == []
+        assert await store.prune(30 * DAY_S) == 1, "what bears an old date goes, and nothing else"
+        assert await store.get(request("a").id) is not None

@@ -10,32 +10,21 @@ from promptpex.core.events import Event, Notice
 from promptpex.core.records import Completion, Request
 from promptpex.llm.cache import CachedClient
 from promptpex.llm.fake import FakeClient
-from promptpex.store import ReplyStore
+from promptpex.store import SqliteStore
 from tests.llm.questions import request
+from tests.store.memory import MemoryStore
 
 
-class BrokenStore:
-    """A store that takes no answers."""
-
-    def get(self, request_id: str) -> Completion | None:
-        return None
+class BrokenStore(MemoryStore):
+    """A store that takes no replies."""
 
     async def put(self, request_id: str, request: Request, completion: Completion) -> Completion:
         raise StoreError("no space left; free some")
 
-    async def replace(self, request_id: str, request: Request, completion: Completion) -> None:
-        raise StoreError("no space left; free some")
-
-    async def claim(self, request_id: str) -> bool:
-        return True
-
-    async def release(self, request_id: str) -> None:
-        return None
-
 
 async def test_what_is_stored_is_not_asked_again(tmp_path: Path) -> None:
     inner = FakeClient(["one"])
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         client = CachedClient(inner, store)
         first = await client.complete(request())
         again = await client.complete(request())
@@ -46,21 +35,21 @@ async def test_what_is_stored_is_not_asked_again(tmp_path: Path) -> None:
 
 async def test_repeats_are_questions_of_their_own(tmp_path: Path) -> None:
     inner = FakeClient(["one", "two"])
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         client = CachedClient(inner, store)
         texts = [(await client.complete(request(repeat=repeat))).text for repeat in (0, 1, 0)]
     assert texts == ["one", "two", "one"]
 
 
 async def test_an_answer_is_durable_before_it_is_returned(tmp_path: Path) -> None:
-    with ReplyStore(tmp_path / "store.db") as store, ReplyStore(tmp_path / "store.db") as other:
+    async with SqliteStore(tmp_path / "store.db") as store, SqliteStore(tmp_path / "store.db") as other:
         answer = await CachedClient(FakeClient(["one"]), store).complete(request())
-        assert other.get(request().id) == answer
+        assert await other.get(request().id) == answer
 
 
 async def test_empty_cut_and_filtered_answers_were_paid_for_too(tmp_path: Path) -> None:
     answers = [Completion(text="", finish_reason=reason) for reason in ("stop", "length", "content_filter")]
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         client = CachedClient(FakeClient(answers), store)
         for _ in range(2):
             got = [await client.complete(request(reason)) for reason in "abc"]
@@ -69,7 +58,7 @@ async def test_empty_cut_and_filtered_answers_were_paid_for_too(tmp_path: Path) 
 
 async def test_errors_are_not_stored(tmp_path: Path) -> None:
     inner = FakeClient([RateLimited("slow down"), "one"])
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         client = CachedClient(inner, store)
         with pytest.raises(RateLimited):
             await client.complete(request())
@@ -78,7 +67,7 @@ async def test_errors_are_not_stored(tmp_path: Path) -> None:
 
 async def test_the_same_question_at_the_same_time_is_asked_once(tmp_path: Path) -> None:
     inner = FakeClient(["one"], latency_s=0.02)
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         client = CachedClient(inner, store)
         answers = await asyncio.gather(*(client.complete(request()) for _ in range(20)))
     assert len(inner.requests) == 1
@@ -87,7 +76,7 @@ async def test_the_same_question_at_the_same_time_is_asked_once(tmp_path: Path) 
 
 async def test_whoever_waits_for_the_same_question_gets_its_error(tmp_path: Path) -> None:
     inner = FakeClient([RateLimited("slow down")], latency_s=0.02)
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         client = CachedClient(inner, store)
         outcomes = await asyncio.gather(*(client.complete(request()) for _ in range(3)), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [RateLimited] * 3
@@ -104,7 +93,7 @@ async def test_when_the_one_who_asks_is_cancelled_another_asks(tmp_path: Path) -
         return "for the second"
 
     inner = FakeClient(reply)
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         client = CachedClient(inner, store)
         first = asyncio.create_task(client.complete(request()))
         second = asyncio.create_task(client.complete(request()))
@@ -118,7 +107,7 @@ async def test_when_the_one_who_asks_is_cancelled_another_asks(tmp_path: Path) -
 
 async def test_two_processes_share_one_answer(tmp_path: Path) -> None:
     here, there = FakeClient(["here"], latency_s=0.15), FakeClient(["there"], latency_s=0.15)
-    with ReplyStore(tmp_path / "store.db") as one, ReplyStore(tmp_path / "store.db") as two:
+    async with SqliteStore(tmp_path / "store.db") as one, SqliteStore(tmp_path / "store.db") as two:
         answers = await asyncio.gather(
             CachedClient(here, one).complete(request()), CachedClient(there, two).complete(request())
         )
@@ -128,7 +117,7 @@ async def test_two_processes_share_one_answer(tmp_path: Path) -> None:
 
 async def test_when_the_other_process_fails_this_one_asks(tmp_path: Path) -> None:
     here, there = FakeClient([RateLimited("slow down")], latency_s=0.05), FakeClient(["there"])
-    with ReplyStore(tmp_path / "store.db") as one, ReplyStore(tmp_path / "store.db") as two:
+    async with SqliteStore(tmp_path / "store.db") as one, SqliteStore(tmp_path / "store.db") as two:
         failing = asyncio.create_task(CachedClient(here, one).complete(request()))
         await asyncio.sleep(0.03)
         assert (await CachedClient(there, two).complete(request())).text == "there"
@@ -143,10 +132,10 @@ async def test_a_store_that_fails_is_the_stores_error() -> None:
 
 async def test_replays_pass_by_the_store(tmp_path: Path) -> None:
     inner = FakeClient(["one", "two"])
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         client = CachedClient(inner, store)
         answers = [await client.complete(request(model="replay/run.jsonl")) for _ in range(2)]
-        assert store.stats().replies == 0
+        assert (await store.stats()).replies == 0
     assert [answer.text for answer in answers] == ["one", "two"]
     await client.close()
     assert inner.closed
@@ -154,7 +143,7 @@ async def test_replays_pass_by_the_store(tmp_path: Path) -> None:
 
 async def test_a_fresh_request_is_asked_once_more_and_replaces_the_answer(tmp_path: Path) -> None:
     inner = FakeClient(["old", "new"])
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         await CachedClient(inner, store).complete(request())
         client = CachedClient(inner, store)
         fresh = request().replace(fresh=True)
@@ -163,13 +152,13 @@ async def test_a_fresh_request_is_asked_once_more_and_replaces_the_answer(tmp_pa
         assert (first.text, first.cached) == ("new", False)
         assert (again.text, again.cached) == ("new", True)
         assert (await CachedClient(inner, store).complete(request())).text == "new"
-        assert store.verify() == []
-        assert not any("fresh" in str(entry.request.to_dict()) for entry in store.entries())
+        assert await store.verify() == []
+        assert not [entry async for entry in store.entries() if "fresh" in str(entry.request.to_dict())]
 
 
 async def test_a_fresh_client_takes_nothing_from_before(tmp_path: Path) -> None:
     inner = FakeClient(["a1", "b1", "a2", "b2"])
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         for fresh in (False, True):
             client = CachedClient(inner, store, fresh=fresh)
             for text in ("a", "b", "a"):
@@ -182,7 +171,7 @@ async def test_whoever_waits_for_another_process_is_told_once(tmp_path: Path) ->
     heard: list[Event] = []
     slept: list[float] = []
 
-    with ReplyStore(tmp_path / "store.db") as store, ReplyStore(tmp_path / "store.db") as other:
+    async with SqliteStore(tmp_path / "store.db") as store, SqliteStore(tmp_path / "store.db") as other:
         questions = [request(text) for text in "ab"]
         for each in questions:
             assert await other.claim(each.id)

@@ -19,12 +19,12 @@ from promptpex.llm.pacing.retry import RetryPolicy
 from promptpex.llm.recording import ReplayClient
 from promptpex.llm.stack import Stack, StackOptions, build, rates
 from promptpex.llm.structured import Structured
-from promptpex.store import ReplyStore
+from promptpex.store import SqliteStore
 from promptpex.workflow.session import stack_options
 from tests.llm.questions import request
 
 
-def stack(provider: Client, store: ReplyStore | None = None, emit: Any = lambda event: None, **options: Any) -> Stack:
+def stack(provider: Client, store: SqliteStore | None = None, emit: Any = lambda event: None, **options: Any) -> Stack:
     async def sleep(seconds: float) -> None:
         await asyncio.sleep(0)
 
@@ -48,7 +48,7 @@ def test_a_program_and_a_command_have_the_same_defaults() -> None:
 async def test_a_question_is_paid_for_once(tmp_path: Path) -> None:
     provider, heard = FakeClient(lambda asked: "fine"), list[Event]()
     for _ in range(2):
-        with ReplyStore(tmp_path / "store.db") as store:
+        async with SqliteStore(tmp_path / "store.db") as store:
             client = stack(provider, store, heard.append)
             answers = await asyncio.gather(*(client.complete(request(str(n))) for n in range(5)))
             await client.close()
@@ -63,7 +63,7 @@ async def test_stored_answers_are_free_and_a_larger_budget_goes_on(tmp_path: Pat
     asked = [request(str(n)) for n in range(6)]
 
     async def run(most: int) -> list[bool]:
-        with ReplyStore(tmp_path / "store.db") as store:
+        async with SqliteStore(tmp_path / "store.db") as store:
             client = stack(provider, store, max_requests=most)
             outcomes = await asyncio.gather(*map(client.complete, asked), return_exceptions=True)
             return [isinstance(outcome, BudgetExceeded) for outcome in outcomes]
@@ -83,7 +83,7 @@ async def test_retries_do_not_count_against_the_budget() -> None:
 
 async def test_a_stop_refuses_what_is_new_and_gives_what_is_stored(tmp_path: Path) -> None:
     provider = FakeClient(lambda asked: "fine", latency_s=0.03)
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         client = stack(provider, store, concurrency=1)
         await client.complete(request("stored"))
         running = [asyncio.create_task(client.complete(request(str(n)))) for n in range(4)]
@@ -127,13 +127,13 @@ async def test_a_recorded_run_is_replayed_without_any_model(tmp_path: Path) -> N
         return RateLimited("broken: slow", model="broken", retry_after=0.0) if asked.model == "broken" else flaky(asked)
 
     path, provider = tmp_path / "run.jsonl", FakeClient(provide)
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         await stack(provider, store).complete(request("1"))
         client = stack(provider, store, record=path, max_attempts=2)
         expected = await ask_all(client)
         await client.close()
     for _ in range(2):
-        with ReplyStore(tmp_path / "other.db") as store:
+        async with SqliteStore(tmp_path / "other.db") as store:
             replay = stack(ReplayClient(path), store, max_attempts=2)
             assert [text.replace("cached=True", "cached=False") for text in await ask_all(replay)] == expected
             await replay.close()
@@ -142,7 +142,7 @@ async def test_a_recorded_run_is_replayed_without_any_model(tmp_path: Path) -> N
 async def test_what_is_learned_about_schemas_changes_no_id(tmp_path: Path) -> None:
     provider = FakeClient(flaky)
     for sent in (3, 3):
-        with ReplyStore(tmp_path / "store.db") as store:
+        async with SqliteStore(tmp_path / "store.db") as store:
             structured = Structured(stack(provider, store))
             for text in ("one", "two"):
                 assert (await structured.ask(request(text, stage="judge"), Verdict)).value.verdict == "pass"

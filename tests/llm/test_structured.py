@@ -15,7 +15,7 @@ from promptpex.core.records import Completion
 from promptpex.llm.cache import CachedClient
 from promptpex.llm.fake import Answer, FakeClient
 from promptpex.llm.structured import IN_VAIN, Reply, Structured, ask, is_useless
-from promptpex.store import ReplyStore
+from promptpex.store import SqliteStore
 from tests.llm.questions import request
 
 
@@ -118,7 +118,7 @@ async def test_any_text_gives_a_verdict_that_stands_in_it_or_an_error(text: str)
 async def test_a_useless_reply_from_the_store_is_asked_for_anew(tmp_path: Path) -> None:
     """A judge that was broken and is repaired is not held to its failure; while it stays broken it is asked again."""
     inner = FakeClient(["no", "no", "still no", "still no", GOOD, "never asked"])
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         for _ in range(2):
             with pytest.raises(MalformedReply):
                 await ask(CachedClient(inner, store), request(), Verdict)
@@ -129,7 +129,7 @@ async def test_a_useless_reply_from_the_store_is_asked_for_anew(tmp_path: Path) 
 
 async def test_a_reply_that_took_a_repair_is_not_asked_for_anew(tmp_path: Path) -> None:
     inner = FakeClient(["no", GOOD, "never asked"])
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         for _ in range(3):
             assert (await ask(CachedClient(inner, store), request(), Verdict)).turns == 2
     assert len(inner.requests) == 2
@@ -137,7 +137,7 @@ async def test_a_reply_that_took_a_repair_is_not_asked_for_anew(tmp_path: Path) 
 
 async def test_within_one_session_a_useless_reply_is_not_asked_for_again(tmp_path: Path) -> None:
     inner = FakeClient(["no", "no", "never asked"])
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         client = CachedClient(inner, store)
         for _ in range(3):
             with pytest.raises(MalformedReply):
@@ -151,7 +151,7 @@ async def test_within_one_session_a_useless_reply_is_not_asked_for_again(tmp_pat
 )
 async def test_an_empty_cut_or_filtered_reply_from_the_store_is_asked_for_anew(tmp_path: Path, bad: Completion) -> None:
     inner = FakeClient([bad, GOOD])
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         with pytest.raises((EmptyReply, TruncatedReply, Filtered)):
             await ask(CachedClient(inner, store), request(), Verdict)
         assert (await ask(CachedClient(inner, store), request(), Verdict)).value.verdict == "pass"
@@ -160,7 +160,7 @@ async def test_an_empty_cut_or_filtered_reply_from_the_store_is_asked_for_anew(t
 async def test_a_judge_that_stays_broken_is_paid_for_a_few_questions_of_each_command(tmp_path: Path) -> None:
     inner = FakeClient(lambda asked: "no")
     questions = [request(f"q{n}") for n in range(40)]
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         for command, paid in ((1, 80), (2, 80 + 2 * IN_VAIN), (3, 80 + 4 * IN_VAIN)):
             judge = Structured(CachedClient(inner, store))
             outcomes = await asyncio.gather(*(judge.ask(one, Verdict) for one in questions), return_exceptions=True)
@@ -173,7 +173,7 @@ async def test_a_judge_that_was_repaired_is_asked_everything_anew(tmp_path: Path
     broken = FakeClient(lambda asked: "no")
     repaired = FakeClient(lambda asked: "no" if "q1" in asked.messages[0].content else GOOD, latency_s=0.001)
     questions = [request(f"q{n}") for n in range(40)]
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         judge = Structured(CachedClient(broken, store))
         await asyncio.gather(*(judge.ask(one, Verdict) for one in questions), return_exceptions=True)
         judge = Structured(CachedClient(repaired, store))

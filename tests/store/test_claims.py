@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.core.records import Completion
-from promptpex.store import ReplyStore
+from promptpex.store import SqliteStore
 from promptpex.store.leases import LEASE_S, Owner, host_name, process_start
 from tests.llm.questions import request
 
@@ -19,49 +18,30 @@ ID = request().id
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> sqlite3.Connection:
-    ReplyStore(tmp_path / "store.db").close()
+async def database(tmp_path: Path) -> sqlite3.Connection:
+    await SqliteStore(tmp_path / "store.db").close()
     return sqlite3.connect(tmp_path / "store.db", isolation_level=None)
-
-
-async def test_one_of_two_may_ask(tmp_path: Path) -> None:
-    with ReplyStore(tmp_path / "store.db") as one, ReplyStore(tmp_path / "store.db") as two:
-        assert await one.claim(ID)
-        assert not await two.claim(ID)
-        await one.release(ID)
-        assert await two.claim(ID)
-        await two.put(ID, request(), Completion(text="x"))
-        assert not await one.claim(ID)
-        assert one.get(ID) == Completion(text="x")
-
-
-async def test_closing_gives_claims_back(tmp_path: Path) -> None:
-    one, two = ReplyStore(tmp_path / "store.db"), ReplyStore(tmp_path / "store.db")
-    assert await one.claim(ID)
-    one.close()
-    assert await two.claim(ID)
-    two.close()
 
 
 async def test_a_store_that_could_not_give_its_claims_back_holds_none_once_it_is_closed(tmp_path: Path) -> None:
     """As on a full disk: its rows stay, and its process goes on to live."""
     path = tmp_path / "store.db"
-    one = ReplyStore(path, busy_timeout_s=0.0)
+    one = SqliteStore(path, busy_timeout_s=0.0)
     assert await one.claim(ID)
     locked = sqlite3.connect(path, isolation_level=None)
     locked.execute("BEGIN IMMEDIATE")
-    one.close()
+    await one.close()
     locked.execute("COMMIT")
     assert locked.execute("SELECT count(*) FROM claims").fetchone() == (1,)
     locked.close()
-    with ReplyStore(path) as two:
+    async with SqliteStore(path) as two:
         assert await two.claim(ID)
 
 
 CLAIMS = """
 import asyncio, sys, time
-from promptpex.store import ReplyStore
-store = ReplyStore(sys.argv[1])
+from promptpex.store import SqliteStore
+store = SqliteStore(sys.argv[1])
 print(asyncio.run(store.claim(sys.argv[2])), flush=True)
 time.sleep(60)
 """
@@ -73,7 +53,7 @@ async def test_the_claims_of_a_killed_process_are_free_at_once(tmp_path: Path) -
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     assert process.stdout is not None
     assert await process.stdout.readline() == b"True\n"
-    with ReplyStore(tmp_path / "store.db") as store:
+    async with SqliteStore(tmp_path / "store.db") as store:
         assert not await store.claim(ID)
         process.kill()
         await process.wait()
@@ -119,7 +99,7 @@ def test_process_start_knows_the_living_from_the_dead() -> None:
 
 async def test_a_beat_is_written_while_claims_are_held(tmp_path: Path) -> None:
     now = [0.0]
-    with ReplyStore(tmp_path / "store.db", monotonic=lambda: now[0]) as store:
+    async with SqliteStore(tmp_path / "store.db", monotonic=lambda: now[0]) as store:
         await store.claim(ID)
         now[0] = 100.0
         await store.claim("other")
@@ -133,10 +113,10 @@ async def test_a_beat_is_written_while_claims_are_held(tmp_path: Path) -> None:
 async def test_an_owner_that_is_none_holds_nothing_up(tmp_path: Path, pid: object) -> None:
     """A stranger's store may hold anything where a process's number belongs."""
     path = tmp_path / "store.db"
-    with ReplyStore(path) as store:
+    async with SqliteStore(path) as store:
         assert await store.claim("other")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("INSERT INTO owners VALUES ('x', ?, ?, 'then', 0)", (host_name(), pid))
         connection.execute("INSERT INTO claims VALUES ('a', 'x')")
-    with ReplyStore(path) as store:
+    async with SqliteStore(path) as store:
         assert await store.claim("a")

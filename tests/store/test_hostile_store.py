@@ -9,7 +9,7 @@ import pytest
 
 from promptpex.core.errors import StoreDamaged, StoreError, StoreReadOnly
 from promptpex.core.records import Completion
-from promptpex.store import ReplyStore
+from promptpex.store import SqliteStore
 from promptpex.store.database import APPLICATION_ID, SCHEMA_VERSION, store_error
 from tests.llm.questions import request
 
@@ -21,7 +21,7 @@ COLUMNS = "id, model, stage, created_at, scrubbed, request, completion"
 
 
 async def made(path: Path) -> None:
-    with ReplyStore(path) as store:
+    async with SqliteStore(path) as store:
         await store.put(request().id, request(), Completion(text="kept"))
 
 
@@ -48,7 +48,7 @@ async def test_a_store_with_another_schema_is_refused(tmp_path: Path, change: st
     connection.executescript(change)
     connection.close()
     with pytest.raises(StoreDamaged, match="did not make"):
-        ReplyStore(path)
+        SqliteStore(path)
 
 
 @pytest.mark.parametrize("version", [0, -1])
@@ -60,7 +60,7 @@ async def test_an_altered_store_does_not_pass_as_a_new_one(tmp_path: Path, versi
     connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
     with pytest.raises(StoreError, match="did not make"):
-        ReplyStore(path)
+        SqliteStore(path)
 
 
 async def test_an_ordinary_store_is_used_also_after_analyze(tmp_path: Path) -> None:
@@ -71,10 +71,10 @@ async def test_an_ordinary_store_is_used_also_after_analyze(tmp_path: Path) -> N
     assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
     assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
     connection.close()
-    with ReplyStore(path) as store:
-        assert store.get(request().id) == Completion(text="kept")
-        store.prune(0)
-        assert store.verify() == []
+    async with SqliteStore(path) as store:
+        assert await store.get(request().id) == Completion(text="kept")
+        await store.prune(0)
+        assert await store.verify() == []
 
 
 async def test_a_schema_whose_text_is_no_text_is_damage(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ async def test_a_schema_whose_text_is_no_text_is_damage(tmp_path: Path) -> None:
     for place in range(start, start + 40):
         path.write_bytes(raw[:place] + b"\xbe" + raw[place + 1 :])
         with pytest.raises(StoreError, match=r"store\.db: "):
-            ReplyStore(path)
+            SqliteStore(path)
 
 
 def test_a_value_too_large_to_be_read_is_named(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_value_too_large_to_be_read_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [".", "/", ".."])
 def test_a_folder_is_no_store(name: str) -> None:
     with pytest.raises(StoreReadOnly, match="is a folder; name a file"):
-        ReplyStore(Path(name))
+        SqliteStore(Path(name))
 
 
 async def test_an_entry_nested_too_deep_to_be_read_is_named(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ async def test_an_entry_nested_too_deep_to_be_read_is_named(tmp_path: Path) -> N
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE replies SET request = ?", ("[" * 100_000,))
     connection.close()
-    with ReplyStore(path) as store:
-        assert [problem.what for problem in store.verify()] == ["its request cannot be read"]
+    async with SqliteStore(path) as store:
+        assert [problem.what for problem in await store.verify()] == ["its request cannot be read"]
         with pytest.raises(StoreDamaged):
-            list(store.entries())
+            [entry async for entry in store.entries()]

@@ -7,17 +7,21 @@ import sys
 from pathlib import Path
 
 from promptpex.core.records import Completion
-from promptpex.store import ReplyStore
+from promptpex.store import SqliteStore
 from tests.llm.questions import request
 
 OTHER = """
 import asyncio, sys
 from promptpex.core.records import Completion
-from promptpex.store import ReplyStore
+from promptpex.store import SqliteStore
 from tests.llm.questions import request
-with ReplyStore(sys.argv[1]) as store:
-    print(*(name for name in ("before", "after") if store.get(request(name).id)))
-    asyncio.run(store.put(request("other").id, request("other"), Completion(text="x")))
+
+async def main():
+    async with SqliteStore(sys.argv[1]) as store:
+        print(*[name for name in ("before", "after") if await store.get(request(name).id)])
+        await store.put(request("other").id, request("other"), Completion(text="x"))
+
+asyncio.run(main())
 """
 
 
@@ -29,20 +33,20 @@ def other(path: Path) -> list[str]:
 
 async def test_what_is_stored_after_another_process_left_is_found_by_the_next(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with ReplyStore(path) as store:
+    async with SqliteStore(path) as store:
         await store.put(request("before").id, request("before"), Completion(text="x"))
         assert other(path) == ["before"]
         await store.put(request("after").id, request("after"), Completion(text="x"))
         assert other(path) == ["before", "after"]
-        assert store.get(request("other").id) is not None
-        assert store.verify() == []
+        assert await store.get(request("other").id) is not None
+        assert await store.verify() == []
 
 
 async def test_a_second_store_of_the_same_process_changes_nothing_of_that(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with ReplyStore(path) as store:
+    async with SqliteStore(path) as store:
         await store.put(request("before").id, request("before"), Completion(text="x"))
-        ReplyStore(path).close()
+        await SqliteStore(path).close()
         assert other(path) == ["before"]
         await store.put(request("after").id, request("after"), Completion(text="x"))
         assert other(path) == ["before", "after"]

@@ -110,7 +110,7 @@ async def test_the_whole_prompt_is_judged_without_the_input_and_whoever_asks_for
     asked = {"models": ["fake/m"], "judge": ["fake/j"], "judge_mode": "prompt", "judge_sees_input": True}
     resolved = load({**asked, "store": str(tmp_path / "s.db")}, start=tmp_path, env={})
     async with open_session(resolved, provider=FakeClient(voices), emit=told.append) as session:
-        await early_stopping.execute(session, running.begin(session, prompt, spec, suite))
+        await early_stopping.execute(session, await running.begin(session, prompt, spec, suite))
     assert SECRET not in voices.shown[0]
     assert any(isinstance(event, Notice) and "never shows the input" in event.message for event in told)
 
