@@ -24,6 +24,7 @@ from promptpex.codecs.settings_wording import NO_KEYS, dollars, flag_of, in_word
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Record
+from promptpex.judging import modes
 from promptpex.llm.names import check_label
 from promptpex.llm.secrets import holds_key, scrub
 
@@ -103,7 +104,7 @@ class Settings(Record):
             it, or at the top of the prompt's project.
         fresh: ask everything anew; the answers take the place of those in the store.
         prices: US dollars per million tokens, per model, over the known ones.
-        judge_mode: ``rules``: rule by rule; ``prompt``: the prompt as a whole.
+        judge_mode: what judges decide on, by the name of the mode: ``rules``, each on its own; ``prompt``, as a whole.
         judge_sees_input, judge_all: show the judge the inputs; judge also what code decides.
         judge_confidence: ask judges for log-probabilities, to tell how sure they were.
         judge_repeat: times each judge is asked. quorum: how several judges agree.
@@ -152,7 +153,7 @@ class Settings(Record):
     record: str | None = None
     fresh: bool = False
     prices: dict[str, Price] = Field(default_factory=dict)
-    judge_mode: Literal["rules", "prompt"] = "rules"
+    judge_mode: str = modes.DEFAULT
     judge_sees_input: bool = False
     judge_all: bool = False
     judge_repeat: int = Field(default=1, ge=1)
@@ -185,6 +186,13 @@ class Settings(Record):
     allow_missing_models: bool = False
     allow_self_judging: bool = False
     pull: bool = False
+
+    @field_validator("judge_mode")
+    @classmethod
+    def _mode(cls, value: str) -> str:
+        if value not in modes.names():
+            raise ValueError(f"there is no judge mode {value!r}; they are {', '.join(modes.names())}")
+        return value
 
     @field_validator("author", "expected", "against")
     @classmethod

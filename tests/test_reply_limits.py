@@ -11,8 +11,9 @@ from pydantic import BaseModel, BeforeValidator
 from promptpex.cases import baseline, expand, expected, generate, validity
 from promptpex.cases.reply_models import TOLERATED
 from promptpex.core import stage_templates
-from promptpex.judging import judge
+from promptpex.judging import modes
 from promptpex.specs import extract, groundedness, propose_checks
+from tests.samples import spec
 
 FAR = 1_000_000
 WORDS = {4: "four", 6: "six"}
@@ -29,8 +30,7 @@ TYPES: dict[str, type[BaseModel]] = {
     "cases/baseline": baseline.reply_type(("text",), 3),
     "cases/validity": validity.reply_type(("c1", "c2")),
     "cases/expected": expected.ScoreReply,
-    "judging/rules": judge.rules_reply(("r1", "r2")),
-    "judging/prompt": judge.PromptVerdict,
+    **{mode.template: mode.reply_type(mode.rules(spec(), all_rules=True)) for mode in map(modes.mode, modes.names())},
 }
 
 

@@ -14,8 +14,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, create_model
 
 from promptpex.cases.generate import input_spec_text
-from promptpex.cases.input_text import folded, inputs_text, named_text, value_text
+from promptpex.cases.input_text import folded
 from promptpex.cases.reply_models import inputs_type
+from promptpex.codecs.input_text import inputs_text, named_text, value_text
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite

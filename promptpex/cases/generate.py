@@ -15,10 +15,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, create_model
 
-from promptpex.cases.input_text import value_text
 from promptpex.cases.plan import TEMPLATE, Generation, Plan, Target
 from promptpex.cases.rag_context import balance_answerable, context_variable
 from promptpex.cases.reply_models import inputs_type
+from promptpex.codecs.input_text import value_text
 from promptpex.codecs.wording import plural
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec, Suite, VariableSpec

@@ -1,33 +1,13 @@
-"""Inputs as text: for templates, for comparison, and the words in them; in any language and script."""
+"""The words of a text, for comparison; in any language and script."""
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
-from collections.abc import Mapping
-from typing import Any
 
 from promptpex.core.ids import text_digest
 
 _ENDS = re.compile(r"(?<=[.!?…。！？।؟])[\"'”’»)\]]*\s+|(?<=[。！？])|\n+")
-
-
-def value_text(value: Any) -> str:
-    """A value as a model would be shown it: a text as it is, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
-
-def inputs_text(inputs: Mapping[str, Any]) -> str:
-    """Inputs as text: the value alone if there is one, else a paragraph a variable under its name."""
-    if len(inputs) == 1:
-        return value_text(next(iter(inputs.values())))
-    return named_text(inputs)
-
-
-def named_text(inputs: Mapping[str, Any]) -> str:
-    """Inputs as text: a paragraph a variable under its name; empty if there are none."""
-    return "\n\n".join(f"{name}:\n{value_text(value)}" for name, value in inputs.items())
 
 
 def folded(text: str) -> str:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from promptpex.codecs.input_text import value_text
 from promptpex.core.records import VariableSpec
 
 SHOWN = 60
@@ -49,11 +50,7 @@ def _same(value: Any, allowed: Any) -> bool:
     """Equality where 1 is not true, and a text may stand for the number that it writes."""
     if isinstance(value, bool) is not isinstance(allowed, bool):
         return str(allowed).lower() == value if isinstance(value, str) else False
-    return bool(value == allowed) or (isinstance(value, str) and value == _plain(allowed))
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return bool(value == allowed) or (isinstance(value, str) and value == value_text(allowed))
 
 
 def _bounds(value: Any, variable: VariableSpec) -> list[str]:

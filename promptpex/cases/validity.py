@@ -15,10 +15,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, create_model
 
 from promptpex.cases.generate import generate
-from promptpex.cases.input_text import inputs_text
 from promptpex.cases.input_types import type_problems
 from promptpex.cases.lint import errors, lint
 from promptpex.cases.plan import Generation, Plan, plan
+from promptpex.codecs.input_text import inputs_text
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Rule, Spec, Suite
 from promptpex.core.stage_templates import Rendered, render

@@ -18,6 +18,7 @@ from promptpex.cli.help import (
     option,
     together,
 )
+from promptpex.judging import modes
 
 PATH = click.Path(path_type=Path)
 COUNT = click.IntRange(1)
@@ -80,9 +81,9 @@ judge_options = together(
     of_judging("-j", "--judge", metavar="NAMES", help="Judges beside the checks; none: checks alone."),
     of_judging(
         "--judge-mode",
-        type=click.Choice(["rules", "prompt"]),
+        type=click.Choice(modes.names()),
         metavar="MODE",
-        help="rules: one by one; prompt: as a whole [rules].",
+        help=f"What judges decide on: {' or '.join(modes.names())} [{modes.DEFAULT}].",
     ),
     of_judging("--judge-sees-input", is_flag=True, default=None, expert=True, help="Show the judge the inputs."),
     of_judging(

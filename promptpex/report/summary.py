@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
-from promptpex.core.records import NOT_ASKED, PROMPT_RULE, AnyRun, Spec, collector_paused
+from promptpex.core.records import NOT_ASKED, AnyRun, Spec, collector_paused
 from promptpex.report.headline import answer
 from promptpex.stats import DEFAULT_TOLERANCE
 from promptpex.tables import Discrimination, Question, Standings
@@ -127,7 +127,7 @@ def summarise(
     tables.check_weights(question.weights, [case.rule for case in cases], [case.inverse for case in cases])
     cube = tables.verdicts(run)
     rows = tables.outputs(run, cube)
-    order, names = [PROMPT_RULE, *(rule.id for rule in run.spec.rules)], list(run.manifest.models)
+    order, names = [*run.manifest.mode_rules, *(rule.id for rule in run.spec.rules)], list(run.manifest.models)
     partly = [rule.id for rule in run.spec.rules if rule.checks and rule.decides == "partly"]
     by_rule = tables.rules(cube, order=order, confidence=level)
     standing = tables.standings(rows, names, question)
@@ -225,7 +225,7 @@ def _examples(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, by_rule: pd.D
     of = by_rule["usable"].where(by_rule["at_least"].fillna(False), by_rule["scored"])
     totals = by_rule.assign(scored=of).groupby("rule", sort=False)[["broken", "scored"]].sum()
     worst = totals[totals["broken"] > 0].sort_values("broken", ascending=False, kind="stable").head(most)
-    texts = {rule.id: rule.rule for rule in run.spec.rules} | {PROMPT_RULE: "The output complies with the prompt."}
+    texts = {rule.id: rule.rule for rule in run.spec.rules} | run.manifest.mode_rules
     broken = cube[cube["counts"] & cube["status"].eq("fail") & cube["rule"].isin(list(worst.index))]
     first = {str(failing["rule"]): failing for _, failing in broken.drop_duplicates("rule").iterrows()}
     examples = []

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from promptpex.core.records import PROMPT_RULE
 from promptpex.report.headline import FEW
 from promptpex.report.summary import Summary, records
 
@@ -170,21 +169,20 @@ def _model(row: Mapping[str, Any], summary: Summary, axis: float) -> Model:
 
 
 def _rules(summary: Summary, names: Iterable[str]) -> Iterable[RuleRow]:
-    found = {(row["rule"], row["model"]): row for row in records(summary.rules)}
+    rows = {(row["rule"], row["model"]): row for row in records(summary.rules)}
     spec = {rule.id: rule for rule in summary.run.spec.rules}
-    counted = [rule for rule, _ in found]
-    first = [PROMPT_RULE] if PROMPT_RULE in counted else []
-    for rule_id in dict.fromkeys([*first, *spec, *counted]):
+    counted = [rule for rule, _ in rows]
+    of_mode = summary.run.manifest.mode_rules
+    for rule_id in dict.fromkeys([*(rule for rule in of_mode if rule in counted), *spec, *counted]):
         rule = spec.get(rule_id)
-        whole = "The output complies with the prompt." if rule_id == PROMPT_RULE else ""
         yield RuleRow(
             id=rule_id,
-            text=rule.rule if rule else whole,
+            text=rule.rule if rule else of_mode.get(rule_id, ""),
             inverse=rule.inverse if rule else None,
             source=rule.source if rule else None,
             judged=rule_id not in summary.unjudged,
             half_judged=rule_id in summary.half_judged,
-            cells=tuple(_cell(name, found.get((rule_id, name))) for name in names),
+            cells=tuple(_cell(name, rows.get((rule_id, name))) for name in names),
         )
 
 

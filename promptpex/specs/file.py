@@ -8,7 +8,7 @@ from typing import Any
 
 from promptpex.codecs.atomic import write_text
 from promptpex.core.errors import CheckError, InputError, SpecError
-from promptpex.core.records import PROMPT_RULE, Check, InputCheck, Problem, Rule, Spec, VariableSpec
+from promptpex.core.records import Check, InputCheck, Problem, Rule, Spec, VariableSpec
 from promptpex.documents import yaml_patch, yaml_reader
 from promptpex.documents.record_problems import as_problem, unknown_key
 from promptpex.documents.schema_ref import keep_schema, schema_place
@@ -21,6 +21,7 @@ from promptpex.documents.yaml_records import (
     new_document,
     take,
 )
+from promptpex.judging.modes import own_rules
 
 WHAT = "spec file"
 _RULE_TEXTS = ("id", "rule", "inverse", "source", "content")
@@ -189,14 +190,15 @@ def _items(data: dict[str, Any], key: str, found: Findings) -> list[Any]:
 def _rules(items: list[Any], found: Findings) -> list[Rule]:
     rules: list[Rule] = []
     seen: dict[str, int] = {}
+    reserved = own_rules()
     for number, item in enumerate(items):
         rule = take(Rule, item, ("rules", number), found, text_fields=_RULE_TEXTS)
         if rule is None:
             continue
         line = found.doc.line("rules", number, "id")
-        if rule.id in seen or rule.id == PROMPT_RULE:
-            said = "stands for the prompt as a whole" if rule.id == PROMPT_RULE else f"is on line {seen[rule.id]} too"
-            found.add(f"the rule id {rule.id!r} {said}", "rules", number, "id", suggestion="give it another")
+        if rule.id in seen or rule.id in reserved:
+            problem = f"is on line {seen[rule.id]} too" if rule.id in seen else "is that of a rule of a judge mode"
+            found.add(f"the rule id {rule.id!r} {problem}", "rules", number, "id", suggestion="give it another")
         if not rule.rule.strip():
             found.add(f"the rule {rule.id!r} is empty", "rules", number, "rule")
         for position, check in enumerate(rule.checks):

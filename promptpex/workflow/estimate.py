@@ -12,6 +12,7 @@ from promptpex.codecs.wording import plural
 from promptpex.config import Settings
 from promptpex.core.records import Completion, Message, Output, Prompt, Request, Spec, Suite
 from promptpex.core.time_allowance import Allowance
+from promptpex.judging import modes
 from promptpex.llm.names import parse_model
 from promptpex.llm.stack import rates_for
 from promptpex.promptfile import RENDERING_SECONDS
@@ -234,7 +235,7 @@ def _guessed_outputs(session: Session, prompt: Prompt, lines: Sequence[Line]) ->
     each = tokens_of(prompt.messages) + 100
     models = session.models()
     guessed = [_guess(session, "output", model.label, calls, each, exact=False) for model in models]
-    judge_in = TYPICAL_ANSWER + 600
+    judge_in = TYPICAL_ANSWER + modes.mode(settings.judge_mode).typical_tokens(tokens_of(prompt.messages))
     judges = [
         _guess(session, "judge", judge.label, calls * len(models), judge_in, exact=False) for judge in session.judges()
     ]

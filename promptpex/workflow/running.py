@@ -12,7 +12,7 @@ from promptpex.config import Settings
 from promptpex.core import stage_templates
 from promptpex.core.events import Notice, StageEnded, StageStarted, StepDone
 from promptpex.core.ids import digest
-from promptpex.core.records import PROMPT_RULE, Manifest, ModelName, Output, Prompt, Run, Spec, Suite, Verdict
+from promptpex.core.records import Manifest, ModelName, Output, Prompt, Run, Spec, Suite, Verdict
 from promptpex.engines import run_all
 from promptpex.judging.decide import left_open, unjudged, unusable, weigh
 from promptpex.judging.judge import STAGE as JUDGE
@@ -87,17 +87,18 @@ async def judge(session: Session, run: Run) -> Run:
     inputs = _inputs(run.suite)
     usable = judgeable(outputs)
     checked = check_rules(rules, usable, lambda output: inputs.get(output.case, {}))
-    asked = {rule for judge in judges for rule in judge.rules}
+    asked = {rule.id for judge in judges for rule in judge.rules}
     judged = await _ask_judges(session, judges, usable, run.suite)
     verdicts = weigh(run.spec, left_open(checked, rules, asked), judged, quorum=session.settings.quorum)
     if not judges:
         verdicts += [verdict for output in usable for verdict in unjudged(output, rules)]
-    names = [rule.id for rule in rules]
-    if session.settings.judge_mode == "prompt" and judges:
-        names.append(PROMPT_RULE)
+    mode_rules = {rule.id: rule.rule for judge in judges for rule in judge.options.judge_mode.own_rules}
+    names = [*(rule.id for rule in rules), *mode_rules]
     verdicts += [verdict for output in outputs if output.error for verdict in unusable(output, names)]
     manifest = _judged_by(session, run.manifest).replace(
-        judges=tuple(one.asker.label for one in judges), partial=_partial(outputs, verdicts)
+        judges=tuple(one.asker.label for one in judges),
+        mode_rules=mode_rules,
+        partial=_partial(outputs, verdicts),
     )
     return run.replace(manifest=counted(session, manifest), verdicts=tuple(_in_order(outputs, names, verdicts)))
 
@@ -114,12 +115,11 @@ def _judged_by(session: Session, manifest: Manifest) -> Manifest:
 def judges_for(session: Session, prompt: Prompt, spec: Spec) -> tuple[Judge, ...]:
     """The judges, if anything is left to judge; none where every rule is decided by code."""
     options = judging(session.settings, prompt)
-    if options.mode == "rules" and not options.rules_for_judge(spec):
+    if not options.rules(spec):
         return ()
     judges = tuple(Judge(asker, prompt, spec, options) for asker in session.judges())
-    if judges and options.mode == "prompt" and options.sees_input:
-        said = "judging the prompt whole never shows the input; to have judges see it, judge by rules"
-        session.emit(Notice(said, "warning"))
+    if judges and options.sees_input and not options.judge_mode.shows_inputs:
+        session.emit(Notice(f"the judge mode {options.mode!r} never shows the input to the judge", "warning"))
     return judges
 
 

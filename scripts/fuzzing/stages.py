@@ -16,6 +16,7 @@ from promptpex.cases.generate import generate
 from promptpex.cases.plan import Generation, plan
 from promptpex.cases.validity import validity
 from promptpex.core.records import Case, Completion, Message, ModelName, Output, Prompt, Request, Rule, Spec, Suite
+from promptpex.judging import modes
 from promptpex.judging.judge import Judge, Judging
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.role_model import Asker
@@ -120,7 +121,7 @@ async def _baseline(maker: Maker) -> object:
 
 
 async def _judged(maker: Maker) -> object:
-    mode: Any = maker.rng.choice(("rules", "prompt"))
+    mode = maker.rng.choice(modes.names())
     options = Judging(mode=mode, all_rules=True, confidence=maker.rng.random() < 0.3, sees_input=True)
     return await Judge(author(maker), PROMPT, SPEC, options).judge(OUTPUT.replace(text=maker.text()), CASE.inputs)
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.cases.input_text import folded, inputs_text, sentences, slug
+from promptpex.cases.input_text import folded, sentences, slug
 from promptpex.cases.writing_systems import of_language, scripts_of, share_in
+from promptpex.codecs.input_text import inputs_text
 
 
 def test_folding_forgets_case_width_and_punctuation() -> None:

@@ -11,7 +11,8 @@ from pydantic import BaseModel
 from promptpex.cases import baseline, expand, generate
 from promptpex.cases.validity import ConstraintVerdict
 from promptpex.core.records import Message, Request
-from promptpex.judging.judge import PromptVerdict, RuleVerdict
+from promptpex.judging.modes.prompt import PromptVerdict
+from promptpex.judging.modes.rules import RuleVerdict
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.schemas import reply_schema
 from promptpex.llm.structured import ask

@@ -171,7 +171,7 @@ def test_lines_name_the_rules(tmp_path: Path) -> None:
         ("rules:\n  - id: r1\n", 3, "'rule' is missing"),
         ("rules: []\n", 2, "no rules"),
         ("ruels: []\n", 2, "did you mean 'rules'"),
-        ("rules:\n  - {id: prompt, rule: x}\n", 3, "as a whole"),
+        ("rules:\n  - {id: prompt, rule: x}\n", 3, "rule of a judge mode"),
         ("rules:\n  - {id: r1, rule: x}\n  - {id: r1-inverse, rule: x}\n", 3, "inverse of"),
         ("rules:\n  - id: r1\n    rule: x\n    decides: fully\n", 5, "'fully' is not one of"),
         ("rules:\n  - id: r1\n    rule: x\n    checks:\n      - {kind: regex, valu: x}\n", 6, "did you mean 'value'"),

@@ -12,7 +12,7 @@ from promptpex.core.records.output import NOT_ASKED, Output, Status, Verdict
 from promptpex.core.records.problem import Problem, Severity
 from promptpex.core.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
 from promptpex.core.records.run import RUNNING, Manifest, Run
-from promptpex.core.records.spec import PROMPT_RULE, WHOLE_INPUT, Check, InputCheck, Origin, Rule, Spec, VariableSpec
+from promptpex.core.records.spec import WHOLE_INPUT, Check, InputCheck, Origin, Rule, Spec, VariableSpec
 
 __all__ = [
     "INPUT_VARIABLE",
@@ -21,7 +21,6 @@ __all__ = [
     "MAX_TOKENS_COUNTED",
     "NOT_ASKED",
     "OUTPUT_SUBJECT",
-    "PROMPT_RULE",
     "RUNNING",
     "WHOLE_INPUT",
     "AnyRun",

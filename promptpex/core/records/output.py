@@ -54,7 +54,7 @@ class Verdict(Record):
     """Pass, fail or unscored, by a check or a judge, for one rule on one output.
 
     Attributes:
-        rule: the rule's id, or ``prompt`` for the prompt as a whole.
+        rule: the rule's id: of the spec, or one of ``Manifest.mode_rules``.
         status: the verdict.
         reason: in words.
         unscored: the reason code when ``status`` is ``unscored`` (``no-judge``, ``truncated``, ``malformed``, ...).

@@ -24,6 +24,7 @@ class Manifest(Record):
         prompt, prompt_fingerprint: which prompt, in which wording.
         spec_digest, suite_digest: hashes of the spec and of the suite that were used.
         models: labels, as the user gave them.
+        mode_rules: rules that the judge mode adds to those of the spec: their text by id.
         author, judges: labels; None or empty where the role was not needed or not filled.
         settings: the resolved settings.
         origins: where each setting came from.
@@ -47,6 +48,7 @@ class Manifest(Record):
     models: tuple[str, ...]
     author: str | None = None
     judges: tuple[str, ...] = ()
+    mode_rules: dict[str, str] = Field(default_factory=dict)
     settings: dict[str, Any] = Field(default_factory=dict)
     origins: dict[str, str] = Field(default_factory=dict)
     reported: dict[str, tuple[str, ...]] = Field(default_factory=dict)

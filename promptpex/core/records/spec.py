@@ -12,9 +12,6 @@ from promptpex.core.records._base import Record
 Origin = Literal["extracted", "generated", "edited", "added"]
 """Who made it. promptpex changes only what is ``extracted`` or ``generated``; the rest belongs to people."""
 
-PROMPT_RULE = "prompt"
-"""The rule id of a verdict on the prompt as a whole (judging mode ``prompt``)."""
-
 WHOLE_INPUT = "*"
 """The key in ``Spec.inputs`` for constraints on the inputs as a whole."""
 

@@ -20,6 +20,7 @@ from promptpex.core.errors import InputError, RunError, SpecError
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Manifest, Problem, Prompt, Rule, Run, Spec, Suite, VariableSpec
 from promptpex.interchange import csv_table, promptpex_tests
+from promptpex.judging.modes.prompt import WHOLE_PROMPT
 from promptpex.paper.published import prompts
 from promptpex.paper.published.checks import checks_for
 from promptpex.paper.published.overview import against_overview
@@ -248,6 +249,7 @@ def _run(folder: Path, prompt: Prompt, rules: Sequence[Rule], results: Results) 
         models=tuple(results.models),
         author="published",
         judges=("published",),
+        mode_rules={WHOLE_PROMPT.id: WHOLE_PROMPT.rule},
         versions={"promptpex": version("promptpex"), "python": platform.python_version()},
     )
     outputs, verdicts = tuple(results.outputs), tuple(results.verdicts)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from promptpex.cases.artifacts import preamble
 from promptpex.core.errors import RunError
-from promptpex.core.records import PROMPT_RULE, Case, Output, Problem, Rule, Status, Suite, Verdict
+from promptpex.core.records import Case, Output, Problem, Rule, Status, Suite, Verdict
 from promptpex.interchange import csv_table
 from promptpex.interchange.promptpex_tests import numbered
+from promptpex.judging.modes.prompt import WHOLE_PROMPT
 
 COLUMNS = (
     "id", "promptid", "ruleid", "rule", "model", "input", "output", "compliance", "complianceText", "baseline",
@@ -197,7 +198,7 @@ def _verdict(
         case=output.case,
         model=output.model,
         repeat=output.repeat,
-        rule=PROMPT_RULE,
+        rule=WHOLE_PROMPT.id,
         status=status,
         reason=reason,
         unscored=unscored,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from promptpex.core.errors import InputError, RunError
-from promptpex.core.records import PROMPT_RULE
+from promptpex.judging.modes.prompt import WHOLE_PROMPT
 from promptpex.paper.published import dataset, measures
 from promptpex.paper.published.dataset import Benchmark
 from promptpex.paper.published.measures import Tables, misprints, ours, paper_percent, tables
@@ -190,7 +190,7 @@ def test_all_published_rows_are_in_the_runs(benchmarks: list[Benchmark]) -> None
         run = benchmark.run
         assert len(benchmark.results) == len(run.outputs) == len(run.verdicts)
         assert len(run.outputs) == len(run.suite.cases) * 4
-        assert {verdict.rule for verdict in run.verdicts} == {PROMPT_RULE}
+        assert {verdict.rule for verdict in run.verdicts} == {WHOLE_PROMPT.id}
         assert {verdict.source for verdict in run.verdicts} == {"judge:published"}
         assert benchmark.prompt_known
         assert any(case.rule is None for case in run.suite.cases)

@@ -1,0 +1,84 @@
+"""What a judge mode is: what the judge is shown, how it replies, and which verdicts the reply means."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel
+
+from promptpex.core.records import Prompt, Rule, Spec
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a mode may show the judge about an output.
+
+    Attributes:
+        prompt, spec: what the output was made under.
+        rules: those to judge, in the order of this turn.
+        inputs: the case's inputs as text; empty unless the judge is to see them.
+    """
+
+    prompt: Prompt
+    spec: Spec
+    rules: tuple[Rule, ...]
+    inputs: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a judge says about one rule: the verdict and its reason."""
+
+    status: Literal["pass", "fail"]
+    reason: str
+
+
+class JudgeMode(ABC):
+    """One way to judge. A subclass named ``Mode`` in a module of ``judging.modes`` is all that a new mode takes, with
+    its template ``judging/NAME``, which gets ``output``, ``instructions``, ``wording`` (0 or 1) and what ``shows``
+    gives.
+
+    Attributes:
+        name: what ``judge_mode`` calls it.
+        labels: the words for pass and fail under ``"verdict"`` in a reply, whose probability tells how sure the judge
+            was.
+        shows_inputs: whether it can show the judge the inputs.
+        own_rules: rules that it adds to those of the spec, such as one for the prompt as a whole.
+    """
+
+    name: ClassVar[str]
+    labels: ClassVar[tuple[str, str]] = ("pass", "fail")
+    shows_inputs: ClassVar[bool] = True
+    own_rules: ClassVar[tuple[Rule, ...]] = ()
+
+    @property
+    def template(self) -> str:
+        """The stage template that asks the judge."""
+        return f"judging/{self.name}"
+
+    @abstractmethod
+    def rules(self, spec: Spec, *, all_rules: bool) -> tuple[Rule, ...]:
+        """The rules that it gives verdicts on; ``all_rules``: also those that code decides."""
+
+    @abstractmethod
+    def reply_type(self, rules: tuple[Rule, ...]) -> type[BaseModel]:
+        """The shape of a reply on these rules."""
+
+    @abstractmethod
+    def shows(self, material: Material) -> dict[str, Any]:
+        """The values for the template, beside those that every mode gets."""
+
+    @abstractmethod
+    def findings(self, reply: BaseModel, rules: tuple[Rule, ...]) -> Mapping[str, Finding]:
+        """What a reply says about each of these rules, by id."""
+
+    @abstractmethod
+    def typical_tokens(self, prompt: int) -> int:
+        """About how many tokens a request has besides the output, for estimates before there is a spec.
+
+        Args:
+            prompt: the tokens of the prompt under test.
+        """
