@@ -91,7 +91,7 @@ class Judge:
     def request(self, output: Output, inputs: Mapping[str, Any], *, turn: int = 0) -> Request:
         """The request that judging this output begins with."""
         request = self._asker.request(self._rendered(output, inputs, turn), stage=STAGE, repeat=turn)
-        return {"reply_schema": reply_schema(self._reply_type(turn))})=request.replace(reply_schema=reply_schema(self._reply_type(turn)))={"reply_schema": reply_schema(self._reply_type(turn))})
+        return request.replace(reply_schema=reply_schema(self._reply_type(turn)))
 
     @property
     def _asker(self) -> Asker:
