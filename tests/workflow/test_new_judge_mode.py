@@ -82,7 +82,7 @@ def resolved(folder: Path, **settings: Any) -> Any:
 
 async def run(folder: Path, client: FakeClient, **settings: Any) -> Run:
     async with open_session(resolved(folder, **settings), provider=client) as session:
-        return await running.execute(session, running.begin(session, PROMPT, SPEC, SUITE))
+        return await running.execute(session, await running.begin(session, PROMPT, SPEC, SUITE))
 
 
 async def test_its_verdicts_and_rules_reach_the_report(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ async def test_a_judge_that_cannot_be_read_leaves_its_rules_unscored(tmp_path: P
 
 async def test_it_has_its_own_price_before_there_is_a_spec(tmp_path: Path) -> None:
     async with open_session(resolved(tmp_path, author="fake/a"), provider=FakeClient(answer)) as session:
-        (line,) = [line for line in estimate(session, PROMPT, None, None) if line.stage == "judge"]
+        (line,) = [line for line in await estimate(session, PROMPT, None, None) if line.stage == "judge"]
     assert line.tokens_in > 1234 * line.calls
 
 
