@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from promptpex.llm.structured import Structured
 from promptpex.store import SqliteStore
 from promptpex.workflow.session import stack_options
 from tests.llm.questions import request
+from tests.llm.virtual_time import in_virtual_time, now
 
 
 def stack(provider: Client, store: SqliteStore | None = None, emit: Any = lambda event: None, **options: Any) -> Stack:
@@ -33,7 +33,7 @@ def stack(provider: Client, store: SqliteStore | None = None, emit: Any = lambda
         store=store,
         emit=emit,
         rng=random.Random(1),
-        clock=time.monotonic,
+        clock=now,
         options=StackOptions(**options),
         sleep=sleep,
     )
@@ -82,14 +82,23 @@ async def test_retries_do_not_count_against_the_budget() -> None:
 
 
 async def test_a_stop_refuses_what_is_new_and_gives_what_is_stored(tmp_path: Path) -> None:
-    provider = FakeClient(lambda asked: "fine", latency_s=0.03)
+    asked, stopped = asyncio.Event(), asyncio.Event()
+
+    async def reply(question: Request) -> str:
+        if question.messages[-1].content == "0":
+            asked.set()
+            await stopped.wait()
+        return "fine"
+
+    provider = FakeClient(reply)
     async with SqliteStore(tmp_path / "store.db") as store:
         client = stack(provider, store, concurrency=1)
         await client.complete(request("stored"))
         running = [asyncio.create_task(client.complete(request(str(n)))) for n in range(4)]
-        await asyncio.sleep(0.02)
+        await asked.wait()
         client.stop()
         client.stop()
+        stopped.set()
         outcomes = await asyncio.gather(*running, return_exceptions=True)
         assert [type(outcome) for outcome in outcomes] == [Completion, Stopped, Stopped, Stopped]
         assert (await client.complete(request("stored"))).cached
@@ -149,14 +158,13 @@ async def test_what_is_learned_about_schemas_changes_no_id(tmp_path: Path) -> No
         assert len(provider.requests) == sent
 
 
+@in_virtual_time
 async def test_no_throughput_is_lost() -> None:
     provider = FakeClient(lambda asked: "fine", latency_s=0.1)
     client = stack(provider, concurrency=64)
-    started = time.perf_counter()
     await asyncio.gather(*(client.complete(request(str(n), model="openai/x")) for n in range(1000)))
-    took = time.perf_counter() - started
     assert provider.max_in_flight == 64
-    assert took < 2.5 * 1000 * 0.1 / 64
+    assert now() < 1.1 * 1000 * 0.1 / 64
 
 
 @pytest.mark.parametrize(

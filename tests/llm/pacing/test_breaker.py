@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 
 from promptpex.llm.pacing.breaker import AFTER, Breaker
+from tests.llm.virtual_time import in_virtual_time, now
 
 
 def always() -> None:
@@ -13,7 +13,7 @@ def always() -> None:
 
 
 async def open_one(*, patience_s: float = 30.0, answered: bool = True) -> Breaker:
-    breaker = Breaker(time.monotonic, patience_s=patience_s, first_patience_s=patience_s, first_rest_s=0.05)
+    breaker = Breaker(now, patience_s=patience_s, first_patience_s=patience_s, first_rest_s=0.05)
     if answered:
         breaker.succeeded()
     for _ in range(AFTER):
@@ -22,8 +22,9 @@ async def open_one(*, patience_s: float = 30.0, answered: bool = True) -> Breake
     return breaker
 
 
+@in_virtual_time
 async def test_a_few_failures_or_failures_between_answers_do_not_open_it() -> None:
-    breaker = Breaker(time.monotonic)
+    breaker = Breaker(now)
     for _ in range(20):
         breaker.failed()
         breaker.failed()
@@ -32,6 +33,7 @@ async def test_a_few_failures_or_failures_between_answers_do_not_open_it() -> No
     assert await breaker.admit(always)
 
 
+@in_virtual_time
 async def test_while_it_is_open_one_probe_at_a_time_passes() -> None:
     breaker = await open_one()
     admitted = [asyncio.create_task(breaker.admit(always)) for _ in range(10)]
@@ -44,15 +46,17 @@ async def test_while_it_is_open_one_probe_at_a_time_passes() -> None:
     assert not breaker.open
 
 
+@in_virtual_time
 async def test_a_failed_probe_lets_the_next_one_wait_longer() -> None:
     breaker = await open_one()
     assert await breaker.admit(always)
     breaker.failed()
-    started = time.monotonic()
+    started = now()
     assert await breaker.admit(always)
-    assert time.monotonic() - started >= 0.09
+    assert now() - started >= 0.09
 
 
+@in_virtual_time
 async def test_a_server_that_stays_away_is_dead_but_still_probed() -> None:
     breaker = await open_one(patience_s=0.12)
     assert await breaker.admit(always)
@@ -68,6 +72,7 @@ async def test_a_server_that_stays_away_is_dead_but_still_probed() -> None:
     assert await breaker.admit(always)
 
 
+@in_virtual_time
 async def test_a_probe_that_came_to_nothing_makes_room_for_the_next() -> None:
     breaker = await open_one()
     assert await breaker.admit(always)
@@ -77,6 +82,7 @@ async def test_a_probe_that_came_to_nothing_makes_room_for_the_next() -> None:
     assert await asyncio.wait_for(waiting, 0.5)
 
 
+@in_virtual_time
 async def test_whoever_waits_hears_of_a_stop() -> None:
     breaker, stopped = await open_one(), False
 

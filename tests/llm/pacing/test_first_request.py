@@ -27,6 +27,7 @@ from promptpex.llm.pacing.first_request import FirstClient, Gate, TriedClient
 from promptpex.llm.providers import Router
 from promptpex.llm.stack import StackOptions, build
 from tests.llm.questions import request
+from tests.llm.virtual_time import in_virtual_time
 from tests.servers import ScriptedServer, Step, error_body
 
 
@@ -161,6 +162,7 @@ async def test_a_server_that_refuses_the_first_attempt_for_a_while_is_then_asked
         task.cancel()
 
 
+@in_virtual_time
 async def test_the_time_of_the_first_begins_when_it_is_sent() -> None:
     """A model that waits behind another on one server, or for a library to load, is asked once all the same."""
 

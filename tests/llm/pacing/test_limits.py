@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Any
 
 import pytest
@@ -12,10 +11,11 @@ from promptpex.llm.pacing.cancellation import StopFlag
 from promptpex.llm.pacing.limits import AT_ONCE, Limiter
 from promptpex.llm.pacing.servers import Server, server_of
 from tests.llm.questions import request
+from tests.llm.virtual_time import in_virtual_time, now
 
 
 def limiter(**options: Any) -> Limiter:
-    return Limiter(**{"concurrency": 4, "clock": time.monotonic, "stop": StopFlag(), **options})
+    return Limiter(**{"concurrency": 4, "clock": now, "stop": StopFlag(), **options})
 
 
 async def use(limits: Limiter, asked: Request, seconds: float, order: list[str] | None = None) -> None:
@@ -27,6 +27,7 @@ async def use(limits: Limiter, asked: Request, seconds: float, order: list[str] 
     slot.answered(Completion(text="x", tokens_in=5, tokens_out=5), seconds)
 
 
+@in_virtual_time
 async def test_no_more_are_in_flight_than_allowed_and_all_get_their_turn() -> None:
     limits, most = limiter(concurrency=4), 0
 
@@ -42,6 +43,7 @@ async def test_no_more_are_in_flight_than_allowed_and_all_get_their_turn() -> No
     assert limits.queue_of(request()).in_flight == 0
 
 
+@in_virtual_time
 async def test_servers_do_not_wait_for_each_other() -> None:
     limits = limiter(concurrency=1)
     slow = await limits.slot(request(model="openai/a"))
@@ -50,6 +52,7 @@ async def test_servers_do_not_wait_for_each_other() -> None:
     slow.free()
 
 
+@in_virtual_time
 async def test_models_of_one_hosted_server_take_turns() -> None:
     limits, order = limiter(concurrency=1), list[str]()
     asked = [request(str(n), model=f"openai/{name}") for name in "ab" for n in range(3)]
@@ -59,6 +62,7 @@ async def test_models_of_one_hosted_server_take_turns() -> None:
         assert abs(order[:end].count("openai/a") - order[:end].count("openai/b")) <= 2
 
 
+@in_virtual_time
 async def test_models_of_one_local_server_run_one_after_the_other() -> None:
     limits, order = limiter(concurrency=4), list[str]()
     asked = [request(str(n), model=f"ollama/{name}") for n in range(6) for name in "abc"]
@@ -67,6 +71,7 @@ async def test_models_of_one_local_server_run_one_after_the_other() -> None:
     assert changes == ["ollama/a", "ollama/b", "ollama/c"]
 
 
+@in_virtual_time
 async def test_the_model_that_has_the_server_keeps_it_for_a_question_that_follows() -> None:
     limits, order = limiter(), list[str]()
 
@@ -78,6 +83,7 @@ async def test_the_model_that_has_the_server_keeps_it_for_a_question_that_follow
     assert order == ["ollama/a", "ollama/a", "ollama/b"]
 
 
+@in_virtual_time
 async def test_requests_per_window_are_kept() -> None:
     limits, sent = limiter(concurrency=100, rpm=5, window_s=0.2), list[float]()
 
@@ -89,32 +95,35 @@ async def test_requests_per_window_are_kept() -> None:
     await asyncio.gather(*(one(number) for number in range(12)))
     for at in sent:
         assert sum(at - 0.2 < other <= at for other in sent) <= 5
-    assert max(sent) - min(sent) < 0.8
+    assert max(sent) - min(sent) == pytest.approx(0.4, abs=0.005)
 
 
+@in_virtual_time
 async def test_tokens_per_window_are_kept_by_guess_and_by_count() -> None:
     limits = limiter(tpm=600, window_s=0.2)
-    started = time.monotonic()
+    started = now()
     slots = [await limits.slot(request("x" * 40, params=Params(max_tokens=200))) for _ in range(2)]
-    assert time.monotonic() - started < 0.1
+    assert now() == started
     for slot in slots:
         slot.free()
         slot.answered(Completion(text="x", tokens_in=300, tokens_out=300), 0.01)
     third = await limits.slot(request("x" * 40, params=Params(max_tokens=200)))
-    assert time.monotonic() - started >= 0.2
+    assert now() - started == pytest.approx(0.2, abs=0.005)
     third.free()
 
 
+@in_virtual_time
 async def test_a_refusal_with_retry_after_holds_the_whole_server_back() -> None:
     limits = limiter()
     slot = await limits.slot(request())
     slot.failed(RateLimited("slow down", retry_after=0.1))
     slot.free()
-    before = time.monotonic()
+    before = now()
     (await limits.slot(request("other"))).free()
-    assert time.monotonic() - before >= 0.1
+    assert now() - before == pytest.approx(0.1, abs=0.005)
 
 
+@in_virtual_time
 async def test_a_stop_refuses_whoever_waits_and_whoever_comes() -> None:
     stop = StopFlag()
     limits = limiter(concurrency=1, stop=stop)
@@ -128,6 +137,7 @@ async def test_a_stop_refuses_whoever_waits_and_whoever_comes() -> None:
     slot.free()
 
 
+@in_virtual_time
 async def test_a_turn_that_is_cancelled_goes_to_the_next() -> None:
     limits = limiter(concurrency=1)
     slot = await limits.slot(request())
@@ -140,6 +150,7 @@ async def test_a_turn_that_is_cancelled_goes_to_the_next() -> None:
     assert limits.queue_of(request()).in_flight == 0
 
 
+@in_virtual_time
 async def test_a_server_of_another_rule_can_be_named() -> None:
     limits = limiter(concurrency=8, where=lambda asked: Server("one", start=3))
     assert limits.queue_of(request(model="x/y")).pace.allowed == 3
@@ -147,6 +158,7 @@ async def test_a_server_of_another_rule_can_be_named() -> None:
     assert server_of(request(model="x/y")).key == "x"
 
 
+@in_virtual_time
 async def test_a_server_that_was_idle_is_not_asked_all_at_once() -> None:
     limits, sent = limiter(concurrency=64), list[float]()
 
@@ -181,6 +193,7 @@ async def test_a_process_that_was_busy_meanwhile_does_not_ask_an_idle_server_all
     await asyncio.gather(*asked)
 
 
+@in_virtual_time
 async def test_what_an_answer_may_take_is_set_aside_before_it_is_sent() -> None:
     now = [0.0]
     limits = Limiter(concurrency=64, tpm=10_000, clock=lambda: now[0], stop=StopFlag())
