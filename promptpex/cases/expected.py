@@ -21,8 +21,8 @@ from promptpex.llm.role_model import Asker
 from promptpex.llm.schemas import REASON
 
 TEMPLATE = "cases/expected"
-STAGE = "expected"
-SCORE_STAGE = "score"
+STAGE = "reference"
+SCORE_STAGE = "expected"
 THRESHOLD = 0.8
 
 Answer = Callable[[Case], Awaitable[Output]]

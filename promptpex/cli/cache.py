@@ -15,7 +15,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import CommandGroup
 from promptpex.cli.output import say
-from promptpex.codecs.wording import plural
+from promptpex.codecs.wording import did_you_mean, plural
 from promptpex.core.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
@@ -80,7 +80,13 @@ def prune(
     if age is None and stage is None and model is None and not failed:
         raise click.UsageError("say which replies: --older-than, --stage, --model or --failed")
     name = model.partition("?")[0] if model is not None else None
-    gone = _with_store(flags, lambda store: store.prune(age, stage=stage, model=name, failed=failed, dry_run=dry_run))
+
+    async def job(store: ResponseStore) -> int:
+        if stage is not None:
+            await _check_stage(stage, store)
+        return await store.prune(age, stage=stage, model=name, failed=failed, dry_run=dry_run)
+
+    gone = _with_store(flags, job)
     if as_json:
         print_json({"would_prune" if dry_run else "pruned": gone})
     else:
@@ -116,6 +122,16 @@ def seconds_of(age: str) -> float:
     if not found:
         raise ConfigError(f"--older-than: {age!r} is no age; write a number and a unit, such as 30d, 12h or 90m")
     return float(found[1]) * UNITS[found[2]]
+
+
+async def _check_stage(stage: str, store: ResponseStore) -> None:
+    """Refuses a stage that neither promptpex nor the store knows; an older version may have named one otherwise."""
+    from promptpex.workflow.stages import names
+
+    known = dict.fromkeys((*names(), *(await store.stats()).stages))
+    if stage not in known:
+        hint = did_you_mean(stage, known) or f"they are {', '.join(known)}"
+        raise ConfigError(f"--stage: there is no stage {stage!r}; {hint}")
 
 
 def _with_store(flags: dict[str, Any], job: Callable[[ResponseStore], Awaitable[T]]) -> T:

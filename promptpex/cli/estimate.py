@@ -16,7 +16,7 @@ from promptpex.codecs.controls import visible
 from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
-    from promptpex.workflow.estimate import Line
+    from promptpex.workflow.estimate import EstimateLine
 
 
 @click.command("estimate", cls=Command)
@@ -50,7 +50,7 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     refuse_missing(spec, cases)
     files = files_of(prompt, spec=spec, suite=cases)
 
-    async def job(session: Any) -> tuple[list[Line], str]:
+    async def job(session: Any) -> tuple[list[EstimateLine], str]:
         return await estimate_files(session, files)
 
     lines, best = work(flags, job, start=prompt.parent)
@@ -62,7 +62,7 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     return 0
 
 
-def show(lines: Sequence[Line]) -> None:
+def show(lines: Sequence[EstimateLine]) -> None:
     """Prints a table of what would be asked, and its sum; the column of the store only where it holds something."""
     from rich import box
     from rich.console import Console
@@ -87,7 +87,7 @@ def show(lines: Sequence[Line]) -> None:
     console.print(visible(_total(lines)), highlight=False, markup=False, emoji=False)
 
 
-def _total(lines: Sequence[Line]) -> str:
+def _total(lines: Sequence[EstimateLine]) -> str:
     from promptpex.report.terminal import money
 
     known = sum(line.cost_usd for line in lines if line.cost_usd is not None)

@@ -28,6 +28,7 @@ from promptpex.core.events import (
     StepDone,
 )
 from promptpex.core.records import NOT_ASKED
+from promptpex.workflow.stages import label
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn, Task, TaskID
@@ -141,7 +142,7 @@ def notices(verbose: bool, *, quiet: bool = False) -> Listener:
         elif verbose and isinstance(event, Retrying):
             line = f"retry {event.attempt} of {event.model} in {event.wait_s:.1f} s ({event.reason})"
         elif verbose and isinstance(event, Failed):
-            line = f"{event.stage}: {event.model}: {event.message}"
+            line = f"{label(event.stage)}: {event.model}: {event.message}"
         else:
             return
         if line not in said:
@@ -163,7 +164,7 @@ def plain_lines(clock: Callable[[], float] = time.monotonic) -> Listener:
         waited = now - tally.shown >= EVERY_S and tally.done < tally.total
         if isinstance(event, StageEnded) or waited:
             tally.shown = now
-            say(f"{event.stage}  {event.model}  {tally.text(now)}", err=True)
+            say(f"{label(event.stage)}  {event.model}  {tally.text(now)}", err=True)
 
     return hear
 
@@ -192,7 +193,9 @@ def bars(clock: Callable[[], float] = time.monotonic) -> Iterator[Listener]:
                 return
             key = (event.stage, event.model)
             if isinstance(event, StageStarted):
-                tasks[key] = progress.add_task(visible(event.model), total=event.total, stage=event.stage, told="")
+                tasks[key] = progress.add_task(
+                    visible(event.model), total=event.total, stage=label(event.stage), told=""
+                )
             progress.update(tasks[key], completed=tally.done, told=tally.text(clock()))
 
         yield hear

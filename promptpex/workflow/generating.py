@@ -20,7 +20,7 @@ from promptpex.cases.validity import limited, mark_invalid, replace_invalid
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, ModelName, Output, Prompt, Spec, Suite
 from promptpex.workflow.collect import Cell, collect
-from promptpex.workflow.instructions import language, notes
+from promptpex.workflow.instructions import instructions_of, language_of
 from promptpex.workflow.session import Session
 from promptpex.workflow.specifying import lacks_inverse
 
@@ -75,15 +75,15 @@ async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -
         how = "`promptpex extract PROMPT --update` asks for it"
         emit(Notice(f"no inverse is written for {', '.join(bare)}, so no case aims at one; {how}", "warning"))
     made = await generate_cases(author, prompt, spec, todo, suite_for=suite.prompt, options=options, emit=emit)
-    said = notes(settings, prompt)
+    instructions = instructions_of(settings, prompt)
     look: dict[str, Any] = {
         "judge": author if settings.validity else None,
-        "instructions": said.get("validity", ""),
+        "instructions": instructions.get("validity", ""),
         "suite_language": options.language,
         "emit": emit,
     }
     refined = await replace_invalid(author, prompt, spec, made, options=options, rounds=settings.rounds, **look)
-    note = said.get("expand", "")
+    note = instructions.get("expand", "")
     stayed, kept = keep_unreplaced(todo, refined.suite, spec, emit)
     grown = await expand(author, prompt, spec, stayed, times=settings.expansion, instructions=note, emit=emit)
     variants = {case.id for case in grown.cases if case not in stayed.cases}
@@ -96,9 +96,9 @@ async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -
 
 async def make_baseline(session: Session, prompt: Prompt, *, suite_for: str, count: int) -> Suite:
     """A suite from the prompt alone, without rules, to compare with."""
-    note = notes(session.settings, prompt).get("baseline", "")
+    instructions = instructions_of(session.settings, prompt).get("baseline", "")
     return await baseline(
-        session.author(), prompt, suite_for=suite_for, count=count, instructions=note, emit=session.emit
+        session.author(), prompt, suite_for=suite_for, count=count, instructions=instructions, emit=session.emit
     )
 
 
@@ -117,8 +117,8 @@ def generation(session: Session, prompt: Prompt) -> Generation:
         per_inverse=settings.inverse_cases,
         scenarios=read_scenarios(scenarios, variables=prompt.variables, path=path),
         samples=read_samples(samples, variables=prompt.variables, path=path, seed=settings.seed),
-        instructions=notes(settings, prompt).get("cases", ""),
-        language=language(settings, prompt),
+        instructions=instructions_of(settings, prompt).get("cases", ""),
+        language=language_of(settings, prompt),
     )
 
 
@@ -158,7 +158,7 @@ async def _with_expected(session: Session, prompt: Prompt, spec: Spec, suite: Su
         session.judges(),
         prompt=prompt,
         spec=spec,
-        instructions=notes(session.settings, prompt).get("expected", ""),
+        instructions=instructions_of(session.settings, prompt).get("expected", ""),
         emit=session.emit,
     )
     return with_expected(suite, found, session.emit)

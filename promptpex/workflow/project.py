@@ -23,10 +23,11 @@ from promptpex.specs.groundedness import Groundedness
 from promptpex.specs.prompt_diff import Comparison, compare
 from promptpex.tables import check_weights
 from promptpex.workflow import early_stopping, generating, running, specifying
-from promptpex.workflow.estimate import Line, can_show, estimate, extraction_lines, generation_lines, in_words
+from promptpex.workflow.estimate import EstimateLine, estimate, extraction_lines, generation_lines, total_in_words
 from promptpex.workflow.generating import Generated
 from promptpex.workflow.session import Session
 from promptpex.workflow.specifying import Update
+from promptpex.workflow.statistical_power import detectable
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ async def _generate(session: Session, files: Files, prompt: Prompt, spec: Spec, 
     return made
 
 
-def planned(session: Session, files: Files) -> tuple[Plan, list[Line]]:
+def planned(session: Session, files: Files) -> tuple[Plan, list[EstimateLine]]:
     """What ``generate`` would do and what that would cost; nothing is asked and nothing written."""
     prompt, spec, suite = _all(session, files)
     todo = generating.planned(session, prompt, spec, suite)
@@ -162,7 +163,7 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
         say_effort(session, await estimate(session, prompt, *_written(prompt, files)))
     spec = await _spec(session, prompt, files)
     suite = await _suite(session, prompt, files, spec)
-    session.emit(Notice(can_show(session, suite)))
+    session.emit(Notice(detectable(session, suite)))
     by = author.label if author else None
     return await _executed(session, await running.begin(session, prompt, spec, suite, author=by))
 
@@ -198,11 +199,11 @@ async def _suite(session: Session, prompt: Prompt, files: Files, spec: Spec) -> 
     return suite
 
 
-async def estimate_files(session: Session, files: Files) -> tuple[list[Line], str]:
+async def estimate_files(session: Session, files: Files) -> tuple[list[EstimateLine], str]:
     """What ``run`` would ask and what it would cost, and what it can show at best; nothing is sent or written."""
     prompt = read_prompt(session, files.prompt)
     spec, suite = _written(prompt, files)
-    return await estimate(session, prompt, spec, suite), can_show(session, suite)
+    return await estimate(session, prompt, spec, suite), detectable(session, suite)
 
 
 def _written(prompt: Prompt, files: Files) -> tuple[Spec | None, Suite | None]:
@@ -254,7 +255,7 @@ def _refuse_unkept(session: Session) -> None:
     session.refuse_long_answers([author])
 
 
-def say_effort(session: Session, lines: list[Line]) -> None:
+def say_effort(session: Session, lines: list[EstimateLine]) -> None:
     """Says what the effort means, if one is chosen: the counts, which of them somebody set otherwise, and the price."""
     effort = session.settings.effort
     if effort is None:
@@ -265,7 +266,7 @@ def say_effort(session: Session, lines: list[Line]) -> None:
         origin = session.resolved.origins[name]
         shown = ("no", "yes")[value] if isinstance(value, bool) else value
         counts.append(f"{name.replace('_', '-')} {shown}{'' if origin.startswith('preset') else f' ({origin})'}")
-    session.emit(Notice(f"effort {effort}: {', '.join(counts)}; this means {in_words(lines)}"))
+    session.emit(Notice(f"effort {effort}: {', '.join(counts)}; this means {total_in_words(lines)}"))
 
 
 def notice_change(session: Session, prompt: Prompt, spec: Spec, files: Files) -> None:

@@ -20,13 +20,10 @@ from promptpex.judging.judge import Judge, Judging, judgeable
 from promptpex.judging.model_families import self_preference_warnings
 from promptpex.workflow.collect import STAGE as OUTPUT
 from promptpex.workflow.collect import cells, collect, requests_for
-from promptpex.workflow.instructions import notes
+from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.order import cell_order, judging_order
 from promptpex.workflow.session import Session
-
-JUDGING_SETTINGS = (
-    "judge", "judge_mode", "judge_sees_input", "judge_all", "judge_repeat", "judge_confidence", "quorum"
-)  # fmt: skip
+from promptpex.workflow.stages import find
 
 Inputs = Mapping[str, Mapping[str, Any]]
 """The inputs of each case, by its id."""
@@ -105,10 +102,11 @@ async def judge(session: Session, run: Run) -> Run:
 
 def _judged_by(session: Session, manifest: Manifest) -> Manifest:
     """The manifest with the settings of judging that hold now; a report rests on them."""
-    plain, origins = session.settings.to_dict(), session.resolved.origins
+    settings, origins = session.settings.to_dict(), session.resolved.origins
+    judging_settings = find(JUDGE).settings
     return manifest.replace(
-        settings={**manifest.settings, **{name: plain[name] for name in JUDGING_SETTINGS if name in plain}},
-        origins={**manifest.origins, **{name: origins[name] for name in JUDGING_SETTINGS if name in origins}},
+        settings={**manifest.settings, **{name: settings[name] for name in judging_settings}},
+        origins={**manifest.origins, **{name: origins[name] for name in judging_settings}},
     )
 
 
@@ -131,7 +129,7 @@ def judging(settings: Settings, prompt: Prompt) -> Judging:
         all_rules=settings.judge_all,
         turns=settings.judge_repeat,
         confidence=settings.judge_confidence,
-        instructions=notes(settings, prompt).get("judging", ""),
+        instructions=instructions_of(settings, prompt).get("judge", ""),
     )
 
 
@@ -144,18 +142,18 @@ async def _ask_judges(
     models = [judge.asker.model for judge in judges]
     order = judging_order(outputs, suite.usable(), models, turns=turns, seed=settings.seed, lane=session.lane)
     for judge in judges:
-        session.emit(StageStarted("judge", len(outputs) * turns, judge.asker.label))
+        session.emit(StageStarted(JUDGE, len(outputs) * turns, judge.asker.label))
 
     async def one(asked: tuple[int, int, int]) -> list[Verdict]:
         judge, output, turn = judges[asked[0]], outputs[asked[1]], asked[2]
         verdicts = await judge.judge(output, inputs.get(output.case, {}), turn=turn)
         missing = next((verdict.unscored for verdict in verdicts if verdict.unscored), None)
-        session.emit(StepDone("judge", judge.asker.label, missing))
+        session.emit(StepDone(JUDGE, judge.asker.label, missing))
         return verdicts
 
     found = dict(zip(order, await run_all(one, order), strict=True))
     for judge in judges:
-        session.emit(StageEnded("judge", judge.asker.label))
+        session.emit(StageEnded(JUDGE, judge.asker.label))
     return [
         [verdict for turn in range(turns) for at in range(len(outputs)) for verdict in found[number, at, turn]]
         for number in range(len(judges))
@@ -177,7 +175,7 @@ def _manifest(
 ) -> Manifest:
     labels = tuple(model.label for model in models)
     spec_digest, suite_digest = digest(spec.to_dict()), digest(suite.to_dict())
-    shaping = {**session.settings.shaping(), "instructions": notes(session.settings, prompt)}
+    shaping = {**session.settings.shaping(), "instructions": instructions_of(session.settings, prompt)}
     asked = [[model.label, model.api_base, model.backend] for model in models]
     marks = [judge.fingerprint() for judge in judges]
     return Manifest(

@@ -93,6 +93,10 @@ class Session:
         named = self.settings.judge or (self._reachable("judge"),)
         return tuple(self._asker(model, "judge") for model in self._parsed(named))
 
+    def checker(self) -> Asker:
+        """Who is asked whether the prompt states a rule: the first judge that the settings name, else the author."""
+        return self.judges()[0] if self.named_judges() else self.author()
+
     def lane(self, model: ModelName) -> str | None:
         """The server on which the model takes turns with others, loaded one at a time; None where it need not."""
         server = server_named(model.name, model.api_base)

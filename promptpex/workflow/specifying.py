@@ -12,7 +12,7 @@ from promptpex.specs.extract import extract as extract_spec
 from promptpex.specs.groundedness import Groundedness, grounded
 from promptpex.specs.propose_checks import Evidence, propose_checks, with_checks
 from promptpex.specs.source_quotes import check_sources, mark_stale, prompt_text
-from promptpex.workflow.instructions import notes
+from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.session import Session
 
 
@@ -34,7 +34,7 @@ async def add_checks(session: Session, prompt: Prompt, spec: Spec, before: Run |
         spec.rules,
         intent=spec.intent,
         evidence=evidence_of(spec.rules, before),
-        instructions=notes(session.settings, prompt).get("checks", ""),
+        instructions=instructions_of(session.settings, prompt).get("checks", ""),
         emit=session.emit,
     )
     for proposal in proposals:
@@ -60,14 +60,12 @@ def evidence_of(rules: Sequence[Rule], before: Run | None) -> Evidence:
 async def groundedness(session: Session, prompt: Prompt, spec: Spec) -> list[Groundedness]:
     """Whether the prompt says what each rule says: by its quoted words and, with ``verify``, by a model for the rest.
 
-    The model is the first judge that the settings name, else the author.
+    The model is ``Session.checker``.
     """
-    judge = None
-    if session.settings.verify:
-        judge = session.judges()[0] if session.named_judges() else session.author()
-    note = notes(session.settings, prompt).get("groundedness", "")
+    judge = session.checker() if session.settings.verify else None
+    instructions = instructions_of(session.settings, prompt).get("groundedness", "")
     rules = [rule for rule in spec.rules if not rule.stale]
-    return await grounded(judge, prompt, rules, instructions=note, emit=session.emit)
+    return await grounded(judge, prompt, rules, instructions=instructions, emit=session.emit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,4 +184,4 @@ def _told(before: Spec, after: Spec, prompt: Prompt) -> Update:
 
 def _options(session: Session, prompt: Prompt) -> Extraction:
     settings = session.settings
-    return Extraction(settings.max_rules, settings.inverse_cases > 0, notes(settings, prompt))
+    return Extraction(settings.max_rules, settings.inverse_cases > 0, instructions_of(settings, prompt))

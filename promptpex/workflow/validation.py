@@ -24,8 +24,8 @@ from promptpex.documents import grades as grade_file
 from promptpex.documents.record_problems import as_problem
 from promptpex.specs import file as spec_file
 from promptpex.specs.input_declarations import declared
-from promptpex.specs.instructions import check_instructions, checked_language
 from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered
+from promptpex.workflow.instructions import checked_instructions, checked_language
 
 SPEC_END, CASES_END, GRADES_END = ".spec.yaml", ".cases.yaml", grade_file.ENDING
 _CASE_SUFFIXES = (CASES_END, ".cases.yml", ".cases.csv", ".cases.jsonl", ".csv", ".jsonl")
@@ -195,7 +195,7 @@ def _front_matter(prompt: Prompt) -> list[Problem]:
     """What of the front matter the stages could not use; they would say so one by one."""
     meta, path, variables = prompt.meta, prompt.path, prompt.variables
     readers: tuple[Callable[[], object], ...] = (
-        lambda: check_instructions(meta.get("instructions") or {}, path),
+        lambda: checked_instructions(meta.get("instructions") or {}, path),
         lambda: checked_language(meta.get("language"), path),
         lambda: read_scenarios(meta.get("scenarios"), variables=variables, path=path),
         lambda: read_samples(meta.get("samples"), variables=variables, path=path),
@@ -214,7 +214,7 @@ def _settings(start: Path, prompt: Prompt | None) -> list[Problem]:
     found, variables = find_file(start), prompt.variables if prompt else ()
     file = str(found) if found else None
     readers: list[Callable[[], object]] = [
-        lambda: check_instructions(settings.instructions, file),
+        lambda: checked_instructions(settings.instructions, file),
         lambda: checked_language(settings.language, file),
     ]
     if prompt is not None:

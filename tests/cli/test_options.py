@@ -12,7 +12,7 @@ import pytest
 
 from promptpex.cli.estimate import show
 from promptpex.cli.main import COMMANDS, MODULES, run_cli
-from promptpex.workflow.estimate import Line
+from promptpex.workflow.estimate import EstimateLine
 
 ASKING = {"run", "estimate", "extract", "generate", "judge", "bench"}
 """Commands that open a session, in which something is going on."""
@@ -67,7 +67,7 @@ def test_export_takes_json_only_with_a_file(tmp_path: Path, capsys: pytest.Captu
 def test_an_estimate_fits_80_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     lines = [
-        Line(stage, model, 131, exact=False, stored=0, tokens_in=123_456, tokens_out=78_900, cost_usd=1.25)
+        EstimateLine(stage, model, 131, exact=False, stored=0, tokens_in=123_456, tokens_out=78_900, cost_usd=1.25)
         for stage in ("groundedness", "output")
         for model in ("gpt-4o-mini", "ollama/llama3.2:1b")
     ]

@@ -80,7 +80,7 @@ async def test_front_matter_instructions_are_part_of_a_run(tmp_path: Path) -> No
     text = here.prompt.read_text(encoding="utf-8")
     body = text.split("---", 2)[2] if text.startswith("---") else "\n" + text
     for note in ("Be harsh.", "Be mild."):
-        here.prompt.write_text(f'---\ninstructions: {{judging: "{note}"}}\n---{body}', encoding="utf-8")
+        here.prompt.write_text(f'---\ninstructions: {{judge: "{note}"}}\n---{body}', encoding="utf-8")
         await run(here, "--models", "fake/NN", "--judge", "none")
     assert len(folders(here)) == 2
 

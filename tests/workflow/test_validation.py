@@ -145,7 +145,7 @@ def test_the_settings_file_is_validated(tmp_path: Path) -> None:
     ("setting", "told"),
     [
         ("[instructions]\ncaess = 'x'", "promptpex.toml: error: instructions: there is no stage 'caess'"),
-        ("language = '12!'", "promptpex.toml: error: the language '12!' is no tag"),
+        ("language = '12!'", "promptpex.toml: error: the language '12!' is not a tag"),
         ("[[scenarios]]\nname = 'a'\nfixed = {wrod = 'x'}", "promptpex.toml: error: scenario 'a': the prompt has no"),
         ("samples = [{file = 'nowhere.csv'}]", "nowhere.csv: error: there is no such file of samples"),
     ],

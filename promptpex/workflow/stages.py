@@ -1,0 +1,304 @@
+"""The registry of stages: everything about a stage but its function, in one record.
+
+Instructions, estimates, progress, the response store's ``--stage`` and ARCHITECTURE.md's table are made from these
+records. Adding a stage takes its function, its template under ``prompts/``, and one record here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from promptpex.judging import modes
+
+if TYPE_CHECKING:
+    from promptpex.config import Settings
+
+TYPICAL_ANSWER = 200
+"""Tokens of an answer of unknown length; the stored answers of the same model are a better guess. A rough figure."""
+
+Part = Literal["extract", "generate", "baseline", "run"]
+"""The part of the work that a stage belongs to."""
+
+Role = Literal["author", "checker", "judge", "model", "reference"]
+"""Who is asked. ``checker``: the first judge that is named, else the author; ``reference``: setting ``expected``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """How much there is to do, as far as it is known before anything is asked.
+
+    Attributes:
+        settings: the resolved settings.
+        prompt_tokens: tokens of the prompt.
+        variables: input variables of the prompt.
+        rules: rules of the spec, or a guess.
+        case_requests: requests for new cases.
+        case_tokens: tokens of such a request, where it can be rendered already; 0 = unknown.
+        new_cases: cases that will be made.
+        cases: usable cases that will be run.
+        models: models under test.
+        known: whether these counts are known; False = partly guessed, since an earlier stage has not run yet.
+    """
+
+    settings: Settings
+    prompt_tokens: int = 0
+    variables: int = 0
+    rules: int = 0
+    case_requests: int = 0
+    case_tokens: int = 0
+    new_cases: int = 0
+    cases: int = 0
+    models: int = 0
+    known: bool = True
+
+    @property
+    def variants(self) -> int:
+        """Longer variants of the new cases."""
+        return self.new_cases * self.settings.expansion
+
+    @property
+    def outputs(self) -> int:
+        """Outputs of one model under test."""
+        return self.cases * self.settings.repeats
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage: one kind of request to a model.
+
+    Attributes:
+        name: in requests, events, the store, estimates and ``instructions``.
+        label: what progress calls it.
+        part: the part of the work it belongs to.
+        role: who is asked.
+        requests: how many requests one model is sent.
+        request_tokens: tokens of one request, roughly.
+        templates: the templates it renders, such as ``specs/intent``. A stage with a template takes instructions.
+        settings: the settings that decide whether and how it asks.
+        exact: whether ``requests`` is right where the workload is known, not an upper bound.
+    """
+
+    name: str
+    label: str
+    part: Part
+    role: Role
+    requests: Callable[[Workload], int]
+    request_tokens: Callable[[Workload], int]
+    templates: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    exact: bool = False
+
+
+def beyond_prompt(tokens: int) -> Callable[[Workload], int]:
+    """The tokens of a request that holds the prompt and so many more: about the length of the stage's template."""
+    return lambda work: work.prompt_tokens + tokens
+
+
+def _case_tokens(work: Workload) -> int:
+    return work.case_tokens or work.prompt_tokens + 600
+
+
+def _judge_tokens(work: Workload) -> int:
+    return TYPICAL_ANSWER + modes.mode(work.settings.judge_mode).typical_tokens(work.prompt_tokens)
+
+
+def _inputs(work: Workload) -> int:
+    """One request per variable, and one for the input as a whole where there are several."""
+    return work.variables + (work.variables > 1)
+
+
+_REGISTRY: dict[str, Stage] = {
+    stage.name: stage
+    for stage in (
+        Stage(
+            name="intent",
+            label="intent",
+            part="extract",
+            role="author",
+            requests=lambda work: 1,
+            request_tokens=beyond_prompt(350),
+            templates=("specs/intent",),
+            exact=True,
+        ),
+        Stage(
+            name="inputs",
+            label="input spec",
+            part="extract",
+            role="author",
+            requests=_inputs,
+            request_tokens=beyond_prompt(350),
+            templates=("specs/inputs",),
+            exact=True,
+        ),
+        Stage(
+            name="rules",
+            label="rules",
+            part="extract",
+            role="author",
+            requests=lambda work: 1,
+            request_tokens=beyond_prompt(350),
+            templates=("specs/rules",),
+            settings=("max_rules",),
+            exact=True,
+        ),
+        Stage(
+            name="inverse",
+            label="inverse rules",
+            part="extract",
+            role="author",
+            requests=lambda work: work.rules if work.settings.inverse_cases else 0,
+            request_tokens=beyond_prompt(350),
+            templates=("specs/inverse",),
+            settings=("inverse_cases",),
+        ),
+        Stage(
+            name="checks",
+            label="checks",
+            part="extract",
+            role="author",
+            requests=lambda work: work.rules if work.settings.checks else 0,
+            request_tokens=beyond_prompt(350),
+            templates=("specs/checks",),
+            settings=("checks",),
+        ),
+        Stage(
+            name="groundedness",
+            label="groundedness",
+            part="extract",
+            role="checker",
+            requests=lambda work: work.rules if work.settings.verify else 0,
+            request_tokens=beyond_prompt(350),
+            templates=("specs/grounded",),
+            settings=("verify",),
+        ),
+        Stage(
+            name="cases",
+            label="cases",
+            part="generate",
+            role="author",
+            requests=lambda work: work.case_requests,
+            request_tokens=_case_tokens,
+            templates=("cases/generate",),
+            settings=("cases_per_rule", "inverse_cases", "rounds", "scenarios", "samples", "language"),
+            exact=True,
+        ),
+        Stage(
+            name="expand",
+            label="longer variants",
+            part="generate",
+            role="author",
+            requests=lambda work: work.variants,
+            request_tokens=_case_tokens,
+            templates=("cases/expand",),
+            settings=("expansion",),
+        ),
+        Stage(
+            name="validity",
+            label="validity",
+            part="generate",
+            role="author",
+            requests=lambda work: (work.new_cases + work.variants) * work.settings.validity,
+            request_tokens=_case_tokens,
+            templates=("cases/validity",),
+            settings=("validity",),
+        ),
+        Stage(
+            name="reference",
+            label="reference answers",
+            part="generate",
+            role="reference",
+            requests=lambda work: work.new_cases + work.variants,
+            request_tokens=beyond_prompt(100),
+            settings=("expected",),
+        ),
+        Stage(
+            name="expected",
+            label="expected outputs",
+            part="generate",
+            role="judge",
+            requests=lambda work: work.new_cases + work.variants if work.settings.expected else 0,
+            request_tokens=beyond_prompt(600),
+            templates=("cases/expected",),
+            settings=("expected",),
+        ),
+        Stage(
+            name="baseline",
+            label="baseline",
+            part="baseline",
+            role="author",
+            requests=lambda work: 1,
+            request_tokens=beyond_prompt(350),
+            templates=("cases/baseline",),
+            exact=True,
+        ),
+        Stage(
+            name="output",
+            label="output",
+            part="run",
+            role="model",
+            requests=lambda work: work.outputs,
+            request_tokens=beyond_prompt(100),
+            settings=("repeats", "temperature", "max_tokens", "seed"),
+        ),
+        Stage(
+            name="judge",
+            label="judge",
+            part="run",
+            role="judge",
+            requests=lambda work: work.outputs * work.models * work.settings.judge_repeat,
+            request_tokens=_judge_tokens,
+            templates=tuple(f"judging/{mode}" for mode in modes.names()),
+            settings=(
+                "judge",
+                "judge_mode",
+                "judge_sees_input",
+                "judge_all",
+                "judge_repeat",
+                "judge_confidence",
+                "quorum",
+            ),
+        ),
+    )
+}
+
+
+def register(stage: Stage) -> Stage:
+    """Adds a stage, in the place where it comes after those that are there; one of the same name is replaced."""
+    _REGISTRY[stage.name] = stage
+    return stage
+
+
+def unregister(name: str) -> None:
+    """Removes a stage that ``register`` added."""
+    del _REGISTRY[name]
+
+
+def stages(part: Part | None = None) -> tuple[Stage, ...]:
+    """All stages, or those of one part, in the order in which they ask."""
+    return tuple(stage for stage in _REGISTRY.values() if part in (None, stage.part))
+
+
+def find(name: str) -> Stage:
+    """The stage of this name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return _REGISTRY[name]
+
+
+def names() -> tuple[str, ...]:
+    """The names of all stages."""
+    return tuple(_REGISTRY)
+
+
+def instructed() -> tuple[str, ...]:
+    """The names of the stages that take instructions: those that render a template."""
+    return tuple(stage.name for stage in _REGISTRY.values() if stage.templates)
+
+
+def label(name: str) -> str:
+    """What progress calls a stage; its name where it is not registered, as in logs of other programs."""
+    return _REGISTRY[name].label if name in _REGISTRY else name
