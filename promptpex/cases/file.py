@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from promptpex.cases.suite_tables import csv_rows, from_csv, from_jsonl, jsonl_text
 from promptpex.codecs import safe_csv
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.text_file import read_text
@@ -25,6 +24,7 @@ from promptpex.documents.yaml_records import (
     new_document,
     take,
 )
+from promptpex.interchange import suite_csv, suite_jsonl
 from promptpex.promptfile import required
 
 WHAT = "case file"
@@ -34,6 +34,8 @@ _CASE_TEXTS = (
 )  # fmt: skip
 _NUMBERED = re.compile(r"r(\d{1,6})")
 _ALWAYS = ("id", "rule", "inverse", "inputs", "origin")
+_FORMS = {ending: module.FORMAT.name for module in (suite_csv, suite_jsonl) for ending in module.FORMAT.extensions}
+_FORMS |= dict.fromkeys((".yaml", ".yml", ".json"), "yaml")
 
 
 def read_suite(
@@ -69,7 +71,7 @@ def examine(
 
 def lines(path: Path | str) -> dict[str, int]:
     """The line that each case begins on, by its id; empty for a file that cannot be read."""
-    suite, places = _read(path)[:2]
+    suite, places, _ = _read(path)
     return dict(zip((case.id for case in suite.cases), places, strict=True)) if suite is not None else {}
 
 
@@ -114,10 +116,9 @@ def write_suite(path: Path | str, suite: Suite, *, by_hand: bool = False, schema
 
 def _form(path: Path | str) -> str:
     suffix = Path(path).suffix.lower()
-    forms = {".yaml": "yaml", ".yml": "yaml", ".json": "yaml", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-    if suffix not in forms:
+    if suffix not in _FORMS:
         raise SuiteError("a case file must end in .yaml, .csv or .jsonl", path=path)
-    return forms[suffix]
+    return _FORMS[suffix]
 
 
 def _update(old: Sequence[Case], new: Sequence[Case], by_hand: bool) -> ListUpdate:
@@ -130,10 +131,10 @@ def _write_plain(path: Path | str, suite: Suite, by_hand: bool, fresh: bool) -> 
     if not fresh and wanted == old:
         return wanted
     if _form(path) == "csv":
-        safe_csv.write(path, csv_rows(wanted))
+        safe_csv.write(path, suite_csv.rows_of(wanted))
     else:
         before = "" if fresh else read_text(path, error=SuiteError, what=WHAT, limit=yaml_reader.MAX_BYTES)
-        write_text(path, jsonl_text(wanted, before))
+        write_text(path, suite_jsonl.text(wanted, before))
     return wanted
 
 
@@ -158,7 +159,8 @@ def _read(path: Path | str) -> tuple[Suite | None, list[int], list[Problem]]:
             suite, lines = _load(found.doc, found)
             return suite, lines, found.problems
         text = read_text(path, error=SuiteError, what=WHAT, limit=safe_csv.MAX_BYTES)
-        return from_csv(text, path) if form == "csv" else from_jsonl(text, path)
+        rows = suite_csv.parse(text, path) if form == "csv" else suite_jsonl.parse(text, path)
+        return rows.suite, list(rows.lines), list(rows.problems)
     except SuiteError as failure:
         return None, [], [as_problem(failure)]
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.text_file import read_text
@@ -67,28 +68,50 @@ def loads(text: str, *, path: Path | str | None = None, error: type[InputError] 
     """The rows of a CSV text, guards taken off; lines without any cell are left out.
 
     Raises:
-        InputError: (as ``error``) a quote that does not close, or another thing that is no CSV, with its line.
+        InputError: (as ``error``) as ``read_rows``.
     """
-    limit = csv.field_size_limit(MAX_CELL)
-    try:
-        return list(_rows(text, path, error))
-    finally:
-        csv.field_size_limit(limit)
+    return list(read_rows(io.StringIO(text.removeprefix("\ufeff"), newline=""), path=path, error=error))
 
 
-def _rows(text: str, path: Path | str | None, error: type[InputError]) -> Iterable[Row]:
-    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+def read_rows(
+    lines: Iterable[str],
+    *,
+    path: Path | str | None = None,
+    error: type[InputError] = InputError,
+    guarded: bool = True,
+    blank_after_comma: bool = False,
+) -> Iterator[Row]:
+    """The rows of CSV lines of any number, one by one; lines without any cell are left out.
+
+    Args:
+        lines: with their line ends, as a file opened with ``newline=""`` gives them.
+        guarded: whether guards are taken off: our own files have them, those of others do not.
+        blank_after_comma: whether blanks after a comma are no part of the next cell.
+
+    Raises:
+        InputError: (as ``error``) a quote that does not close, or another thing that is not CSV, with its line.
+    """
+    reader = csv.reader(lines, strict=True, skipinitialspace=blank_after_comma)
     line = 1
     while True:
         try:
-            cells = next(reader)
-        except StopIteration:
-            return
+            cells = _next_cells(reader)
         except csv.Error as failure:
             raise error(f"this is not valid CSV: {failure}", path=path, line=line) from None
+        if cells is None:
+            return
         if cells:
-            yield Row(line, tuple(unguard(cell) for cell in cells))
+            yield Row(line, tuple(map(unguard, cells)) if guarded else tuple(cells))
         line = reader.line_num + 1
+
+
+def _next_cells(reader: Any) -> list[str] | None:
+    """The next row; None at the end. Python's limit on a cell is of the whole process, so it is put back."""
+    limit = csv.field_size_limit(MAX_CELL)
+    try:
+        return next(reader, None)
+    finally:
+        csv.field_size_limit(limit)
 
 
 def read(path: Path | str, *, what: str, error: type[InputError] = InputError) -> list[Row]:

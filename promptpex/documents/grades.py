@@ -21,7 +21,7 @@ from promptpex.codecs.file_lock import lock
 from promptpex.codecs.ordinary_files import created, opened
 from promptpex.core.errors import GradeError
 from promptpex.core.records import Grade, Problem, Severity, superseded
-from promptpex.documents.record_problems import record_problems
+from promptpex.documents.record_problems import raise_first, record_problems
 
 ENDING = ".grades.jsonl"
 WHAT = "file of grades"
@@ -63,9 +63,7 @@ def read_grades(path: Path | str) -> tuple[Grade, ...]:
     if not os.path.lexists(path):
         return ()
     grades, problems = examine(path)
-    for problem in problems:
-        if problem.severity == "error":
-            raise GradeError(problem.sentence(), path=path, line=problem.line)
+    raise_first(problems, GradeError, path)
     return grades
 
 

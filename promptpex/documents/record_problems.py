@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -89,3 +90,11 @@ def in_words(value: Any) -> str:
 def as_problem(error: InputError) -> Problem:
     """An error that ended the reading of a file, as a problem."""
     return Problem(path=str(error.path), line=error.line, message=error.message)
+
+
+def raise_first(problems: Iterable[Problem], error: type[InputError], path: Path | str | None) -> None:
+    """Raises the first error among the problems of a file, in the order of its lines, if there is one."""
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if errors:
+        first = min(errors, key=lambda problem: problem.line or 0)
+        raise error(first.sentence(), path=path, line=first.line)

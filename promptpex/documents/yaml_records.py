@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from promptpex.core.records import Case, Problem, Record, Rule
 from promptpex.documents import yaml_patch, yaml_writer
-from promptpex.documents.record_problems import in_words, record_problems
+from promptpex.documents.record_problems import in_words, raise_first, record_problems
 from promptpex.documents.yaml_reader import Keys, YamlDoc
 
 MACHINE = ("extracted", "generated")
@@ -46,10 +46,7 @@ class Findings:
 
     def raise_first(self) -> None:
         """Raise the first error, if there is one, in the order of the file's lines."""
-        errors = [problem for problem in self.problems if problem.severity == "error"]
-        if errors:
-            first = min(errors, key=lambda problem: problem.line or 0)
-            raise self.doc.error(first.sentence(), path=self.doc.path, line=first.line)
+        raise_first(self.problems, self.doc.error, self.doc.path)
 
 
 def take(kind: type[R], data: Any, keys: Keys, found: Findings, *, text_fields: Iterable[str] = ()) -> R | None:

@@ -60,7 +60,7 @@ def numbered(number: int, rules: int) -> tuple[str, bool]:
     return f"r{number if number <= rules else number - rules}", number > rules
 
 
-def _rule_number(row: csv_table.Line, path: Path) -> int:
+def _rule_number(row: csv_table.TableRow, path: Path) -> int:
     text = row["ruleid"].strip()
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise SuiteError(f"the rule id {text[:40]!r} is no number from 1", path=path, line=row.number)
@@ -74,7 +74,7 @@ def _count_rules(path: Path, ids: Sequence[int]) -> int:
     return (max(ids, default=0) + 1) // 2
 
 
-def _check_range(rows: Sequence[csv_table.Line], ids: Sequence[int], count: int, path: Path) -> None:
+def _check_range(rows: Sequence[csv_table.TableRow], ids: Sequence[int], count: int, path: Path) -> None:
     for row, number in zip(rows, ids, strict=True):
         if number > 2 * count:
             raise SuiteError(
@@ -82,7 +82,7 @@ def _check_range(rows: Sequence[csv_table.Line], ids: Sequence[int], count: int,
             )
 
 
-def _case(row: csv_table.Line, number: int, rules: int, variable: str, taken: dict[str, Case]) -> Case:
+def _case(row: csv_table.TableRow, number: int, rules: int, variable: str, taken: dict[str, Case]) -> Case:
     rule, inverse = numbered(number, rules)
     stem = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in row["testid"].strip()) or "x"
     wanted = f"{rule}-inverse-{stem}" if inverse else f"{rule}-{stem}"
@@ -101,7 +101,7 @@ def _case(row: csv_table.Line, number: int, rules: int, variable: str, taken: di
     )
 
 
-def _odd(row: csv_table.Line, path: Path) -> list[Problem]:
+def _odd(row: csv_table.TableRow, path: Path) -> list[Problem]:
     found: list[Problem] = []
     if row.beyond:
         extra = [cell.strip() for cell in row.beyond if cell.strip()]

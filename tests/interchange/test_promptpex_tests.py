@@ -70,7 +70,7 @@ def test_the_same_id_twice_makes_two_cases(tmp_path: Path) -> None:
         ("0, 1, x, y, z", "no number from 1"),
         ("²,1,x,y,z", "no number from 1"),
         ("1, 1, x", "has 3 cells"),
-        ('1, 1, "x, y, z', "no valid CSV"),
+        ('1, 1, "x, y, z', "not valid CSV"),
     ],
 )
 def test_what_cannot_be_read_names_its_line(tmp_path: Path, row: str, message: str) -> None:

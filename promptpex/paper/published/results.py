@@ -86,7 +86,7 @@ class _Reader:
         self._seen: Counter[tuple[str, str]] = Counter()
         self._orphans: list[int] = []
 
-    def take(self, row: csv_table.Line) -> None:
+    def take(self, row: csv_table.TableRow) -> None:
         """One row into an output, a verdict and a result."""
         if row["promptid"] != self._promptid:
             self._orphans.append(row.number)
@@ -124,7 +124,7 @@ class _Reader:
         found.verdicts.sort(key=lambda verdict: (rank[verdict.model], verdict.repeat, order[verdict.case]))
         return found
 
-    def _case(self, row: csv_table.Line) -> Case:
+    def _case(self, row: csv_table.TableRow) -> Case:
         place = self._place(row)
         case = self._places.get(place)
         if case is None:
@@ -134,7 +134,7 @@ class _Reader:
             self._compare_rule(row, case)
         return case
 
-    def _place(self, row: csv_table.Line) -> Key:
+    def _place(self, row: csv_table.TableRow) -> Key:
         text = row["input"].strip()
         if row["baseline"].strip():
             return ("", False, text)
@@ -148,7 +148,7 @@ class _Reader:
             )
         return (*numbered(int(number), len(self._rules)), text)
 
-    def _new_case(self, row: csv_table.Line, place: Key) -> Case:
+    def _new_case(self, row: csv_table.TableRow, place: Key) -> Case:
         rule, inverse, text = place
         inputs = {self._variable: row["input"]}
         if rule:
@@ -161,7 +161,7 @@ class _Reader:
             self._say(row.number, f"the baseline's test {number} is no input but its author's preamble: {told!r}; kept")
         return Case(id=f"{BASELINE}-{number}", inputs=inputs, scenario=BASELINE)
 
-    def _compare_rule(self, row: csv_table.Line, case: Case) -> None:
+    def _compare_rule(self, row: csv_table.TableRow, case: Case) -> None:
         rule = next(rule for rule in self._rules if rule.id == case.rule)
         if row["rule"].strip() != ((rule.inverse if case.inverse else rule.rule) or ""):
             side = "inverse of " if case.inverse else ""

@@ -1,6 +1,6 @@
-"""Suites as CSV and as JSON lines, both ways without loss.
+"""``csv``: a suite as a table, both ways without loss.
 
-CSV: a column for each field, one for each input variable (``inputs.NAME``), and ``other``: JSON for what a cell cannot
+A column for each field, one for each input variable (``inputs.NAME``), and ``other``: JSON for what a cell cannot
 say, such as a number among texts, an input that is absent, an expected output that is empty.
 """
 
@@ -11,13 +11,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from promptpex.codecs import jsonl, safe_csv
 from promptpex.core.errors import SuiteError
-from promptpex.core.records import Case, Problem, Suite
-from promptpex.documents.record_problems import record_problems, unknown_key
-from promptpex.documents.yaml_records import claimed
+from promptpex.core.records import Case, Suite
+from promptpex.documents.record_problems import unknown_key
+from promptpex.interchange.format import Exported, Format, Imported, Source
+from promptpex.interchange.suite_rows import SuiteRows, gather, suite_of
 
 PREFIX = "inputs."
 FIELDS = (
@@ -27,20 +26,17 @@ FIELDS = (
 _UNFIT = re.compile("\0")
 """What a CSV file cannot hold, or no other program reads back."""
 
-Read = tuple[Suite, list[int], list[Problem]]
-
-
-def csv_rows(suite: Suite) -> list[list[str]]:
+def rows_of(suite: Suite) -> list[list[str]]:
     """The suite as rows of CSV, the names of the columns first."""
     names = list(dict.fromkeys(name for case in suite.cases for name in case.inputs))
     rows = [["prompt", "id", "rule", "inverse", *(PREFIX + name for name in names), *FIELDS[3:], "other"]]
-    rows += [_csv_row(suite.prompt, case, names) for case in suite.cases]
+    rows += [_row(suite.prompt, case, names) for case in suite.cases]
     if not suite.cases:
         rows.append([suite.prompt] + [""] * (len(rows[0]) - 1))
     return rows
 
 
-def _csv_row(prompt: str, case: Case, names: list[str]) -> list[str]:
+def _row(prompt: str, case: Case, names: list[str]) -> list[str]:
     other: dict[str, Any] = {}
     cells = {name: _cell(name, getattr(case, name), other) for name in FIELDS}
     inputs: list[str] = []
@@ -74,16 +70,16 @@ def _cell(name: str, value: Any, other: dict[str, Any]) -> str:
     return value or ""
 
 
-def from_csv(text: str, path: Path | str) -> Read:
+def parse(text: str, path: Path | str) -> SuiteRows:
     """The suite of a CSV text, the line of each case, and what is wrong with the rest.
 
     Raises:
-        SuiteError: no CSV, or columns that mean nothing here.
+        SuiteError: it is not CSV, or has columns that mean nothing here.
     """
     rows = safe_csv.loads(text, path=path, error=SuiteError)
     head = [name.strip() for name in rows[0].cells] if rows else []
     _check_columns(head, path)
-    return _gather([(row.line, _csv_case(head, row, path)) for row in rows[1:]], path)
+    return gather([(row.line, _case(head, row, path)) for row in rows[1:]], path)
 
 
 def _check_columns(head: list[str], path: Path | str) -> None:
@@ -100,7 +96,7 @@ def _check_columns(head: list[str], path: Path | str) -> None:
         )
 
 
-def _csv_case(head: list[str], row: safe_csv.Row, path: Path | str) -> dict[str, Any]:
+def _case(head: list[str], row: safe_csv.Row, path: Path | str) -> dict[str, Any]:
     if len(row.cells) != len(head):
         raise SuiteError(
             f"this row has {len(row.cells)} cells; the first row names {len(head)}", path=path, line=row.line
@@ -131,56 +127,26 @@ def _other(cell: str, path: Path | str, line: int) -> dict[str, Any]:
     return value
 
 
-def jsonl_text(suite: Suite, before: str = "") -> str:
-    """The suite as JSON lines: a line that names the prompt, then a case a line; lines of ``before`` that still say
-    the same are kept as they are."""
-    kept = {jsonl.dumps(line.value): line.text for line in _quiet(before)}
-    values: list[Any] = [{"prompt": suite.prompt}]
-    values += [{**case.to_dict(), "inverse": case.inverse, "origin": case.origin} for case in suite.cases]
-    lines = [kept.get(jsonl.dumps(value), jsonl.dumps(value)) for value in values]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _quiet(text: str) -> list[jsonl.Line]:
-    return list(jsonl.parse(text, error=SuiteError))
-
-
-def from_jsonl(text: str, path: Path | str) -> Read:
-    """The suite of a JSON lines text, the line of each case, and what is wrong with the rest.
+def read(path: Path) -> Imported:
+    """The suite of a CSV file.
 
     Raises:
-        SuiteError: a line that is no JSON object.
+        SuiteError: the first mistake, with file and line.
     """
-    rows: list[tuple[int, dict[str, Any]]] = []
-    for line in jsonl.parse(text, path=path, error=SuiteError):
-        if not isinstance(line.value, dict):
-            raise SuiteError("each line must hold one case, a JSON object", path=path, line=line.number)
-        rows.append((line.number, line.value))
-    return _gather(rows, path)
+    return Imported(suite=suite_of(path, parse))
 
 
-def _gather(rows: list[tuple[int, dict[str, Any]]], path: Path | str) -> Read:
-    prompt = ""
-    cases: list[Case] = []
-    lines: list[int] = []
-    seen: set[str] = set()
-    problems: list[Problem] = []
-    for number, row in rows:
-        said = dict(row)
-        prompt = str(said.pop("prompt", "") or "") or prompt
-        if not said or (said.get("id") is None and not said.get("inputs")):
-            continue
-        try:
-            case = claimed(Case.model_validate(said), said)
-        except ValidationError as failure:
-            problems += [
-                Problem(path=str(path), line=number, message=problem.message, suggestion=problem.suggestion)
-                for problem in record_problems(failure, Case)
-            ]
-            continue
-        if case.id in seen:
-            problems.append(Problem(path=str(path), line=number, message=f"the case id {case.id!r} is used twice"))
-        seen.add(case.id)
-        cases.append(case)
-        lines.append(number)
-    return Suite(prompt=prompt, cases=tuple(cases)), lines, problems
+def write(source: Source) -> Exported:
+    """The suite as CSV that a spreadsheet opens without running anything."""
+    return Exported(safe_csv.dumps(rows_of(source.suite())))
+
+
+FORMAT = Format(
+    name="csv",
+    summary="the cases as a table; a column for each field and input",
+    extensions=(".csv",),
+    reads="suite",
+    writes="suite",
+    read=read,
+    write=write,
+)

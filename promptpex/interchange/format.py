@@ -1,0 +1,154 @@
+"""What a foreign format is: a module with one record, ``FORMAT``. ``import`` and ``export`` know these records alone.
+
+To add a format is to add its file to this package: ``formats`` finds it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal, Protocol
+
+from promptpex.core.records import Params, Problem, Prompt, Run, Spec, Suite
+
+RECORD = "FORMAT"
+"""The name of a format's record in its module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Something that a format can be told, on the command line by a flag of this name.
+
+    Attributes:
+        name: a Python name; the flag is ``--name``, with ``-`` for ``_``.
+        help: one line, without the format's name.
+        kind: of the value; ``bool`` makes a flag without a value.
+        default: where the flag is not given.
+        minimum: the smallest number.
+    """
+
+    name: str
+    help: str
+    kind: type[str] | type[int] | type[bool] = str
+    default: str | int | bool | None = None
+    minimum: int | None = None
+
+
+class Report(Protocol):
+    """What an import shows and writes beyond our own files."""
+
+    def show(self) -> None:
+        """Prints it."""
+
+    def write(self, folder: Path, params: Params) -> None:
+        """Writes it, and says where; ``params`` are those that a run from this folder would ask with."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """It as JSON-ready data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import gives: any of these parts.
+
+    Attributes:
+        prompt, spec, suite: of a project; a suite may come alone.
+        runs: runs that another tool made.
+        report: what is shown instead of the counts of these.
+        problems: what is odd about the file.
+    """
+
+    prompt: Prompt | None = None
+    spec: Spec | None = None
+    suite: Suite | None = None
+    runs: tuple[Run, ...] = ()
+    report: Report | None = None
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def is_suite(self) -> bool:
+        """Whether it is a suite and nothing else, which goes into one file."""
+        return self.suite is not None and not (self.prompt or self.spec or self.runs or self.report)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A prompt with its spec, its suite, and the models that it is asked of."""
+
+    prompt: Prompt
+    spec: Spec
+    suite: Suite
+    models: tuple[str, ...] = ()
+
+
+class Source(Protocol):
+    """What is exported: a run, or a case file with what lies beside it. A format takes the part that it writes.
+
+    Raises:
+        InputError: it has no such part, or the part cannot be read.
+    """
+
+    def suite(self) -> Suite:
+        """The cases."""
+
+    def project(self) -> Project:
+        """The cases with their prompt and spec; of a run also its models."""
+
+    def run(self) -> Run:
+        """The run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The text of the other tool's file, and a sentence for everything that it leaves out."""
+
+    text: str
+    left_out: tuple[str, ...] = ()
+
+
+Content = Literal["suite", "project", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of another tool.
+
+    Attributes:
+        name: as ``import`` and ``export`` call it.
+        summary: one line for their help.
+        extensions: what names of its files end in, in lower case; empty for a folder, or for any name.
+        reads, writes: what is in it; None where it is not read, or not written.
+        read: the file, or folder, with the ``read_options`` as keywords.
+        write: our records, with the ``write_options`` as keywords.
+    """
+
+    name: str
+    summary: str
+    extensions: tuple[str, ...] = ()
+    reads: Content | None = None
+    writes: Content | None = None
+    read: Callable[..., Imported] | None = None
+    write: Callable[..., Exported] | None = None
+    read_options: tuple[Option, ...] = field(default=())
+    write_options: tuple[Option, ...] = field(default=())
+
+
+def formats(*packages: ModuleType) -> Mapping[str, Format]:
+    """The formats of all modules of these packages, by name.
+
+    Raises:
+        ValueError: two have the same name.
+    """
+    found: dict[str, Format] = {}
+    for package in packages:
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            record = getattr(importlib.import_module(module.name), RECORD, None)
+            if isinstance(record, Format):
+                if record.name in found:
+                    raise ValueError(f"two formats are called {record.name!r}")
+                found[record.name] = record
+    return found

@@ -1,0 +1,59 @@
+"""``jsonl``: a suite as JSON lines, both ways without loss: a line that names the prompt, then a case per line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from promptpex.codecs import jsonl
+from promptpex.core.errors import SuiteError
+from promptpex.core.records import Suite
+from promptpex.interchange.format import Exported, Format, Imported, Source
+from promptpex.interchange.suite_rows import SuiteRows, gather, suite_of
+
+
+def text(suite: Suite, before: str = "") -> str:
+    """The suite as JSON lines; lines of ``before`` that still say the same are kept as they are."""
+    old = {jsonl.dumps(line.value): line.text for line in jsonl.parse(before, error=SuiteError)}
+    values: list[Any] = [{"prompt": suite.prompt}]
+    values += [{**case.to_dict(), "inverse": case.inverse, "origin": case.origin} for case in suite.cases]
+    return "".join(f"{old.get(line, line)}\n" for line in map(jsonl.dumps, values))
+
+
+def parse(text: str, path: Path | str) -> SuiteRows:
+    """The suite of a JSON lines text, the line of each case, and what is wrong with the rest.
+
+    Raises:
+        SuiteError: a line that is not a JSON object.
+    """
+    rows: list[tuple[int, dict[str, Any]]] = []
+    for line in jsonl.parse(text, path=path, error=SuiteError):
+        if not isinstance(line.value, dict):
+            raise SuiteError("each line must hold one case, a JSON object", path=path, line=line.number)
+        rows.append((line.number, line.value))
+    return gather(rows, path)
+
+
+def read(path: Path) -> Imported:
+    """The suite of a file of JSON lines.
+
+    Raises:
+        SuiteError: the first mistake, with file and line.
+    """
+    return Imported(suite=suite_of(path, parse))
+
+
+def write(source: Source) -> Exported:
+    """The suite as JSON lines."""
+    return Exported(text(source.suite()))
+
+
+FORMAT = Format(
+    name="jsonl",
+    summary="the cases, one JSON object per line",
+    extensions=(".jsonl", ".ndjson"),
+    reads="suite",
+    writes="suite",
+    read=read,
+    write=write,
+)
