@@ -55,10 +55,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "interchange": FILES | {"llm"},
     "judging": ASKING,
     "specs": ASKING | {"assertions", "judging", "promptfile"},
-    "cases": ASKING | {"assertions", "promptfile"},
+    "cases": ASKING | {"assertions", "interchange", "promptfile"},
     "synthesis": ASKING | {"assertions", "solver", "stats"},
     "alignment": ASKING | {"assertions", "stats"},
-    "workflow": ASKING | STAGES | {"assertions", "config", "promptfile", "report", "stats", "store", "tables"},
+    "workflow": ASKING
+    | STAGES
+    | {"assertions", "config", "interchange", "promptfile", "report", "stats", "store", "tables"},
     "paper": FILES
     | {
         "assertions",

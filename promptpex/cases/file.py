@@ -34,8 +34,12 @@ _CASE_TEXTS = (
 )  # fmt: skip
 _NUMBERED = re.compile(r"r(\d{1,6})")
 _ALWAYS = ("id", "rule", "inverse", "inputs", "origin")
-_FORMS = {ending: module.FORMAT.name for module in (suite_csv, suite_jsonl) for ending in module.FORMAT.extensions}
+_FORMS: dict[str, str] = {
+    ending: module.FORMAT.name for module in (suite_csv, suite_jsonl) for ending in module.FORMAT.extensions
+}
 _FORMS |= dict.fromkeys((".yaml", ".yml", ".json"), "yaml")
+ENDINGS = frozenset(_FORMS)
+"""What the names of case files end in."""
 
 
 def read_suite(

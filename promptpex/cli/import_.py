@@ -1,4 +1,4 @@
-"""``promptpex import``: what other tools wrote, as our records."""
+"""``promptpex import``: what other tools wrote, as our files."""
 
 from __future__ import annotations
 
@@ -8,132 +8,74 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.help import Command
+from promptpex.cli.formats import ReadCommand
 from promptpex.cli.output import data, say
-from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
-    from promptpex.core.records import Problem, Suite
-    from promptpex.paper.published.dataset import Benchmark
-    from promptpex.paper.published.measures import Tables
-    from promptpex.paper.published.project_files import Ask
-
-FORMATS = ("promptpex-published", "promptpex-tests", "csv", "jsonl")
+    from promptpex.core.records import Params
+    from promptpex.interchange.format import Format, Imported, Report
 
 
-@click.command("import", cls=Command)
-@click.argument("shape", metavar="FORMAT", type=click.Choice(FORMATS))
-@click.argument("path", type=click.Path(path_type=Path))
-@options.of_files(
-    "-o", "--out", type=options.PATH, metavar="PATH", help="Case file to write; promptpex-published: a folder."
-)
-@options.of_cases(
-    "--rules", type=options.COUNT, metavar="N", help="promptpex-tests: number of rules [lines of rules.txt]."
-)
-@options.of_cases("--variable", default="input", metavar="NAME", help="promptpex-tests: the prompt's variable [input].")
+@click.command("import", cls=ReadCommand)
+@click.argument("path", type=options.PATH)
+@options.of_files("-o", "--out", type=options.PATH, metavar="PATH", help="Case file, or folder, to write.")
 @options.output_options
-def command(
-    shape: str, path: Path, out: Path | None, rules: int | None, variable: str, as_json: bool, **flags: Any
-) -> int:
-    """Read cases or results of another tool.
+def command(format_: Format, own: dict[str, Any], path: Path, out: Path | None, as_json: bool, **flags: Any) -> int:
+    """Read cases, projects or results of another tool.
 
-    \b
-    promptpex-published  evals/v7 of a clone of microsoft/promptpex: prints the
-                         paper's tables counted again, with intervals and paired
-                         tests; --out DIR writes runs, tables.json and recordings
-    promptpex-tests      a tests.csv of promptpex, as a case file
-    csv, jsonl           cases as `promptpex export` writes them, as a case file
+    FORMATS
 
-    A case file is written to --out (.yaml, .csv or .jsonl), or as JSON lines to stdout.
+    Cases are written to the case file --out (.yaml, .csv or .jsonl), or as JSON lines to stdout; everything else goes
+    into the folder --out.
     """
-    if shape == "promptpex-published":
-        return _published(path, out, as_json=as_json, flags=flags)
-    return _cases(shape, path, out, rules, variable, as_json=as_json)
+    from promptpex.workflow.exchange import require_extension
+
+    require_extension(path, format_)
+    assert format_.read is not None
+    imported = format_.read(path, **own)
+    for problem in () if flags.get("quiet") else imported.problems:
+        say(str(problem), err=True)
+    if imported.report is not None:
+        return _report(imported.report, out, flags, as_json=as_json)
+    return _files(imported, out, as_json=as_json)
 
 
-def _published(path: Path, out: Path | None, *, as_json: bool, flags: dict[str, Any]) -> int:
+def _report(report: Report, out: Path | None, flags: dict[str, Any], *, as_json: bool) -> int:
     from promptpex.cli.output import print_json
-    from promptpex.paper.published import dataset, measures, project_files
-    from promptpex.paper.published import report as show
 
-    benchmarks = dataset.read(path)
-    found = measures.tables(benchmarks)
-    _tell(dataset.problems_of(benchmarks), quiet=bool(flags.get("quiet")))
-    recordings = project_files.write(out, benchmarks, found, _ask(flags, out)) if out is not None else {}
+    written = report.write(out, _params(flags, out)) if out is not None else ()
     if as_json:
-        print_json(_plain(benchmarks, found))
+        print_json(report.to_dict())
         return 0
-    show.print_all(benchmarks, found)
-    if out is not None:
-        show.print_written(out, benchmarks, recordings)
+    report.show()
+    for line in written:
+        say(line)
     return 0
 
 
-def _ask(flags: dict[str, Any], out: Path) -> Ask:
+def _files(imported: Imported, out: Path | None, *, as_json: bool) -> int:
+    from promptpex.cli.output import print_json
+    from promptpex.interchange import suite_jsonl
+    from promptpex.workflow.exchange import write_imported
+
+    if out is None:
+        if not imported.is_suite or imported.suite is None:
+            raise click.UsageError("what was read is more than cases; name a folder for it with --out")
+        click.echo(data(suite_jsonl.text(imported.suite)), nl=False)
+        return 0
+    sentence = write_imported(imported, out)
+    if as_json:
+        cases = imported.suite.cases if imported.suite is not None else ()
+        print_json({"cases": len(cases), "runs": len(imported.runs), "out": str(out)})
+    else:
+        say(sentence)
+    return 0
+
+
+def _params(flags: dict[str, Any], out: Path) -> Params:
     """How a run would ask under the settings that hold for the folder."""
     from promptpex.cli.runner import settings
-    from promptpex.core.records import Case, ModelName, Params, Prompt, Request
-    from promptpex.workflow.collect import Cell, request_for
+    from promptpex.core.records import Params
 
     chosen = settings(flags, start=out if out.is_dir() else Path.cwd()).settings
-    defaults = Params(temperature=chosen.temperature, max_tokens=chosen.max_tokens, seed=chosen.seed)
-
-    def ask(prompt: Prompt, case: Case, model: str) -> Request:
-        return request_for(prompt, Cell(case, ModelName(name=model, label=model), 0), defaults)
-
-    return ask
-
-
-def _plain(benchmarks: list[Benchmark], found: Tables) -> dict[str, Any]:
-    from promptpex.paper.published import dataset, measures
-
-    return {
-        **found,
-        "ours": measures.to_dict(benchmarks),
-        "misprints": measures.misprints(found),
-        "problems": [problem.to_dict() for problem in dataset.problems_of(benchmarks)],
-    }
-
-
-def _cases(shape: str, path: Path, out: Path | None, rules: int | None, variable: str, *, as_json: bool) -> int:
-    from promptpex.cases.file import write_suite
-    from promptpex.cases.suite_tables import jsonl_text
-    from promptpex.cli.output import print_json
-    from promptpex.core.errors import SuiteError
-
-    suite, problems = _suite(shape, path, rules, variable)
-    _tell(problems, quiet=False)
-    if out is None:
-        click.echo(data(jsonl_text(suite)), nl=False)
-        return 0
-    try:
-        write_suite(out, suite)
-    except OSError as failure:
-        raise SuiteError(f"cannot be written ({failure.strerror}); name another file with --out", path=out) from None
-    if as_json:
-        print_json({"cases": len(suite.cases), "out": str(out)})
-    else:
-        say(f"{plural(len(suite.cases), 'case')} in {out}")
-    return 0
-
-
-def _suite(shape: str, path: Path, rules: int | None, variable: str) -> tuple[Suite, tuple[Problem, ...]]:
-    from promptpex.core.errors import SuiteError
-
-    if shape == "promptpex-tests":
-        from promptpex.interchange import promptpex_tests
-
-        tests = promptpex_tests.read(path, rules=rules, variable=variable)
-        return tests.suite, tests.problems
-    from promptpex.cases.file import read_suite
-
-    ends = {"csv": (".csv",), "jsonl": (".jsonl", ".ndjson")}[shape]
-    if path.suffix.lower() not in ends:
-        raise SuiteError(f"a file in the format {shape} must end in {' or '.join(ends)}", path=path)
-    return read_suite(path), ()
-
-
-def _tell(problems: list[Problem] | tuple[Problem, ...], *, quiet: bool) -> None:
-
-    for problem in problems if not quiet else ():
-        say(str(problem), err=True)
+    return Params(temperature=chosen.temperature, max_tokens=chosen.max_tokens, seed=chosen.seed)

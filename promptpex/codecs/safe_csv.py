@@ -97,7 +97,8 @@ def read_rows(
         try:
             cells = _next_cells(reader)
         except csv.Error as failure:
-            raise error(f"this is not valid CSV: {failure}", path=path, line=line) from None
+            why = "a quote does not close; the file may be cut off" if "end of data" in str(failure) else failure
+            raise error(f"this is not valid CSV: {why}", path=path, line=line) from None
         if cells is None:
             return
         if cells:

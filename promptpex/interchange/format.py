@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, Protocol
 
-from promptpex.core.records import Params, Problem, Prompt, Run, Spec, Suite
+from promptpex.core.records import Message, Params, Problem, Prompt, Run, Spec, Suite
 
 RECORD = "FORMAT"
 """The name of a format's record in its module."""
@@ -29,6 +29,8 @@ class Option:
         kind: of the value; ``bool`` makes a flag without a value.
         default: where the flag is not given.
         minimum: the smallest number.
+        short: a short flag, such as ``-m``.
+        metavar: what stands for the value in the help.
     """
 
     name: str
@@ -36,6 +38,8 @@ class Option:
     kind: type[str] | type[int] | type[bool] = str
     default: str | int | bool | None = None
     minimum: int | None = None
+    short: str | None = None
+    metavar: str | None = None
 
 
 class Report(Protocol):
@@ -44,11 +48,19 @@ class Report(Protocol):
     def show(self) -> None:
         """Prints it."""
 
-    def write(self, folder: Path, params: Params) -> None:
-        """Writes it, and says where; ``params`` are those that a run from this folder would ask with."""
+    def write(self, folder: Path, params: Params) -> tuple[str, ...]:
+        """Writes it; gives the lines that say where. ``params`` are those that a run from this folder asks with."""
 
     def to_dict(self) -> dict[str, Any]:
         """It as JSON-ready data."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedPrompt:
+    """A prompt's name and its messages, which become a prompt file."""
+
+    name: str
+    messages: tuple[Message, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +74,7 @@ class Imported:
         problems: what is odd about the file.
     """
 
-    prompt: Prompt | None = None
+    prompt: ImportedPrompt | None = None
     spec: Spec | None = None
     suite: Suite | None = None
     runs: tuple[Run, ...] = ()

@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from promptpex.codecs.controls import visible
 from promptpex.core.records import Output, Run, Verdict
+from promptpex.interchange.format import Exported, Format, Source
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _OUTPUT_SHOWN = 2_000
@@ -79,3 +80,13 @@ def _attribute(value: str) -> str:
 
 def _xml(value: str) -> str:
     return visible(_NOT_XML.sub("\ufffd", value))
+
+
+def write(source: Source) -> Exported:
+    """The run's report."""
+    return Exported(text(source.run()))
+
+
+FORMAT = Format(
+    name="junit", summary="a run's verdicts as JUnit XML, for CI", extensions=(".xml",), writes="run", write=write
+)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Case, Check, Prompt, Spec, Suite
 from promptpex.documents import yaml_writer
+from promptpex.interchange.format import Exported, Format, Option, Source
 from promptpex.llm.names import parse_model
 from promptpex.llm.routes import resolve
 
@@ -34,15 +34,7 @@ _PLACEHOLDER = "echo"
 """A provider of promptfoo that asks no model, for a suite that names none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
-    """The file's text, and a sentence for everything that it leaves out."""
-
-    text: str
-    left_out: tuple[str, ...]
-
-
-def config(prompt: Prompt, spec: Spec, suite: Suite, *, models: Sequence[str] = (), rubrics: bool = False) -> Config:
+def config(prompt: Prompt, spec: Spec, suite: Suite, *, models: Sequence[str] = (), rubrics: bool = False) -> Exported:
     """The configuration: the prompt as chat messages, the usable cases as tests, the rules' checks for each of them.
 
     Args:
@@ -68,7 +60,7 @@ def config(prompt: Prompt, spec: Spec, suite: Suite, *, models: Sequence[str] = 
         content["defaultTest"] = {"assert": asserts}
     content["tests"] = [_test(case) for case in suite.usable()]
     schema = "# yaml-language-server: $schema=https://promptfoo.dev/config-schema.json\n"
-    return Config(schema + yaml_writer.document(content), tuple(left_out))
+    return Exported(schema + yaml_writer.document(content), tuple(left_out))
 
 
 def _provider(label: str, left_out: list[str]) -> Any:
@@ -167,3 +159,23 @@ def _raw(text: str) -> str:
 
 def _line(text: str) -> str:
     return " ".join(text.split())
+
+
+def write(source: Source, *, models: str | None, rubrics: bool) -> Exported:
+    """The configuration of what is exported; ``models`` are comma-separated, by default the run's."""
+    project = source.project()
+    named = [name.strip() for name in models.split(",") if name.strip()] if models else project.models
+    return config(project.prompt, project.spec, project.suite, models=named, rubrics=rubrics)
+
+
+FORMAT = Format(
+    name="promptfoo",
+    summary="prompt, cases and checks as a promptfooconfig.yaml; prompt and spec of a case file come from its folder",
+    extensions=(".yaml", ".yml"),
+    writes="project",
+    write=write,
+    write_options=(
+        Option("models", "its providers [those of the run].", short="-m", metavar="NAMES"),
+        Option("rubrics", "llm-rubric assertions for what no check decides.", kind=bool),
+    ),
+)

@@ -13,6 +13,7 @@ from pathlib import Path
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import INPUT_VARIABLE, Case, Problem, Suite
 from promptpex.interchange import csv_table
+from promptpex.interchange.format import Format, Imported, Option
 
 COLUMNS = ("ruleid", "testid", "testinput", "expectedoutput", "reasoning")
 WHAT = "promptpex test file"
@@ -39,7 +40,8 @@ def read(path: Path, *, rules: int | None = None, variable: str = INPUT_VARIABLE
         prompt: the prompt file that the suite names.
 
     Raises:
-        SuiteError: no such file, no CSV, a wrong header, a short row, a rule id that is no such number; with the line.
+        SuiteError: the file is missing or not CSV, or has a wrong header, a short row or an unknown rule id; with the
+            line.
     """
     rows = csv_table.read(path, COLUMNS, what=WHAT, error=SuiteError, blank_after_comma=True)
     ids = [_rule_number(row, path) for row in rows]
@@ -117,3 +119,21 @@ def _odd(row: csv_table.TableRow, path: Path) -> list[Problem]:
 
 def _warning(path: Path, line: int, message: str) -> Problem:
     return Problem(path=str(path), line=line, message=message, severity="warning")
+
+
+def read_format(path: Path, *, rules: int | None, variable: str) -> Imported:
+    """As ``read``, for ``FORMAT``."""
+    tests = read(path, rules=rules, variable=variable)
+    return Imported(suite=tests.suite, problems=tests.problems)
+
+
+FORMAT = Format(
+    name="promptpex-tests",
+    summary="a tests.csv of microsoft/promptpex, as a case file",
+    reads="suite",
+    read=read_format,
+    read_options=(
+        Option("rules", "number of rules [lines of rules.txt].", kind=int, minimum=1, metavar="N"),
+        Option("variable", "the prompt's variable [input].", default=INPUT_VARIABLE, metavar="NAME"),
+    ),
+)

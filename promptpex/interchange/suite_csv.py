@@ -26,6 +26,7 @@ FIELDS = (
 _UNFIT = re.compile("\0")
 """What a CSV file cannot hold, or no other program reads back."""
 
+
 def rows_of(suite: Suite) -> list[list[str]]:
     """The suite as rows of CSV, the names of the columns first."""
     names = list(dict.fromkeys(name for case in suite.cases for name in case.inputs))

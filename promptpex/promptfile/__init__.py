@@ -6,11 +6,13 @@ from promptpex.promptfile.formats import stem
 from promptpex.promptfile.neighbours import beside
 from promptpex.promptfile.read import examine, parse, read, read_with_warnings
 from promptpex.promptfile.render import RENDERING_SECONDS, render, required
+from promptpex.promptfile.write import file_of
 
 __all__ = [
     "RENDERING_SECONDS",
     "beside",
     "examine",
+    "file_of",
     "parse",
     "read",
     "read_with_warnings",

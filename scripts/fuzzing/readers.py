@@ -25,12 +25,11 @@ from promptpex.cases.file import examine as examine_suite
 from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.samples import read_samples
 from promptpex.cases.scenarios import read_scenarios
-from promptpex.cases.suite_tables import csv_rows, jsonl_text
 from promptpex.codecs import safe_csv
 from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.core.errors import PromptpexError
 from promptpex.core.records import Completion, Message, Prompt, Request, Spec
-from promptpex.interchange import junit, promptfoo, promptpex_tests
+from promptpex.interchange import junit, promptfoo, promptpex_tests, suite_csv, suite_jsonl
 from promptpex.llm.finish_reasons import usable
 from promptpex.llm.names import parse_models, provider_of
 from promptpex.llm.providers import chat_format, gguf, http, ollama
@@ -101,7 +100,7 @@ def suites(maker: Maker, folder: Path) -> object:
     suite = read_suite(path)
     if maker.rng.random() < 0.2:
         return write_suite(path, suite.replace(cases=suite.cases[:-1]))
-    return safe_csv.loads(safe_csv.dumps(csv_rows(suite))), jsonl_text(suite)
+    return safe_csv.loads(safe_csv.dumps(suite_csv.rows_of(suite))), suite_jsonl.text(suite)
 
 
 def exports(maker: Maker, folder: Path) -> object:

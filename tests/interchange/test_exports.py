@@ -16,6 +16,7 @@ from promptpex.cases.file import write_suite
 from promptpex.cli.main import run_cli
 from promptpex.core.records import Case, Check, Manifest, Output, Rule, Run, Suite, Verdict
 from promptpex.interchange import junit, promptfoo
+from promptpex.interchange.format import Exported
 from promptpex.report import runs
 from promptpex.specs.file import write_spec
 from tests.samples import prompt, spec, suite
@@ -65,7 +66,7 @@ def test_junit_is_xml_whatever_a_model_wrote(text: str) -> None:
     ElementTree.fromstring(junit.text(run.replace(outputs=outputs, verdicts=verdicts)))
 
 
-def _config(made: promptfoo.Config) -> Any:
+def _config(made: Exported) -> Any:
     return YAML(typ="safe").load(made.text)
 
 

@@ -179,7 +179,7 @@ def test_damage_is_one_sentence_with_file_and_line(folder: Path, capsys: pytest.
 def test_a_prompt_file_reads_back_as_the_prompt(content: str) -> None:
     messages = (Message(role="system", content=content), Message(role="user", content="{{thing}}"))
     prompt = Prompt(name="a: b", messages=messages, variables=("thing",), fingerprint="x")
-    name, text = project_files.prompt_file(prompt)
+    name, text = promptfile.file_of(prompt.name, prompt.messages)
     again = promptfile.parse(text, name)
     assert again.messages == messages
     assert again.name == "a: b"

@@ -157,7 +157,9 @@ def _promptid(path: Path) -> str:
     return Counter(row["promptid"] for row in rows).most_common(1)[0][0]
 
 
-def _own(rows: list[csv_table.TableRow], promptid: str, path: Path, problems: list[Problem]) -> list[csv_table.TableRow]:
+def _own(
+    rows: list[csv_table.TableRow], promptid: str, path: Path, problems: list[Problem]
+) -> list[csv_table.TableRow]:
     """The rows of this prompt; what belongs to another is named, not counted."""
     other = [row for row in rows if row["promptid"] != promptid]
     if other:

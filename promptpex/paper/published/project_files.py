@@ -48,19 +48,11 @@ def file_name(model: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in model) + ".jsonl"
 
 
-def prompt_file(prompt: Prompt) -> tuple[str, str]:
-    """A file name and a text that read back as the prompt's messages: Markdown, or JSON where that would not do."""
-    turns = "\n\n".join(f"{message.role}:\n{message.content}" for message in prompt.messages)
-    text = f"---\nname: {json.dumps(prompt.name)}\n---\n{turns}\n"
-    if promptfile.parse(text, "prompt.md").messages == prompt.messages:
-        return "prompt.md", text
-    messages = [message.to_dict() for message in prompt.messages]
-    return "prompt.json", json.dumps({"name": prompt.name, "messages": messages}, ensure_ascii=False, indent=1) + "\n"
-
-
 def _write_one(folder: Path, benchmark: Benchmark, ask: Ask) -> tuple[Path, ...]:
     run = benchmark.run
-    name, text = prompt_file(run.prompt) if benchmark.prompt_known else ("prompt.md", "")
+    name, text = (
+        promptfile.file_of(run.prompt.name, run.prompt.messages) if benchmark.prompt_known else ("prompt.md", "")
+    )
     spec, suite = run.spec.replace(prompt=name), run.suite.replace(prompt=name)
     prompt = run.prompt.replace(path=None)
     runs.finish(folder, run.replace(prompt=prompt, spec=spec, suite=suite))

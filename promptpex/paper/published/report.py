@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
     from promptpex.paper.published.dataset import Benchmark
@@ -35,22 +34,18 @@ def print_all(benchmarks: Sequence[Benchmark], found: Tables) -> None:
         console.print(line, markup=False, highlight=False)
 
 
-def print_written(out: Path, benchmarks: Sequence[Benchmark], recordings: Mapping[str, Sequence[Path]]) -> None:
+def lines_written(
+    out: Path, benchmarks: Sequence[Benchmark], recordings: Mapping[str, Sequence[Path]]
+) -> tuple[str, ...]:
     """Where things are, and the line that asks the recordings again."""
-    from rich.console import Console
-
-    console = Console(soft_wrap=True)
-    _plain(console, f"\nA run per benchmark and tables.json in {out}")
-    first = next((one for one in benchmarks if recordings.get(one.name)), None)
-    if first is not None:
-        models = ",".join(f"replay/{path}" for path in recordings[first.name])
-        prompt = next(iter(sorted((out / first.name).glob("prompt.*[dn]"))))
-        _plain(console, "To judge the answers again by code, asking no model:")
-        _plain(console, f"  promptpex run {prompt} --judge none --models {models}")
-
-
-def _plain(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False)
+    where = ("", f"A run per benchmark and tables.json in {out}")
+    first = next((benchmark for benchmark in benchmarks if recordings.get(benchmark.name)), None)
+    if first is None:
+        return where
+    models = ",".join(f"replay/{path}" for path in recordings[first.name])
+    prompt = next(iter(sorted((out / first.name).glob("prompt.*[dn]"))))
+    command = f"  promptpex run {prompt} --judge none --models {models}"
+    return (*where, "To judge the answers again by code, asking no model:", command)
 
 
 def _table2(found: Tables) -> Table:

@@ -1,0 +1,126 @@
+"""The foreign formats on the command line: the argument that names one, their list in the help, their own options.
+
+Formats are looked up when a command of theirs is called or shows its help, since finding them imports them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from promptpex.cli.help import SPEC_AND_CASES, Command
+from promptpex.cli.help import Option as CommandOption
+
+if TYPE_CHECKING:
+    from promptpex.interchange.format import Format, Option
+
+Direction = Literal["read", "write"]
+LIST = "FORMATS"
+"""Stands in the help of a command for the list of its formats."""
+_WIDTH = 76
+"""Columns of a paragraph of the help: 80 less click's indentation."""
+
+
+@cache
+def known(direction: Direction) -> Mapping[str, Format]:
+    """The formats that can be read, or written, by name."""
+    from promptpex import interchange
+    from promptpex.interchange.format import formats
+    from promptpex.paper import published
+
+    found = formats(interchange, published)
+    return {name: found[name] for name in sorted(found) if getattr(found[name], direction) is not None}
+
+
+class FormatCommand(Command):
+    """A command with a format as its first argument, and with the options of all formats.
+
+    Its callback gets the format as ``format_`` and the values of its options as ``own``.
+    """
+
+    direction: Direction
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The argument and the options of the formats, then the command's own."""
+        argument = click.Argument(["format_name"], metavar="FORMAT", type=click.Choice(list(known(self.direction))))
+        options = [_option(names, option) for names, option in _declared(self.direction).values()]
+        return [argument, *options, *super().get_params(ctx)]
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The help with the list of formats in its place."""
+        self.help = inspect.cleandoc(self.help or "").replace(LIST, _summaries(self.direction))
+        super().format_help_text(ctx, formatter)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Calls the callback, unless an option of another format was given."""
+        format_ = known(self.direction)[ctx.params.pop("format_name")]
+        ctx.params |= {"format_": format_, "own": _own_values(format_, self.direction, ctx.params)}
+        return super().invoke(ctx)
+
+
+class ReadCommand(FormatCommand):
+    """A command that reads formats."""
+
+    direction = "read"
+
+
+class WriteCommand(FormatCommand):
+    """A command that writes formats."""
+
+    direction = "write"
+
+
+def _summaries(direction: Direction) -> str:
+    """The formats as a paragraph that click leaves as it is."""
+    formats = known(direction).values()
+    column = max(len(format_.name) for format_ in formats) + 2
+    return "\b\n" + "\n".join(
+        textwrap.fill(
+            format_.summary, _WIDTH, initial_indent=f"{format_.name:<{column}}", subsequent_indent=" " * column
+        )
+        for format_ in formats
+    )
+
+
+def _own_values(format_: Format, direction: Direction, values: dict[str, Any]) -> dict[str, Any]:
+    """Takes the options of all formats out of the values, and gives those that this format declares."""
+    own = {option.name: option for option in _options_of(format_, direction)}
+    given = {}
+    for name, (names, option) in _declared(direction).items():
+        value = values.pop(name)
+        if name in own:
+            given[name] = own[name].default if value is None else value
+        elif value:
+            raise click.UsageError(f"{_flag(option)} goes with {' and '.join(names)}, not with {format_.name}")
+    return given
+
+
+def _declared(direction: Direction) -> dict[str, tuple[list[str], Option]]:
+    """The options by name, each with the formats that declare it."""
+    declared: dict[str, tuple[list[str], Option]] = {}
+    for format_ in known(direction).values():
+        for option in _options_of(format_, direction):
+            declared.setdefault(option.name, ([], option))[0].append(format_.name)
+    return declared
+
+
+def _options_of(format_: Format, direction: Direction) -> tuple[Option, ...]:
+    return format_.read_options if direction == "read" else format_.write_options
+
+
+def _flag(option: Option) -> str:
+    return f"--{option.name.replace('_', '-')}"
+
+
+def _option(names: list[str], option: Option) -> CommandOption:
+    flags = [flag for flag in (option.short, _flag(option)) if flag]
+    text = f"{', '.join(names)}: {option.help}"
+    if option.kind is bool:
+        return CommandOption(flags, is_flag=True, group=SPEC_AND_CASES, help=text)
+    kind = click.IntRange(option.minimum) if option.kind is int else option.kind
+    return CommandOption(flags, type=kind, metavar=option.metavar, group=SPEC_AND_CASES, help=text)

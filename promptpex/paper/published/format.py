@@ -1,0 +1,74 @@
+"""``promptpex-published``: the recordings published with PromptPex, as the paper's tables, runs and recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpex.core.records import Case, ModelName, Params, Prompt, Request
+from promptpex.interchange.format import Format, Imported
+
+if TYPE_CHECKING:
+    from promptpex.paper.published.dataset import Benchmark
+
+
+class PublishedTables:
+    """The paper's tables counted again, with what the data allow to say."""
+
+    def __init__(self, benchmarks: Sequence[Benchmark]) -> None:
+        from promptpex.paper.published import measures
+
+        self._benchmarks = list(benchmarks)
+        self._tables = measures.tables(self._benchmarks)
+
+    def show(self) -> None:
+        """Prints the tables."""
+        from promptpex.paper.published import report
+
+        report.print_all(self._benchmarks, self._tables)
+
+    def write(self, folder: Path, params: Params) -> tuple[str, ...]:
+        """Writes ``tables.json``, runs and recordings; gives the lines that say where."""
+        from promptpex.paper.published import project_files, report
+        from promptpex.workflow.collect import Cell, request_for
+
+        def ask(prompt: Prompt, case: Case, model: str) -> Request:
+            return request_for(prompt, Cell(case, ModelName(name=model, label=model), 0), params)
+
+        recordings = project_files.write(folder, self._benchmarks, self._tables, ask)
+        return report.lines_written(folder, self._benchmarks, recordings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tables, our figures, and what is odd about the data."""
+        from promptpex.paper.published import dataset, measures
+
+        return {
+            **self._tables,
+            "ours": measures.to_dict(self._benchmarks),
+            "misprints": measures.misprints(self._tables),
+            "problems": [problem.to_dict() for problem in dataset.problems_of(self._benchmarks)],
+        }
+
+
+def read(path: Path) -> Imported:
+    """The recordings in a clone of microsoft/promptpex, or its folder ``evals/v7``.
+
+    Raises:
+        InputError: it is neither, or a file is damaged.
+    """
+    from promptpex.paper.published import dataset
+
+    benchmarks = dataset.read(path)
+    return Imported(report=PublishedTables(benchmarks), problems=tuple(dataset.problems_of(benchmarks)))
+
+
+FORMAT = Format(
+    name="promptpex-published",
+    summary=(
+        "evals/v7 of a clone of microsoft/promptpex: prints the paper's tables counted again, with intervals and "
+        "paired tests; --out DIR writes runs, tables.json and recordings"
+    ),
+    reads="run",
+    read=read,
+)
