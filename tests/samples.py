@@ -22,7 +22,7 @@ from promptpex.core.records import (
     VariableSpec,
 )
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.role_model import Asker
+from promptpex.llm.role_model import RoleModel
 from promptpex.llm.structured import Structured
 
 TEXT = "Name the colour of the thing in one word. Answer in capitals."
@@ -68,7 +68,7 @@ def output(text: str | None = "RED", *, case: str = "c1", model: str = "m", erro
     return Output(case=case, model=model, text=text, error=error)
 
 
-def asker(reply: Callable[[Request], Any], label: str = "fake/author") -> tuple[Asker, FakeClient]:
+def role_model(reply: Callable[[Request], Any], label: str = "fake/author") -> tuple[RoleModel, FakeClient]:
     """A model in a role whose replies are chosen by a function; what is no text goes through JSON."""
 
     def answer(request: Request) -> Any:
@@ -76,7 +76,7 @@ def asker(reply: Callable[[Request], Any], label: str = "fake/author") -> tuple[
         return chosen if isinstance(chosen, str | Exception) else json.dumps(chosen)
 
     client = FakeClient(answer)
-    return Asker(Structured(client), ModelName(name=label, label=label)), client
+    return RoleModel(Structured(client), ModelName(name=label, label=label)), client
 
 
 def asked(request: Request) -> str:

@@ -18,7 +18,7 @@ from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, St
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Spec, Suite
 from promptpex.core.stage_templates import Rendered, fingerprint, render
-from promptpex.llm.role_model import Asker
+from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import list_up_to
 
 TEMPLATE = "cases/baseline"
@@ -28,7 +28,7 @@ MOST = 200
 
 
 async def baseline(
-    author: Asker,
+    author: RoleModel,
     prompt: Prompt,
     *,
     suite_for: str,
@@ -73,7 +73,7 @@ def reply_type(variables: tuple[str, ...], count: int) -> type[BaseModel]:
     return create_model("Baseline", inputs=(list_up_to(inputs_type(variables), count, least=1), ...))
 
 
-def _roomy(author: Asker, count: int) -> Asker:
+def _roomy(author: RoleModel, count: int) -> RoleModel:
     """The author with room for the whole list in one reply."""
     room = max(author.defaults.max_tokens or 0, count * TOKENS_A_CASE)
     return replace(author, defaults=author.defaults.model_copy(update={"max_tokens": room}))

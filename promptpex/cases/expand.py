@@ -21,8 +21,8 @@ from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
 from promptpex.core.stage_templates import Rendered, fingerprint, render
-from promptpex.llm.map_requests import ask_each
-from promptpex.llm.role_model import Asker
+from promptpex.llm.map_requests import map_requests
+from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import REASON
 
 TEMPLATE = "cases/expand"
@@ -86,7 +86,7 @@ def plan_expansion(
 
 
 async def expand(
-    author: Asker,
+    author: RoleModel,
     prompt: Prompt,
     spec: Spec,
     suite: Suite,
@@ -147,7 +147,7 @@ def reply_type(variables: tuple[str, ...]) -> type[BaseModel]:
 
 
 async def _grown(
-    author: Asker,
+    author: RoleModel,
     prompt: Prompt,
     spec: Spec,
     suite: Suite,
@@ -164,7 +164,7 @@ async def _grown(
         return _variant(case, inputs_fingerprint, reply.value)
 
     nothing: Case | None = None
-    replies = await ask_each(STAGE, author.label, make, ask, emit, default=nothing)
+    replies = await map_requests(STAGE, author.label, make, ask, emit, default=nothing)
     variants = {case.id: reply for (case, _), reply in zip(make, replies, strict=True) if reply is not None}
     if len(variants) < len(make):
         missing = len(make) - len(variants)

@@ -16,8 +16,8 @@ from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, St
 from promptpex.core.records import Case, Output, Prompt, Spec, Suite
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.engines import run_all
-from promptpex.llm.map_requests import ask_each
-from promptpex.llm.role_model import Asker
+from promptpex.llm.map_requests import map_requests
+from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import REASON
 
 TEMPLATE = "cases/expected"
@@ -69,7 +69,7 @@ def lacking(suite: Suite) -> list[Case]:
 async def expected_outputs(
     cases: Sequence[Case],
     answer: Answer,
-    judges: Sequence[Asker],
+    judges: Sequence[RoleModel],
     *,
     prompt: Prompt,
     spec: Spec,
@@ -153,7 +153,7 @@ async def _answers(cases: Sequence[Case], answer: Answer, emit: Listener) -> lis
 
 
 async def _scores(
-    judge: Asker,
+    judge: RoleModel,
     pairs: Sequence[tuple[Case, Output]],
     prompt: Prompt,
     spec: Spec,
@@ -165,7 +165,7 @@ async def _scores(
         return (await judge.ask(rendered, ScoreReply, stage=SCORE_STAGE)).value
 
     nothing: ScoreReply | None = None
-    return await ask_each(SCORE_STAGE, judge.label, pairs, ask, emit, default=nothing)
+    return await map_requests(SCORE_STAGE, judge.label, pairs, ask, emit, default=nothing)
 
 
 def _settled(

@@ -23,8 +23,8 @@ from promptpex.codecs.wording import plural
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec, Suite, VariableSpec
 from promptpex.core.stage_templates import Rendered, render
-from promptpex.llm.map_requests import ask_each
-from promptpex.llm.role_model import Asker
+from promptpex.llm.map_requests import map_requests
+from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import REASON, list_up_to
 
 
@@ -42,7 +42,7 @@ class _Ask:
 
 
 async def generate(
-    author: Asker,
+    author: RoleModel,
     prompt: Prompt,
     spec: Spec,
     plan: Plan,
@@ -66,7 +66,7 @@ async def generate(
         return _recorded(_cases(reply.value, one.target, spec), one.holding)
 
     nothing: list[Case] = []
-    replies = await ask_each("cases", author.label, asks, ask, emit, default=nothing)
+    replies = await map_requests("cases", author.label, asks, ask, emit, default=nothing)
     made = _merged(plan, asks, replies)
     short = plan.missing - len(made)
     if short > 0:

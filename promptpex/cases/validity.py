@@ -22,8 +22,8 @@ from promptpex.codecs.input_text import inputs_text
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Rule, Spec, Suite
 from promptpex.core.stage_templates import Rendered, render
-from promptpex.llm.map_requests import ask_each
-from promptpex.llm.role_model import Asker
+from promptpex.llm.map_requests import map_requests
+from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import REASON
 
 TEMPLATE = "cases/validity"
@@ -90,7 +90,7 @@ async def validity(
     prompt: Prompt,
     spec: Spec,
     *,
-    judge: Asker | None = None,
+    judge: RoleModel | None = None,
     instructions: str = "",
     suite_language: str | None = None,
     emit: Listener = ignore_events,
@@ -126,7 +126,7 @@ async def validity(
         return _judged(case, sentences, reply.value, source)
 
     unread = Validity("", "unknown", ("the judge could not be read",), source)
-    judged = await ask_each(STAGE, judge.label, open_cases, ask, emit, default=unread)
+    judged = await map_requests(STAGE, judge.label, open_cases, ask, emit, default=unread)
     for case, one in zip(open_cases, judged, strict=True):
         found[case.id] = one if one.case else Validity(case.id, one.status, one.reasons, one.source)
     return [found[case.id] for case in cases]
@@ -181,7 +181,7 @@ async def mark_invalid(
     spec: Spec,
     *,
     only: Collection[str] | None = None,
-    judge: Asker | None = None,
+    judge: RoleModel | None = None,
     instructions: str = "",
     suite_language: str | None = None,
     emit: Listener = ignore_events,
@@ -202,14 +202,14 @@ async def mark_invalid(
 
 
 async def replace_invalid(
-    author: Asker,
+    author: RoleModel,
     prompt: Prompt,
     spec: Spec,
     suite: Suite,
     *,
     options: Generation,
     rounds: int,
-    judge: Asker | None = None,
+    judge: RoleModel | None = None,
     instructions: str = "",
     suite_language: str | None = None,
     emit: Listener = ignore_events,

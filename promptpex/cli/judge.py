@@ -46,4 +46,4 @@ async def _again(session: Any, named: Path | None, spec: Path | None) -> Any:
     judged = await judge(session, folder, spec=spec)
     totals, view = asdict(session.meter.total), given(session.resolved)
     allowed = session.settings.allow_missing_models or bool(judged.manifest.settings.get("allow_missing_models"))
-    return folder, totals, judged, session.client.stopped, view, allowed
+    return folder, totals, judged, session.client.cancelled, view, allowed

@@ -13,7 +13,7 @@ from promptpex.cli.output import say
 from promptpex.codecs.controls import visible
 
 if TYPE_CHECKING:
-    from promptpex.llm.providers.discovery import Reachable
+    from promptpex.llm.providers.discovery import AvailableModel
 
 
 @click.command("models", cls=Command)
@@ -52,7 +52,7 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
     return 0
 
 
-def _print(found: Sequence[Reachable]) -> None:
+def _print(found: Sequence[AvailableModel]) -> None:
     if not found:
         click.echo("No model can be reached.")
         return

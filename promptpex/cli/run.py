@@ -61,6 +61,6 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
 def _job(run: Any, files: Any) -> Any:
     async def job(session: Any) -> Any:
         finished, folder = await run(session, files)
-        return finished, folder, asdict(session.meter.total), session.client.stopped
+        return finished, folder, asdict(session.meter.total), session.client.cancelled
 
     return job

@@ -78,7 +78,7 @@ async def _session(resolved: Resolved, job: Callable[[Session], Awaitable[T]], e
     from promptpex.workflow.session import open_session
 
     async with open_session(resolved, emit=emit) as session:
-        stops.attach(session.client.stop)
+        stops.attach(session.client.cancel)
         return await job(session)
 
 

@@ -20,7 +20,7 @@ from promptpex.core.stage_templates import Rendered, fingerprint, render
 from promptpex.judging import modes
 from promptpex.judging.confidence import confidences
 from promptpex.judging.judge_mode import JudgeMode, Material
-from promptpex.llm.role_model import Asker
+from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import reply_schema
 
 STAGE = "judge"
@@ -60,7 +60,7 @@ class Judging:
 class Judge:
     """One judge model with the material that its verdicts rest on."""
 
-    asker: Asker
+    role_model: RoleModel
     prompt: Prompt
     spec: Spec
     options: Judging = field(default_factory=Judging)
@@ -68,7 +68,7 @@ class Judge:
     @property
     def source(self) -> str:
         """What its verdicts name as their source."""
-        return f"judge:{self.asker.label}"
+        return f"judge:{self.role_model.label}"
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -90,16 +90,20 @@ class Judge:
 
     def request(self, output: Output, inputs: Mapping[str, Any], *, turn: int = 0) -> Request:
         """The request that judging this output begins with."""
-        request = self._asker.request(self._rendered(output, inputs, turn), stage=STAGE, repeat=turn)
+        request = self._role_model.request(self._rendered(output, inputs, turn), stage=STAGE, repeat=turn)
         return request.replace(reply_schema=reply_schema(self._reply_type(turn)))
 
     @property
-    def _asker(self) -> Asker:
-        wanted = self.options.confidence and not self.asker.defaults.logprobs
-        return replace(self.asker, defaults=self.asker.defaults.replace(logprobs=True)) if wanted else self.asker
+    def _role_model(self) -> RoleModel:
+        wanted = self.options.confidence and not self.role_model.defaults.logprobs
+        return (
+            replace(self.role_model, defaults=self.role_model.defaults.replace(logprobs=True))
+            if wanted
+            else self.role_model
+        )
 
     async def _verdicts(self, output: Output, inputs: Mapping[str, Any], turn: int) -> list[Verdict]:
-        reply = await self._asker.ask(
+        reply = await self._role_model.ask(
             self._rendered(output, inputs, turn), self._reply_type(turn), stage=STAGE, repeat=turn
         )
         mode, rules = self.options.judge_mode, self._in_turn(turn)
@@ -159,14 +163,14 @@ class Judge:
     def fingerprint(self) -> str:
         """Hash of all that shapes its verdicts: the template, who answers, its settings, the rules and how they are
         put to it."""
-        mode, asker = self.options.judge_mode, self.asker
+        mode, role_model = self.options.judge_mode, self.role_model
         rules = [rule.to_dict() for rule in self.rules if rule not in mode.own_rules]
         who = [
-            asker.label,
-            asker.model.api_base,
-            asker.model.backend,
-            asker.model.params.to_dict(),
-            asker.defaults.to_dict(),
+            role_model.label,
+            role_model.model.api_base,
+            role_model.model.backend,
+            role_model.model.params.to_dict(),
+            role_model.defaults.to_dict(),
         ]
         return digest([fingerprint(mode.template), who, asdict(self.options), self.spec.intent, rules], 16)
 

@@ -11,14 +11,14 @@ from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.core.response_store import ResponseStore
 from promptpex.llm.client import Client
-from promptpex.llm.pacing.cancellation import StopFlag
+from promptpex.llm.pacing.cancellation import CancelToken
 
 FIRST_POLL_S = 0.1
 """Seconds until another process's answer is looked for again; it doubles up to ``LAST_POLL_S``."""
 
 LAST_POLL_S = 2.0
 
-PATIENCE_S = 900.0
+MAX_WAIT_S = 900.0
 """Seconds after which a question that another living process still holds is asked all the same."""
 
 SILENT_S = 3.0
@@ -50,7 +50,7 @@ class CachedClient:
         store: ResponseStore,
         *,
         fresh: bool = False,
-        stop: StopFlag | None = None,
+        cancel_token: CancelToken | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         emit: Listener = ignore_events,
     ) -> None:
@@ -58,7 +58,7 @@ class CachedClient:
         self._store = store
         self._fresh = fresh
         self._renewed: set[str] = set()
-        self._stop = stop or StopFlag()
+        self._cancel_token = cancel_token or CancelToken()
         self._sleep = sleep
         self._emit = emit
         self._said_that_we_wait = False
@@ -106,7 +106,7 @@ class CachedClient:
                 flight.set_result(None)
 
     async def _ask(self, request_id: str, request: Request) -> Completion:
-        self._stop.check(request.model)
+        self._cancel_token.raise_if_cancelled(request.model)
         if self._to_renew(request_id, request):
             completion = await self._inner.complete(request)
             await self._store.replace(request_id, request, completion)
@@ -130,11 +130,11 @@ class CachedClient:
     async def _claimed_or_stored(self, request_id: str, model: str) -> Completion | None:
         """None once the question is ours to ask; the answer if another process gave it meanwhile."""
         wait, waited = FIRST_POLL_S, 0.0
-        while waited < PATIENCE_S and not await self._store.claim(request_id):
+        while waited < MAX_WAIT_S and not await self._store.claim(request_id):
             stored = await self._store.get(request_id)
             if stored is not None:
                 return _cached(stored)
-            await self._stop.pause(wait, self._sleep, model)
+            await self._cancel_token.pause(wait, self._sleep, model)
             waited += wait
             self._say_that_we_wait(waited)
             wait = min(LAST_POLL_S, wait * 2)
@@ -146,7 +146,7 @@ class CachedClient:
             self._emit(
                 Notice(
                     "another promptpex process on this store is asking some of the same questions; its answers are "
-                    f"waited for, up to {PATIENCE_S / 60:.0f} minutes"
+                    f"waited for, up to {MAX_WAIT_S / 60:.0f} minutes"
                 )
             )
 

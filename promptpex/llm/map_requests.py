@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-async def ask_each(
+async def map_requests(
     stage: str,
     label: str,
     items: Sequence[Item],

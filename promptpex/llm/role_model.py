@@ -15,7 +15,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class RoleModel:
     """Asks one model for structured replies to stage templates.
 
     Attributes:

@@ -33,7 +33,7 @@ from promptpex.llm.client import Client, Loading
 from promptpex.llm.meter import Meter, MeteredClient
 from promptpex.llm.pacing.admission import AheadClient
 from promptpex.llm.pacing.budget import Budget, BudgetedClient, Rates
-from promptpex.llm.pacing.cancellation import StopFlag
+from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.first_request import FirstClient, Gate, TriedClient
 from promptpex.llm.pacing.limits import Limiter
 from promptpex.llm.pacing.retry import MAX_ATTEMPTS, RetryingClient, RetryPolicy
@@ -81,16 +81,16 @@ class Stack:
         budget: what was spent of what may be.
     """
 
-    def __init__(self, outermost: Client, *, meter: Meter, budget: Budget, stop: StopFlag) -> None:
+    def __init__(self, outermost: Client, *, meter: Meter, budget: Budget, cancel_token: CancelToken) -> None:
         self._outermost = outermost
-        self._stop = stop
+        self._cancel_token = cancel_token
         self.meter = meter
         self.budget = budget
 
     @property
-    def stopped(self) -> bool:
-        """Whether ``stop`` was called."""
-        return self._stop.stopped
+    def cancelled(self) -> bool:
+        """Whether ``cancel`` was called."""
+        return self._cancel_token.cancelled
 
     async def complete(self, request: Request) -> Completion:
         """The answer to ``request``: stored, or asked for.
@@ -101,13 +101,13 @@ class Stack:
         """
         return await self._outermost.complete(request)
 
-    def stop(self) -> None:
+    def cancel(self) -> None:
         """Sends nothing more: what is not sent yet ends with ``Stopped``, and so does what is in flight after a few
         seconds; stored answers are still given.
 
         To be called in the event loop's thread; may be called twice.
         """
-        self._stop.stop()
+        self._cancel_token.cancel()
 
     async def close(self) -> None:
         """Closes the wrappers and the provider; the store belongs to whoever opened it. May be called twice."""
@@ -138,7 +138,7 @@ def build(
     Raises:
         ConfigError: the recording cannot be written.
     """
-    stop = StopFlag()
+    cancel_token = CancelToken()
     meter = Meter()
     budget = Budget(
         options.max_cost,
@@ -155,8 +155,10 @@ def build(
             call_deadline_s=options.call_deadline_s,
             run_deadline_s=options.run_deadline_s,
         ),
-        limiter=Limiter(concurrency=options.concurrency, rpm=options.rpm, tpm=options.tpm, clock=clock, stop=stop),
-        stop=stop,
+        limiter=Limiter(
+            concurrency=options.concurrency, rpm=options.rpm, tpm=options.tpm, clock=clock, cancel_token=cancel_token
+        ),
+        cancel_token=cancel_token,
         rng=rng,
         clock=clock,
         sleep=sleep,
@@ -165,12 +167,13 @@ def build(
     client = SchemaFallback(FirstClient(client, gate, emit), emit)
     if store is not None:
         client = AheadClient(
-            CachedClient(client, store, fresh=options.fresh, stop=stop, sleep=sleep, emit=emit), options.concurrency
+            CachedClient(client, store, fresh=options.fresh, cancel_token=cancel_token, sleep=sleep, emit=emit),
+            options.concurrency,
         )
     client = MeteredClient(client, meter, emit)
     if options.record is not None:
         client = RecordingClient(client, options.record)
-    return Stack(client, meter=meter, budget=budget, stop=stop)
+    return Stack(client, meter=meter, budget=budget, cancel_token=cancel_token)
 
 
 def rates(request: Request, prices: Mapping[str, Rates]) -> Rates | None:

@@ -16,8 +16,8 @@ from pydantic import BaseModel, Field, create_model
 from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, ignore_events
 from promptpex.core.records import WHOLE_INPUT, Prompt, Rule, Spec, VariableSpec
 from promptpex.core.stage_templates import render
-from promptpex.llm.map_requests import ask_each
-from promptpex.llm.role_model import Asker
+from promptpex.llm.map_requests import map_requests
+from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import first, list_up_to, shortened
 from promptpex.specs.input_declarations import declared
 
@@ -70,7 +70,12 @@ class Extraction:
 
 
 async def extract(
-    author: Asker, prompt: Prompt, *, spec_for: str, options: Extraction = Extraction(), emit: Listener = ignore_events
+    author: RoleModel,
+    prompt: Prompt,
+    *,
+    spec_for: str,
+    options: Extraction = Extraction(),
+    emit: Listener = ignore_events,
 ) -> Spec:
     """The spec of a prompt, as the author model reads it.
 
@@ -99,7 +104,7 @@ async def extract(
 
 
 async def propose_rules(
-    author: Asker,
+    author: RoleModel,
     prompt_text: str,
     intent: str,
     *,
@@ -134,7 +139,7 @@ async def propose_rules(
 
 
 async def add_inverses(
-    author: Asker,
+    author: RoleModel,
     intent: str,
     rules: Sequence[Rule],
     *,
@@ -149,21 +154,21 @@ async def add_inverses(
         rendered = render("specs/inverse", intent=intent, rule=rule.rule, instructions=options.note("inverse"))
         return (await author.ask(rendered, InverseReply, stage="inverse")).value.inverse.strip()
 
-    inverses = await ask_each("inverse", author.label, missing, ask, emit, default="")
+    inverses = await map_requests("inverse", author.label, missing, ask, emit, default="")
     found = dict(zip((rule.id for rule in missing), inverses, strict=True))
     return [rule.replace(inverse=found[rule.id] or None) if rule.id in found else rule for rule in rules]
 
 
-async def _intent(author: Asker, text: str, options: Extraction, emit: Listener) -> str:
+async def _intent(author: RoleModel, text: str, options: Extraction, emit: Listener) -> str:
     async def ask(stage: str) -> str:
         rendered = render("specs/intent", prompt=text, instructions=options.note("intent"))
         return (await author.ask(rendered, IntentReply, stage=stage)).value.intent.strip()
 
-    return (await ask_each("intent", author.label, ["intent"], ask, emit, default=""))[0]
+    return (await map_requests("intent", author.label, ["intent"], ask, emit, default=""))[0]
 
 
 async def input_specs(
-    author: Asker,
+    author: RoleModel,
     prompt: Prompt,
     wanted: Sequence[str],
     *,
@@ -193,7 +198,7 @@ async def input_specs(
         return tuple(dict.fromkeys(stripped(reply.value.constraints)))
 
     nothing: tuple[str, ...] = ()
-    constraints = await ask_each("inputs", author.label, wanted, ask, emit, default=nothing)
+    constraints = await map_requests("inputs", author.label, wanted, ask, emit, default=nothing)
     found = zip(wanted, constraints, strict=True)
     return {name: types[name].replace(constraints=lines) for name, lines in found if lines or name != WHOLE_INPUT}
 

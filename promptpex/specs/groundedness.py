@@ -15,8 +15,8 @@ from pydantic import BaseModel
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Prompt, Rule
 from promptpex.core.stage_templates import render
-from promptpex.llm.map_requests import ask_each
-from promptpex.llm.role_model import Asker
+from promptpex.llm.map_requests import map_requests
+from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import REASON
 from promptpex.specs import quote_match
 
@@ -53,7 +53,7 @@ class Groundedness:
 
 
 async def grounded(
-    asker: Asker | None,
+    role_model: RoleModel | None,
     prompt: Prompt,
     rules: Sequence[Rule],
     *,
@@ -63,7 +63,7 @@ async def grounded(
     """The groundedness of each rule, in their order.
 
     Args:
-        asker: the judge for the rules that their words do not settle; None = these are unknown.
+        role_model: the judge for the rules that their words do not settle; None = these are unknown.
         instructions: the owner's note for the judge.
 
     Raises:
@@ -72,8 +72,8 @@ async def grounded(
     text = prompt.text()
     found = {rule.id: by_quote(rule, text) for rule in rules}
     missing = [rule for rule in rules if found[rule.id] is None]
-    if asker is not None:
-        judge = asker
+    if role_model is not None:
+        judge = role_model
 
         async def ask(rule: Rule) -> Groundedness:
             rendered = render(
@@ -84,10 +84,10 @@ async def grounded(
             return Groundedness(rule.id, status, f"judge:{judge.label}", value.reason.strip())
 
         nothing: Groundedness | None = None
-        said = await ask_each(STAGE, judge.label, missing, ask, emit, default=nothing)
+        said = await map_requests(STAGE, judge.label, missing, ask, emit, default=nothing)
         found.update({rule.id: one for rule, one in zip(missing, said, strict=True)})
-    how = "none" if asker is None else f"judge:{asker.label}"
-    why = "its quoted words do not settle it" if asker is None else "its answer could not be read"
+    how = "none" if role_model is None else f"judge:{role_model.label}"
+    why = "its quoted words do not settle it" if role_model is None else "its answer could not be read"
     return [found[rule.id] or Groundedness(rule.id, "unknown", how, why) for rule in rules]
 
 

@@ -18,8 +18,8 @@ from promptpex.core.errors import CheckError
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Check, Output, Rule, Verdict
 from promptpex.core.stage_templates import render
-from promptpex.llm.map_requests import ask_each
-from promptpex.llm.role_model import Asker
+from promptpex.llm.map_requests import map_requests
+from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import first, shortened
 
 STAGE = "checks"
@@ -94,7 +94,7 @@ class Evidence:
 
 
 async def propose_checks(
-    author: Asker,
+    author: RoleModel,
     rules: Sequence[Rule],
     *,
     intent: str,
@@ -113,7 +113,7 @@ async def propose_checks(
         return examined(rule, reply.value, evidence)
 
     nothing: Proposal | None = None
-    found = await ask_each(STAGE, author.label, bare, ask, emit, default=nothing)
+    found = await map_requests(STAGE, author.label, bare, ask, emit, default=nothing)
     pairs = zip(bare, found, strict=True)
     return [one or Proposal(rule.id, dropped="the author gave no usable reply") for rule, one in pairs]
 

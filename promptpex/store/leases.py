@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-PULSE_S = 3.0
+HEARTBEAT_S = 3.0
 """Seconds between two beats of an owner."""
 
 LEASE_S = 20.0
@@ -49,7 +49,7 @@ class Owner:
     pid: int = field(default_factory=os.getpid)
     joined: bool = False
     _seen: dict[str, tuple[int, float]] = field(default_factory=dict)
-    _last_beat: float = 0.0
+    _last_heartbeat: float = 0.0
     _known: bool = False
 
     def __post_init__(self) -> None:
@@ -79,15 +79,15 @@ class Owner:
         query = "DELETE FROM claims WHERE owner = ? AND id IN (SELECT value FROM json_each(?))"
         connection.execute(query, (self.name, json.dumps(ids)))
 
-    def beat_is_due(self) -> bool:
+    def heartbeat_is_due(self) -> bool:
         """Whether it is time to show that this owner lives."""
         now = self.monotonic()
-        if not self.joined or now - self._last_beat < PULSE_S:
+        if not self.joined or now - self._last_heartbeat < HEARTBEAT_S:
             return False
-        self._last_beat = now
+        self._last_heartbeat = now
         return True
 
-    def beat(self, connection: sqlite3.Connection) -> None:
+    def heartbeat(self, connection: sqlite3.Connection) -> None:
         """Shows that this owner lives."""
         connection.execute("UPDATE owners SET beat = beat + 1 WHERE owner = ?", (self.name,))
 

@@ -51,7 +51,7 @@ class Release:
 Job = Put | Claim | Release | Callable[[sqlite3.Connection], Any]
 
 
-def perform(connection: sqlite3.Connection, owner: Owner, jobs: Sequence[Job]) -> list[Any]:
+def execute(connection: sqlite3.Connection, owner: Owner, jobs: Sequence[Job]) -> list[Any]:
     """Does all of ``jobs`` and gives their results, in their order."""
     done: dict[int, Any] = {}
     for kind, do in ((Put, _put), (Release, _release), (Claim, _claim)):
@@ -105,6 +105,6 @@ def _claim(connection: sqlite3.Connection, owner: Owner, jobs: Sequence[Any]) ->
     return [job.id in claimed for job in jobs]
 
 
-def lasting(jobs: Sequence[Job]) -> bool:
+def needs_durability(jobs: Sequence[Job]) -> bool:
     """Whether a group has to outlive a loss of power: claims need not, they die with their process."""
     return not all(isinstance(job, Claim | Release) for job in jobs)

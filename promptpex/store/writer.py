@@ -15,8 +15,8 @@ from typing import Any
 
 from promptpex.core.errors import StoreError
 from promptpex.store.database import Synchronous, open_database, store_error
-from promptpex.store.leases import PULSE_S, Owner
-from promptpex.store.operations import Job, lasting, perform
+from promptpex.store.leases import HEARTBEAT_S, Owner
+from promptpex.store.operations import Job, execute, needs_durability
 
 MAX_GROUP = 1000
 """Writes in one transaction."""
@@ -102,18 +102,18 @@ class GroupWriter:
     def _serve(self) -> None:
         connection: sqlite3.Connection | None = None
         while (group := self._next_group()) is not None:
-            beat = self._owner.beat_is_due()
-            if group or beat:
-                connection = self._commit(connection, group, beat)
+            heartbeat = self._owner.heartbeat_is_due()
+            if group or heartbeat:
+                connection = self._commit(connection, group, heartbeat)
                 _resolve(group)
         if connection is not None:
             self._write_unwritten(connection)
             connection.close()
 
     def _next_group(self) -> list[_Item] | None:
-        """All that waits; an empty list after ``PULSE_S`` without any; None at the end."""
+        """All that waits; an empty list after ``HEARTBEAT_S`` without any; None at the end."""
         try:
-            group = self._queue.get(timeout=PULSE_S)
+            group = self._queue.get(timeout=HEARTBEAT_S)
         except queue.Empty:
             return []
         while group is not None and len(group) < MAX_GROUP and not self._queue.empty():
@@ -125,7 +125,7 @@ class GroupWriter:
         return group
 
     def _commit(
-        self, connection: sqlite3.Connection | None, group: list[_Item], beat: bool
+        self, connection: sqlite3.Connection | None, group: list[_Item], heartbeat: bool
     ) -> sqlite3.Connection | None:
         """Does a group in one transaction; all of it fails together."""
         try:
@@ -133,11 +133,11 @@ class GroupWriter:
                 self._path, synchronous=self._synchronous, busy_timeout_s=self._busy_timeout_s
             )
             jobs = [item.job for item in group]
-            connection.execute(f"PRAGMA synchronous = {self._synchronous if lasting(jobs) else 'normal'}")
+            connection.execute(f"PRAGMA synchronous = {self._synchronous if needs_durability(jobs) else 'normal'}")
             connection.execute("BEGIN IMMEDIATE")
-            results = perform(connection, self._owner, jobs)
-            if beat:
-                self._owner.beat(connection)
+            results = execute(connection, self._owner, jobs)
+            if heartbeat:
+                self._owner.heartbeat(connection)
             connection.execute("COMMIT")
             self._owner.committed()
             for item, result in zip(group, results, strict=True):
@@ -155,7 +155,7 @@ class GroupWriter:
     def _write_unwritten(self, connection: sqlite3.Connection) -> None:
         if self._unwritten:
             with contextlib.suppress(sqlite3.Error, OSError):
-                perform(connection, self._owner, self._unwritten)
+                execute(connection, self._owner, self._unwritten)
 
 
 def _roll_back(connection: sqlite3.Connection | None) -> None:

@@ -202,7 +202,7 @@ async def _judging(session: Session, prompt: Prompt, spec: Spec, suite: Suite, a
         of_stored = [judge.request(output, inputs[output.case], turn=turn) for output in stored for turn in turns]
         of_missing = [judge.request(output, inputs[output.case], turn=turn) for output in missing for turn in turns]
         replies = await session.store.get_many(request.id for request in of_stored)
-        lines.append(_line(session, find("judge"), judge.asker.label, [*of_stored, *of_missing], replies))
+        lines.append(_line(session, find("judge"), judge.role_model.label, [*of_stored, *of_missing], replies))
     return lines
 
 

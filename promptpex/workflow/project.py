@@ -312,7 +312,7 @@ async def _executed(session: Session, begun: Run) -> tuple[Run, Path]:
                 kept.add(output)
             except RunError as error:
                 failed.append(error)
-                session.client.stop()
+                session.client.cancel()
 
         finished = await early_stopping.execute(session, begun, on_output=keep)
     if failed:

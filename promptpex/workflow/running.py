@@ -34,7 +34,7 @@ async def begin(session: Session, prompt: Prompt, spec: Spec, suite: Suite, *, a
     models = session.models()
     judges = judges_for(session, prompt, spec)
     await _refuse_beyond_tpm(session, prompt, suite, judges)
-    warn_about_self_preference(session, [one.asker.label for one in judges], [one.label for one in models], author)
+    warn_about_self_preference(session, [one.role_model.label for one in judges], [one.label for one in models], author)
     manifest = _manifest(session, prompt, spec, suite, models, judges).replace(author=author)
     return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite)
 
@@ -43,7 +43,7 @@ async def _refuse_beyond_tpm(session: Session, prompt: Prompt, suite: Suite, jud
     """Refuses what could not be sent within ``tpm``, before anything is sent."""
     if session.settings.tpm is None:
         return
-    session.refuse_long_answers([one.asker.model for one in judges])
+    session.refuse_long_answers([one.role_model.model for one in judges])
     questions = cells(suite.usable(), session.models(), session.settings.repeats)
     await session.refuse_beyond_tpm(requests_for(prompt, questions, session.output_params()))
 
@@ -93,7 +93,7 @@ async def judge(session: Session, run: Run) -> Run:
     names = [*(rule.id for rule in rules), *mode_rules]
     verdicts += [verdict for output in outputs if output.error for verdict in unusable(output, names)]
     manifest = _judged_by(session, run.manifest).replace(
-        judges=tuple(one.asker.label for one in judges),
+        judges=tuple(one.role_model.label for one in judges),
         mode_rules=mode_rules,
         partial=_partial(outputs, verdicts),
     )
@@ -115,7 +115,7 @@ def judges_for(session: Session, prompt: Prompt, spec: Spec) -> tuple[Judge, ...
     options = judging(session.settings, prompt)
     if not options.rules(spec):
         return ()
-    judges = tuple(Judge(asker, prompt, spec, options) for asker in session.judges())
+    judges = tuple(Judge(role_model, prompt, spec, options) for role_model in session.judges())
     if judges and options.sees_input and not options.judge_mode.shows_inputs:
         session.emit(Notice(f"the judge mode {options.mode!r} never shows the input to the judge", "warning"))
     return judges
@@ -139,21 +139,21 @@ async def _ask_judges(
     """The verdicts of each judge, turn by turn in the order of the outputs."""
     settings, inputs = session.settings, _inputs(suite)
     turns = settings.judge_repeat
-    models = [judge.asker.model for judge in judges]
+    models = [judge.role_model.model for judge in judges]
     order = judging_order(outputs, suite.usable(), models, turns=turns, seed=settings.seed, lane=session.lane)
     for judge in judges:
-        session.emit(StageStarted(JUDGE, len(outputs) * turns, judge.asker.label))
+        session.emit(StageStarted(JUDGE, len(outputs) * turns, judge.role_model.label))
 
     async def one(asked: tuple[int, int, int]) -> list[Verdict]:
         judge, output, turn = judges[asked[0]], outputs[asked[1]], asked[2]
         verdicts = await judge.judge(output, inputs.get(output.case, {}), turn=turn)
         missing = next((verdict.unscored for verdict in verdicts if verdict.unscored), None)
-        session.emit(StepDone(JUDGE, judge.asker.label, missing))
+        session.emit(StepDone(JUDGE, judge.role_model.label, missing))
         return verdicts
 
     found = dict(zip(order, await run_all(one, order), strict=True))
     for judge in judges:
-        session.emit(StageEnded(JUDGE, judge.asker.label))
+        session.emit(StageEnded(JUDGE, judge.role_model.label))
     return [
         [verdict for turn in range(turns) for at in range(len(outputs)) for verdict in found[number, at, turn]]
         for number in range(len(judges))
@@ -185,7 +185,7 @@ def _manifest(
         spec_digest=spec_digest,
         suite_digest=suite_digest,
         models=labels,
-        judges=tuple(judge.asker.label for judge in judges),
+        judges=tuple(judge.role_model.label for judge in judges),
         settings=session.settings.to_dict(),
         origins=dict(session.resolved.origins),
         versions={"promptpex": version("promptpex"), "python": platform.python_version()},

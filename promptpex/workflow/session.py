@@ -20,12 +20,12 @@ from promptpex.core.response_store import ResponseStore
 from promptpex.llm.client import Client
 from promptpex.llm.meter import Meter
 from promptpex.llm.names import parse_model, parse_models
-from promptpex.llm.pacing.cancellation import stopped
+from promptpex.llm.pacing.cancellation import not_asked
 from promptpex.llm.pacing.limits import beyond_tpm, tokens_expected
-from promptpex.llm.pacing.servers import server_named
-from promptpex.llm.providers import ProviderOptions, Reachable, Router, key_for, reachable_models
+from promptpex.llm.pacing.servers import server_of_model
+from promptpex.llm.providers import AvailableModel, ProviderOptions, Router, available_models, key_for
 from promptpex.llm.providers.weights import weights_digest
-from promptpex.llm.role_model import Asker, merged
+from promptpex.llm.role_model import RoleModel, merged
 from promptpex.llm.routes import origin
 from promptpex.llm.stack import Stack, StackOptions, build, rates_for
 from promptpex.llm.structured import Structured
@@ -74,24 +74,24 @@ class Session:
 
     def models(self) -> tuple[ModelName, ...]:
         """The models under test: as set, else what can be reached."""
-        named = self.settings.models or (self._reachable("test"),)
+        named = self.settings.models or (self._available("test"),)
         return self._parsed(named)
 
-    def author(self) -> Asker:
+    def author(self) -> RoleModel:
         """The author: as set, else what can be reached."""
-        named = self.settings.author or self._reachable("author")
-        return self._asker(self._parsed([named])[0], "author")
+        named = self.settings.author or self._available("author")
+        return self._role_model(self._parsed([named])[0], "author")
 
     def named(self, label: str) -> ModelName:
         """A model by its name, with the settings' server."""
         return self._parsed([label])[0]
 
-    def judges(self) -> tuple[Asker, ...]:
+    def judges(self) -> tuple[RoleModel, ...]:
         """The judges: as set, else what can be reached; ``none`` asks for no judge: code alone judges."""
         if self.settings.judge == (NO_JUDGE,):
             return ()
-        named = self.settings.judge or (self._reachable("judge"),)
-        return tuple(self._asker(model, "judge") for model in self._parsed(named))
+        named = self.settings.judge or (self._available("judge"),)
+        return tuple(self._role_model(model, "judge") for model in self._parsed(named))
 
     def checker(self) -> Asker:
         """Who is asked whether the prompt states a rule: the first judge that the settings name, else the author."""
@@ -99,7 +99,7 @@ class Session:
 
     def lane(self, model: ModelName) -> str | None:
         """The server on which the model takes turns with others, loaded one at a time; None where it need not."""
-        server = server_named(model.name, model.api_base)
+        server = server_of_model(model.name, model.api_base)
         return server.key if server.one_model_at_a_time else None
 
     def refuse_unpriced(self, models: Iterable[ModelName]) -> None:
@@ -151,8 +151,8 @@ class Session:
         Raises:
             Stopped: the user is stopping the command.
         """
-        if self.client.stopped:
-            raise stopped("the author")
+        if self.client.cancelled:
+            raise not_asked("the author")
 
     def named_judges(self) -> tuple[ModelName, ...]:
         """The judges that the settings name, whether they will be needed or not."""
@@ -169,9 +169,9 @@ class Session:
         """The user's own prices: model to US dollars per million tokens in and out."""
         return self.settings.prices
 
-    def _asker(self, model: ModelName, role: str) -> Asker:
+    def _role_model(self, model: ModelName, role: str) -> RoleModel:
         warn_if_small(role, model.name, self.emit)
-        return Asker(self.structured, model, self._role_params())
+        return RoleModel(self.structured, model, self._role_params())
 
     def _role_params(self) -> Params:
         return Params(temperature=0.0, max_tokens=ROLE_TOKENS, seed=self.settings.seed)
@@ -180,7 +180,7 @@ class Session:
         models = parse_models(named, api_base=self.settings.api_base)
         return tuple(with_weights(model, self.settings.embedded_model) for model in models)
 
-    def _reachable(self, role: str) -> str:
+    def _available(self, role: str) -> str:
         if role not in self.chosen:
             what, flag = ("model under test", "models") if role == "test" else (role, role)
             if self.resolved.unattended and role != "test":
@@ -210,10 +210,10 @@ def warn_if_small(role: str, name: str, emit: Listener) -> None:
         emit(Notice(told, "warning"))
 
 
-def reached(options: ProviderOptions) -> list[Reachable]:
+def reached(options: ProviderOptions) -> list[AvailableModel]:
     """What can be reached, in the order in which roles are filled; looked for in a loop of its own."""
     with ThreadPoolExecutor(max_workers=1) as pool:
-        return pool.submit(asyncio.run, reachable_models(options)).result()
+        return pool.submit(asyncio.run, available_models(options)).result()
 
 
 def provider_options(resolved: Resolved, emit: Listener = ignore_events) -> ProviderOptions:

@@ -19,7 +19,7 @@ from promptpex.core.records import Case, Completion, Message, ModelName, Output,
 from promptpex.judging import modes
 from promptpex.judging.judge import Judge, Judging
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.role_model import Asker
+from promptpex.llm.role_model import RoleModel
 from promptpex.llm.structured import Structured
 from promptpex.specs.extract import add_inverses, extract
 from promptpex.specs.groundedness import grounded
@@ -37,10 +37,10 @@ CASE = Case(id="c1", rule="r1", inputs={"thing": "apple", "count": 2})
 OUTPUT = Output(case="c1", model="m", text="RED")
 
 
-def author(maker: Maker) -> Asker:
+def author(maker: Maker) -> RoleModel:
     """A model in a role that answers anything."""
     client = FakeClient(lambda request: _completion(maker, request))
-    return Asker(Structured(client), ModelName(name="fake/author", label="fake/author"))
+    return RoleModel(Structured(client), ModelName(name="fake/author", label="fake/author"))
 
 
 def _completion(maker: Maker, request: Request) -> Completion:

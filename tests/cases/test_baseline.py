@@ -8,11 +8,11 @@ from promptpex.cases.baseline import baseline
 from promptpex.core.errors import MalformedReply
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Suite, VariableSpec
-from tests.samples import asked, asker, prompt, spec
+from tests.samples import asked, prompt, role_model, spec
 
 
 async def made(things: list[str], count: int, **options: Any) -> tuple[Suite, Any]:
-    author, client = asker(lambda request: {"inputs": [{"thing": thing, "place": "1"} for thing in things]})
+    author, client = role_model(lambda request: {"inputs": [{"thing": thing, "place": "1"} for thing in things]})
     return await baseline(author, prompt(), suite_for="prompt.md", count=count, **options), client
 
 
@@ -50,7 +50,7 @@ async def test_there_is_room_for_a_long_list_and_values_are_typed() -> None:
 
 
 async def test_an_unusable_reply_and_a_silly_count_are_errors() -> None:
-    author, _ = asker(lambda request: "no")
+    author, _ = role_model(lambda request: "no")
     with pytest.raises(MalformedReply):
         await baseline(author, prompt(), suite_for="p", count=2)
     with pytest.raises(ValueError, match="1 to 200"):

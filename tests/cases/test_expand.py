@@ -7,7 +7,7 @@ from promptpex.cases.plan import Generation, plan
 from promptpex.core.errors import Unavailable
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Case, Request, Spec, Suite, VariableSpec
-from tests.samples import asked, asker, prompt, spec
+from tests.samples import asked, prompt, role_model, spec
 
 SHORT = Suite(
     prompt="prompt.md",
@@ -29,7 +29,7 @@ def longer(request: Request) -> Any:
 
 
 async def grown(suite: Suite = SHORT, *, times: int = 1, of: Spec | None = None, reply: Any = longer) -> Any:
-    author, client = asker(reply)
+    author, client = role_model(reply)
     return await expand(author, prompt(), of or spec(), suite, times=times), client
 
 
@@ -89,11 +89,11 @@ async def test_times_two_grows_the_variants_and_zero_takes_them_out() -> None:
 
 async def test_a_variant_that_did_not_grow_is_left_out_with_a_notice() -> None:
     heard: list[Event] = []
-    author, _ = asker(lambda request: {"reasoning": "", "inputs": {"thing": "a", "place": "b"}})
+    author, _ = role_model(lambda request: {"reasoning": "", "inputs": {"thing": "a", "place": "b"}})
     suite = await expand(author, prompt(), spec(), SHORT, emit=heard.append)
     assert suite == SHORT
     assert any(isinstance(event, Notice) and "3 of 3" in event.message for event in heard)
-    failing, _ = asker(lambda request: Unavailable("gone", model="m"))
+    failing, _ = role_model(lambda request: Unavailable("gone", model="m"))
     assert await expand(failing, prompt(), spec(), SHORT) == SHORT
 
 

@@ -8,8 +8,8 @@ from promptpex.cases.expected import Expected, expected_outputs, lacking, with_e
 from promptpex.core.errors import NotAuthorised, Unavailable
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Case, Output, Suite
-from promptpex.llm.role_model import Asker
-from tests.samples import asked, asker, prompt, spec
+from promptpex.llm.role_model import RoleModel
+from tests.samples import asked, prompt, role_model, spec
 
 SUITE = Suite(
     prompt="prompt.md",
@@ -23,7 +23,7 @@ async def answer(case: Case) -> Output:
     return Output(case=case.id, model="ref", text=f"RED for {case.inputs['thing']}")
 
 
-def judge(*scores: Any, label: str = "fake/judge") -> Asker:
+def judge(*scores: Any, label: str = "fake/judge") -> RoleModel:
     """A judge with a score for each of the usable answers, in order."""
     by_thing = dict(zip(("rose 0", "rose 2"), scores, strict=True))
 
@@ -31,10 +31,10 @@ def judge(*scores: Any, label: str = "fake/judge") -> Asker:
         score = next(score for thing, score in by_thing.items() if f"RED for {thing}" in asked(request))
         return score if isinstance(score, str | Exception) else {"reason": f"{label} says {score}", "score": score}
 
-    return asker(reply, label)[0]
+    return role_model(reply, label)[0]
 
 
-async def found(*judges: Asker, **options: Any) -> list[Expected]:
+async def found(*judges: RoleModel, **options: Any) -> list[Expected]:
     return await expected_outputs(SUITE.cases, answer, judges, prompt=prompt(), spec=spec(), **options)
 
 

@@ -7,7 +7,7 @@ from promptpex.cases.generate import generate, input_spec_text, keep_unreplaced,
 from promptpex.cases.plan import Generation, Plan, Scenario, plan
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Case, Request, Spec, Suite, VariableSpec
-from tests.samples import asked, asker, prompt, spec
+from tests.samples import asked, prompt, role_model, spec
 
 NEW = {"thing": "new", "place": "here"}
 OPTIONS = Generation(per_rule=2, per_inverse=1)
@@ -29,7 +29,7 @@ def todo(suite: Suite, of: Spec | None = None, options: Generation = OPTIONS, au
 
 
 async def full_suite() -> Suite:
-    voice, _ = asker(numbered())
+    voice, _ = role_model(numbered())
     empty = Suite(prompt="prompt.md")
     return await generate(voice, prompt(), spec(), todo(empty), suite_for="prompt.md", options=OPTIONS)
 
@@ -56,7 +56,7 @@ async def test_editing_one_rule_asks_for_its_cases_and_no_others() -> None:
     edited = spec().replace(rules=(spec().rules[0].replace(rule="One short word."), spec().rules[1]))
     again = todo(suite, edited)
     assert {case.id for case in again.retire} == {"r1-1", "r1-2", "r1-inverse-1"}
-    voice, client = asker(numbered())
+    voice, client = role_model(numbered())
     made = await generate(voice, prompt(), edited, again, suite_for="prompt.md", options=OPTIONS)
     assert len(client.requests) == 2
     assert [case for case in made.cases if case.rule == "r2"] == [case for case in suite.cases if case.rule == "r2"]
@@ -89,7 +89,7 @@ async def test_another_author_or_input_spec_makes_all_cases_stale() -> None:
 
 async def test_repeated_inputs_are_dropped_and_said() -> None:
     heard: list[Event] = []
-    voice, _ = asker(lambda request: {"cases": [{"reasoning": "", "inputs": {"thing": "same", "place": "Same"}}]})
+    voice, _ = role_model(lambda request: {"cases": [{"reasoning": "", "inputs": {"thing": "same", "place": "Same"}}]})
     empty = Suite(prompt="prompt.md")
     suite = await generate(
         voice, prompt(), spec(), todo(empty), suite_for="prompt.md", options=OPTIONS, emit=heard.append
@@ -100,7 +100,7 @@ async def test_repeated_inputs_are_dropped_and_said() -> None:
 
 async def test_scenarios_multiply_the_aims_and_fix_variables() -> None:
     options = Generation(1, 0, scenarios=(Scenario("night", ("It is dark.",), {"place": "moon"}), Scenario("day")))
-    voice, client = asker(lambda request: _reply_to_scenario(asked(request)))
+    voice, client = role_model(lambda request: _reply_to_scenario(asked(request)))
     plan_ = todo(Suite(prompt="p"), options=options)
     suite = await generate(voice, prompt(), spec(), plan_, suite_for="p", options=options)
     assert [case.scenario for case in suite.cases] == ["night", "day", "night", "day"]
@@ -116,7 +116,7 @@ def _reply_to_scenario(text: str) -> Any:
 
 
 async def test_requests_ask_for_a_few_cases_at_a_time() -> None:
-    voice, client = asker(numbered())
+    voice, client = role_model(numbered())
     options = Generation(per_rule=7, per_inverse=0, batch=3)
     await generate(voice, prompt(), spec(), todo(Suite(prompt="p"), options=options), suite_for="p", options=options)
     assert len(client.requests) == 6
@@ -141,7 +141,7 @@ async def test_a_case_is_retired_only_when_its_successor_is_there() -> None:
     def failing(request: Request) -> Any:
         return "no" if "Write 1 valid" in asked(request) else {"cases": [{"reasoning": "", "inputs": NEW}]}
 
-    voice, _ = asker(failing)
+    voice, _ = role_model(failing)
     made = await generate(voice, prompt(), edited, again, suite_for="prompt.md", options=OPTIONS)
     kept, done_so_far = keep_unreplaced(again, made, edited)
     stale = [case for case in kept.cases if case in done_so_far.keep and case not in again.keep]
@@ -151,7 +151,7 @@ async def test_a_case_is_retired_only_when_its_successor_is_there() -> None:
     assert len({case_id for case_id, _ in of_r1}) == 3
     assert of_r1[0] == ("r1-1", "new")
     assert ("r1-inverse-1", "thing 3") in of_r1
-    voice, _ = asker(numbered())
+    voice, _ = role_model(numbered())
     done = await generate(voice, prompt(), edited, todo(kept, edited), suite_for="prompt.md", options=OPTIONS)
     whole, as_planned = keep_unreplaced(todo(kept, edited), done, edited)
     assert as_planned == todo(kept, edited)

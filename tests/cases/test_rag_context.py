@@ -13,7 +13,7 @@ from promptpex.cases.generate import generate
 from promptpex.cases.plan import Generation, Scenario, plan, targets_of
 from promptpex.cases.rag_context import balance_answerable, context_variable
 from promptpex.core.records import Case, Prompt, Request, Suite, VariableSpec
-from tests.samples import asked, asker, prompt, spec
+from tests.samples import asked, prompt, role_model, spec
 
 RAG = prompt("Answer from the context alone.", ("question", "context"))
 
@@ -63,7 +63,7 @@ def author(more: int = 0) -> Any:
         inputs = [{"question": f"question {next(count)}", "context": "c"} for _ in range(wanted)]
         return {"cases": [{"reasoning": "why", "inputs": one} for one in inputs]}
 
-    return asker(reply)
+    return role_model(reply)
 
 
 async def suite_of(options: Generation, of: Prompt = RAG, before: Suite | None = None) -> tuple[Suite, Any]:
@@ -100,7 +100,9 @@ async def test_new_cases_even_out_what_is_kept() -> None:
 
 async def test_other_prompts_and_fixed_contexts_have_no_halves() -> None:
     fixed = Generation(1, 0, scenarios=(Scenario("one", (), {"context": "The tower is red."}),))
-    voice, client = asker(lambda request: {"cases": [{"reasoning": "", "inputs": {"question": asked(request)[-40:]}}]})
+    voice, client = role_model(
+        lambda request: {"cases": [{"reasoning": "", "inputs": {"question": asked(request)[-40:]}}]}
+    )
     todo = plan(RAG, spec(), Suite(prompt="p"), author=voice.label, options=fixed)
     suite = await generate(voice, RAG, spec(), todo, suite_for="p", options=fixed)
     assert {case.answer_in_context for case in suite.cases} == {None}

@@ -11,7 +11,7 @@ from promptpex.cases.validity import code_problems, limited, mark_invalid, marke
 from promptpex.core.errors import NotAuthorised, Unavailable
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import WHOLE_INPUT, Case, InputCheck, Request, Spec, Suite, VariableSpec
-from tests.samples import asked, asker, prompt, spec
+from tests.samples import asked, prompt, role_model, spec
 
 OPTIONS = Generation(per_rule=2, per_inverse=1)
 
@@ -25,7 +25,7 @@ def says(verdict: str) -> Any:
 
 
 async def one_of(one: Case, reply: Any, of: Spec | None = None) -> Any:
-    judge, client = asker(reply, "fake/judge")
+    judge, client = role_model(reply, "fake/judge")
     (found,) = await validity([one], prompt(), of or spec(), judge=judge)
     return found, client
 
@@ -112,7 +112,7 @@ def author(invalid: int) -> Any:
         things = [f"{'rotten' if n <= invalid else 'good'} {n}" for n in itertools.islice(count, wanted)]
         return {"cases": [{"reasoning": "why", "inputs": {"thing": thing, "place": "here"}} for thing in things]}
 
-    return asker(reply)
+    return role_model(reply)
 
 
 async def made(voice: Any) -> Suite:

@@ -7,13 +7,13 @@ from promptpex.core.errors import TimedOut
 from promptpex.core.records import Request
 from promptpex.judging.judge import Judge, Judging
 from promptpex.llm.fake import FakeClient
-from tests.samples import asked, asker, output, prompt, spec
+from tests.samples import asked, output, prompt, role_model, spec
 
 INPUTS = {"thing": "SECRET-INPUT", "place": "here"}
 
 
 def judge(reply: Any, options: Judging = Judging()) -> tuple[Judge, FakeClient]:
-    voice, client = asker(reply if callable(reply) else lambda request: reply, "fake/judge")
+    voice, client = role_model(reply if callable(reply) else lambda request: reply, "fake/judge")
     return Judge(voice, prompt(), spec(), options), client
 
 
@@ -78,7 +78,7 @@ async def test_an_output_cannot_close_its_fence_or_speak_for_the_judge() -> None
 
 async def test_nothing_is_asked_where_code_decides_everything() -> None:
     code_only = spec().replace(rules=spec().rules[:1])
-    voice, client = asker(lambda request: "")
+    voice, client = role_model(lambda request: "")
     assert await Judge(voice, prompt(), code_only).judge(output(), INPUTS) == []
     assert client.requests == []
 
@@ -102,7 +102,7 @@ async def test_all_that_shapes_a_verdict_is_in_the_fingerprint() -> None:
     rules = [rule.replace(rule=f"{rule.rule} Always.") for rule in one.spec.rules]
     judges.append(replace(one, spec=one.spec.replace(rules=tuple(rules))))
     for fields in ({"api_base": "http://127.0.0.1:1"}, {"backend": "sha256:1"}):
-        judges.append(replace(one, asker=replace(one.asker, model=one.asker.model.replace(**fields))))
+        judges.append(replace(one, role_model=replace(one.role_model, model=one.role_model.model.replace(**fields))))
     assert len({each.fingerprint() for each in judges}) == len(judges)
     assert judge({})[0].fingerprint() == one.fingerprint()
 

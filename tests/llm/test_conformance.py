@@ -15,7 +15,7 @@ from promptpex.llm.client import Client
 from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.embedded import EmbeddedClient
 from promptpex.llm.providers.litellm import LitellmClient
-from promptpex.llm.providers.llama_engine import EngineKey, borrowed, returned
+from promptpex.llm.providers.llama_engine import LlamaEngineKey, acquire, release
 from promptpex.llm.providers.ollama import OllamaClient
 from promptpex.llm.providers.openai_compatible import OpenAICompatible
 from promptpex.llm.providers.weights import weights_path
@@ -36,9 +36,9 @@ SCHEMA = {
 @pytest.fixture(autouse=True, scope="module")
 def _stays_loaded() -> Iterator[None]:
     """The embedded model is loaded once for all of these tests."""
-    engine = borrowed(EngineKey(weights_path("smollm2-135m"), threads=1, slots=1))
+    engine = acquire(LlamaEngineKey(weights_path("smollm2-135m"), threads=1, slots=1))
     yield
-    free = returned(engine)
+    free = release(engine)
     if free is not None:
         free()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptpex.llm.pacing.cancellation import StopFlag
+from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.limits import Limiter
 from promptpex.llm.providers.litellm import loaded
 from promptpex.llm.providers.prices import known_models, known_providers, rates_of
@@ -67,7 +67,7 @@ def test_another_vendors_price_is_no_price() -> None:
 
 
 async def test_names_of_one_provider_share_a_queue_and_others_have_their_own() -> None:
-    limiter = Limiter(concurrency=4, clock=lambda: 0.0, stop=StopFlag())
+    limiter = Limiter(concurrency=4, clock=lambda: 0.0, cancel_token=CancelToken())
     names = ("gpt-4o-mini", "openai/gpt-4o-mini", "claude-sonnet-4-5", "gemini-2.5-flash")
     one, same, claude, gemini = (limiter.queue_of(request(model=name)) for name in names)
     assert one is same

@@ -96,14 +96,14 @@ async def test_a_stop_refuses_what_is_new_and_gives_what_is_stored(tmp_path: Pat
         await client.complete(request("stored"))
         running = [asyncio.create_task(client.complete(request(str(n)))) for n in range(4)]
         await asked.wait()
-        client.stop()
-        client.stop()
+        client.cancel()
+        client.cancel()
         stopped.set()
         outcomes = await asyncio.gather(*running, return_exceptions=True)
         assert [type(outcome) for outcome in outcomes] == [Completion, Stopped, Stopped, Stopped]
         assert (await client.complete(request("stored"))).cached
         assert (await client.complete(request("0"))).cached
-        assert client.stopped
+        assert client.cancelled
     assert len(provider.requests) == 2
 
 

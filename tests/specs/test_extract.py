@@ -8,7 +8,7 @@ from promptpex.core.errors import MalformedReply, NotAuthorised
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Request, Rule, VariableSpec
 from promptpex.specs.extract import Extraction, add_inverses, extract, propose_rules
-from tests.samples import asked, asker, prompt
+from tests.samples import asked, prompt, role_model
 
 
 def author(request: Request) -> Any:
@@ -27,7 +27,7 @@ def author(request: Request) -> Any:
 
 
 async def test_the_stages_give_exactly_the_spec_of_the_replies() -> None:
-    voice, client = asker(author)
+    voice, client = role_model(author)
     spec = await extract(voice, prompt(), spec_for="prompt.md")
     assert spec.intent == "Name a colour."
     assert spec.prompt_fingerprint == prompt().fingerprint
@@ -50,27 +50,27 @@ async def test_an_inverse_that_fails_is_left_out_with_a_notice() -> None:
     def reply(request: Request) -> Any:
         return "no json at all" if request.stage == "inverse" and "capitals" in asked(request) else author(request)
 
-    voice, _ = asker(reply)
+    voice, _ = role_model(reply)
     spec = await extract(voice, prompt(), spec_for="prompt.md", emit=heard.append)
     assert [rule.inverse for rule in spec.rules] == ["Several words.", None]
     assert any(isinstance(event, Notice) and "malformed" in event.message for event in heard)
 
 
 async def test_an_author_without_any_rule_is_an_error() -> None:
-    voice, _ = asker(lambda request: {"rules": []} if request.stage == "rules" else author(request))
+    voice, _ = role_model(lambda request: {"rules": []} if request.stage == "rules" else author(request))
     with pytest.raises(MalformedReply):
         await extract(voice, prompt(), spec_for="prompt.md")
 
 
 async def test_a_model_that_may_not_be_asked_ends_the_extraction() -> None:
-    voice, client = asker(lambda request: NotAuthorised("no key", model="fake/author"))
+    voice, client = role_model(lambda request: NotAuthorised("no key", model="fake/author"))
     with pytest.raises(NotAuthorised):
         await extract(voice, prompt(), spec_for="prompt.md")
     assert len(client.requests) == 1
 
 
 async def test_new_rules_take_free_ids_and_repeat_no_known_rule() -> None:
-    voice, client = asker(author)
+    voice, client = role_model(author)
     known = [Rule(id="r1", rule="one  word"), Rule(id="r3", rule="Something else.")]
     rules = await propose_rules(voice, "text", "intent", known=known, options=Extraction(max_rules=3))
     assert [(rule.id, rule.rule) for rule in rules] == [("r2", "In capitals.")]
@@ -78,7 +78,7 @@ async def test_new_rules_take_free_ids_and_repeat_no_known_rule() -> None:
 
 
 async def test_rules_that_have_an_inverse_are_not_asked_about() -> None:
-    voice, client = asker(author)
+    voice, client = role_model(author)
     rules = [Rule(id="r1", rule="One word.", inverse="Many."), Rule(id="r2", rule="In capitals.")]
     done = await add_inverses(voice, "intent", rules)
     assert [rule.inverse for rule in done] == ["Many.", "In small letters."]
@@ -86,7 +86,7 @@ async def test_rules_that_have_an_inverse_are_not_asked_about() -> None:
 
 
 async def test_the_owners_instructions_reach_their_stage_only() -> None:
-    voice, client = asker(author)
+    voice, client = role_model(author)
     await extract(voice, prompt(), spec_for="p", options=Extraction(instructions={"rules": "MIND THE GAP"}))
     assert [request.stage for request in client.requests if "MIND THE GAP" in asked(request)] == ["rules"]
 
@@ -94,7 +94,7 @@ async def test_the_owners_instructions_reach_their_stage_only() -> None:
 @pytest.mark.parametrize(("most", "full"), [(3, True), (4, False)])
 async def test_a_list_of_rules_that_is_full_is_said(most: int, full: bool) -> None:
     heard: list[Event] = []
-    voice, _ = asker(author)
+    voice, _ = role_model(author)
     await propose_rules(voice, "text", "intent", options=Extraction(max_rules=most), emit=heard.append)
     told = [event.message for event in heard if isinstance(event, Notice)]
     assert any("as many rules as it may (3)" in message and "--max-rules" in message for message in told) is full

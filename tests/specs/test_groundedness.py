@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from promptpex.core.errors import Unavailable
 from promptpex.core.records import Rule
 from promptpex.specs.groundedness import by_quote, grounded
-from tests.samples import asked, asker, prompt
+from tests.samples import asked, prompt, role_model
 
 PROMPT = prompt("Name the colour of the thing in one word.\nAnswer in “capitals”, never in lower case.")
 
@@ -44,7 +44,7 @@ def test_a_short_quotation_of_dense_script_is_enough() -> None:
 
 
 async def test_only_what_words_do_not_settle_is_asked() -> None:
-    judge, client = asker(lambda request: {"reason": " It says so. ", "verdict": "no"}, "fake/judge")
+    judge, client = role_model(lambda request: {"reason": " It says so. ", "verdict": "no"}, "fake/judge")
     rules = [rule("the colour of the thing in one word"), rule("nowhere to be found here", "r2"), rule(None, "r3")]
     first, second, third = await grounded(judge, PROMPT, rules)
     assert (first.rule, first.status, first.how) == ("r1", "yes", "quote")
@@ -56,14 +56,14 @@ async def test_only_what_words_do_not_settle_is_asked() -> None:
 
 @pytest.mark.parametrize("reply", ["?", {"verdict": "yes"}, {"reason": "", "verdict": "maybe"}, Unavailable("gone")])
 async def test_an_unreadable_judge_leaves_it_open(reply: Any) -> None:
-    judge, _ = asker(lambda request: reply)
+    judge, _ = role_model(lambda request: reply)
     (found,) = await grounded(judge, PROMPT, [rule(None)])
     assert (found.status, found.how) == ("unknown", f"judge:{judge.label}")
     assert found.reason == "its answer could not be read"
 
 
 async def test_an_unsure_judge_and_no_judge_leave_it_open() -> None:
-    judge, _ = asker(lambda request: {"reason": "x", "verdict": "unclear"}, "j")
+    judge, _ = role_model(lambda request: {"reason": "x", "verdict": "unclear"}, "j")
     assert [(one.status, one.how) for one in await grounded(judge, PROMPT, [rule(None)])] == [("unknown", "judge:j")]
     assert [one.status for one in await grounded(None, PROMPT, [rule(None)])] == ["unknown"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from promptpex.core.records import Check, Output, Rule, Verdict
 from promptpex.specs.propose_checks import Evidence, propose_checks, with_checks
-from tests.samples import asker
+from tests.samples import role_model
 
 RULE = Rule(id="r1", rule="The output is one word in capitals.")
 
@@ -24,7 +24,7 @@ NO_EVIDENCE = Evidence()
 
 
 async def outcome(answer: Any, evidence: Evidence = NO_EVIDENCE) -> tuple[tuple[Check, ...], str | None]:
-    voice, _ = asker(lambda request: answer)
+    voice, _ = role_model(lambda request: answer)
     (proposal,) = await propose_checks(voice, [RULE], intent="", evidence=evidence)
     return proposal.checks, proposal.dropped
 
@@ -96,7 +96,7 @@ async def test_lists_and_counts_are_read() -> None:
 
 
 async def test_only_rules_without_checks_are_asked_about() -> None:
-    voice, client = asker(lambda request: reply(proposed("regex", "^[A-Z-]+$")))
+    voice, client = role_model(lambda request: reply(proposed("regex", "^[A-Z-]+$")))
     rules = [RULE.replace(id="r0", checks=(Check(kind="is-json"),)), RULE]
     proposals = await propose_checks(voice, rules, intent="")
     assert [proposal.rule for proposal in proposals] == ["r1"]

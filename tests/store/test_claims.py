@@ -68,8 +68,8 @@ def test_an_owner_on_another_host_lives_while_its_beat_moves(database: sqlite3.C
     assert not here.claim(database, [ID])
     for _ in range(5):
         now[0] += LEASE_S - 1
-        assert there.beat_is_due()
-        there.beat(database)
+        assert there.heartbeat_is_due()
+        there.heartbeat(database)
         assert not here.claim(database, [ID])
     now[0] += LEASE_S - 1
     assert not here.claim(database, [ID])

@@ -32,8 +32,8 @@ FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
 
 
-class Pace:
-    """The pace of one server.
+class ConcurrencyController:
+    """The controller of one server.
 
     Args:
         cap: most requests in flight.

@@ -1,7 +1,7 @@
-"""A circuit breaker per server and model: one that is down costs one patience, not attempts times requests.
+"""A circuit breaker per server and model: one that is down costs one wait, not attempts times requests.
 
 Closed, requests pass. After several failures in a row it opens: everyone waits, and one request at a time is let
-through as a probe. A probe that succeeds closes it. When no probe has succeeded for as long as the patience lasts,
+through as a probe. A probe that succeeds closes it. When no probe has succeeded within the longest wait,
 the server counts as dead: requests fail at once, but for a probe now and then.
 """
 
@@ -14,15 +14,15 @@ from collections.abc import Callable
 AFTER = 5
 """Failures in a row, with no answer between them, that open the breaker."""
 
-FIRST_REST_S = 0.5
+FIRST_PROBE_BACKOFF_S = 0.5
 """Seconds from opening to the first probe; doubled after each failed one."""
 
-LONGEST_REST_S = 10.0
+MAX_PROBE_BACKOFF_S = 10.0
 
-PATIENCE_S = 30.0
+MAX_WAIT_S = 30.0
 """Seconds for which requests wait for a server that has answered before to come back."""
 
-FIRST_PATIENCE_S = 6.0
+MAX_FIRST_WAIT_S = 6.0
 """The same for a server that never answered."""
 
 
@@ -31,24 +31,24 @@ class Breaker:
 
     Args:
         clock: seconds, monotonic.
-        patience_s, first_patience_s, first_rest_s: as the constants of these names.
+        max_wait_s, max_first_wait_s, first_probe_backoff_s: as the constants of these names.
     """
 
     def __init__(
         self,
         clock: Callable[[], float],
         *,
-        patience_s: float = PATIENCE_S,
-        first_patience_s: float = FIRST_PATIENCE_S,
-        first_rest_s: float = FIRST_REST_S,
+        max_wait_s: float = MAX_WAIT_S,
+        max_first_wait_s: float = MAX_FIRST_WAIT_S,
+        first_probe_backoff_s: float = FIRST_PROBE_BACKOFF_S,
     ) -> None:
         self._clock = clock
-        self._patience_s = patience_s
-        self._first_patience_s = first_patience_s
+        self._max_wait_s = max_wait_s
+        self._max_first_wait_s = max_first_wait_s
         self._failures = 0
         self._answered = False
         self._down_since: float | None = None
-        self._first_rest_s = self._rest_s = first_rest_s
+        self._first_probe_backoff_s = self._backoff_s = first_probe_backoff_s
         self._next_probe = 0.0
         self._probing = False
         self._changed: asyncio.Future[None] | None = None
@@ -88,7 +88,7 @@ class Breaker:
         self._probing = False
         if self.open:
             self._down_since = None
-            self._rest_s = self._first_rest_s
+            self._backoff_s = self._first_probe_backoff_s
             self.wake()
 
     def failed(self) -> None:
@@ -97,20 +97,20 @@ class Breaker:
         was_probe, self._probing = self._probing, False
         if not self.open and self._failures >= AFTER:
             self._down_since = self._clock()
-            self._next_probe = self._clock() + self._rest_s
+            self._next_probe = self._clock() + self._backoff_s
         elif self.open and was_probe:
-            self._rest_s = min(LONGEST_REST_S, self._rest_s * 2)
-            self._next_probe = self._clock() + self._rest_s
+            self._backoff_s = min(MAX_PROBE_BACKOFF_S, self._backoff_s * 2)
+            self._next_probe = self._clock() + self._backoff_s
             self.wake()
 
-    def gave_up(self) -> None:
+    def inconclusive(self) -> None:
         """The request was neither answered nor failed by the server (stopped, cancelled)."""
         if self._probing:
             self._probing = False
             self.wake()
 
     async def _wait(self) -> None:
-        """Until something changes, the next probe is due, or patience ends."""
+        """Until something changes, the next probe is due, or the longest wait is over."""
         if self._changed is None:
             self._changed = asyncio.get_running_loop().create_future()
         until = self._dies_at()
@@ -121,5 +121,5 @@ class Breaker:
                 await asyncio.shield(self._changed)
 
     def _dies_at(self) -> float:
-        patience = self._patience_s if self._answered else self._first_patience_s
-        return (self._down_since or 0.0) + patience
+        wait = self._max_wait_s if self._answered else self._max_first_wait_s
+        return (self._down_since or 0.0) + wait

@@ -1,4 +1,4 @@
-"""Stopping a run: no new request is sent, what is in flight may finish within a few seconds."""
+"""Cancelling a run: no new request is sent, what is in flight may finish within a few seconds."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ GRACE_S = 3.0
 """Seconds that a request in flight still has once the run is being stopped."""
 
 
-class StopFlag:
-    """Raised once, never lowered. Set it from the event loop's own thread.
+class CancelToken:
+    """Cancelled once and for good, in the event loop's own thread.
 
     Args:
         grace_s: seconds that what is in flight still has.
@@ -21,38 +21,38 @@ class StopFlag:
 
     def __init__(self, grace_s: float = GRACE_S) -> None:
         self._event = asyncio.Event()
-        self._called: list[Callable[[], None]] = []
+        self._callbacks: list[Callable[[], None]] = []
         self._grace_s = grace_s
         self._ends: float | None = None
         self._in_flight: set[asyncio.Timeout] = set()
 
     @property
-    def stopped(self) -> bool:
-        """Whether the run is being stopped."""
+    def cancelled(self) -> bool:
+        """Whether the run is being cancelled."""
         return self._event.is_set()
 
-    def stop(self) -> None:
+    def cancel(self) -> None:
         """Refuses everything that is not sent yet, also what waits for its turn. May be called twice."""
-        if not self.stopped:
+        if not self.cancelled:
             self._event.set()
             self._ends = asyncio.get_running_loop().time() + self._grace_s
             for scope in self._in_flight:
                 self._shorten(scope)
-            for call in self._called:
-                call()
+            for callback in self._callbacks:
+                callback()
 
-    def on_stop(self, call: Callable[[], None]) -> None:
-        """``call`` is called when the flag is raised."""
-        self._called.append(call)
+    def on_cancel(self, callback: Callable[[], None]) -> None:
+        """Calls ``callback`` when the run is cancelled."""
+        self._callbacks.append(callback)
 
-    def check(self, model: str) -> None:
-        """Raises ``Stopped`` once the flag is up."""
-        if self.stopped:
-            raise stopped(model)
+    def raise_if_cancelled(self, model: str) -> None:
+        """Raises ``Stopped`` once the run is cancelled."""
+        if self.cancelled:
+            raise not_asked(model)
 
     @contextlib.asynccontextmanager
     async def within(self, seconds: float, model: str) -> AsyncIterator[None]:
-        """A request in flight: it may take so many seconds, and fewer once the run is being stopped.
+        """A request in flight: it may take so many seconds, and fewer once the run is cancelled.
 
         Raises:
             TimeoutError: the seconds are over.
@@ -64,14 +64,14 @@ class StopFlag:
                 due = loop.time() + seconds
                 self._in_flight.add(scope)
                 try:
-                    if self.stopped:
+                    if self.cancelled:
                         self._shorten(scope)
                     yield
                 finally:
                     self._in_flight.discard(scope)
         except TimeoutError:
             if self._ends is not None and self._ends < due:
-                raise given_up(model) from None
+                raise unanswered(model) from None
             raise
 
     def _shorten(self, scope: asyncio.Timeout) -> None:
@@ -80,7 +80,7 @@ class StopFlag:
             scope.reschedule(self._ends)
 
     async def pause(self, seconds: float, sleep: Callable[[float], Awaitable[None]], model: str) -> None:
-        """Waits so long, or raises ``Stopped`` as soon as the flag goes up."""
+        """Waits so long, or raises ``Stopped`` as soon as the run is cancelled."""
         sleeping = asyncio.ensure_future(sleep(seconds))
         waiting = asyncio.ensure_future(self._event.wait())
         try:
@@ -88,15 +88,15 @@ class StopFlag:
         finally:
             sleeping.cancel()
             waiting.cancel()
-        self.check(model)
+        self.raise_if_cancelled(model)
 
 
-def stopped(model: str) -> Stopped:
+def not_asked(model: str) -> Stopped:
     """The error of a request that a stop kept from being sent."""
     return Stopped(f"{model} was not asked: the run is being stopped. The same command goes on from here.", model=model)
 
 
-def given_up(model: str) -> Stopped:
+def unanswered(model: str) -> Stopped:
     """The error of a request that was in flight when the run was stopped and did not end in time."""
     return Stopped(
         f"{model} was asked and had not answered when the run was stopped. The same command asks it again.",

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from promptpex.core.errors import BadRequest, ModelError, RateLimited
 from promptpex.core.records import Completion, Request
-from promptpex.llm.pacing.aimd import Pace
-from promptpex.llm.pacing.cancellation import StopFlag, stopped
+from promptpex.llm.pacing.aimd import ConcurrencyController
+from promptpex.llm.pacing.cancellation import CancelToken, not_asked
 from promptpex.llm.pacing.servers import Server, server_of
-from promptpex.llm.pacing.sliding_window import Spent, Window
+from promptpex.llm.pacing.sliding_window import Charge, SlidingWindow
 
-LINGER_S = 0.05
+SWITCH_DELAY_S = 0.05
 """Seconds for which a server of one model at a time waits for that model's next request before it changes over."""
 
 RAMP_S = 0.03
@@ -51,7 +51,7 @@ class Limiter:
         rpm: int | None = None,
         tpm: int | None = None,
         clock: Callable[[], float],
-        stop: StopFlag,
+        cancel_token: CancelToken,
         window_s: float = 60.0,
         where: Callable[[Request], Server] = server_of,
     ) -> None:
@@ -59,9 +59,9 @@ class Limiter:
         self._rpm, self._tpm, self._window_s = rpm, tpm, window_s
         self._clock = clock
         self._where = where
-        self._stop = stop
+        self._cancel_token = cancel_token
         self._queues: dict[str, ServerQueue] = {}
-        stop.on_stop(self._refuse_waiting)
+        cancel_token.on_cancel(self._refuse_waiting)
 
     async def slot(self, request: Request) -> Slot:
         """A slot, when it is this request's turn; the caller frees it.
@@ -70,7 +70,7 @@ class Limiter:
             Stopped: the run is being stopped.
             BadRequest: the request alone may take more tokens than ``tpm``.
         """
-        self._stop.check(request.model)
+        self._cancel_token.raise_if_cancelled(request.model)
         if said := beyond_tpm(request, self._tpm):
             raise BadRequest(f"{request.model} was not asked: {said}", model=request.model)
         return await self.queue_of(request).slot(request)
@@ -80,14 +80,14 @@ class Limiter:
         server = self._where(request)
         queue = self._queues.get(server.key)
         if queue is None:
-            pace = Pace(self._cap, server.start, self._clock)
-            windows = Window(self._rpm, self._window_s), Window(self._tpm, self._window_s)
-            queue = self._queues[server.key] = ServerQueue(server, pace, *windows, self._clock)
+            controller = ConcurrencyController(self._cap, server.start, self._clock)
+            windows = SlidingWindow(self._rpm, self._window_s), SlidingWindow(self._tpm, self._window_s)
+            queue = self._queues[server.key] = ServerQueue(server, controller, *windows, self._clock)
         return queue
 
     def _refuse_waiting(self) -> None:
         for queue in self._queues.values():
-            queue.refuse_waiting(stopped)
+            queue.refuse_waiting(not_asked)
 
 
 @dataclass(slots=True, eq=False)
@@ -97,18 +97,18 @@ class Slot:
     queue: ServerQueue
     kind: tuple[str, str]
     started: float
-    tokens: Spent
+    tokens: Charge
 
     def answered(self, completion: Completion, took_s: float) -> None:
         """The request was answered after so many seconds."""
-        self.queue.pace.answered(took_s, self.kind)
+        self.queue.controller.answered(took_s, self.kind)
         if completion.tokens_in is not None and completion.tokens_out is not None:
             self.queue.answered(self.tokens, completion.tokens_in + completion.tokens_out)
 
     def failed(self, error: ModelError) -> None:
         """The request failed."""
         if isinstance(error, RateLimited) and error.retryable:
-            self.queue.pace.refused(self.started, error.retry_after)
+            self.queue.controller.refused(self.started, error.retry_after)
 
     def free(self) -> None:
         """Gives the slot back."""
@@ -119,7 +119,7 @@ class Slot:
 class _Waiting:
     model: str
     tokens: int
-    turn: asyncio.Future[Spent]
+    turn: asyncio.Future[Charge]
 
 
 class ServerQueue:
@@ -130,16 +130,21 @@ class ServerQueue:
     """
 
     def __init__(
-        self, server: Server, pace: Pace, requests: Window, tokens: Window, clock: Callable[[], float]
+        self,
+        server: Server,
+        controller: ConcurrencyController,
+        requests: SlidingWindow,
+        tokens: SlidingWindow,
+        clock: Callable[[], float],
     ) -> None:
         self.server = server
-        self.pace = pace
+        self.controller = controller
         self.requests = requests
         self.tokens = tokens
         self.in_flight = 0
         self._clock = clock
         self._waiting: dict[str, deque[_Waiting]] = {}
-        self._lane: str | None = None
+        self._active_model: str | None = None
         self._idle_since = 0.0
         self._woken = 0.0
         self._ramp = AT_ONCE
@@ -150,7 +155,7 @@ class ServerQueue:
         """A slot, when it is this request's turn."""
         waiting = _Waiting(request.model, tokens_expected(request), asyncio.get_running_loop().create_future())
         self._waiting.setdefault(request.model, deque()).append(waiting)
-        self._pump()
+        self._dispatch()
         try:
             spent = await waiting.turn
         except BaseException:
@@ -164,9 +169,9 @@ class ServerQueue:
         self.in_flight -= 1
         if not self.in_flight:
             self._idle_since = self._clock()
-        self._pump()
+        self._dispatch()
 
-    def answered(self, spent: Spent, tokens: int) -> None:
+    def answered(self, spent: Charge, tokens: int) -> None:
         """An answer says what it took; that may be less than was set aside, so that others can go on."""
         self.tokens.correct(spent, tokens, self._clock())
 
@@ -180,11 +185,11 @@ class ServerQueue:
 
     def closed_for(self) -> float:
         """Seconds for which the server asked not to be sent anything."""
-        return self.pace.not_before - self._clock()
+        return self.controller.not_before - self._clock()
 
-    def _pump(self) -> None:
+    def _dispatch(self) -> None:
         """Gives slots to those whose turn it is."""
-        while self.in_flight < self.pace.allowed:
+        while self.in_flight < self.controller.allowed:
             queue = self._next()
             if queue is None:
                 return
@@ -206,20 +211,20 @@ class ServerQueue:
         self.requests.add(now, 1)
         spent = self.tokens.add(now, waiting.tokens)
         self.in_flight += 1
-        self._lane = waiting.model
+        self._active_model = waiting.model
         waiting.turn.set_result(spent)
 
     def _next(self) -> deque[_Waiting] | None:
         """The queue whose turn it is."""
         if not self.server.one_model_at_a_time:
             return self._in_turn()
-        if own := self._waiting.get(self._lane or ""):
+        if own := self._waiting.get(self._active_model or ""):
             return own
         others = self._in_turn()
         if others is None or self.in_flight:
             return None
-        rest = self._idle_since + LINGER_S - self._clock()
-        if self._lane is not None and rest > 0:
+        rest = self._idle_since + SWITCH_DELAY_S - self._clock()
+        if self._active_model is not None and rest > 0:
             self._look_again(rest + 0.001)
             return None
         return others
@@ -240,18 +245,18 @@ class ServerQueue:
     def _widen(self) -> None:
         """Lets more be in flight to a server that was idle."""
         self._tick = None
-        due = AT_ONCE + int(self.pace.allowed * (self._clock() - self._woken) / RAMP_S)
+        due = AT_ONCE + int(self.controller.allowed * (self._clock() - self._woken) / RAMP_S)
         self._ramp = min(due, self._ramp + AT_ONCE)
-        self._pump()
+        self._dispatch()
 
     def _wait_s(self, tokens: int) -> float:
         now = self._clock()
-        return max(self.pace.not_before - now, self.requests.wait_s(now, 1), self.tokens.wait_s(now, tokens))
+        return max(self.controller.not_before - now, self.requests.wait_s(now, 1), self.tokens.wait_s(now, tokens))
 
     def _look_again(self, wait_s: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(wait_s, self._pump)
+        self._timer = asyncio.get_running_loop().call_later(wait_s, self._dispatch)
 
 
 def tokens_expected(request: Request) -> int:

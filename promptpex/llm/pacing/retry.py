@@ -23,8 +23,8 @@ from promptpex.core.errors import (
 from promptpex.core.events import Listener, Retrying, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client
-from promptpex.llm.pacing.breaker import FIRST_PATIENCE_S, FIRST_REST_S, PATIENCE_S, Breaker
-from promptpex.llm.pacing.cancellation import StopFlag
+from promptpex.llm.pacing.breaker import FIRST_PROBE_BACKOFF_S, MAX_FIRST_WAIT_S, MAX_WAIT_S, Breaker
+from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.limits import Limiter, Slot
 from promptpex.llm.pacing.servers import Server, server_of
 
@@ -38,20 +38,20 @@ class RetryPolicy:
 
     Attributes:
         max_attempts: tries of one request in all, those not counted that probe a server which is down.
-        first_wait_s, longest_wait_s: the first and the longest step of the waits.
+        first_backoff_s, max_backoff_s: the first and the longest step of the waits.
         call_deadline_s: seconds for one request, its attempts and the waits between them; queueing not included.
         run_deadline_s: seconds from the making of the client, after which nothing is sent or waited for any more.
-        patience_s, first_patience_s, first_rest_s: as in ``breaker``.
+        max_wait_s, max_first_wait_s, first_probe_backoff_s: as in ``breaker``.
     """
 
     max_attempts: int = MAX_ATTEMPTS
-    first_wait_s: float = 0.5
-    longest_wait_s: float = 30.0
+    first_backoff_s: float = 0.5
+    max_backoff_s: float = 30.0
     call_deadline_s: float = 300.0
     run_deadline_s: float | None = None
-    patience_s: float = PATIENCE_S
-    first_patience_s: float = FIRST_PATIENCE_S
-    first_rest_s: float = FIRST_REST_S
+    max_wait_s: float = MAX_WAIT_S
+    max_first_wait_s: float = MAX_FIRST_WAIT_S
+    first_probe_backoff_s: float = FIRST_PROBE_BACKOFF_S
 
 
 class RetryingClient:
@@ -75,7 +75,7 @@ class RetryingClient:
         policy: RetryPolicy,
         *,
         limiter: Limiter,
-        stop: StopFlag,
+        cancel_token: CancelToken,
         rng: random.Random,
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -85,7 +85,7 @@ class RetryingClient:
         self._inner = inner
         self._policy = policy
         self._limiter = limiter
-        self._stop = stop
+        self._cancel_token = cancel_token
         self._rng = rng
         self._clock = clock
         self._sleep = sleep
@@ -93,7 +93,7 @@ class RetryingClient:
         self._where = where
         self._breakers: dict[tuple[str, str], Breaker] = {}
         self._run_ends = None if policy.run_deadline_s is None else clock() + policy.run_deadline_s
-        stop.on_stop(self._wake)
+        cancel_token.on_cancel(self._wake)
 
     async def complete(self, request: Request) -> Completion:
         """The answer, by the first attempt that gives one.
@@ -114,7 +114,7 @@ class RetryingClient:
             if not outcome.retryable or worn_out or left <= 0 or self._late(wait):
                 raise _tried(outcome, sent)
             self._emit(Retrying(request.model, request.id, sent, wait, outcome.reason))
-            await self._stop.pause(wait, self._sleep, request.model)
+            await self._cancel_token.pause(wait, self._sleep, request.model)
 
     async def close(self) -> None:
         """Closes ``inner``."""
@@ -136,7 +136,7 @@ class RetryingClient:
             _tell(breaker, error)
             return error, took, probe
         except BaseException:
-            breaker.gave_up()
+            breaker.inconclusive()
             raise
         finally:
             slot.free()
@@ -157,10 +157,10 @@ class RetryingClient:
                     )
                 return await self._limiter.slot(request)
         except TimeoutError:
-            breaker.gave_up()
+            breaker.inconclusive()
             raise self._too_late(request) from None
         except BaseException:
-            breaker.gave_up()
+            breaker.inconclusive()
             raise
 
     async def _timed(self, request: Request, left: float) -> Completion:
@@ -168,7 +168,7 @@ class RetryingClient:
         run_left = self._run_left()
         allowed = left if run_left is None else min(left, run_left)
         try:
-            async with self._stop.within(allowed, request.model):
+            async with self._cancel_token.within(allowed, request.model):
                 return await self._inner.complete(request)
         except TimeoutError:
             if run_left is not None and run_left <= left:
@@ -180,8 +180,8 @@ class RetryingClient:
         """Seconds until the next attempt: what the server asked for and a little more, else by backoff."""
         policy = self._policy
         if error.retry_after is not None:
-            return error.retry_after + self._rng.uniform(0, policy.first_wait_s)
-        return self._rng.uniform(0, min(policy.longest_wait_s, policy.first_wait_s * 2 ** (attempt - 1)))
+            return error.retry_after + self._rng.uniform(0, policy.first_backoff_s)
+        return self._rng.uniform(0, min(policy.max_backoff_s, policy.first_backoff_s * 2 ** (attempt - 1)))
 
     def _refuse_if_closed(self, request: Request) -> None:
         """Asks nobody who wants to be left alone for longer than a call may take."""
@@ -196,7 +196,7 @@ class RetryingClient:
             slot.queue.refuse_waiting(lambda model: _closed(model, wait))
 
     def _check(self, request: Request) -> None:
-        self._stop.check(request.model)
+        self._cancel_token.raise_if_cancelled(request.model)
         if self._late(0.0):
             raise self._too_late(request)
 
@@ -219,9 +219,9 @@ class RetryingClient:
             policy = self._policy
             breaker = self._breakers[key] = Breaker(
                 self._clock,
-                patience_s=policy.patience_s,
-                first_patience_s=policy.first_patience_s,
-                first_rest_s=policy.first_rest_s,
+                max_wait_s=policy.max_wait_s,
+                max_first_wait_s=policy.max_first_wait_s,
+                first_probe_backoff_s=policy.first_probe_backoff_s,
             )
         return breaker
 
@@ -235,7 +235,7 @@ def _tell(breaker: Breaker, error: ModelError) -> None:
     if isinstance(error, Unavailable) and error.retryable:
         breaker.failed()
     elif isinstance(error, TimedOut | Stopped | BudgetExceeded):
-        breaker.gave_up()
+        breaker.inconclusive()
     else:
         breaker.succeeded()
 

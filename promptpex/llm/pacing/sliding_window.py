@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Spent:
+class Charge:
     """An amount that was spent at a time; kept or corrected by the window that gave it."""
 
     at: float
     amount: int
 
 
-class Window:
+class SlidingWindow:
     """Keeps what was spent within the last ``length_s`` seconds at or under ``limit`` (None = no limit).
 
     It is kept exactly as long as no amount turns out to be larger than what was set aside for it.
@@ -23,18 +23,18 @@ class Window:
     def __init__(self, limit: int | None, length_s: float) -> None:
         self._limit = limit
         self._length_s = length_s
-        self._spent: deque[Spent] = deque()
+        self._spent: deque[Charge] = deque()
         self._sum = 0
 
-    def add(self, now: float, amount: int) -> Spent:
+    def add(self, now: float, amount: int) -> Charge:
         """Spends ``amount``."""
-        spent = Spent(now, amount)
+        spent = Charge(now, amount)
         if self._limit is not None:
             self._spent.append(spent)
             self._sum += amount
         return spent
 
-    def correct(self, spent: Spent, amount: int, now: float) -> None:
+    def correct(self, spent: Charge, amount: int, now: float) -> None:
         """Puts the true amount in the place of what was set aside. Once that has left the window, only what was spent
         beyond it is added, as of now."""
         if self._limit is None:

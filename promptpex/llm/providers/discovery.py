@@ -27,7 +27,7 @@ _LOOK_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Reachable:
+class AvailableModel:
     """A model that can be asked from here.
 
     Attributes:
@@ -43,7 +43,9 @@ class Reachable:
     note: str = ""
 
 
-async def reachable_models(options: ProviderOptions | None = None, *, today: date | None = None) -> list[Reachable]:
+async def available_models(
+    options: ProviderOptions | None = None, *, today: date | None = None
+) -> list[AvailableModel]:
     """What can be reached: hosted models of providers with a key, cheapest first; then local ones; then the embedded.
 
     Asks only OpenAI (or the named server) and Ollama for their lists, and only where a key or an address says that
@@ -65,7 +67,7 @@ async def reachable_models(options: ProviderOptions | None = None, *, today: dat
     return [model for models in found for model in models]
 
 
-def not_found(found: Sequence[Reachable], options: ProviderOptions | None = None) -> list[str]:
+def not_found(found: Sequence[AvailableModel], options: ProviderOptions | None = None) -> list[str]:
     """Why there are no models of a kind among ``found``, and what would bring them: a sentence for each kind."""
     kinds = {model.provider for model in found}
     hosted = kinds & {"openai-compatible", "litellm"}
@@ -88,19 +90,19 @@ def _at(base_url: str) -> str:
     return f"at {base_url}"
 
 
-async def _openai(options: ProviderOptions) -> list[Reachable]:
+async def _openai(options: ProviderOptions) -> list[AvailableModel]:
     if not os.environ.get("OPENAI_API_KEY"):
         return []
     names = await _listed(None, options)
     chat = [name for name in names if _is_chat(name)]
-    return [Reachable(name, "openai-compatible", note=_price(name)) for name in _cheapest_first(chat or names)]
+    return [AvailableModel(name, "openai-compatible", note=_price(name)) for name in _cheapest_first(chat or names)]
 
 
-async def _server(options: ProviderOptions) -> list[Reachable]:
+async def _server(options: ProviderOptions) -> list[AvailableModel]:
     if not options.api_base:
         return []
     names = await _listed(options.api_base, options)
-    return [Reachable(f"openai/{name}", "openai-compatible", note=_at(options.api_base)) for name in names]
+    return [AvailableModel(f"openai/{name}", "openai-compatible", note=_at(options.api_base)) for name in names]
 
 
 async def _listed(base_url: str | None, options: ProviderOptions) -> list[str]:
@@ -122,7 +124,7 @@ def _is_chat(name: str) -> bool:
     )
 
 
-def _by_keys(day: date) -> list[Reachable]:
+def _by_keys(day: date) -> list[AvailableModel]:
     """Models of litellm's table whose provider's usual key variable is set."""
     keyed = sorted(
         name for name in known_providers() if name not in ("openai", "ollama") and os.environ.get(_variable(name))
@@ -134,7 +136,7 @@ def _variable(provider: str) -> str:
     return f"{provider.upper().replace('-', '_')}_API_KEY"
 
 
-def _of_provider(provider: str, day: date) -> Iterable[Reachable]:
+def _of_provider(provider: str, day: date) -> Iterable[AvailableModel]:
     names = [
         name
         for name, entry in known_models().items()
@@ -142,7 +144,7 @@ def _of_provider(provider: str, day: date) -> Iterable[Reachable]:
         and entry.get("mode") == "chat"
         and str(entry.get("deprecation_date") or "9999") > day.isoformat()
     ]
-    return [Reachable(_prefixed(name, provider), "litellm", note=_price(name)) for name in _cheapest_first(names)]
+    return [AvailableModel(_prefixed(name, provider), "litellm", note=_price(name)) for name in _cheapest_first(names)]
 
 
 def _prefixed(name: str, provider: str) -> str:
@@ -162,12 +164,12 @@ def _price(name: str) -> str:
     return f"${rates[0]:g} in, ${rates[1]:g} out per million tokens" if rates else "price unknown"
 
 
-async def _ollama() -> list[Reachable]:
+async def _ollama() -> list[AvailableModel]:
     try:
         models = await asyncio.to_thread(list_models, timeout_s=_LOOK_S)
     except PromptpexError:
         return []
-    return [Reachable(_with_provider(model.name), "ollama", note=_size(model)) for model in models]
+    return [AvailableModel(_with_provider(model.name), "ollama", note=_size(model)) for model in models]
 
 
 def _with_provider(name: str) -> str:
@@ -179,12 +181,12 @@ def _size(model: LocalModel) -> str:
     return ", ".join(part for part in (model.parameters, model.quantization, size, f"at {host_url()}") if part)
 
 
-def _embedded(options: ProviderOptions) -> list[Reachable]:
+def _embedded(options: ProviderOptions) -> list[AvailableModel]:
     if importlib.util.find_spec("xllamacpp") is None:
         return []
     try:
         path = found_default(configured=options.embedded_model_path)
     except ModelError as error:
-        return [Reachable(DEFAULT_MODEL, "embedded", roles=(), note=str(error))]
+        return [AvailableModel(DEFAULT_MODEL, "embedded", roles=(), note=str(error))]
     note = SMALL_MODEL if path else f"{SMALL_MODEL}; its weights (92 MB) would be fetched first"
-    return [Reachable(DEFAULT_MODEL, "embedded", note=note)]
+    return [AvailableModel(DEFAULT_MODEL, "embedded", note=note)]

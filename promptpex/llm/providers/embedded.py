@@ -10,7 +10,7 @@ from typing import Any
 from promptpex.core.errors import BadRequest
 from promptpex.core.records import Completion, Request
 from promptpex.llm.providers.chat_format import completion_of, request_body
-from promptpex.llm.providers.llama_engine import Ask, Engine, EngineKey, borrowed, returned, thread_count
+from promptpex.llm.providers.llama_engine import Ask, LlamaEngine, LlamaEngineKey, acquire, release, thread_count
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import rates_of
 from promptpex.llm.providers.weights import DEFAULT_MODEL, weights_path
@@ -36,7 +36,7 @@ class EmbeddedClient:
     def __init__(self, name: str, options: ProviderOptions | None = None) -> None:
         self.name = name
         self._options = options or ProviderOptions()
-        self._engine: Engine | None = None
+        self._engine: LlamaEngine | None = None
         self._opening = asyncio.Lock()
         self._unconstrained: set[str] = set()
 
@@ -61,22 +61,22 @@ class EmbeddedClient:
     async def close(self) -> None:
         """Frees the model when nobody else in this process uses it."""
         engine, self._engine = self._engine, None
-        free = returned(engine) if engine is not None else None
+        free = release(engine) if engine is not None else None
         if free is not None:
             await asyncio.to_thread(free)
 
-    async def _open(self) -> Engine:
+    async def _open(self) -> LlamaEngine:
         async with self._opening:
             if self._engine is None:
                 options = self._options
                 path = await asyncio.to_thread(
                     weights_path, self.name, configured=options.embedded_model_path, emit=options.emit
                 )
-                key = EngineKey(path, thread_count(options.embedded_threads), max(1, options.embedded_slots))
-                self._engine = borrowed(key)
+                key = LlamaEngineKey(path, thread_count(options.embedded_threads), max(1, options.embedded_slots))
+                self._engine = acquire(key)
             return self._engine
 
-    async def _asked(self, engine: Engine, model: str, body: dict[str, Any]) -> tuple[dict[str, Any], float]:
+    async def _asked(self, engine: LlamaEngine, model: str, body: dict[str, Any]) -> tuple[dict[str, Any], float]:
         ask = Ask(model, body, threading.Event(), self._options.timeout_s)
         try:
             return await asyncio.get_running_loop().run_in_executor(engine.pool, engine.ask, ask)

@@ -32,7 +32,7 @@ _CHARS_PER_TOKEN = 2.5
 
 
 @dataclass(frozen=True, slots=True)
-class EngineKey:
+class LlamaEngineKey:
     """What makes a loaded model the only one of its kind in this process."""
 
     path: Path
@@ -50,7 +50,7 @@ class Ask:
     timeout_s: float = 300.0
 
 
-class Engine:
+class LlamaEngine:
     """A GGUF model, loaded when first asked.
 
     Args:
@@ -63,7 +63,7 @@ class Engine:
         pool: the threads on which ``ask`` is to be called.
     """
 
-    def __init__(self, key: EngineKey, *, first_context: int = FIRST_CONTEXT) -> None:
+    def __init__(self, key: LlamaEngineKey, *, first_context: int = FIRST_CONTEXT) -> None:
         self.key = key
         self._first_context = first_context
         self.pool = ThreadPoolExecutor(max_workers=key.slots, thread_name_prefix="promptpex-embedded")
@@ -181,7 +181,7 @@ def _trained_context(path: Path, model: str) -> int | None:
         raise UnknownModel(f"{model}: {path.name} cannot be read ({error}).", model=model) from error
 
 
-def _started(key: EngineKey, context: int, model: str) -> Any:
+def _started(key: LlamaEngineKey, context: int, model: str) -> Any:
     """llama.cpp's server object. It also listens on a loopback port of its own choice: a random key closes that."""
     xllamacpp = _xllamacpp(model)
     params = xllamacpp.CommonParams()
@@ -266,21 +266,21 @@ def _last(events: list[dict[str, Any]], name: str) -> Any:
     return next((event[name] for event in reversed(events) if event.get(name)), None)
 
 
-_ENGINES: dict[EngineKey, Engine] = {}
+_ENGINES: dict[LlamaEngineKey, LlamaEngine] = {}
 _LOCK = threading.Lock()
 
 
-def borrowed(key: EngineKey) -> Engine:
-    """The process's one engine of this kind; give it back with ``returned``."""
+def acquire(key: LlamaEngineKey) -> LlamaEngine:
+    """The process's one engine of this kind; give it back with ``release``."""
     with _LOCK:
         engine = _ENGINES.get(key)
         if engine is None:
-            engine = _ENGINES[key] = Engine(key)
+            engine = _ENGINES[key] = LlamaEngine(key)
         engine.users += 1
         return engine
 
 
-def returned(engine: Engine) -> Callable[[], None] | None:
+def release(engine: LlamaEngine) -> Callable[[], None] | None:
     """Gives ``engine`` back; the last user gets what frees it, which may wait for an answer under way."""
     with _LOCK:
         engine.users -= 1

@@ -12,8 +12,8 @@ def always() -> None:
     return None
 
 
-async def open_one(*, patience_s: float = 30.0, answered: bool = True) -> Breaker:
-    breaker = Breaker(now, patience_s=patience_s, first_patience_s=patience_s, first_rest_s=0.05)
+async def open_one(*, max_wait_s: float = 30.0, answered: bool = True) -> Breaker:
+    breaker = Breaker(now, max_wait_s=max_wait_s, max_first_wait_s=max_wait_s, first_probe_backoff_s=0.05)
     if answered:
         breaker.succeeded()
     for _ in range(AFTER):
@@ -58,7 +58,7 @@ async def test_a_failed_probe_lets_the_next_one_wait_longer() -> None:
 
 @in_virtual_time
 async def test_a_server_that_stays_away_is_dead_but_still_probed() -> None:
-    breaker = await open_one(patience_s=0.12)
+    breaker = await open_one(max_wait_s=0.12)
     assert await breaker.admit(always)
     waiting = asyncio.create_task(breaker.admit(always))
     await asyncio.sleep(0.15)
@@ -78,7 +78,7 @@ async def test_a_probe_that_came_to_nothing_makes_room_for_the_next() -> None:
     assert await breaker.admit(always)
     waiting = asyncio.create_task(breaker.admit(always))
     await asyncio.sleep(0)
-    breaker.gave_up()
+    breaker.inconclusive()
     assert await asyncio.wait_for(waiting, 0.5)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from promptpex.core.errors import RateLimited, Stopped
 from promptpex.core.records import Completion, Params, Request
-from promptpex.llm.pacing.cancellation import StopFlag
+from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.limits import AT_ONCE, Limiter
 from promptpex.llm.pacing.servers import Server, server_of
 from tests.llm.questions import request
@@ -15,7 +15,7 @@ from tests.llm.virtual_time import in_virtual_time, now
 
 
 def limiter(**options: Any) -> Limiter:
-    return Limiter(**{"concurrency": 4, "clock": now, "stop": StopFlag(), **options})
+    return Limiter(**{"concurrency": 4, "clock": now, "cancel_token": CancelToken(), **options})
 
 
 async def use(limits: Limiter, asked: Request, seconds: float, order: list[str] | None = None) -> None:
@@ -125,12 +125,12 @@ async def test_a_refusal_with_retry_after_holds_the_whole_server_back() -> None:
 
 @in_virtual_time
 async def test_a_stop_refuses_whoever_waits_and_whoever_comes() -> None:
-    stop = StopFlag()
-    limits = limiter(concurrency=1, stop=stop)
+    cancel_token = CancelToken()
+    limits = limiter(concurrency=1, cancel_token=cancel_token)
     slot = await limits.slot(request())
     waiting = [asyncio.create_task(limits.slot(request(str(n)))) for n in range(3)]
     await asyncio.sleep(0)
-    stop.stop()
+    cancel_token.cancel()
     assert [type(each) for each in await asyncio.gather(*waiting, return_exceptions=True)] == [Stopped] * 3
     with pytest.raises(Stopped):
         await limits.slot(request("late"))
@@ -153,7 +153,7 @@ async def test_a_turn_that_is_cancelled_goes_to_the_next() -> None:
 @in_virtual_time
 async def test_a_server_of_another_rule_can_be_named() -> None:
     limits = limiter(concurrency=8, where=lambda asked: Server("one", start=3))
-    assert limits.queue_of(request(model="x/y")).pace.allowed == 3
+    assert limits.queue_of(request(model="x/y")).controller.allowed == 3
     assert limits.queue_of(request(model="z")) is limits.queue_of(request(model="x/y"))
     assert server_of(request(model="x/y")).key == "x"
 
@@ -181,7 +181,7 @@ async def test_a_process_that_was_busy_meanwhile_does_not_ask_an_idle_server_all
         now[0] += 1.0
         return now[0]
 
-    limits = Limiter(concurrency=64, clock=clock, stop=StopFlag())
+    limits = Limiter(concurrency=64, clock=clock, cancel_token=CancelToken())
     asked = [asyncio.create_task(limits.slot(request(str(number)))) for number in range(64)]
     steps, before = list[int](), 0
     while before < 64:
@@ -196,7 +196,7 @@ async def test_a_process_that_was_busy_meanwhile_does_not_ask_an_idle_server_all
 @in_virtual_time
 async def test_what_an_answer_may_take_is_set_aside_before_it_is_sent() -> None:
     now = [0.0]
-    limits = Limiter(concurrency=64, tpm=10_000, clock=lambda: now[0], stop=StopFlag())
+    limits = Limiter(concurrency=64, tpm=10_000, clock=lambda: now[0], cancel_token=CancelToken())
     started = [
         asyncio.create_task(limits.slot(request(str(n), model="openai/x", params=Params(max_tokens=3000))))
         for n in range(20)

@@ -20,7 +20,7 @@ from promptpex.core.events import Event, Retrying
 from promptpex.core.records import Request
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.pacing.breaker import AFTER
-from promptpex.llm.pacing.cancellation import StopFlag
+from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.limits import Limiter
 from promptpex.llm.pacing.retry import RetryingClient, RetryPolicy
 from tests.llm.questions import request
@@ -45,13 +45,15 @@ class Frozen:
         return 100.0
 
 
-def retrying(inner: FakeClient, *, stop: StopFlag | None = None, **options: Any) -> RetryingClient:
-    stop = stop or StopFlag()
+def retrying(inner: FakeClient, *, cancel_token: CancelToken | None = None, **options: Any) -> RetryingClient:
+    cancel_token = cancel_token or CancelToken()
     clock = options.pop("clock", now)
     kept = {key: options.pop(key) for key in ("sleep", "emit") if key in options}
-    limiter = Limiter(concurrency=options.pop("concurrency", 64), clock=now, stop=stop)
-    policy = RetryPolicy(**{"first_wait_s": 0.001, **options})
-    return RetryingClient(inner, policy, limiter=limiter, stop=stop, rng=random.Random(1), clock=clock, **kept)
+    limiter = Limiter(concurrency=options.pop("concurrency", 64), clock=now, cancel_token=cancel_token)
+    policy = RetryPolicy(**{"first_backoff_s": 0.001, **options})
+    return RetryingClient(
+        inner, policy, limiter=limiter, cancel_token=cancel_token, rng=random.Random(1), clock=clock, **kept
+    )
 
 
 @pytest.mark.parametrize("error", [TimedOut("late"), Unavailable("down")])
@@ -89,7 +91,7 @@ async def test_the_last_error_stays_and_says_how_often_it_was_tried() -> None:
 async def test_waits_grow_with_full_jitter() -> None:
     sleep = Sleeper()
     client = retrying(
-        FakeClient(lambda asked: TimedOut("late")), sleep=sleep, first_wait_s=1.0, longest_wait_s=8.0, max_attempts=9
+        FakeClient(lambda asked: TimedOut("late")), sleep=sleep, first_backoff_s=1.0, max_backoff_s=8.0, max_attempts=9
     )
     with pytest.raises(TimedOut):
         await client.complete(request())
@@ -154,12 +156,12 @@ async def test_a_run_has_a_deadline_and_nothing_is_sent_after_it() -> None:
 
 @in_virtual_time
 async def test_a_stop_ends_waits_and_refuses_what_comes() -> None:
-    stop = StopFlag()
+    cancel_token = CancelToken()
     inner = FakeClient([Unavailable("down"), "fine"])
-    client = retrying(inner, stop=stop, first_wait_s=3600.0, call_deadline_s=10000.0)
+    client = retrying(inner, cancel_token=cancel_token, first_backoff_s=3600.0, call_deadline_s=10000.0)
     task = asyncio.create_task(client.complete(request()))
     await asyncio.sleep(0.01)
-    stop.stop()
+    cancel_token.cancel()
     with pytest.raises(Stopped):
         await asyncio.wait_for(task, 1.0)
     with pytest.raises(Stopped):
@@ -169,18 +171,18 @@ async def test_a_stop_ends_waits_and_refuses_what_comes() -> None:
 
 @in_virtual_time
 async def test_what_is_in_flight_at_a_stop_is_answered() -> None:
-    stop = StopFlag()
-    client = retrying(FakeClient(["fine"], latency_s=0.03), stop=stop)
+    cancel_token = CancelToken()
+    client = retrying(FakeClient(["fine"], latency_s=0.03), cancel_token=cancel_token)
     task = asyncio.create_task(client.complete(request()))
     await asyncio.sleep(0.01)
-    stop.stop()
+    cancel_token.cancel()
     assert (await task).text == "fine"
 
 
 @in_virtual_time
 async def test_a_dead_server_does_not_cost_attempts_times_requests() -> None:
     inner = FakeClient(lambda asked: Unavailable("refused", model="m"))
-    client = retrying(inner, concurrency=8, max_attempts=6, first_patience_s=0.2)
+    client = retrying(inner, concurrency=8, max_attempts=6, max_first_wait_s=0.2)
     started = now()
     outcomes = await asyncio.gather(*(client.complete(request(str(n))) for n in range(200)), return_exceptions=True)
     assert now() - started < 5.0
@@ -215,7 +217,7 @@ async def test_one_servers_failures_are_not_anothers() -> None:
 @in_virtual_time
 async def test_a_model_that_its_gateway_cannot_serve_does_not_silence_the_others() -> None:
     inner = FakeClient(lambda asked: Unavailable("HTTP 500") if asked.model == "openai/dead" else "fine")
-    client = retrying(inner, max_attempts=6, first_patience_s=0.1)
+    client = retrying(inner, max_attempts=6, max_first_wait_s=0.1)
     dead = (client.complete(request(str(n), model="openai/dead")) for n in range(20))
     assert all(isinstance(one, Unavailable) for one in await asyncio.gather(*dead, return_exceptions=True))
     assert (await client.complete(request(model="openai/judge"))).text == "fine"
@@ -235,17 +237,17 @@ async def test_the_same_seed_waits_the_same() -> None:
 
 @in_virtual_time
 async def test_a_stop_gives_what_is_in_flight_a_few_seconds_and_no_more() -> None:
-    stop = StopFlag(grace_s=0.5)
+    cancel_token = CancelToken(grace_s=0.5)
 
     async def slow(asked: Request) -> str:
         await asyncio.sleep(0.01 if asked.messages[0].content == "quick" else 60)
         return "fine"
 
-    client = retrying(FakeClient(slow), stop=stop)
+    client = retrying(FakeClient(slow), cancel_token=cancel_token)
     quick, hanging = (asyncio.ensure_future(client.complete(request(text))) for text in ("quick", "hanging"))
     await asyncio.sleep(0.002)
     begun = now()
-    stop.stop()
+    cancel_token.cancel()
     assert (await quick).text == "fine"
     with pytest.raises(Stopped, match="had not answered when the run was stopped"):
         await hanging
@@ -254,15 +256,17 @@ async def test_a_stop_gives_what_is_in_flight_a_few_seconds_and_no_more() -> Non
 
 @in_virtual_time
 async def test_a_deadline_before_the_end_of_the_grace_is_a_timeout_still() -> None:
-    stop = StopFlag(grace_s=60)
+    cancel_token = CancelToken(grace_s=60)
 
     async def slow(asked: Request) -> str:
         await asyncio.sleep(60)
         return "fine"
 
-    hanging = asyncio.ensure_future(retrying(FakeClient(slow), stop=stop, call_deadline_s=0.05).complete(request()))
+    hanging = asyncio.ensure_future(
+        retrying(FakeClient(slow), cancel_token=cancel_token, call_deadline_s=0.05).complete(request())
+    )
     await asyncio.sleep(0.002)
-    stop.stop()
+    cancel_token.cancel()
     with pytest.raises(TimedOut):
         await hanging
 
@@ -284,6 +288,6 @@ async def test_whoever_probes_a_server_that_is_down_loses_no_attempt() -> None:
     probes = 3
     failures = [Unavailable("down")] * (AFTER + 1 + probes)
     inner = FakeClient([*failures, *["fine"] * (AFTER + 1)])
-    client = retrying(inner, max_attempts=2, first_rest_s=0.001, patience_s=60.0, first_patience_s=60.0)
+    client = retrying(inner, max_attempts=2, first_backoff_s=0.001, max_wait_s=60.0, max_first_wait_s=60.0)
     answers = await asyncio.gather(*(client.complete(request(str(number))) for number in range(AFTER + 1)))
     assert {answer.text for answer in answers} == {"fine"}

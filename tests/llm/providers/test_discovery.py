@@ -8,8 +8,8 @@ from datetime import date
 import pytest
 
 from promptpex.llm.names import provider_of
-from promptpex.llm.providers import ProviderOptions, reachable_models
-from promptpex.llm.providers.discovery import SMALL_MODEL, Reachable, not_found
+from promptpex.llm.providers import ProviderOptions, available_models
+from promptpex.llm.providers.discovery import SMALL_MODEL, AvailableModel, not_found
 from tests.llm.providers.questions import closed_port
 from tests.servers import OllamaServer, ScriptedServer, Step
 
@@ -21,14 +21,14 @@ def _no_ollama(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.embedded
 async def test_the_embedded_model_is_there_with_a_warning() -> None:
-    (model,) = await reachable_models()
+    (model,) = await available_models()
     assert model.name == "embedded/smollm2-135m"
     assert model.note == SMALL_MODEL
 
 
 async def test_a_configured_file_that_is_missing_takes_no_role() -> None:
     pytest.importorskip("xllamacpp")
-    (model,) = await reachable_models(ProviderOptions(embedded_model_path="none.gguf"))
+    (model,) = await available_models(ProviderOptions(embedded_model_path="none.gguf"))
     assert model.roles == ()
     assert "none.gguf" in model.note
 
@@ -36,14 +36,14 @@ async def test_a_configured_file_that_is_missing_takes_no_role() -> None:
 @pytest.mark.embedded
 async def test_a_running_ollama_lists_its_models(ollama: OllamaServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLLAMA_HOST", ollama.url)
-    first = (await reachable_models())[0]
+    first = (await available_models())[0]
     assert (first.name, first.provider) == ("smollm2:135m", "ollama")
     assert "134.52M" in first.note
 
 
 async def test_a_provider_with_a_key_offers_its_models_cheapest_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "planted-key-1")
-    models = [model for model in await reachable_models(today=date(2026, 11, 1)) if model.provider == "litellm"]
+    models = [model for model in await available_models(today=date(2026, 11, 1)) if model.provider == "litellm"]
     prices = [float(model.note.split()[0].lstrip("$")) for model in models if model.note.startswith("$")]
     assert len(models) > 3
     assert prices == sorted(prices)
@@ -53,8 +53,8 @@ async def test_a_provider_with_a_key_offers_its_models_cheapest_first(monkeypatc
 
 async def test_models_past_their_day_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "planted-key-1")
-    now = await reachable_models(today=date(2020, 1, 1))
-    later = await reachable_models(today=date(2090, 1, 1))
+    now = await available_models(today=date(2020, 1, 1))
+    later = await available_models(today=date(2090, 1, 1))
     assert len(now) > len(later)
 
 
@@ -63,19 +63,19 @@ async def test_openai_is_asked_for_its_list(scripted: ScriptedServer, monkeypatc
     monkeypatch.setenv("OPENAI_BASE_URL", f"{scripted.url}/v1")
     ids = ["gpt-4o", "text-embedding-3-small", "gpt-4o-mini"]
     scripted.otherwise = Step(json.dumps({"data": [{"id": each} for each in ids]}).encode())
-    names = [model.name for model in await reachable_models() if model.provider == "openai-compatible"]
+    names = [model.name for model in await available_models() if model.provider == "openai-compatible"]
     assert names == ["gpt-4o-mini", "gpt-4o"]
 
 
 async def test_a_named_server_lists_its_models(scripted: ScriptedServer) -> None:
     scripted.otherwise = Step(b'{"data": [{"id": "org/model"}]}')
-    models = await reachable_models(ProviderOptions(api_base=scripted.url))
+    models = await available_models(ProviderOptions(api_base=scripted.url))
     assert models[0].name == "openai/org/model"
     assert scripted.requests[0].path == "/v1/models"
 
 
 async def test_a_server_that_does_not_answer_is_left_out() -> None:
-    models = await reachable_models(ProviderOptions(api_base=f"http://127.0.0.1:{closed_port()}"))
+    models = await available_models(ProviderOptions(api_base=f"http://127.0.0.1:{closed_port()}"))
     assert all(model.provider == "embedded" for model in models)
 
 
@@ -86,7 +86,7 @@ def test_what_is_not_there_is_explained_once_for_each_kind(monkeypatch: pytest.M
     assert "--pull" in ollama
     assert "promptpex[embedded]" in embedded
     kinds = ("openai-compatible", "ollama", "embedded")
-    assert not_found([Reachable("any", kind) for kind in kinds]) == []
+    assert not_found([AvailableModel("any", kind) for kind in kinds]) == []
     monkeypatch.setenv("OPENAI_API_KEY", "planted-key-1")
     told = not_found([])[0]
     assert "gave no list" in told
@@ -96,5 +96,5 @@ def test_what_is_not_there_is_explained_once_for_each_kind(monkeypatch: pytest.M
 def test_a_named_server_without_a_list_is_explained() -> None:
     options = ProviderOptions(api_base="http://127.0.0.1:9/v1")
     assert not_found([], options)[0].startswith("http://127.0.0.1:9/v1: ")
-    listed = Reachable("openai/one", "openai-compatible", note="at http://127.0.0.1:9/v1")
+    listed = AvailableModel("openai/one", "openai-compatible", note="at http://127.0.0.1:9/v1")
     assert not any("127.0.0.1:9/" in line for line in not_found([listed], options))

@@ -20,7 +20,7 @@ from promptpex.config import load
 from promptpex.core.errors import ContextTooSmall, TimedOut, UnknownModel
 from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.embedded import EmbeddedClient, grammar_schema
-from promptpex.llm.providers.llama_engine import Ask, Engine, EngineKey, borrowed, returned, thread_count
+from promptpex.llm.providers.llama_engine import Ask, LlamaEngine, LlamaEngineKey, acquire, release, thread_count
 from promptpex.llm.providers.weights import found_default
 from tests.llm.providers.questions import asked
 
@@ -40,7 +40,7 @@ def _ask(text: str, **more: Any) -> Ask:
 
 @pytest.mark.embedded
 def test_the_context_grows_with_the_prompt_up_to_what_was_trained() -> None:
-    engine = Engine(EngineKey(_weights(), threads=1, slots=1))
+    engine = LlamaEngine(LlamaEngineKey(_weights(), threads=1, slots=1))
     engine.ask(_ask("hi"))
     assert engine.context == 2048
     with pytest.raises(ContextTooSmall, match="8192"):
@@ -52,7 +52,7 @@ def test_the_context_grows_with_the_prompt_up_to_what_was_trained() -> None:
 @pytest.mark.slow
 @pytest.mark.embedded
 def test_a_prompt_denser_than_guessed_is_asked_again_with_room() -> None:
-    engine = Engine(EngineKey(_weights(), threads=1, slots=1), first_context=256)
+    engine = LlamaEngine(LlamaEngineKey(_weights(), threads=1, slots=1), first_context=256)
     payload, _ = engine.ask(_ask("ệ" * 130, max_tokens=1))
     assert 256 < payload["usage"]["prompt_tokens"] < 512
     assert engine.context == 512
@@ -62,7 +62,7 @@ def test_a_prompt_denser_than_guessed_is_asked_again_with_room() -> None:
 @pytest.mark.slow
 @pytest.mark.embedded
 def test_an_answer_that_the_context_cut_is_asked_again_with_room() -> None:
-    engine = Engine(EngineKey(_weights(), threads=1, slots=1), first_context=256)
+    engine = LlamaEngine(LlamaEngineKey(_weights(), threads=1, slots=1), first_context=256)
     payload, _ = engine.ask(_ask("ệ" * 100, max_tokens=40, ignore_eos=True))
     assert engine.context == 512
     assert payload["usage"]["completion_tokens"] == 40
@@ -75,22 +75,22 @@ async def test_clients_of_one_model_share_it() -> None:
     first, second = EmbeddedClient(MODEL), EmbeddedClient(MODEL)
     await first.complete(asked(MODEL, max_tokens=1))
     await second.complete(asked(MODEL, max_tokens=1))
-    key = EngineKey(_weights(), thread_count(None), 1)
-    engine = borrowed(key)
+    key = LlamaEngineKey(_weights(), thread_count(None), 1)
+    engine = acquire(key)
     assert engine.users == 3
-    assert returned(engine) is None
+    assert release(engine) is None
     await first.close()
     assert (await second.complete(asked(MODEL, max_tokens=1))).tokens_out == 1
     await second.close()
-    fresh = borrowed(key)
+    fresh = acquire(key)
     assert fresh is not engine
-    assert returned(fresh) is not None
+    assert release(fresh) is not None
 
 
 @pytest.mark.slow
 @pytest.mark.embedded
 def test_several_slots_answer_side_by_side_while_the_context_grows() -> None:
-    engine = Engine(EngineKey(_weights(), threads=1, slots=2), first_context=128)
+    engine = LlamaEngine(LlamaEngineKey(_weights(), threads=1, slots=2), first_context=128)
     texts = ["one", "two " * 120, "three", "four"]
     asks = [engine.pool.submit(engine.ask, _ask(text)) for text in texts]
     assert [each.result(60)[0]["usage"]["completion_tokens"] for each in asks] == [2, 2, 2, 2]
