@@ -93,7 +93,7 @@ class Session:
         named = self.settings.judge or (self._available("judge"),)
         return tuple(self._role_model(model, "judge") for model in self._parsed(named))
 
-    def checker(self) -> Asker:
+    def checker(self) -> RoleModel:
         """Who is asked whether the prompt states a rule: the first judge that the settings name, else the author."""
         return self.judges()[0] if self.named_judges() else self.author()
 
