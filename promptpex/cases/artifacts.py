@@ -1,4 +1,4 @@
-"""Residue: what an author model leaves around an input instead of giving the input alone."""
+"""Artifacts: what an author model leaves around an input instead of giving the input alone."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def _last_sentence(line: str) -> str:
     return re.split(r"(?<=[.!?。])\s*", line.rstrip(":： "))[-1]
 
 
-def csv_residue(text: str, variables: Sequence[str]) -> str | None:
+def csv_artifact(text: str, variables: Sequence[str]) -> str | None:
     """What of a CSV file sticks to the text, or None: a header row, a numbered row, or the quotes of a cell."""
     plain = text.strip()
     cells = [folded(cell.strip(' "')) for cell in plain.split(",")]
-    known = _COLUMNS | {folded(name) for name in variables}
-    if len(cells) >= 3 and "\n" not in plain and all(cell in known for cell in cells):
+    column_names = _COLUMNS | {folded(name) for name in variables}
+    if len(cells) >= 3 and "\n" not in plain and all(cell in column_names for cell in cells):
         return "it is a header row"
     if re.match(r'^\d+\s*,\s*\d+\s*,\s*"', plain):
         return "it begins like a row of a CSV file"
@@ -59,7 +59,7 @@ def csv_residue(text: str, variables: Sequence[str]) -> str | None:
     return None
 
 
-def json_residue(text: str, variables: Sequence[str]) -> str | None:
+def json_artifact(text: str, variables: Sequence[str]) -> str | None:
     """The names of the variables that the text wraps itself in as JSON, or None."""
     plain = text.strip()
     if not plain.startswith(("{", "[")):
@@ -83,12 +83,12 @@ def fenced(text: str) -> bool:
     return len(lines) > 1 and marks == [0, len(lines) - 1] and lines[-1].strip() in ("```", "~~~")
 
 
-def unfilled(text: str, variables: Sequence[str]) -> bool:
-    """Whether the text is nothing but a place to be filled in, such as ``{{sentence}}`` or ``[your text here]``."""
+def is_placeholder(text: str, variables: Sequence[str]) -> bool:
+    """Whether the text is nothing but a placeholder, such as ``{{sentence}}`` or ``[your text here]``."""
     plain = text.strip()
     inner = re.fullmatch(r"\{\{\s*(\w+)\s*\}\}|<\s*(\w+)\s*>|\[([^\[\]]{1,60})\]|\{(\w+)\}", plain)
     if inner is None:
         return False
     name = next(part for part in inner.groups() if part is not None)
-    found = words(name)
-    return name in variables or (bool(found) and found[0] in ("your", "insert") and len(found) > 1)
+    parts = words(name)
+    return name in variables or (bool(parts) and parts[0] in ("your", "insert") and len(parts) > 1)

@@ -1,7 +1,7 @@
-"""Word salad: text in which a generation has derailed. Signs that hold in any language; each is a reason in words.
+"""Degenerate text: a generation that has derailed. Signs that hold in any language; each is a reason in words.
 
 The published tests of PromptPex end in such text: words of the right language, one behind the other, with hardly any
-of the small words that hold sentences together. What small words are is learned from a text of the same language.
+of the function words that hold sentences together. How common these are is learned from a text of the same language.
 """
 
 from __future__ import annotations
@@ -16,39 +16,46 @@ from itertools import pairwise
 from promptpex.cases.input_text import words
 from promptpex.cases.writing_systems import script_of
 
+# Under these limits the derailed tests among those published with PromptPex are named, and no others (tests/cases).
 GARBAGE_SHARE = 0.02
+"""Share of characters without meaning above which a text is garbage."""
 RUN_OF_ONE_WORD = 8
+"""Times that one word may follow on itself."""
 LONG = 600
+"""Bytes from which a text is long enough for its compression to mean something."""
 DENSE = 0.10
-SMALL_WORD = 3
+"""Share of its size to which a text that says something does not compress."""
+FUNCTION_WORD = 3
+"""Letters that a function word (article, preposition, conjunction) has at most."""
 SWITCHES = 6
+"""Changes of script from word to word that make a mixture."""
 _KINDS = {"Kana": "Han", "Hangul": "Han", "Bopomofo": "Han"}
 
 
-def broken(text: str) -> str | None:
-    """Why this cannot be a text that anybody wrote, or None: garbage characters, endless repetition, mixed scripts."""
+def is_degenerate(text: str) -> str | None:
+    """Why no one can have written this text, or None: garbage characters, endless repetition, mixed scripts."""
     return _garbage(text) or _repetition(text) or _mixture(text)
 
 
-def loose(text: str, model: str, *, limit: float = 1e-3) -> str | None:
+def lacks_function_words(text: str, like: str, *, limit: float = 1e-3) -> str | None:
     """Why a running text looks like words without sentences, or None.
 
     Args:
         text: the text; only a stretch of at least 12 words without a punctuation mark is looked at.
-        model: a text of the same language, to learn from how often a word is a small one (up to 3 letters).
-        limit: probability of so few small words, under which the text is named.
+        like: a text of the same language, to learn how often a word has at most three letters, as function words do.
+        limit: probability of so few short words under which the text is named.
     """
-    known = _alphabetic(model)
-    if len(known) < 40:
+    usual = _alphabetic(like)
+    if len(usual) < 40:
         return None
-    share = _small(known) / len(known)
-    length = sum(map(len, known)) / len(known)
+    share = _short(usual) / len(usual)
+    length = sum(map(len, usual)) / len(usual)
     for part in re.split(r"[^\w\s'’-]|\n", text):
-        found = _alphabetic(part)
-        if len(found) < 12 or sum(map(len, found)) / len(found) < 1.5 * length:
+        stretch = _alphabetic(part)
+        if len(stretch) < 12 or sum(map(len, stretch)) / len(stretch) < 1.5 * length:
             continue
-        if _at_most(_small(found), len(found), share) < limit:
-            return f"{len(found)} words in a row with {_small(found)} small ones among them"
+        if _at_most(_short(stretch), len(stretch), share) < limit:
+            return f"{len(stretch)} words in a row with {_short(stretch)} short ones among them"
     return None
 
 
@@ -62,11 +69,11 @@ def _is_garbage(char: str) -> bool:
 
 
 def _repetition(text: str) -> str | None:
-    found = words(text)
+    all_words = words(text)
     run, last = 0, ""
-    for word in found:
+    for word in all_words:
         run, last = (run + 1 if word == last else 1), word
-        if run >= RUN_OF_ONE_WORD and run * 2 >= len(found) and any(char.isalpha() for char in word):
+        if run >= RUN_OF_ONE_WORD and run * 2 >= len(all_words) and any(char.isalpha() for char in word):
             return f"the word {word[:40]!r} over and over"
     raw = text.encode("utf-8", "replace")
     if len(raw) >= LONG and len(zlib.compress(raw, 9)) < DENSE * len(raw) and any(char.isalpha() for char in text):
@@ -81,16 +88,16 @@ def _mixture(text: str) -> str | None:
     switches = sum(1 for before, after in pairwise(plain) if before != after)
     many = [script for script, count in Counter(plain).items() if count >= 2]
     if len(set(plain)) >= 4 and len(many) >= 3 and switches >= SWITCHES and switches * 4 >= len(plain):
-        return f"{len(set(plain))} scripts in turns"
+        return f"{len(set(plain))} scripts by turns"
     if mixed >= 4 and mixed * 4 >= len(kinds):
-        return f"{mixed} words that change their script in the middle"
+        return f"{mixed} words that mix scripts"
     return None
 
 
 def _kind(word: str) -> frozenset[str]:
     """The alphabets of one word; the scripts of China, Japan and Korea, which do not part words, count as one."""
-    found = {script_of(char) for char in word} - {""}
-    kinds = frozenset(_KINDS.get(script, script) for script in found)
+    scripts = {script_of(char) for char in word} - {""}
+    kinds = frozenset(_KINDS.get(script, script) for script in scripts)
     return frozenset({"Han"}) if "Han" in kinds else kinds
 
 
@@ -100,8 +107,8 @@ def _alphabetic(text: str) -> list[str]:
     ]
 
 
-def _small(found: list[str]) -> int:
-    return sum(1 for word in found if len(word) <= SMALL_WORD)
+def _short(some: list[str]) -> int:
+    return sum(1 for word in some if len(word) <= FUNCTION_WORD)
 
 
 def _at_most(count: int, total: int, share: float) -> float:

@@ -1,4 +1,4 @@
-"""Giveaways: inputs that echo a rule, tell the model which rule to break, or hold the answer; in any language.
+"""Leakage: inputs that echo a rule, tell the model which rule to break, or give the answer away; in any language.
 
 What a rule sounds like is taken from the spec itself: the words of the rule, and the subject that most rules of the
 spec begin with ("The output", "Kết quả"). No list of telling words has to know the language.
@@ -14,10 +14,11 @@ from promptpex.cases.input_text import folded, sentences, words
 from promptpex.core.records import Rule
 
 ECHO = 88
-"""Similarity (0..100, indel distance over both lengths) from which a sentence counts as the rule's own."""
+"""Similarity (0..100, indel distance over both lengths) from which a sentence counts as the rule's own: a rule
+with a word or two changed. No case of the benchmarks and no published test of PromptPex reaches it (tests/cases)."""
 
 SHORTEST = 12
-"""Characters, after folding, below which a text is too short to be anybody's words in particular."""
+"""Characters, after folding, below which a text is too short to be recognisable as a quotation."""
 
 _ANSWER = (
     "answer", "expected answer", "expected output", "correct answer", "expected", "solution", "correct label",
@@ -30,18 +31,18 @@ _ANSWER = (
 _MARK = re.compile(r"^\W*(?P<label>[^\n:：=]{1,30}?)\s*(?:[:：=]|->|=>|→)\s*(?P<rest>.+)$")
 
 
-def echoed(text: str, rules: Sequence[Rule]) -> str | None:
+def echoes_rule(text: str, rules: Sequence[Rule]) -> str | None:
     """The id of the rule or inverse that the text, as a whole, merely repeats."""
     from rapidfuzz import fuzz
 
     plain = folded(text)
-    for name, words_of in _texts(rules):
-        if min(len(plain), len(words_of)) >= SHORTEST and fuzz.ratio(plain, words_of) >= ECHO:
+    for name, rule_text in _texts(rules):
+        if min(len(plain), len(rule_text)) >= SHORTEST and fuzz.ratio(plain, rule_text) >= ECHO:
             return name
     return None
 
 
-def told(text: str, rules: Sequence[Rule]) -> str | None:
+def states_rule(text: str, rules: Sequence[Rule]) -> str | None:
     """The id of the rule or inverse that a sentence of the text quotes, or speaks of in the rules' own manner."""
     from rapidfuzz import fuzz
 
@@ -49,25 +50,25 @@ def told(text: str, rules: Sequence[Rule]) -> str | None:
     texts = _texts(rules)
     for sentence in sentences(text):
         plain = folded(sentence)
-        for name, of_rule in texts:
-            if min(len(plain), len(of_rule)) < SHORTEST:
+        for name, rule_text in texts:
+            if min(len(plain), len(rule_text)) < SHORTEST:
                 continue
-            if fuzz.ratio(plain, of_rule) >= ECHO or (len(of_rule) >= 30 and of_rule in plain):
+            if fuzz.ratio(plain, rule_text) >= ECHO or (len(rule_text) >= 30 and rule_text in plain):
                 return name
-            if subject and _has(plain, subject) and _overlap(of_rule, plain, subject) >= 0.5:
+            if subject and _has(plain, subject) and _overlap(rule_text, plain, subject) >= 0.5:
                 return name
     return None
 
 
-def hinted(text: str, aim: str, rules: Sequence[Rule]) -> bool:
-    """Whether a sentence of the text seems to speak of outputs in the manner of ``aim``, the rule or inverse aimed at.
+def hints_at_rule(text: str, aimed_at: str, rules: Sequence[Rule]) -> bool:
+    """Whether a sentence of the text seems to speak of outputs in the words of the rule or inverse ``aimed_at``.
 
-    It has half of the aim's longer words, compared by their beginnings; or a quarter of them, beside a word for the
+    It has half of its longer words, compared by their beginnings; or a quarter of them, together with a word for the
     output that rules begin with. Less than certain: people do write about what a rule is about.
     """
-    begun = Counter(word for text_of in _texts(rules) for word in set(text_of[1].split()[:2]) if len(word) > 3)
+    begun = Counter(word for _, rule_text in _texts(rules) for word in set(rule_text.split()[:2]) if len(word) > 3)
     heads = {word for word, count in begun.items() if count >= 2}
-    own = _stems(folded(aim)) - _stems(" ".join(heads))
+    own = _stems(folded(aimed_at)) - _stems(" ".join(heads))
     if len(own) < 4:
         return False
     for sentence in sentences(text):
@@ -89,11 +90,11 @@ def common_subject(rules: Sequence[Rule]) -> str:
     begun = [words(rule.rule)[:2] for rule in rules if rule.rule]
     if len(begun) < 3:
         return ""
-    first, count = Counter(" ".join(found) for found in begun).most_common(1)[0]
+    first, count = Counter(" ".join(beginning) for beginning in begun).most_common(1)[0]
     return first if count * 2 > len(begun) and len(first) >= 4 else ""
 
 
-def holds(text: str, expected: str, prompt_text: str) -> str | None:
+def leaks_answer(text: str, expected: str, prompt_text: str) -> str | None:
     """How the text gives ``expected`` away, or None.
 
     That the expected output occurs is no proof: extraction and copying are made of it. It has to be announced: behind a
@@ -128,7 +129,7 @@ def _has(text: str, part: str) -> bool:
     return f" {part} " in f" {text} "
 
 
-def _overlap(of_rule: str, sentence: str, subject: str) -> float:
+def _overlap(rule_text: str, sentence: str, subject: str) -> float:
     """The share of the rule's own longer words, its subject aside, that the sentence has; 0 if it has under four."""
-    own = {word for word in of_rule.split() if len(word) > 3} - set(subject.split())
+    own = {word for word in rule_text.split() if len(word) > 3} - set(subject.split())
     return len(own & set(sentence.split())) / len(own) if len(own) >= 4 else 0.0

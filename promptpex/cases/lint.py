@@ -18,8 +18,9 @@ from promptpex.codecs.input_text import value_text
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
 
 Code = Literal[
-    "empty", "missing-variable", "unknown-variable", "echo", "tells-rule", "holds-answer", "preamble", "csv-residue",
-    "json-residue", "code-fence", "unfilled", "word-salad", "wrong-script", "wrong-language", "wrong-type",
+    "empty", "missing-variable", "unknown-variable", "echoes-rule", "states-rule", "leaks-answer", "preamble",
+    "csv-artifact", "json-artifact", "code-fence", "placeholder", "gibberish", "wrong-script", "wrong-language",
+    "wrong-type",
 ]  # fmt: skip
 
 FEW_LETTERS = 20
@@ -50,21 +51,21 @@ def lint(case: Case, *, prompt: Prompt, spec: Spec, suite_language: str | None =
     Args:
         case: the case.
         prompt: whose variables it has to fill.
-        spec: whose rules it must not give away, and whose types its values must have.
-        suite_language: BCP 47 tag of the language that inputs have to be in, where somebody said so. Without it, a
+        spec: whose rules it must not state, and whose types its values must have.
+        suite_language: BCP 47 tag of the language that inputs have to be in, where one is set. Without it, a
             script that is not the prompt's is only a warning.
     """
-    found = [*_variables(case, prompt)]
-    if any(finding.code == "empty" for finding in found):
-        return found
+    findings = [*_variables(case, prompt)]
+    if any(finding.code == "empty" for finding in findings):
+        return findings
     rules = [rule for rule in spec.rules if not rule.stale]
     for name, value in case.inputs.items():
-        found += _typed(name, value, spec)
+        findings += _typed(name, value, spec)
         if _is_free_text(name, value, spec):
-            found += _text(name, value, case, rules, prompt)
-            found += _language(name, value, prompt, suite_language)
-    found += _reasoning(case, prompt)
-    return found
+            findings += _text(name, value, case, rules, prompt)
+            findings += _language(name, value, prompt, suite_language)
+    findings += _reasoning(case, prompt)
+    return findings
 
 
 def lint_all(
@@ -106,35 +107,35 @@ def _is_free_text(name: str, value: Any, spec: Spec) -> bool:
 
 def _text(name: str, text: str, case: Case, rules: Sequence[Rule], prompt: Prompt) -> Iterator[Finding]:
     variables = prompt.variables
-    echo, told = leakage.echoed(text, rules), leakage.told(text, rules)
-    if echo:
-        yield Finding("echo", f"{name} says what {echo} says, instead of being material for it")
-    elif told:
-        yield Finding("tells-rule", f"{name} has a sentence of {told}, which tells the model what is tested")
-    elif _aim(case, rules) and leakage.hinted(text, _aim(case, rules), rules):
-        yield Finding("tells-rule", f"{name} seems to speak of the output in the words of what it aims at", "warning")
-    held = leakage.holds(text, case.expected, prompt.text()) if case.expected else None
-    if held:
-        yield Finding("holds-answer", f"{name} holds the answer: {held}")
+    echoed, stated = leakage.echoes_rule(text, rules), leakage.states_rule(text, rules)
+    if echoed:
+        yield Finding("echoes-rule", f"{name} says what {echoed} says, instead of being material for it")
+    elif stated:
+        yield Finding("states-rule", f"{name} has a sentence of {stated}, which tells the model what is tested")
+    elif _aimed_at(case, rules) and leakage.hints_at_rule(text, _aimed_at(case, rules), rules):
+        yield Finding("states-rule", f"{name} seems to speak of the output in the words of what it aims at", "warning")
+    leak = leakage.leaks_answer(text, case.expected, prompt.text()) if case.expected else None
+    if leak:
+        yield Finding("leaks-answer", f"{name} gives the answer away: {leak}")
     line = artifacts.preamble(text)
     if line:
         yield Finding("preamble", f"{name} has a line of the author's own: {line!r}")
-    cell = artifacts.csv_residue(text, variables)
+    cell = artifacts.csv_artifact(text, variables)
     if cell:
-        yield Finding("csv-residue", f"{name} is not clean: {cell}")
-    shell = artifacts.json_residue(text, variables)
+        yield Finding("csv-artifact", f"{name} is not clean: {cell}")
+    shell = artifacts.json_artifact(text, variables)
     if shell:
-        yield Finding("json-residue", f"{name} is wrapped in JSON with {shell}")
+        yield Finding("json-artifact", f"{name} is wrapped in JSON with {shell}")
     if artifacts.fenced(text):
         yield Finding("code-fence", f"{name} stands in a code fence", "warning")
-    if artifacts.unfilled(text, variables):
-        yield Finding("unfilled", f"{name} is a place to be filled in")
-    broken = degenerate_text.broken(text)
-    if broken:
-        yield Finding("word-salad", f"{name} is no text: {broken}")
+    if artifacts.is_placeholder(text, variables):
+        yield Finding("placeholder", f"{name} is a placeholder, not filled in")
+    degenerate = degenerate_text.is_degenerate(text)
+    if degenerate:
+        yield Finding("gibberish", f"{name} is gibberish: {degenerate}")
 
 
-def _aim(case: Case, rules: Sequence[Rule]) -> str:
+def _aimed_at(case: Case, rules: Sequence[Rule]) -> str:
     rule = next((rule for rule in rules if rule.id == case.rule), None)
     return ((rule.inverse or "") if case.inverse else rule.rule) if rule is not None else ""
 
@@ -154,13 +155,16 @@ def _language(name: str, text: str, prompt: Prompt, suite_language: str | None) 
         script = counts.most_common(1)[0][0]
         yield Finding("wrong-script", f"{name} is in {script} letters, not in the script of {suite_language}")
     elif wants_marks(suite_language) and counts.total() >= 60 and folded(text).isascii():
-        yield Finding("wrong-language", f"{name} has not one letter that {suite_language} has beyond ASCII", "warning")
+        yield Finding(
+            "wrong-language", f"{name} has none of the letters beyond ASCII that {suite_language} has", "warning"
+        )
 
 
 def _reasoning(case: Case, prompt: Prompt) -> Iterator[Finding]:
-    """The author's reason is no input; when it is salad, the author had derailed by then."""
+    """The author's reason is not an input; when it is gibberish, the author had derailed by then."""
     if case.origin == "added" or not case.reasoning:
         return
-    broken = degenerate_text.broken(case.reasoning) or degenerate_text.loose(case.reasoning, prompt.text())
-    if broken:
-        yield Finding("word-salad", f"the reasoning is no text: {broken}; look at the inputs", "warning")
+    degenerate = degenerate_text.is_degenerate(case.reasoning)
+    degenerate = degenerate or degenerate_text.lacks_function_words(case.reasoning, prompt.text())
+    if degenerate:
+        yield Finding("gibberish", f"the reasoning is gibberish: {degenerate}; look at the inputs", "warning")

@@ -13,7 +13,7 @@ from promptpex.cli.help import Command
 from promptpex.cli.output import say
 
 if TYPE_CHECKING:
-    from promptpex.specs.prompt_diff import Comparison
+    from promptpex.specs.prompt_diff import PromptDiff
 
 
 @click.command("diff", cls=Command)
@@ -55,7 +55,7 @@ def command(
     return 0
 
 
-def told(found: Comparison) -> list[str]:
+def told(found: PromptDiff) -> list[str]:
     """The differences, a paragraph each."""
     if found.same:
         return ["The two say the same."]
@@ -63,7 +63,7 @@ def told(found: Comparison) -> list[str]:
     for change in found.sentences:
         lines += _entry(change.kind, change.old, change.new)
         if change.rules:
-            lines += [f"    rule {name}: {_flat(found.words.get(name, ''))}" for name in change.rules]
+            lines += [f"    rule {name}: {_flat(found.rule_texts.get(name, ''))}" for name in change.rules]
         lines += _cases(change.cases)
     for rule in found.rules:
         lines += _entry(f"rule {rule.rule} {rule.kind}", rule.old, rule.new if rule.new != rule.old else None)

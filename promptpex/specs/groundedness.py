@@ -96,10 +96,10 @@ def by_quote(rule: Rule, prompt_text: str) -> Groundedness | None:
 
     A quotation may leave words out ("...") and may have a letter wrong; each part of it has to be in the prompt.
     """
-    parts = quote_match.pieces(rule.source or "")
+    parts = quote_match.fragments(rule.source or "")
     if _weight("".join(parts)) < SHORTEST:
         return None
-    how = quote_match.match_fragments(parts, quote_match.bare(prompt_text))
+    how = quote_match.match_fragments(parts, quote_match.normalize(prompt_text))
     if how is None:
         return None
     nearly = ", nearly as quoted" if how == "near" else ""

@@ -1,7 +1,7 @@
-"""Whether words that a rule quotes stand in a text: the one place that decides it.
+"""Whether a quotation occurs in a text: the one place that decides it.
 
-A quotation may leave words out ("..."), and differ in case, width, line breaks, quotation marks and emphasis. Of words
-it may have a letter wrong, as authors copy; another number, another short word or another order is another promise.
+A quotation may leave words out ("..."), and differ in case, width, line breaks, quotation marks and emphasis. A word
+may have one letter wrong, as happens when authors copy; another number, short word or order makes another promise.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Literal
 
-from promptpex.specs.comparison_limit import Effort
-
 How = Literal["exact", "near"]
 
 NEAR = 80.0
-"""Likeness (0..100) of a piece with some place of the text from which its words are compared one by one."""
+"""Similarity (0..100) of a fragment to some place of the text from which its words are compared one by one: one letter
+wrong in each word of five or more leaves at least that."""
 
 _GAP = re.compile(r"\.{3,}|…|\[\.{3}\]|\[…\]")
 _STOP = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
@@ -24,14 +23,50 @@ _MARKS = re.compile(r"\\(?=[\"'])|[\"'“”„‘’‚«»「」『』*_`]")
 """A backslash before a quotation mark goes with it: prompts hold JSON, and authors answer in it."""
 
 
-def match_fragments(parts: Sequence[str], inside: str, effort: Effort | None = None) -> How | None:
-    """How the words of a source stand in a text: exactly, with a letter wrong, or not; None for no words.
+STEPS = 2e10
+"""Steps of about 0.2 ns for one question, such as all rules against a prompt: some seconds."""
+_CALL = 5_000
+_RATIO, _WORD = 20, 64
+"""Steps of a call, of a pair of characters, and the bits that rapidfuzz compares at once."""
 
-    ``parts`` are made of the source by ``pieces``, ``inside`` of the text by ``bare``.
 
-    Where ``effort`` has not enough left, a piece with a letter wrong is not found.
+class ComparisonBudget:
+    """Work that is left for the comparisons of one question, so that no prompt and no spec can hang a command.
+
+    It is reckoned by the lengths of the texts, not by the clock: the same files give the same answer on every machine.
     """
-    left = effort or Effort()
+
+    __slots__ = ("left",)
+
+    def __init__(self, steps: float = STEPS) -> None:
+        self.left = steps
+
+    def allows(self, steps: float) -> bool:
+        """Whether so much work may be done; if so, it is taken off. If not, nothing is."""
+        if steps > self.left:
+            return False
+        self.left -= steps
+        return True
+
+    def ratio(self, first: int, second: int) -> bool:
+        """Whether two texts of these lengths may be compared as wholes."""
+        return self.allows(_CALL + _RATIO * first * second / _WORD)
+
+    def partial(self, piece: int, whole: int) -> bool:
+        """Whether the most similar place to ``piece`` may be looked for in a text of length ``whole``."""
+        short, long = sorted((piece, whole))
+        return self.allows(_CALL + (short + long) * (1 + short * short / _WORD))
+
+
+def match_fragments(parts: Sequence[str], inside: str, budget: ComparisonBudget | None = None) -> How | None:
+    """How a quotation occurs in a text: exactly, or with a letter wrong; None if it does not, or has no words.
+
+    Args:
+        parts: of the quotation, by ``fragments``.
+        inside: the text, by ``normalize``.
+        budget: what is left of it; without enough, a fragment with a letter wrong is not found.
+    """
+    left = budget or ComparisonBudget()
     if not parts:
         return None
     if all(part in inside for part in parts):
@@ -39,35 +74,35 @@ def match_fragments(parts: Sequence[str], inside: str, effort: Effort | None = N
     return "near" if all(part in inside or _nearly(part, inside, left) for part in parts) else None
 
 
-def pieces(source: str) -> list[str]:
-    """The pieces of a quotation, bare: what gaps part, and full stops, since a list mark may stand behind one."""
-    parts = [piece for part in parts_of(source) for piece in _STOP.split(part)]
-    return [part for part in map(bare, parts) if part]
+def fragments(source: str) -> list[str]:
+    """The fragments of a quotation, normalized: split at gaps, and at full stops, since a list mark may follow one."""
+    parts = [piece for part in split_at_gaps(source) for piece in _STOP.split(part)]
+    return [part for part in map(normalize, parts) if part]
 
 
-def parts_of(source: str) -> list[str]:
-    """The pieces of a quotation as they stand in it."""
+def split_at_gaps(source: str) -> list[str]:
+    """The parts of a quotation between its gaps ("..."), as they are written."""
     return [part.strip() for part in _GAP.split(source) if part.strip()]
 
 
-def bare(text: str) -> str:
+def normalize(text: str) -> str:
     """Words and signs without case, width, quotation marks, emphasis and line breaks."""
     plain = _MARKS.sub("", unicodedata.normalize("NFKC", text))
     return " ".join(plain.split()).casefold().strip(" .,;:。、")
 
 
-def _nearly(piece: str, inside: str, effort: Effort) -> bool:
+def _nearly(fragment: str, inside: str, budget: ComparisonBudget) -> bool:
     from rapidfuzz import fuzz
 
-    if len(piece) > len(inside) or not effort.partial(len(piece), len(inside)):
+    if len(fragment) > len(inside) or not budget.partial(len(fragment), len(inside)):
         return False
-    place = fuzz.partial_ratio_alignment(piece, inside, score_cutoff=NEAR)
+    place = fuzz.partial_ratio_alignment(fragment, inside, score_cutoff=NEAR)
     if place is None:
         return False
     start = inside.rfind(" ", 0, place.dest_start + 1) + 1
     end = inside.find(" ", max(place.dest_end - 1, start))
-    found, wanted = inside[start : end if end >= 0 else len(inside)].split(), piece.split()
-    windows = (found[shift : shift + len(wanted)] for shift in range(max(1, len(found) - len(wanted) + 1)))
+    there, wanted = inside[start : end if end >= 0 else len(inside)].split(), fragment.split()
+    windows = (there[shift : shift + len(wanted)] for shift in range(max(1, len(there) - len(wanted) + 1)))
     return any(len(window) == len(wanted) and all(map(_same_word, window, wanted)) for window in windows)
 
 

@@ -20,7 +20,7 @@ from promptpex.report import runs
 from promptpex.specs.drift import changed, notices, orphans, ungrounded
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.groundedness import Groundedness
-from promptpex.specs.prompt_diff import Comparison, compare
+from promptpex.specs.prompt_diff import PromptDiff, diff_prompts
 from promptpex.tables import check_weights
 from promptpex.workflow import early_stopping, generating, running, specifying
 from promptpex.workflow.estimate import EstimateLine, estimate, extraction_lines, generation_lines, total_in_words
@@ -214,7 +214,7 @@ def _written(prompt: Prompt, files: Files) -> tuple[Spec | None, Suite | None]:
 
 def compare_files(
     old: Path, new: Path, *, spec: Path | None = None, old_spec: Path | None = None, suite: Path | None = None
-) -> tuple[Comparison, tuple[str, ...]]:
+) -> tuple[PromptDiff, tuple[str, ...]]:
     """How two versions of a prompt differ, with the rules and cases that each difference touches, and warnings.
 
     Spec and cases are those given, else those beside the new version, else beside the old one; an own spec of the old
@@ -227,7 +227,7 @@ def compare_files(
     own = old_spec or (before.spec if before.spec.exists() else None)
     if own is not None and spec_file is not None and own.resolve() == spec_file.resolve():
         own = None
-    found = compare(
+    found = diff_prompts(
         first,
         second,
         spec=read_spec(spec_file) if spec_file else None,

@@ -39,7 +39,7 @@ from promptpex.promptfile import read_with_warnings, render
 from promptpex.report import runs
 from promptpex.specs.file import examine as examine_spec
 from promptpex.specs.file import read_spec, write_spec
-from promptpex.specs.prompt_diff import compare
+from promptpex.specs.prompt_diff import diff_prompts
 from promptpex.store import SqliteStore
 from promptpex.tables.counts import check_weights
 from promptpex.workflow.validation import validate
@@ -128,7 +128,7 @@ def compared(maker: Maker, folder: Path) -> object:
     """Two versions of a prompt and of a spec, by ``diff``."""
     versions = [_prompt(maker), _prompt(maker)]
     spec = read_spec(_file(maker, folder, "prompt.spec.yaml", json.dumps(maker.changed(seeds.SPEC, 1))))
-    return compare(*versions, spec=spec)
+    return diff_prompts(*versions, spec=spec)
 
 
 def _prompt(maker: Maker) -> Prompt:

@@ -89,9 +89,9 @@ def test_the_published_tests_show_what_they_are_known_for() -> None:
     by_name = {path.name: _published(path.name) for path in sorted((PUBLISHED / "evals" / "v7").iterdir())}
     tests = {name: [one for _, one in each[0]] for name, each in by_name.items()}
     assert [name for name, each in tests.items() if errors(each)] == []
-    derailed = [one for one in tests["speech-tag"] if one.code == "word-salad"]
+    derailed = [one for one in tests["speech-tag"] if one.code == "gibberish"]
     assert len(derailed) >= 5
-    assert [name for name, each in tests.items() if any(one.code == "word-salad" for one in each)] == ["speech-tag"]
+    assert [name for name, each in tests.items() if any(one.code == "gibberish" for one in each)] == ["speech-tag"]
     baseline = [(name, text[:14], one.code) for name, each in by_name.items() for text, one in each[1]]
     assert baseline == [("shakespearean-writing-assistant", "Please provide", "preamble")]
 
@@ -111,8 +111,8 @@ def test_variables_are_there_and_not_all_empty() -> None:
 @pytest.mark.parametrize(
     "text", ["The output is a single label from the list", "the OUTPUT holds an explanation, beside the label!"]
 )
-def test_an_echo_of_a_rule_is_no_input(text: str) -> None:
-    assert codes(text) == {"echo"}
+def test_an_echo_of_a_rule_is_an_error(text: str) -> None:
+    assert codes(text) == {"echoes-rule"}
 
 
 @pytest.mark.parametrize(
@@ -122,27 +122,27 @@ def test_an_echo_of_a_rule_is_no_input(text: str) -> None:
         "A match was lost. Make sure that the output holds an explanation beside a label, sport.",
     ],
 )
-def test_an_input_that_tells_what_is_tested_is_named(text: str) -> None:
-    assert codes(text) == {"tells-rule"}
+def test_an_input_that_states_what_is_tested_is_named(text: str) -> None:
+    assert codes(text) == {"states-rule"}
 
 
-def test_telling_is_seen_in_other_languages() -> None:
+def test_stated_rules_are_seen_in_other_languages() -> None:
     rules = (
         Rule(id="r1", rule="Kết quả chỉ gồm một nhãn trong danh sách.", inverse="Kết quả có thêm lời giải thích."),
         Rule(id="r2", rule="Kết quả không có chữ in hoa.", inverse="Kết quả viết toàn chữ in hoa."),
         Rule(id="r3", rule="Kết quả là một dòng duy nhất.", inverse="Kết quả trải ra nhiều dòng."),
     )
     of = Spec(prompt="p.md", rules=rules)
-    told = Case(id="c", inputs={"mail": "Bún bò rất ngon. Kết quả chỉ gồm một nhãn trong danh sách."})
+    stating = Case(id="c", inputs={"mail": "Bún bò rất ngon. Kết quả chỉ gồm một nhãn trong danh sách."})
     quiet = Case(id="c", inputs={"mail": "Bún bò ở Lê Lợi ngon lắm, cả nhà tôi ai cũng khen."})
-    assert [one.code for one in lint(told, prompt=prompt(text="Phân loại ý kiến"), spec=of)] == ["tells-rule"]
+    assert [one.code for one in lint(stating, prompt=prompt(text="Phân loại ý kiến"), spec=of)] == ["states-rule"]
     assert lint(quiet, prompt=prompt(text="Phân loại ý kiến"), spec=of) == []
 
 
 def test_speaking_of_the_output_is_a_warning_only() -> None:
     text = "A storm hit the port... output includes capital letters like headlines."
     (one,) = found(text, rule="r2", inverse=True)
-    assert (one.code, one.severity) == ("tells-rule", "warning")
+    assert (one.code, one.severity) == ("states-rule", "warning")
     assert found("The power output of the new plant disappoints.", rule="r2", inverse=True) == []
 
 
@@ -150,13 +150,13 @@ def test_speaking_of_the_output_is_a_warning_only() -> None:
     "text", ["A storm is near.\nAnswer: weather", "Un orage.\nRéponse attendue : weather.", "x\n-> weather"]
 )
 def test_an_announced_answer_is_found(text: str) -> None:
-    assert codes(text, expected="weather") == {"holds-answer"}
+    assert codes(text, expected="weather") == {"leaks-answer"}
 
 
 @pytest.mark.parametrize(
     "text", ["weather", "The weather was bad.", "Name: Korvid\nlabel: weather station", "Subject: weather\nIt rains."]
 )
-def test_an_answer_that_merely_occurs_is_no_giveaway(text: str) -> None:
+def test_an_answer_that_merely_occurs_is_not_leaked(text: str) -> None:
     assert codes(text, expected="weather") == set()
 
 
@@ -192,20 +192,20 @@ def test_what_only_looks_like_a_preamble_passes(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("ruleid, testid, testinput, expectedoutput, reasoning", "csv-residue"),
-        ('3, 1, "A storm is near"', "csv-residue"),
-        ('A storm is near",', "csv-residue"),
-        ('{"mail": "A storm is near"}', "json-residue"),
-        ('{"inputs": {"mail": "x"}, "reasoning": "y"}', "json-residue"),
-        ("{{ mail }}", "unfilled"),
-        ("[insert a mail here]", "unfilled"),
-        ("storm \ufffd\ufffd\ufffd near", "word-salad"),
-        ("storm " * 40, "word-salad"),
-        ("a quick storm is on its way to you " * 60, "word-salad"),
-        ("шторм близко the 风暴 is на near 风暴 that шторм on 风暴 عاصفة the близко عاصفة", "word-salad"),
+        ("ruleid, testid, testinput, expectedoutput, reasoning", "csv-artifact"),
+        ('3, 1, "A storm is near"', "csv-artifact"),
+        ('A storm is near",', "csv-artifact"),
+        ('{"mail": "A storm is near"}', "json-artifact"),
+        ('{"inputs": {"mail": "x"}, "reasoning": "y"}', "json-artifact"),
+        ("{{ mail }}", "placeholder"),
+        ("[insert a mail here]", "placeholder"),
+        ("storm \ufffd\ufffd\ufffd near", "gibberish"),
+        ("storm " * 40, "gibberish"),
+        ("a quick storm is on its way to you " * 60, "gibberish"),
+        ("шторм близко the 风暴 is на near 风暴 that шторм on 风暴 عاصفة the близко عاصفة", "gibberish"),
     ],
 )
-def test_residue_and_salad_are_found(text: str, code: str) -> None:
+def test_artifacts_and_gibberish_are_found(text: str, code: str) -> None:
     assert codes(text) == {code}
 
 
@@ -257,9 +257,9 @@ def test_typed_values_are_held_to_their_types() -> None:
 
 
 def test_people_may_reason_as_they_like() -> None:
-    salad = "storm " * 30
-    assert [one.code for one in found("A storm.", reasoning=salad)] == ["word-salad"]
-    assert found("A storm.", reasoning=salad, origin="added") == []
+    gibberish = "storm " * 30
+    assert [one.code for one in found("A storm.", reasoning=gibberish)] == ["gibberish"]
+    assert found("A storm.", reasoning=gibberish, origin="added") == []
 
 
 @given(st.text(), st.text(), st.sampled_from([None, "en", "vi", "ja", "??"]))

@@ -86,7 +86,7 @@ def test_code_holds_inputs_to_types_and_input_checks() -> None:
 async def test_lint_errors_make_a_case_invalid() -> None:
     (found,) = await validity([case(thing="The output has several words.")], prompt(), spec())
     assert found.status == "invalid"
-    assert found.reasons[0].startswith("echo: ")
+    assert found.reasons[0].startswith("echoes-rule: ")
 
 
 async def test_what_holds_of_all_inputs_together_is_asked_too() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from promptpex.core.records import Message, Prompt, Rule, Spec
 from promptpex.specs import quote_match, source_quotes
-from promptpex.specs.comparison_limit import Effort
-from promptpex.specs.prompt_diff import compare
+from promptpex.specs.prompt_diff import diff_prompts, diff_sentences
+from promptpex.specs.quote_match import ComparisonBudget
 from promptpex.specs.sentences import sentences
 
 pytestmark = pytest.mark.timeout(60)
@@ -74,27 +74,27 @@ def test_many_sentences_and_rules() -> None:
 
 
 def test_prompts_of_one_word_are_compared() -> None:
-    changes = source_quotes.diff("a" * 900_000, "b" + "a" * 899_999)
+    changes = diff_sentences("a" * 900_000, "b" + "a" * 899_999)
     assert [change.kind for change in changes] in (["changed"], ["removed", "added"], ["added", "removed"])
 
 
 def test_prompts_of_many_sentences_are_compared() -> None:
     old = " ".join(f"The item {words(3, seed=n)} stays." for n in range(20_000))
     new = " ".join(f"The item {words(3, seed=n)} leaves." for n in range(20_000))
-    found = compare(prompt(old), prompt(new), spec=Spec(prompt="p", rules=(rule(1, "The item"),)))
+    found = diff_prompts(prompt(old), prompt(new), spec=Spec(prompt="p", rules=(rule(1, "The item"),)))
     assert len(found.sentences) == 20_000
     assert {change.kind for change in found.sentences} == {"changed"}
 
 
 def test_blanks_in_a_quotation() -> None:
-    assert quote_match.parts_of("a" + " " * 300_000 + "b") == ["a" + " " * 300_000 + "b"]
-    assert quote_match.parts_of("one ... two [...] three … four") == ["one", "two", "three", "four"]
+    assert quote_match.split_at_gaps("a" + " " * 300_000 + "b") == ["a" + " " * 300_000 + "b"]
+    assert quote_match.split_at_gaps("one ... two [...] three … four") == ["one", "two", "three", "four"]
 
 
-def test_effort_is_reckoned_before_it_is_made() -> None:
-    effort = Effort(20_000)
-    assert not effort.partial(1_000, 1_000_000)
-    assert effort.partial(8, 100)
-    assert effort.ratio(10, 10)
-    assert effort.left < 20_000 - 2 * 5_000
-    assert not Effort(0).ratio(1, 1)
+def test_work_is_reckoned_before_it_is_done() -> None:
+    budget = ComparisonBudget(20_000)
+    assert not budget.partial(1_000, 1_000_000)
+    assert budget.partial(8, 100)
+    assert budget.ratio(10, 10)
+    assert budget.left < 20_000 - 2 * 5_000
+    assert not ComparisonBudget(0).ratio(1, 1)

@@ -11,7 +11,7 @@ from promptpex.cli.diff import command
 from promptpex.core.errors import PromptFileError
 from promptpex.core.records import Case, Check, Rule, Spec, Suite
 from promptpex.promptfile import parse
-from promptpex.specs.prompt_diff import compare
+from promptpex.specs.prompt_diff import diff_prompts
 from promptpex.workflow.project import compare_files
 
 OLD = parse("Label it. Reply in one word. Be brief.\n\n{{review}}\n")
@@ -27,7 +27,7 @@ SUITE = Suite(prompt="p", cases=tuple(Case(id=f"c{n}", rule=f"r{n}", inputs={}) 
 
 
 def test_sentences_with_one_spec() -> None:
-    found = compare(OLD, NEW, spec=SPEC, suite=SUITE)
+    found = diff_prompts(OLD, NEW, spec=SPEC, suite=SUITE)
     told = {(one.kind, one.old, one.new): (one.rules, one.cases) for one in found.sentences}
     assert told[("changed", "Reply in one word.", "Reply in two words.")] == (("r1",), ("c1",))
     assert told[("removed", "Be brief.", None)] == (("r2",), ("c2",))
@@ -35,7 +35,7 @@ def test_sentences_with_one_spec() -> None:
     assert found.rules == ()
     assert (found.variables_added, found.variables_removed) == (("name",), ())
     assert found.roles == (("system",), ("system", "user"))
-    assert found.words == {"r1": "One word.", "r2": "Brief."}
+    assert found.rule_texts == {"r1": "One word.", "r2": "Brief."}
 
 
 def test_rules_of_two_specs() -> None:
@@ -47,7 +47,7 @@ def test_rules_of_two_specs() -> None:
             Rule(id="r3", rule="Signed.", source="Sign it."),
         ),
     )
-    found = compare(OLD, NEW, spec=after, old_spec=SPEC, suite=SUITE)
+    found = diff_prompts(OLD, NEW, spec=after, old_spec=SPEC, suite=SUITE)
     assert [(one.kind, one.rule, one.old, one.new, one.cases) for one in found.rules] == [
         ("changed", "r1", "One word.", "One word.", ("c1",)),
         ("added", "r3", None, "Signed.", ("c3",)),
@@ -57,8 +57,8 @@ def test_rules_of_two_specs() -> None:
 
 
 def test_a_prompt_does_not_differ_from_itself() -> None:
-    assert compare(OLD, OLD, spec=SPEC, suite=SUITE).same
-    assert not compare(OLD, NEW).same
+    assert diff_prompts(OLD, OLD, spec=SPEC, suite=SUITE).same
+    assert not diff_prompts(OLD, NEW).same
 
 
 def test_files_beside_are_found_and_a_missing_one_is_named(tmp_path: Path) -> None:

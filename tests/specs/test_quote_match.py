@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.specs.quote_match import How, bare, match_fragments, pieces
+from promptpex.specs.quote_match import How, fragments, match_fragments, normalize
 
 TEXT = (
     "Answer in **at most 80 words**, in “plain” English.\nNever name a competitor, and include the customer's colour."
@@ -14,7 +14,7 @@ TEXT = (
 
 
 def quoted(source: str, text: str) -> How | None:
-    return match_fragments(pieces(source), bare(text))
+    return match_fragments(fragments(source), normalize(text))
 
 
 @pytest.mark.parametrize(

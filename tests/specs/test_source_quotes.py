@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from promptpex.core.records import Case, Rule, Spec, Suite
 from promptpex.promptfile import parse
+from promptpex.specs.prompt_diff import SentenceChange, diff_sentences
 from promptpex.specs.sentences import folded, sentences
-from promptpex.specs.source_quotes import Change, check_sources, diff, mark_stale, uncovered
+from promptpex.specs.source_quotes import check_sources, mark_stale, uncovered
 
 TEXT = """\
 You label words. Return only the
@@ -61,8 +62,8 @@ def test_no_letter_is_lost(text: str) -> None:
 
 @given(st.text(), st.text())
 def test_a_prompt_does_not_differ_from_itself(text: str, other: str) -> None:
-    assert diff(text, text) == []
-    changes = diff(text, other)
+    assert diff_sentences(text, text) == []
+    changes = diff_sentences(text, other)
     assert {change.old for change in changes if change.old} <= set(sentences(text))
     assert {change.new for change in changes if change.new} <= set(sentences(other))
 
@@ -127,15 +128,17 @@ def test_diff_names_rules_and_cases() -> None:
         rules=(Rule(id="r1", rule="x", source="Never explain"), Rule(id="r2", rule="x", source="You label words.")),
     )
     suite = Suite(prompt="p", cases=(Case(id="c1", rule="r1", inputs={}), Case(id="c2", rule="r2", inputs={})))
-    assert diff(TEXT, new, spec=spec, suite=suite) == [
-        Change(kind="removed", old="You label words.", rules=("r2",), cases=("c2",)),
-        Change(kind="changed", old="Never explain!", new="Never explain anything!", rules=("r1",), cases=("c1",)),
-        Change(kind="added", new="Reply in capitals always"),
+    assert diff_sentences(TEXT, new, spec=spec, suite=suite) == [
+        SentenceChange(kind="removed", old="You label words.", rules=("r2",), cases=("c2",)),
+        SentenceChange(
+            kind="changed", old="Never explain!", new="Never explain anything!", rules=("r1",), cases=("c1",)
+        ),
+        SentenceChange(kind="added", new="Reply in capitals always"),
     ]
 
 
 def test_a_moved_sentence_has_not_changed() -> None:
-    assert diff("First one. Second two.", "Second two.\n\nFirst  ONE.") == []
+    assert diff_sentences("First one. Second two.", "Second two.\n\nFirst  ONE.") == []
 
 
 @pytest.mark.parametrize(
