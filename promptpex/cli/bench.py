@@ -47,7 +47,7 @@ def command(
     from promptpex.cli.runner import work
     from promptpex.paper.evaluation import evaluate
     from promptpex.report.summary import records
-    from promptpex.workflow.project import files_of
+    from promptpex.workflow.files import files_of
 
     files = [files_of(prompt) for prompt in prompts]
 

@@ -45,9 +45,10 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     """
     from promptpex.cli.output import print_json
     from promptpex.cli.runner import work
-    from promptpex.workflow.project import estimate_files, files_of, refuse_missing
+    from promptpex.workflow.files import files_of, require_files
+    from promptpex.workflow.project import estimate_files
 
-    refuse_missing(spec, cases)
+    require_files(spec, cases)
     files = files_of(prompt, spec=spec, suite=cases)
 
     async def job(session: Any) -> tuple[list[EstimateLine], str]:

@@ -16,7 +16,7 @@ from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
     from promptpex.specs.groundedness import Groundedness
-    from promptpex.workflow.project import Files
+    from promptpex.workflow.files import Files
 
 
 @click.command("extract", cls=Command)
@@ -42,9 +42,10 @@ def command(
     from promptpex.cli.output import print_json
     from promptpex.cli.runner import work
     from promptpex.core.errors import SpecError
-    from promptpex.workflow.project import extract, files_of, refuse_missing
+    from promptpex.workflow.files import files_of, require_files
+    from promptpex.workflow.project import extract
 
-    refuse_missing(None, cases)
+    require_files(None, cases)
     files = files_of(prompt, spec=spec, suite=cases)
     if bring:
         return _update(files, as_json, flags)

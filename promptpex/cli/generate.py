@@ -15,8 +15,8 @@ from promptpex.codecs.wording import named, plural
 
 if TYPE_CHECKING:
     from promptpex.cases.plan import Plan
+    from promptpex.workflow.files import Files
     from promptpex.workflow.generating import Quality
-    from promptpex.workflow.project import Files
 
 
 @click.command("generate", cls=Command)
@@ -51,7 +51,7 @@ def command(
     input spec, the author or the settings changed. Cases that you wrote or edited are never touched. Unusable
     cases are kept in the file, marked with the reason.
     """
-    from promptpex.workflow.project import files_of
+    from promptpex.workflow.files import files_of
 
     files = files_of(prompt, spec=spec, suite=cases)
     if baseline is not None:

@@ -30,7 +30,8 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
     from promptpex.cli.output import print_json
     from promptpex.cli.runner import settings
     from promptpex.llm.providers.discovery import not_found
-    from promptpex.workflow.session import provider_options, reached
+    from promptpex.workflow.client_options import provider_options
+    from promptpex.workflow.roles import available
 
     resolved = settings(flags)
     options_ = provider_options(resolved)
@@ -41,7 +42,7 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
 
         known = found_default(configured=resolved.settings.embedded_model)
         say(f"weights: {known or fetch_default()}", err=True)
-    found = reached(options_)
+    found = available(options_)
     if as_json:
         print_json([{"name": m.name, "provider": m.provider, "roles": list(m.roles), "note": m.note} for m in found])
         return 0

@@ -47,9 +47,10 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     """
     from promptpex.cli.output import exit_code, show_run
     from promptpex.cli.runner import all_problems, work
-    from promptpex.workflow.project import files_of, refuse_missing, run
+    from promptpex.workflow.files import files_of, require_files
+    from promptpex.workflow.project import run
 
-    refuse_missing(spec, cases)
+    require_files(spec, cases)
     files = files_of(prompt, spec=spec, suite=cases)
     with all_problems(prompt, spec, cases):
         finished, folder, totals, stopped = work(flags, _job(run, files), start=prompt.parent)

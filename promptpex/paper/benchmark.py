@@ -51,7 +51,7 @@ async def bench(
         sample: at most so many cases of each suite, drawn by the seed, rules and inverses alike; None = all.
     """
     cases = (*sampled(suite.usable(), sample, session.settings.seed), *_without_rule(baseline.usable(), sample))
-    author = session.author()
+    author = session.roles.author()
     begun = await begin(session, prompt, spec, Suite(prompt=suite.prompt, cases=cases), author=author.label)
     run = await execute(session, begun)
     valid = await validity(cases, prompt, spec, judge=author if _judged(session) else None, emit=session.emit)

@@ -19,7 +19,8 @@ from promptpex.report import runs
 from promptpex.report.files import csv_text
 from promptpex.specs.file import read_spec
 from promptpex.workflow import generating, project
-from promptpex.workflow.project import Files
+from promptpex.workflow.files import Files, read_prompt
+from promptpex.workflow.preconditions import raise_if_cancelled
 from promptpex.workflow.session import Session
 
 BASELINE = "baseline.yaml"
@@ -44,7 +45,7 @@ async def evaluate(
         refuse_led_out(folder, results, RunError)
     found: list[tuple[str, Bench]] = []
     failures: list[tuple[str, ModelError]] = []
-    prompts = [project.read_prompt(session, files.prompt) for files in all_files]
+    prompts = [read_prompt(session, files.prompt) for files in all_files]
     for prompt, files in zip(prompts, all_files, strict=True):
         try:
             found.append((prompt.name, await _one(session, prompt, files, folder, baseline, sample)))
@@ -67,7 +68,7 @@ async def _one(
     refuse_led_out(place, folder, RunError)
     base = await _baseline(session, files, prompt, place, baseline)
     done = await benchmark.bench(session, prompt, spec, suite, base, sample=sample)
-    session.refuse_if_stopped()
+    raise_if_cancelled(session)
     for name, run in (("prompt", done.run), ("spec", done.by_spec)):
         if run is not None:
             runs.finish(place.parent / name, run)

@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from promptpex import tables
-from promptpex.core.errors import ConfigError
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Output, Run, Suite, Verdict
 from promptpex.stats import looks_at
 from promptpex.workflow import running
 from promptpex.workflow.collect import cells, collect
-from promptpex.workflow.order import cell_order, fair_order
+from promptpex.workflow.order import cell_order, fair_order, serial_server
+from promptpex.workflow.preconditions import require_decidable
 from promptpex.workflow.session import Session
 
 
@@ -26,33 +26,14 @@ async def execute(session: Session, begun: Run, *, on_output: Callable[[Output],
     """The whole suite on every model, or with ``until_decided`` as much of it as decides, judged.
 
     Raises:
-        InputError: what is asked of the models has no answer, as ``refuse_unanswerable`` says, or weights fit no case.
+        InputError: what is asked of the models has no answer, as ``require_decidable`` says, or weights fit no case.
     """
-    refuse_unanswerable(session)
+    require_decidable(session)
     cases = begun.suite.usable()
     tables.check_weights(session.settings.weights, [case.rule for case in cases], [case.inverse for case in cases])
     if not session.settings.until_decided:
         return await running.execute(session, begun, on_output=on_output)
     return await _in_looks(session, begun, on_output)
-
-
-def refuse_unanswerable(session: Session) -> None:
-    """Refuses what no number of cases would answer, before anything is paid.
-
-    Raises:
-        ConfigError: with what to do.
-    """
-    settings = session.settings
-    if settings.against is not None:
-        labels = [model.label for model in session.models()]
-        if settings.against not in labels:
-            raise ConfigError(f"--against names {settings.against}; name one of the models: {', '.join(labels)}")
-        if settings.until_decided:
-            raise ConfigError("--until-decided ranks the models, or holds each against --decide-at: drop --against")
-    if settings.decide_at is not None and not settings.until_decided:
-        raise ConfigError("--decide-at is where --until-decided stops: give both, or see --fail-over and `gate`")
-    if settings.until_decided and settings.decide_at is None and len(session.models()) < 2:
-        raise ConfigError("--until-decided needs two models to compare, or --decide-at to hold one against")
 
 
 def planned_looks(cases: Sequence[Case], seed: int) -> list[list[Case]]:
@@ -67,16 +48,16 @@ async def _in_looks(session: Session, begun: Run, on_output: Callable[[Output], 
     done = begun.replace(
         manifest=begun.manifest.replace(looks=tuple(tuple(case.id for case in look) for look in looks))
     )
-    labels = [model.label for model in session.models()]
-    asked = list(session.models())
+    labels = [model.label for model in session.roles.models()]
+    asked = list(session.roles.models())
     for look in looks:
         questions = cells(look, asked, settings.repeats)
         outputs = await collect(
             session.client,
             begun.prompt,
             questions,
-            defaults=session.output_params(),
-            order=cell_order(questions, cases, settings.seed, session.lane),
+            defaults=session.roles.output_params(),
+            order=cell_order(questions, cases, settings.seed, serial_server),
             emit=session.emit,
             on_output=on_output,
         )

@@ -59,7 +59,7 @@ async def estimate(session: Session, prompt: Prompt, spec: Spec | None, suite: S
         lines += _generation(session, prompt, spec)
     if spec is None or suite is None:
         return lines + _guessed(session, "run", _guessed_run(session, prompt))
-    answers = await _answers(session, prompt, cells(suite.usable(), session.models(), session.settings.repeats))
+    answers = await _answers(session, prompt, cells(suite.usable(), session.roles.models(), session.settings.repeats))
     return [*lines, *answers.lines(), *(await _judging(session, prompt, spec, suite, answers))]
 
 
@@ -124,7 +124,7 @@ def _guessed_run(session: Session, prompt: Prompt) -> Workload:
         settings=session.settings,
         prompt_tokens=tokens_of(prompt.messages),
         cases=TYPICAL_RULES * cases_per_rule(session.settings),
-        models=len(session.models()),
+        models=len(session.roles.models()),
         known=False,
     )
 
@@ -143,14 +143,14 @@ def _guessed(session: Session, part: Part, work: Workload) -> list[EstimateLine]
 def _asked(session: Session, role: Role) -> tuple[str, ...]:
     """The labels of the models in a role."""
     if role == "author":
-        return (session.author().label,)
+        return (session.roles.author().label,)
     if role == "checker":
-        return (session.checker().label,)
+        return (session.roles.checker().label,)
     if role == "judge":
-        return tuple(judge.label for judge in session.judges())
+        return tuple(judge.label for judge in session.roles.judges())
     if role == "reference":
         return (session.settings.expected,) if session.settings.expected else ()
-    return tuple(model.label for model in session.models())
+    return tuple(model.label for model in session.roles.models())
 
 
 def _guessed_line(session: Session, stage: Stage, label: str, calls: int, work: Workload) -> EstimateLine:
@@ -188,7 +188,7 @@ class _Answers:
 
 
 async def _answers(session: Session, prompt: Prompt, cells: Sequence[Cell]) -> _Answers:
-    defaults, time = session.output_params(), Allowance(RENDERING_SECONDS)
+    defaults, time = session.roles.output_params(), Allowance(RENDERING_SECONDS)
     questions = [(cell, request_for(prompt, cell, defaults, time)) for cell in cells]
     return _Answers(session, questions, await session.store.get_many(request.id for _, request in questions))
 
@@ -220,5 +220,5 @@ def _line(
 def _priced(session: Session, line: EstimateLine) -> EstimateLine:
     """The line with its price, by the same rates as the budget's: another server may not charge what OpenAI does."""
     model = parse_model(line.model, api_base=session.settings.api_base)
-    rates = rates_for(model.name, model.api_base, session.prices) if line.calls else (0.0, 0.0)
+    rates = rates_for(model.name, model.api_base, session.settings.prices) if line.calls else (0.0, 0.0)
     return replace(line, cost_usd=rates and (line.tokens_in * rates[0] + line.tokens_out * rates[1]) / 1e6)

@@ -15,7 +15,7 @@ from promptpex.core.records import Run, Suite
 from promptpex.interchange.format import Format, Imported, Project
 from promptpex.report import runs
 from promptpex.specs.file import read_spec, write_spec
-from promptpex.workflow.project import files_of
+from promptpex.workflow.files import files_of
 
 
 class FileSource:

@@ -58,13 +58,13 @@ class Generated:
 def planned(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> Plan:
     """What ``generate`` would do; nothing is asked."""
     settings = session.settings
-    todo = plan(prompt, spec, suite, author=session.author().label, options=generation(session, prompt))
+    todo = plan(prompt, spec, suite, author=session.roles.author().label, options=generation(session, prompt))
     return limited(todo, tries=settings.rounds)
 
 
 async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> Generated:
     """The suite with what is missing or stale made anew, unusable cases put aside, and its quality measured."""
-    settings, author, emit = session.settings, session.author(), session.emit
+    settings, author, emit = session.settings, session.roles.author(), session.emit
     options = generation(session, prompt)
     todo = planned(session, prompt, spec, suite)
     for orphan in todo.orphans:
@@ -98,7 +98,7 @@ async def make_baseline(session: Session, prompt: Prompt, *, suite_for: str, cou
     """A suite from the prompt alone, without rules, to compare with."""
     instructions = instructions_of(session.settings, prompt).get("baseline", "")
     return await baseline(
-        session.author(), prompt, suite_for=suite_for, count=count, instructions=instructions, emit=session.emit
+        session.roles.author(), prompt, suite_for=suite_for, count=count, instructions=instructions, emit=session.emit
     )
 
 
@@ -147,7 +147,7 @@ def _by_code(findings: Mapping[str, Sequence[Finding]]) -> dict[str, list[str]]:
 
 async def _with_expected(session: Session, prompt: Prompt, spec: Spec, suite: Suite, reference: str) -> Suite:
     """The suite with expected outputs from the reference model, where the judges score them high enough."""
-    model = session.named(reference)
+    model = session.roles.named(reference)
 
     async def answer(case: Case) -> Output:
         return await _one_output(session, prompt, case, model)
@@ -155,7 +155,7 @@ async def _with_expected(session: Session, prompt: Prompt, spec: Spec, suite: Su
     found = await expected_outputs(
         lacking(suite),
         answer,
-        session.judges(),
+        session.roles.judges(),
         prompt=prompt,
         spec=spec,
         instructions=instructions_of(session.settings, prompt).get("expected", ""),
@@ -165,5 +165,5 @@ async def _with_expected(session: Session, prompt: Prompt, spec: Spec, suite: Su
 
 
 async def _one_output(session: Session, prompt: Prompt, case: Case, model: ModelName) -> Output:
-    (output,) = await collect(session.client, prompt, [Cell(case, model, 0)], defaults=session.output_params())
+    (output,) = await collect(session.client, prompt, [Cell(case, model, 0)], defaults=session.roles.output_params())
     return output

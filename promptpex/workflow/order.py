@@ -12,16 +12,17 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from promptpex.core.records import Case, ModelName, Output
+from promptpex.llm.pacing.servers import server_of_model
 from promptpex.workflow.collect import Cell
 
-Lane = Callable[[ModelName], str | None]
-"""The server on which a model takes turns with others, loaded one at a time; None where none has to wait."""
+SerialServer = Callable[[ModelName], str | None]
+"""The server that has to load the model before it answers, and loads one model at a time; None for all others."""
 
 Place = tuple[int, ...]
 """When a question is due: the lower, the sooner."""
 
 Questions = Sequence[tuple[Place, int, str | None]]
-"""For each question its place, the number of the model that is asked, and that model's lane."""
+"""For each question its place, the number of the model that is asked, and that model's serial server."""
 
 
 def fair_order(cases: Sequence[Case], seed: int) -> list[Case]:
@@ -44,23 +45,35 @@ def fair_order(cases: Sequence[Case], seed: int) -> list[Case]:
     return [case for _, _, case in sorted(positions, key=lambda item: item[:2])]
 
 
-def cell_order(cells: Sequence[Cell], cases: Sequence[Case], seed: int, lane: Lane) -> list[int]:
+def serial_server(model: ModelName) -> str | None:
+    """The server on which the model takes turns with others, loaded one at a time; None where it need not."""
+    server = server_of_model(model.name, model.api_base)
+    return server.key if server.one_model_at_a_time else None
+
+
+def cell_order(cells: Sequence[Cell], cases: Sequence[Case], seed: int, serial: SerialServer) -> list[int]:
     """The numbers of the cells in the order in which to ask them: repeat by repeat, case by case, models in turn.
 
     Args:
         cells: what is asked.
         cases: the whole suite, of which the cells may be a part.
         seed: of the order of the cases.
-        lane: where a model has to wait for others.
+        serial: which server a model shares with others, one at a time.
     """
     rank, models = _ranks(cases, seed), _numbers([cell.model.label for cell in cells])
-    lanes = {cell.model.label: lane(cell.model) for cell in cells}
+    servers = {cell.model.label: serial(cell.model) for cell in cells}
     places = [((cell.repeat, rank.get(cell.case.id, len(rank))), cell.model.label) for cell in cells]
-    return ask_order([(place, models[label], lanes[label]) for place, label in places])
+    return ask_order([(place, models[label], servers[label]) for place, label in places])
 
 
 def judging_order(
-    outputs: Sequence[Output], cases: Sequence[Case], judges: Sequence[ModelName], *, turns: int, seed: int, lane: Lane
+    outputs: Sequence[Output],
+    cases: Sequence[Case],
+    judges: Sequence[ModelName],
+    *,
+    turns: int,
+    seed: int,
+    serial: SerialServer,
 ) -> list[tuple[int, int, int]]:
     """Judge, output and turn by their numbers, in the order in which to ask.
 
@@ -73,24 +86,24 @@ def judging_order(
         judges: who judges.
         turns: how often each judges an output.
         seed: of the order of the cases.
-        lane: where a judge has to wait for others.
+        serial: which server a judge shares with others, one at a time.
     """
     rank, models = _ranks(cases, seed), _numbers([output.model for output in outputs])
     places = [(output.repeat, rank.get(output.case, len(rank)), models[output.model]) for output in outputs]
-    lanes = [lane(judge) for judge in judges]
+    servers = [serial(judge) for judge in judges]
     asked = [(judge, at, turn) for judge in range(len(judges)) for turn in range(turns) for at in range(len(outputs))]
-    order = ask_order([((turn, *places[at]), judge, lanes[judge]) for judge, at, turn in asked])
+    order = ask_order([((turn, *places[at]), judge, servers[judge]) for judge, at, turn in asked])
     return [asked[number] for number in order]
 
 
 def ask_order(questions: Questions) -> list[int]:
     """The numbers of the questions in the order in which to ask them."""
-    lanes: dict[str | None, list[tuple[Place, int]]] = defaultdict(list)
-    for number, (place, model, lane) in enumerate(questions):
-        lanes[lane].append(((*place, model) if lane is None else (model, *place), number))
+    waiting: dict[str | None, list[tuple[Place, int]]] = defaultdict(list)
+    for number, (place, model, server) in enumerate(questions):
+        waiting[server].append(((*place, model) if server is None else (model, *place), number))
     due: list[tuple[float, int]] = []
-    for waiting in lanes.values():
-        due += [((at + 0.5) / len(waiting), number) for at, (_, number) in enumerate(sorted(waiting))]
+    for queue in waiting.values():
+        due += [((at + 0.5) / len(queue), number) for at, (_, number) in enumerate(sorted(queue))]
     return [number for _, number in sorted(due)]
 
 

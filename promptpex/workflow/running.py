@@ -21,7 +21,8 @@ from promptpex.judging.model_families import self_preference_warnings
 from promptpex.workflow.collect import STAGE as OUTPUT
 from promptpex.workflow.collect import cells, collect, requests_for
 from promptpex.workflow.instructions import instructions_of
-from promptpex.workflow.order import cell_order, judging_order
+from promptpex.workflow.order import cell_order, judging_order, serial_server
+from promptpex.workflow.preconditions import require_answers_within_tpm, require_requests_within_tpm
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import find
 
@@ -31,21 +32,21 @@ Inputs = Mapping[str, Mapping[str, Any]]
 
 async def begin(session: Session, prompt: Prompt, spec: Spec, suite: Suite, *, author: str | None = None) -> Run:
     """The run that is about to be made: its manifest is known, its outputs are not."""
-    models = session.models()
+    models = session.roles.models()
     judges = judges_for(session, prompt, spec)
-    await _refuse_beyond_tpm(session, prompt, suite, judges)
+    await _require_within_tpm(session, prompt, suite, judges)
     warn_about_self_preference(session, [one.role_model.label for one in judges], [one.label for one in models], author)
     manifest = _manifest(session, prompt, spec, suite, models, judges).replace(author=author)
     return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite)
 
 
-async def _refuse_beyond_tpm(session: Session, prompt: Prompt, suite: Suite, judges: Sequence[Judge]) -> None:
+async def _require_within_tpm(session: Session, prompt: Prompt, suite: Suite, judges: Sequence[Judge]) -> None:
     """Refuses what could not be sent within ``tpm``, before anything is sent."""
     if session.settings.tpm is None:
         return
-    session.refuse_long_answers([one.role_model.model for one in judges])
-    questions = cells(suite.usable(), session.models(), session.settings.repeats)
-    await session.refuse_beyond_tpm(requests_for(prompt, questions, session.output_params()))
+    require_answers_within_tpm(session, [one.role_model.model for one in judges])
+    questions = cells(suite.usable(), session.roles.models(), session.settings.repeats)
+    await require_requests_within_tpm(session, requests_for(prompt, questions, session.roles.output_params()))
 
 
 def warn_about_self_preference(
@@ -60,13 +61,13 @@ def warn_about_self_preference(
 async def execute(session: Session, begun: Run, *, on_output: Callable[[Output], None] = lambda output: None) -> Run:
     """Collects an output for every usable case, model and repeat, and judges them."""
     cases = begun.suite.usable()
-    questions = cells(cases, session.models(), session.settings.repeats)
+    questions = cells(cases, session.roles.models(), session.settings.repeats)
     outputs = await collect(
         session.client,
         begun.prompt,
         questions,
-        defaults=session.output_params(),
-        order=cell_order(questions, cases, session.settings.seed, session.lane),
+        defaults=session.roles.output_params(),
+        order=cell_order(questions, cases, session.settings.seed, serial_server),
         emit=session.emit,
         on_output=on_output,
     )
@@ -115,7 +116,7 @@ def judges_for(session: Session, prompt: Prompt, spec: Spec) -> tuple[Judge, ...
     options = judging(session.settings, prompt)
     if not options.rules(spec):
         return ()
-    judges = tuple(Judge(role_model, prompt, spec, options) for role_model in session.judges())
+    judges = tuple(Judge(role_model, prompt, spec, options) for role_model in session.roles.judges())
     if judges and options.sees_input and not options.judge_mode.shows_inputs:
         session.emit(Notice(f"the judge mode {options.mode!r} never shows the input to the judge", "warning"))
     return judges
@@ -140,7 +141,7 @@ async def _ask_judges(
     settings, inputs = session.settings, _inputs(suite)
     turns = settings.judge_repeat
     models = [judge.role_model.model for judge in judges]
-    order = judging_order(outputs, suite.usable(), models, turns=turns, seed=settings.seed, lane=session.lane)
+    order = judging_order(outputs, suite.usable(), models, turns=turns, seed=settings.seed, serial=serial_server)
     for judge in judges:
         session.emit(StageStarted(JUDGE, len(outputs) * turns, judge.role_model.label))
 
@@ -190,7 +191,7 @@ def _manifest(
         origins=dict(session.resolved.origins),
         versions={"promptpex": version("promptpex"), "python": platform.python_version()},
         templates={name: stage_templates.fingerprint(name) for name in stage_templates.names()},
-        created=session.now().isoformat(timespec="seconds"),
+        created=session.clock().isoformat(timespec="seconds"),
     )
 
 

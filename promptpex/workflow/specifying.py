@@ -23,14 +23,14 @@ async def extract(session: Session, prompt: Prompt, *, spec_for: str, before: Ru
         before: an earlier run of the prompt, whose verdicts the checks may not contradict.
     """
     options = _options(session, prompt)
-    spec = await extract_spec(session.author(), prompt, spec_for=spec_for, options=options, emit=session.emit)
+    spec = await extract_spec(session.roles.author(), prompt, spec_for=spec_for, options=options, emit=session.emit)
     return await add_checks(session, prompt, spec, before) if session.settings.checks else spec
 
 
 async def add_checks(session: Session, prompt: Prompt, spec: Spec, before: Run | None = None) -> Spec:
     """The spec with checks proposed for the rules that have none; what is dropped is told with its reason."""
     proposals = await propose_checks(
-        session.author(),
+        session.roles.author(),
         spec.rules,
         intent=spec.intent,
         evidence=evidence_of(spec.rules, before),
@@ -62,7 +62,7 @@ async def groundedness(session: Session, prompt: Prompt, spec: Spec) -> list[Gro
 
     The model is ``Session.checker``.
     """
-    judge = session.checker() if session.settings.verify else None
+    judge = session.roles.checker() if session.settings.verify else None
     instructions = instructions_of(session.settings, prompt).get("groundedness", "")
     rules = [rule for rule in spec.rules if not rule.stale]
     return await grounded(judge, prompt, rules, instructions=instructions, emit=session.emit)
@@ -111,7 +111,7 @@ async def update(
             return _told(spec, await _checked(session, prompt, marked, marked.rules, before), prompt)
         session.emit(Notice("the prompt is the one that the spec was extracted from; the author was not asked"))
         return _told(spec, marked, prompt)
-    author, options = session.author(), _options(session, prompt)
+    author, options = session.roles.author(), _options(session, prompt)
     standing = [rule for rule in marked.rules if not rule.stale or rule.origin in ("edited", "added")]
     taken = {rule.id for rule in spec.rules} | {case.rule for case in (suite.cases if suite else ()) if case.rule}
     proposed = await propose_rules(
@@ -132,7 +132,7 @@ async def _with_inverses(session: Session, prompt: Prompt, spec: Spec) -> Spec:
     bare = [rule for rule in spec.rules if lacks_inverse(rule)]
     if not bare or not options.inverses:
         return spec
-    new = await add_inverses(session.author(), spec.intent, bare, options=options, emit=session.emit)
+    new = await add_inverses(session.roles.author(), spec.intent, bare, options=options, emit=session.emit)
     by_id = {rule.id: rule for rule in new}
     return spec.replace(rules=tuple(by_id.get(rule.id, rule) for rule in spec.rules))
 

@@ -27,7 +27,9 @@ def detectable(session: Session, suite: Suite | None) -> str:
     if not cases:
         return "No case, so nothing can be shown."
     alpha = round(1.0 - settings.confidence, 12)
-    shown = smallest_shown(cases, len(session.models()), alpha, tolerance=settings.tolerance, rate=_rate(settings))
+    shown = smallest_shown(
+        cases, len(session.roles.models()), alpha, tolerance=settings.tolerance, rate=_rate(settings)
+    )
     about = "" if suite is not None else "about "
     return " ".join(_sentences(shown, f"{about}{plural(cases, 'case')}", settings.repeats))
 

@@ -9,7 +9,7 @@ import pytest
 
 import promptpex
 from promptpex import FakeClient
-from promptpex.workflow.session import with_weights
+from promptpex.workflow.roles import with_weights
 from tests.e2e.faults import Place, command, place
 from tests.samples import prompt, spec, suite
 from tests.servers import ScriptedServer, Seen, Step, completion_body

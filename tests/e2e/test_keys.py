@@ -14,7 +14,8 @@ from promptpex.llm.fake import FakeClient
 from promptpex.llm.names import provider_of
 from promptpex.llm.providers import key_for
 from promptpex.llm.providers.prices import known_providers
-from promptpex.workflow.session import Session, open_session, provider_options
+from promptpex.workflow.client_options import provider_options
+from promptpex.workflow.session import Session, open_session
 from tests.e2e.command import Done
 from tests.e2e.faults import Place, command, place
 from tests.e2e.scripted_author import Author
@@ -156,11 +157,11 @@ async def test_a_whole_job_by_models_of_the_file_takes_no_key_along(
 def filled(session: Session, role: str) -> ModelName:
     """The model that the settings put into a role."""
     if role == "models":
-        return session.models()[0]
+        return session.roles.models()[0]
     if role == "expected":
         assert session.settings.expected is not None
-        return session.named(session.settings.expected)
-    return (session.author() if role == "author" else session.judges()[0]).model
+        return session.roles.named(session.settings.expected)
+    return (session.roles.author() if role == "author" else session.roles.judges()[0]).model
 
 
 @pytest.mark.parametrize("role", ["models", "author", "judge", "expected"])

@@ -17,7 +17,7 @@ from promptpex.paper.benchmark import literal, sampled, spec_as_prompt
 from promptpex.paper.evaluation import evaluate
 from promptpex.promptfile import render
 from promptpex.stats import clopper_pearson
-from promptpex.workflow.project import Files, files_of
+from promptpex.workflow.files import Files, files_of
 from promptpex.workflow.session import open_session
 from tests.samples import asked, colour_author, prompt, spec
 

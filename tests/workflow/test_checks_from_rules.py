@@ -14,7 +14,8 @@ from promptpex.core.records import Request, Rule
 from promptpex.llm.fake import FakeClient
 from promptpex.report import runs
 from promptpex.specs.file import read_spec, write_spec
-from promptpex.workflow.project import extract, files_of, run, update
+from promptpex.workflow.files import files_of
+from promptpex.workflow.project import extract, run, update
 from promptpex.workflow.session import open_session
 from promptpex.workflow.specifying import evidence_of
 from tests.workflow.test_project import files, model, settings
@@ -62,7 +63,7 @@ async def test_an_unreadable_run_is_told_and_stops_nothing(tmp_path: Path) -> No
     heard: list[Event] = []
     found = await do(tmp_path, extract, fake, heard, checks=True)
     assert found.spec.rules[0].checks
-    assert any("not held against the latest run" in event.message for event in heard if isinstance(event, Notice))
+    assert any("not compared with the latest run" in event.message for event in heard if isinstance(event, Notice))
 
 
 async def test_update_proposes_for_rules_without_checks_when_asked_to(tmp_path: Path) -> None:

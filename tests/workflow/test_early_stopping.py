@@ -16,7 +16,8 @@ from promptpex.report.files import write
 from promptpex.report.runs import read
 from promptpex.report.sections import footnotes
 from promptpex.workflow.early_stopping import planned_looks
-from promptpex.workflow.project import files_of, run
+from promptpex.workflow.files import files_of
+from promptpex.workflow.project import run
 from promptpex.workflow.session import open_session
 from tests.samples import asked, contents
 

@@ -15,7 +15,7 @@ from promptpex.config import load
 from promptpex.core.records import Case, Prompt, Request, Rule, Run, Spec, Suite
 from promptpex.llm.fake import FakeClient
 from promptpex.workflow.collect import cells
-from promptpex.workflow.order import cell_order
+from promptpex.workflow.order import cell_order, serial_server
 from promptpex.workflow.session import open_session
 from tests import samples
 
@@ -116,8 +116,8 @@ async def asked_in_order(folder: Path, models: list[str], **settings: Any) -> li
     """The models and cases of all cells, in the order in which they are asked."""
     resolved = load({"models": models, "store": str(folder / "s.db"), **settings}, start=folder, env={})
     async with open_session(resolved, provider=FakeClient(reply)) as session:
-        found = cells(CASES, session.models(), session.settings.repeats)
-        order = cell_order(found, CASES, session.settings.seed, session.lane)
+        found = cells(CASES, session.roles.models(), session.settings.repeats)
+        order = cell_order(found, CASES, session.settings.seed, serial_server)
     assert sorted(order) == list(range(len(found)))
     return [(found[number].model.label, found[number].case.id) for number in order]
 

@@ -17,7 +17,8 @@ from promptpex.llm.fake import FakeClient
 from promptpex.report import runs, summarise
 from promptpex.report.files import write
 from promptpex.report.sections import footnotes
-from promptpex.workflow.project import Files, files_of, generate, judge, run
+from promptpex.workflow.files import Files, files_of
+from promptpex.workflow.project import generate, judge, run
 from promptpex.workflow.session import open_session
 from tests.samples import asked, colour_author, contents
 

@@ -1,0 +1,63 @@
+"""What a command says about its files before it works: the effort, a changed prompt, cases without their rule."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from promptpex.codecs.wording import named, plural
+from promptpex.config import EFFORT
+from promptpex.core.events import Notice
+from promptpex.core.records import Prompt, Rule, Spec, Suite
+from promptpex.specs.drift import changed, notices, orphans, ungrounded
+from promptpex.workflow.estimate import EstimateLine, total_in_words
+from promptpex.workflow.files import Files
+from promptpex.workflow.session import Session
+
+
+def announce_effort(session: Session, lines: Sequence[EstimateLine]) -> None:
+    """Says what the effort means, if one is chosen: its counts, those that were set otherwise, and the price."""
+    effort = session.settings.effort
+    if effort is None:
+        return
+    counts = []
+    for name in EFFORT[effort]:
+        value = getattr(session.settings, name)
+        origin = session.resolved.origins[name]
+        shown = ("no", "yes")[value] if isinstance(value, bool) else value
+        counts.append(f"{name.replace('_', '-')} {shown}{'' if origin.startswith('preset') else f' ({origin})'}")
+    session.emit(Notice(f"effort {effort}: {', '.join(counts)}; this means {total_in_words(lines)}"))
+
+
+def warn_about_ungrounded_rules(session: Session, prompt: Prompt, rules: Sequence[Rule]) -> None:
+    """Names the rules whose quoted words are not in the prompt."""
+    for warning in ungrounded(prompt, rules):
+        session.emit(Notice(warning, "warning"))
+
+
+def warn_about_changed_prompt(session: Session, prompt: Prompt, spec: Spec, files: Files) -> None:
+    """Says what a changed prompt does to its spec: rules whose words are gone, sentences that no rule cites.
+
+    A spec that people wrote may name no fingerprint, or may be another prompt's: the words it quotes are looked for
+    all the same.
+    """
+    if Path(spec.prompt).name != files.prompt.name:
+        warning = f"{files.spec.name} is the spec of {spec.prompt}, and is used for {files.prompt.name}"
+        session.emit(Notice(warning, "warning"))
+    if not changed(prompt, spec):
+        warn_about_ungrounded_rules(session, prompt, [rule for rule in spec.rules if not rule.stale])
+        return
+    change = f"{files.prompt.name} has changed since {files.spec.name} was written"
+    for warning in (change, *notices(prompt, spec)):
+        session.emit(Notice(warning, "warning"))
+    session.emit(Notice(f"to bring the spec up to date: promptpex extract {shlex.quote(str(files.prompt))} --update"))
+
+
+def warn_about_orphans(session: Session, spec: Spec, suite: Suite) -> None:
+    """Names the cases whose rule is gone; they are still run, and judged by the remaining rules."""
+    lost = orphans(spec, suite)
+    if lost:
+        ids = named([case.id for case in lost])
+        count = plural(len(lost), "case aims at a rule that is gone", "cases aim at rules that are gone")
+        session.emit(Notice(f"{count} ({ids}); `promptpex generate` retires those it made", "warning"))

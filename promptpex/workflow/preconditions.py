@@ -1,0 +1,96 @@
+"""What has to hold before anything is paid: prices are known, requests fit the limits, the question has an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from promptpex.core.errors import ConfigError
+from promptpex.core.records import ModelName, Request
+from promptpex.llm.pacing.cancellation import not_asked
+from promptpex.llm.pacing.limits import beyond_tpm, tokens_expected
+from promptpex.llm.role_model import merged
+from promptpex.llm.stack import rates_for
+from promptpex.workflow.session import Session
+
+
+def require_prices(session: Session, models: Iterable[ModelName]) -> None:
+    """Refuses models of unknown price where the cost is limited.
+
+    Raises:
+        ConfigError: with what to do.
+    """
+    settings = session.settings
+    if settings.max_cost is None:
+        return
+    unknown = [model for model in models if rates_for(model.name, model.api_base, settings.prices) is None]
+    if unknown:
+        labels = ", ".join(model.label for model in unknown)
+        raise ConfigError(
+            f"--max-cost cannot be kept: the price of {labels} is unknown; give it in the settings under "
+            f'[prices."{unknown[0].name}"] (input and output, in US dollars per million tokens), or limit '
+            "--max-requests or --max-total-tokens instead"
+        )
+
+
+async def require_requests_within_tpm(session: Session, requests: Iterable[Request]) -> None:
+    """Refuses a request that alone may take more tokens than a minute allows, unless its answer is stored.
+
+    Raises:
+        ConfigError: with the numbers of the largest, and what to do.
+    """
+    settings = session.settings
+    large = {request.id: request for request in requests if beyond_tpm(request, settings.tpm)}
+    stored = {} if settings.fresh else await session.store.get_many(large)
+    _refuse_largest(session, [request for request_id, request in large.items() if request_id not in stored])
+
+
+def require_answers_within_tpm(session: Session, roles: Iterable[ModelName], models: Iterable[ModelName] = ()) -> None:
+    """As ``require_requests_within_tpm``, for authors, judges and models under test whose requests are not known yet:
+    their answers alone may be too long.
+
+    Raises:
+        ConfigError: with the numbers of the largest, and what to do.
+    """
+    asked = [(model, session.roles.role_params()) for model in roles]
+    asked += [(model, session.roles.output_params()) for model in models]
+    _refuse_largest(
+        session,
+        [Request(model=model.name, messages=(), params=merged(model.params, defaults)) for model, defaults in asked],
+    )
+
+
+def require_decidable(session: Session) -> None:
+    """Refuses a question that no number of cases would answer.
+
+    Raises:
+        ConfigError: with what to do.
+    """
+    settings = session.settings
+    if settings.against is not None:
+        labels = [model.label for model in session.roles.models()]
+        if settings.against not in labels:
+            raise ConfigError(f"--against names {settings.against}; name one of the models: {', '.join(labels)}")
+        if settings.until_decided:
+            raise ConfigError("--until-decided ranks the models, or holds each against --decide-at: drop --against")
+    if settings.decide_at is not None and not settings.until_decided:
+        raise ConfigError("--decide-at is where --until-decided stops: give both, or see --fail-over and `gate`")
+    if settings.until_decided and settings.decide_at is None and len(session.roles.models()) < 2:
+        raise ConfigError("--until-decided needs two models to compare, or --decide-at to hold one against")
+
+
+def raise_if_cancelled(session: Session) -> None:
+    """Keeps what is only half made from being written.
+
+    Raises:
+        Stopped: the user is stopping the command.
+    """
+    if session.client.cancelled:
+        raise not_asked("the author")
+
+
+def _refuse_largest(session: Session, requests: Iterable[Request]) -> None:
+    tpm = session.settings.tpm
+    large = [request for request in requests if beyond_tpm(request, tpm)]
+    if large:
+        largest = max(large, key=tokens_expected)
+        raise ConfigError(f"{largest.model}: {beyond_tpm(largest, tpm)}")

@@ -1,0 +1,124 @@
+"""Which model fills each role: the one that the settings name, else the first that can be reached."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from promptpex.config import Resolved, Settings
+from promptpex.core.errors import ConfigError
+from promptpex.core.events import Listener, Notice, ignore_events
+from promptpex.core.records import ModelName, Params
+from promptpex.llm.names import parse_models
+from promptpex.llm.providers import AvailableModel, ProviderOptions, available_models
+from promptpex.llm.providers.weights import weights_digest
+from promptpex.llm.role_model import RoleModel
+from promptpex.llm.structured import Structured
+from promptpex.workflow.client_options import NO_JUDGE, provider_options
+
+ROLE_TOKENS = 4096
+"""Longest reply of an author or a judge, in tokens: room for the 20 rules of the highest effort, several times over."""
+
+
+@dataclass(slots=True)
+class Roles:
+    """The models in their roles.
+
+    Attributes:
+        resolved: the settings, and where each came from.
+        structured: what authors and judges are asked through.
+        emit: is told which model was chosen.
+        chosen: roles that were filled from what can be reached, ``role -> model``.
+    """
+
+    resolved: Resolved
+    structured: Structured
+    emit: Listener = ignore_events
+    chosen: dict[str, str] = field(default_factory=dict)
+
+    def models(self) -> tuple[ModelName, ...]:
+        """The models under test: as set, else what can be reached."""
+        return self._parsed(self._settings.models or (self._available("test"),))
+
+    def author(self) -> RoleModel:
+        """The author: as set, else what can be reached."""
+        return self._role_model(self.named(self._settings.author or self._available("author")), "author")
+
+    def judges(self) -> tuple[RoleModel, ...]:
+        """The judges: as set, else what can be reached; none where the setting says ``none``."""
+        if self._settings.judge == (NO_JUDGE,):
+            return ()
+        labels = self._settings.judge or (self._available("judge"),)
+        return tuple(self._role_model(model, "judge") for model in self._parsed(labels))
+
+    def named_judges(self) -> tuple[ModelName, ...]:
+        """The judges that the settings name, whether they will be needed or not."""
+        labels = self._settings.judge
+        return self._parsed(labels) if labels and labels != (NO_JUDGE,) else ()
+
+    def checker(self) -> RoleModel:
+        """Who is asked whether the prompt states a rule: the first judge that the settings name, else the author."""
+        return self.judges()[0] if self.named_judges() else self.author()
+
+    def named(self, label: str) -> ModelName:
+        """A model by its name, with the settings' server."""
+        return self._parsed([label])[0]
+
+    def output_params(self) -> Params:
+        """Parameters of requests to models under test, where their names leave them open."""
+        settings = self._settings
+        return Params(temperature=settings.temperature, max_tokens=settings.max_tokens, seed=settings.seed)
+
+    def role_params(self) -> Params:
+        """Parameters of requests to authors and judges, where their names leave them open."""
+        return Params(temperature=0.0, max_tokens=ROLE_TOKENS, seed=self._settings.seed)
+
+    @property
+    def _settings(self) -> Settings:
+        return self.resolved.settings
+
+    def _role_model(self, model: ModelName, role: str) -> RoleModel:
+        warn_about_small_model(role, model.name, self.emit)
+        return RoleModel(self.structured, model, self.role_params())
+
+    def _parsed(self, labels: Sequence[str]) -> tuple[ModelName, ...]:
+        models = parse_models(labels, api_base=self._settings.api_base)
+        return tuple(with_weights(model, self._settings.embedded_model) for model in models)
+
+    def _available(self, role: str) -> str:
+        if role not in self.chosen:
+            what, flag = ("model under test", "models") if role == "test" else (role, role)
+            if self.resolved.unattended and role != "test":
+                raise ConfigError(f"no {what} is named, and none is chosen where CI is set; name one with --{flag}")
+            candidates = [model for model in available(provider_options(self.resolved)) if role in model.roles]
+            if not candidates:
+                raise ConfigError(
+                    f"no {what}: none is set and none can be reached; name one with --{flag}, "
+                    "or install the embedded one (promptpex[embedded])"
+                )
+            self.chosen[role] = candidates[0].name
+            self.emit(Notice(f"{what}: {candidates[0].name} (none was set; this one can be reached)", "always"))
+        return self.chosen[role]
+
+
+def with_weights(model: ModelName, configured: str | None) -> ModelName:
+    """The model, with the digest of its weights where its name does not say which they are."""
+    digest = weights_digest(model.name, configured=configured) if model.name.startswith("embedded/") else None
+    return model.replace(backend=digest) if digest else model
+
+
+def warn_about_small_model(role: str, name: str, emit: Listener) -> None:
+    """Says plainly that the embedded model is not an author or a judge to rely on."""
+    if role in ("author", "judge") and name.startswith("embedded/smollm2"):
+        what = "specs and cases" if role == "author" else "verdicts"
+        message = f"{name} is a very small model: its {what} show that the machinery runs; do not rely on them"
+        emit(Notice(message, "warning"))
+
+
+def available(options: ProviderOptions) -> list[AvailableModel]:
+    """The models that can be reached, in the order in which roles are filled; looked for in an event loop of its own,
+    so that it can be called from one."""
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(asyncio.run, available_models(options)).result()
