@@ -130,7 +130,11 @@ def asked_in_code() -> set[str]:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 given = [node.value] if node.targets[0].id in ("STAGE", "SCORE_STAGE") else []
             elif isinstance(node, ast.Call):
-                started = isinstance(node.func, ast.Name) and node.func.id in ("StageStarted", "StepDone", "map_requests")
+                started = isinstance(node.func, ast.Name) and node.func.id in (
+                    "StageStarted",
+                    "StepDone",
+                    "map_requests",
+                )
                 given = [word.value for word in node.keywords if word.arg == "stage"] + (
                     node.args[:1] if started else []
                 )
