@@ -6,19 +6,19 @@ import json
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
-from xml.sax.saxutils import escape, quoteattr
+from typing import TYPE_CHECKING, Any
 
-from promptpex.assertions.model import CheckReport, CheckResult
+from promptpex.assertions.model import CheckReport, CheckResult, Status
 from promptpex.assertions.rows import Row
 from promptpex.codecs.controls import escaped, visible
+
+if TYPE_CHECKING:
+    from promptpex.codecs.junit import JUnitCase, Outcome
 
 Reports = Iterable[tuple[Row, CheckReport]]
 Writer = Callable[[Reports], Iterator[str]]
 
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -99,40 +99,26 @@ def _text(value: Any) -> str:
 
 
 def junit(reports: Reports) -> Iterator[str]:
-    """JUnit XML: a case a row; failures fail, unscored rows are errors. The cases wait in a temporary file for the
-    counts that stand before them."""
-    counts = {"pass": 0, "fail": 0, "unscored": 0}
-    with tempfile.SpooledTemporaryFile(max_size=1_000_000, mode="w+", encoding="utf-8", newline="") as cases:
-        for row, report in reports:
-            counts[report.status] += 1
-            cases.write(_test_case(row, report))
-        totals = f'tests="{sum(counts.values())}" failures="{counts["fail"]}" errors="{counts["unscored"]}"'
-        yield f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {totals}>\n'
-        yield f'<testsuite name="promptpex check" {totals}>\n'
-        cases.seek(0)
-        yield from iter(lambda: cases.read(65536), "")
-        yield "</testsuite>\n</testsuites>\n"
+    """JUnit XML: a case a row; failures fail, unscored rows are errors."""
+    from promptpex.codecs.junit import document
+
+    yield from document([("promptpex check", (_junit_case(row, report) for row, report in reports))])
 
 
-def _test_case(row: Row, report: CheckReport) -> str:
-    start = f'<testcase classname="promptpex.check" name={_attribute(_text(row.id))}'
-    if report.status == "pass":
-        return f"{start}/>\n"
-    tag = "failure" if report.status == "fail" else "error"
-    said = "\n".join(
-        f"{place} {result.kind}: {result.status}: {result.reason}" for place, result in _flat(report.results)
+def _junit_case(row: Row, report: CheckReport) -> JUnitCase:
+    from promptpex.codecs.junit import JUnitCase
+
+    reasons = (f"{place} {result.kind}: {result.status}: {result.reason}" for place, result in _flat(report.results))
+    return JUnitCase(
+        classname="promptpex.check",
+        name=_text(row.id),
+        outcome=_OUTCOMES[report.status],
+        kind=report.unscored or "assertion",
+        message=report.reason,
+        details="\n".join(reasons),
     )
-    kind = _attribute(report.unscored or "assertion")
-    body = escape(_xml(said))
-    return f"{start}><{tag} type={kind} message={_attribute(report.reason)}>{body}</{tag}></testcase>\n"
 
 
-def _attribute(text: str) -> str:
-    return quoteattr(_xml(text), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
-
-
-def _xml(text: str) -> str:
-    return visible(_NOT_XML.sub("\ufffd", text))
-
+_OUTCOMES: dict[Status, Outcome] = {"pass": "pass", "fail": "failure", "unscored": "error"}
 
 FORMATS: dict[str, Writer] = {"table": table, "csv": csv_rows, "json": json_lines, "junit": junit}

@@ -6,16 +6,14 @@ pass.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from xml.sax.saxutils import escape, quoteattr
+from collections.abc import Iterator, Sequence
 
-from promptpex.codecs.controls import visible
+from promptpex.codecs.junit import JUnitCase, Outcome, document
 from promptpex.core.records import Output, Run, Verdict
 from promptpex.interchange.format import Exported, Format, Source
 
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _OUTPUT_SHOWN = 2_000
+"""Characters of an output that are shown below a failure; CI systems cut long ones."""
 
 
 def text(run: Run) -> str:
@@ -24,62 +22,40 @@ def text(run: Run) -> str:
     for verdict in run.verdicts:
         if verdict.counts:
             verdicts.setdefault(verdict.key, []).append(verdict)
-    suites, totals = [], [0, 0, 0]
-    for model in run.manifest.models:
-        outputs = [output for output in run.outputs if output.model == model]
-        body, counts = _suite(run, model, outputs, verdicts)
-        suites.append(body)
-        totals = [total + count for total, count in zip(totals, counts, strict=True)]
-    head = '<?xml version="1.0" encoding="UTF-8"?>\n'
-    return f"{head}<testsuites name={_attribute(run.prompt.name)} {_counts(totals)}>\n{''.join(suites)}</testsuites>\n"
+    suites = ((model, _cases(run, model, verdicts)) for model in run.manifest.models)
+    return "".join(document(suites, name=run.prompt.name))
 
 
-def _suite(
-    run: Run, model: str, outputs: Sequence[Output], verdicts: dict[tuple[str, str, int], list[Verdict]]
-) -> tuple[str, list[int]]:
-    lines, counts = [], [len(outputs), 0, 0]
-    for output in outputs:
-        line, place = _case(run, output, verdicts.get(output.key, []))
-        lines.append(line)
-        if place:
-            counts[place] += 1
-    return f"<testsuite name={_attribute(model)} {_counts(counts)}>\n{''.join(lines)}</testsuite>\n", counts
+def _cases(run: Run, model: str, verdicts: dict[tuple[str, str, int], list[Verdict]]) -> Iterator[JUnitCase]:
+    for output in run.outputs:
+        if output.model == model:
+            yield _case(run.prompt.name, output, verdicts.get(output.key, []))
 
 
-def _case(run: Run, output: Output, verdicts: Sequence[Verdict]) -> tuple[str, int]:
-    """The element, and whether it counts as a failure (1), an error (2) or neither (0)."""
-    name = output.case if output.repeat == 0 else f"{output.case} (repeat {output.repeat})"
-    seconds = "" if output.latency_ms is None else f' time="{output.latency_ms / 1000:.3f}"'
-    where = f"{run.prompt.name}.{output.model}"
-    start = f"<testcase classname={_attribute(where)} name={_attribute(name)}{seconds}"
+def _case(prompt: str, output: Output, verdicts: Sequence[Verdict]) -> JUnitCase:
+    outcome, kind, deciding = _outcome(verdicts)
+    rules = ", ".join(dict.fromkeys(verdict.rule for verdict in deciding))
+    reasons = [f"{verdict.rule}: {verdict.reason} ({verdict.source})" for verdict in deciding]
+    return JUnitCase(
+        classname=f"{prompt}.{output.model}",
+        name=output.case if output.repeat == 0 else f"{output.case} (repeat {output.repeat})",
+        outcome=outcome,
+        kind=kind,
+        message=rules or kind,
+        details="\n".join([*reasons, "", "Output:", (output.text or "")[:_OUTPUT_SHOWN]]),
+        seconds=None if output.latency_ms is None else output.latency_ms / 1000,
+    )
+
+
+def _outcome(verdicts: Sequence[Verdict]) -> tuple[Outcome, str, list[Verdict]]:
+    """What the verdicts on an output come to, what that is called, and those that decide it."""
     broken = [verdict for verdict in verdicts if verdict.status == "fail"]
-    open_ = [verdict for verdict in verdicts if verdict.status == "unscored"]
     if broken:
-        return _element(start, "failure", "broken rule", broken, output), 1
-    if open_ or not verdicts:
-        kind = (open_[0].unscored if open_ else None) or "no-judge"
-        return _element(start, "error", kind, open_, output), 2
-    return f"{start}/>\n", 0
-
-
-def _element(start: str, tag: str, kind: str, verdicts: Sequence[Verdict], output: Output) -> str:
-    rules = ", ".join(dict.fromkeys(verdict.rule for verdict in verdicts)) or kind
-    said = [f"{verdict.rule}: {verdict.reason} ({verdict.source})" for verdict in verdicts]
-    shown = (output.text or "")[:_OUTPUT_SHOWN]
-    body = escape(_xml("\n".join([*said, "", "Output:", shown])))
-    return f"{start}><{tag} type={_attribute(kind)} message={_attribute(rules)}>{body}</{tag}></testcase>\n"
-
-
-def _counts(counts: Sequence[int]) -> str:
-    return f'tests="{counts[0]}" failures="{counts[1]}" errors="{counts[2]}"'
-
-
-def _attribute(value: str) -> str:
-    return quoteattr(_xml(value), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
-
-
-def _xml(value: str) -> str:
-    return visible(_NOT_XML.sub("\ufffd", value))
+        return "failure", "broken rule", broken
+    unscored = [verdict for verdict in verdicts if verdict.status == "unscored"]
+    if unscored or not verdicts:
+        return "error", (unscored[0].unscored if unscored else None) or "no-judge", unscored
+    return "pass", "", []
 
 
 def write(source: Source) -> Exported:
