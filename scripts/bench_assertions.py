@@ -87,18 +87,18 @@ def outputs(shape: str, count: int) -> list[str]:
 
 def per_second(assertion: dict[str, Any], shape: str) -> float:
     """Assertions a second, warm, rows in chunks as the command takes them."""
-    from promptpex.assertions import evaluate
+    from promptpex.assertions import compiler, evaluator
 
     count = 60 if assertion["kind"] in ("javascript", "is-sql") else 1000
-    compiled = evaluate.compile_checks([assertion])
+    compiled = compiler.compile_checks([assertion])
     checked = [
-        evaluate.checked_output(text, {"name": f"n{place}"}, cost=0.1, logprobs=[-0.1, -0.2])
+        evaluator.checked_output(text, {"name": f"n{place}"}, cost=0.1, logprobs=[-0.1, -0.2])
         for place, text in enumerate(outputs(shape, count))
     ]
-    evaluate.evaluate_many([(compiled, checked[0], None)])
+    evaluator.evaluate_many([(compiled, checked[0], None)])
     began = time.perf_counter()
     for start in range(0, count, 256):
-        evaluate.evaluate_many([(compiled, fact, None) for fact in checked[start : start + 256]])
+        evaluator.evaluate_many([(compiled, fact, None) for fact in checked[start : start + 256]])
     return count / (time.perf_counter() - began)
 
 

@@ -2,12 +2,14 @@
 
 ``check`` judges one output; ``compile_checks`` refuses checks that cannot be used; ``check_rules`` and
 ``check_inputs`` judge a spec's rules and input checks. ``check_time`` is what all of that may take together. Whoever
-compiles many checks, of which there are at most ``MAX_CHECKS`` (``counted``), announces them when they are ``ready``.
+compiles many checks, of which there are at most ``MAX_CHECKS`` (``count_checks``), hands
+them to ``compile_patterns`` when they are ``prepare``d.
 """
 
 from __future__ import annotations
 
-from promptpex.assertions.evaluate import MAX_CHECKS, Compiled, announce, check, compile_checks, counted, ready
+from promptpex.assertions.compiler import MAX_CHECKS, Compiled, compile_checks, compile_patterns, count_checks, prepare
+from promptpex.assertions.evaluator import check
 from promptpex.assertions.model import CheckReport, CheckResult
 from promptpex.assertions.registry import KIND_NAMES
 from promptpex.assertions.rules import CHECKS_VERSION, check_inputs, check_rules
@@ -20,12 +22,12 @@ __all__ = [
     "CheckReport",
     "CheckResult",
     "Compiled",
-    "announce",
+    "compile_patterns",
     "check",
     "check_inputs",
     "check_rules",
     "check_time",
     "compile_checks",
-    "counted",
-    "ready",
+    "count_checks",
+    "prepare",
 ]

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from promptpex.assertions import evaluate
+from promptpex.assertions import compiler, evaluator
 from promptpex.assertions.check_file import CheckFile
 from promptpex.assertions.model import CheckedOutput, CheckReport
-from promptpex.assertions.rows import Row
+from promptpex.assertions.rows import CheckRow
 from promptpex.assertions.time_limits import check_time, each_verdict, time_of
 from promptpex.core.errors import CheckError
 
 AT_ONCE = 256
 
 
-def reports(rows: Iterable[Row], checks: CheckFile | None = None) -> Iterator[tuple[Row, CheckReport]]:
+def reports(rows: Iterable[CheckRow], checks: CheckFile | None = None) -> Iterator[tuple[CheckRow, CheckReport]]:
     """Each row with what its assertions come to: those of the file, then its own.
 
     Raises:
@@ -28,37 +28,37 @@ def reports(rows: Iterable[Row], checks: CheckFile | None = None) -> Iterator[tu
             of_the_file + max(len(row.asserts) if isinstance(row.asserts, list) else 0 for row in chunk)
         )
         with check_time(time_of_all):
-            judged = iter(evaluate.evaluate_many([_job(row, checks) for row in chunk if row.problem is None]))
+            judged = iter(evaluator.evaluate_many([_job(row, checks) for row in chunk if row.problem is None]))
         for row in chunk:
-            yield row, _unjudged(row) if row.problem is not None else next(judged)
+            yield row, _unscored(row) if row.problem is not None else next(judged)
 
 
-def _job(row: Row, checks: CheckFile | None) -> tuple[evaluate.Compiled, CheckedOutput, float | None]:
-    return _compiled(row, checks), _facts(row, checks), _threshold(row, checks)
+def _job(row: CheckRow, checks: CheckFile | None) -> tuple[compiler.Compiled, CheckedOutput, float | None]:
+    return _compiled(row, checks), _checked_output(row, checks), _threshold(row, checks)
 
 
-def _compiled(row: Row, checks: CheckFile | None) -> evaluate.Compiled:
+def _compiled(row: CheckRow, checks: CheckFile | None) -> compiler.Compiled:
     if row.asserts is None:
         if checks is None:
             message = "the row has no assertions; give --assertions FILE, or a list under assert in the row"
             raise CheckError(message, line=row.line)
         return checks.compiled
-    own = evaluate.ready(row.asserts)
-    return own if checks is None else evaluate.Compiled((*checks.compiled.steps, *own.steps))
+    own = compiler.prepare(row.asserts)
+    return own if checks is None else compiler.Compiled((*checks.compiled.steps, *own.steps))
 
 
-def _facts(row: Row, checks: CheckFile | None) -> CheckedOutput:
+def _checked_output(row: CheckRow, checks: CheckFile | None) -> CheckedOutput:
     asserts = [*(checks.raw if checks is not None else ()), *(row.asserts or ())]
     given = {**checks.vars, **row.vars} if checks is not None else row.vars
-    return evaluate.checked_output(row.output, given, asserts=asserts, **row.checked)
+    return evaluator.checked_output(row.output, given, asserts=asserts, **row.measured)
 
 
-def _threshold(row: Row, checks: CheckFile | None) -> float | None:
+def _threshold(row: CheckRow, checks: CheckFile | None) -> float | None:
     if row.threshold is not None or checks is None:
         return row.threshold
     return checks.threshold
 
 
-def _unjudged(row: Row) -> CheckReport:
+def _unscored(row: CheckRow) -> CheckReport:
     assert row.problem is not None
     return CheckReport("unscored", None, row.problem.message, row.problem.code)

@@ -6,13 +6,11 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from promptpex.assertions import evaluate
+from promptpex.assertions import compiler, time_limits
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Unscorable
-from promptpex.assertions.rows import INPUTS, kept
-from promptpex.assertions.time_limits import READING_SECONDS, Turn, check_time
+from promptpex.assertions.rows import INPUTS, run_inputs
 from promptpex.codecs.ordinary_files import inside, read_bytes
 from promptpex.core.errors import CheckError
 from promptpex.documents import yaml_reader
@@ -21,6 +19,9 @@ from promptpex.documents.yaml_reader import YamlDoc
 _FILE = "file://"
 _TEMPLATES = "#/assertionTemplates/"
 Keys = tuple[str | int, ...]
+"""The place of a value in the file: the keys and indexes that lead to it."""
+Written = Mapping[str, object]
+"""An assertion as the file has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +29,16 @@ class CheckFile:
     """Assertions from a file.
 
     Attributes:
-        compiled: ready to judge.
+        compiled: ready to evaluate.
         raw: as data, in the same order.
         threshold: the least score that passes, where the file says one.
         vars: for templates and scripts, where a row does not say them itself.
     """
 
-    compiled: evaluate.Compiled
-    raw: tuple[Any, ...]
+    compiled: compiler.Compiled
+    raw: tuple[Written, ...]
     threshold: float | None = None
-    vars: Mapping[str, Any] = field(default_factory=dict)
+    vars: Mapping[str, object] = field(default_factory=dict)
 
 
 def read(path: Path) -> CheckFile:
@@ -51,7 +52,7 @@ def read(path: Path) -> CheckFile:
     """
     doc = yaml_reader.read(path, error=CheckError, what="assertion file")
     none = "the file has no assertions; write a list, a mapping with assert, or a spec with checks"
-    with check_time():
+    with time_limits.check_time():
         return _compiled(doc, path, none)
 
 
@@ -62,48 +63,49 @@ def of_run(folder: Path) -> CheckFile:
         CheckError: the spec cannot be read, or has no check that can be used.
     """
     path = folder / INPUTS
-    doc = YamlDoc("", kept(path).get("spec"), None, path, error=CheckError)
-    with check_time():
+    doc = YamlDoc("", run_inputs(path).get("spec"), None, path, error=CheckError)
+    with time_limits.check_time():
         return _compiled(doc, path, "the run's spec has no checks; give some by --assertions FILE")
 
 
 def _compiled(doc: YamlDoc, path: Path, none: str) -> CheckFile:
-    """The assertions of a document, ready to judge; ``none`` is what is said where there are none."""
-    found = list(_found(doc, doc.data))
-    if not found:
+    """The assertions of a document, ready to evaluate; ``none`` is the error where there are none."""
+    written = list(_written(doc, doc.data))
+    if not written:
         raise doc.fail(none)
-    data = list(_few(doc, ((keys, _resolved(doc, item, keys, path)) for keys, item in found)))
-    made = evaluate.ready(item for _, item in data)
-    evaluate.warm_up(made)
-    evaluate.announce([made])
+    data = list(_at_most(doc, ((keys, _resolved(doc, item, keys, path)) for keys, item in written)))
+    prepared = compiler.prepare(item for _, item in data)
+    compiler.start_v8(prepared)
+    compiler.compile_patterns([prepared])
     warnings: list[str] = []
-    for (keys, item), step in zip(data, made.steps, strict=True):
+    for (keys, item), step in zip(data, prepared.steps, strict=True):
         try:
-            compiled = evaluate.strict(evaluate.Compiled((step,)))
+            compiled = compiler.require_usable(compiler.Compiled((step,)))
         except CheckError as error:
-            raise doc.fail(error.message, *_place(doc, keys, item)) from error
+            raise doc.fail(error.message, *_culprit(keys, item)) from error
         warnings += [f"{path}:{doc.line(*keys)}: {warning}" for warning in compiled.warnings]
-    ready = evaluate.Compiled(made.steps, tuple(warnings))
-    return CheckFile(ready, tuple(item for _, item in data), _threshold(doc), _vars(doc))
+    whole = compiler.Compiled(prepared.steps, tuple(warnings))
+    return CheckFile(whole, tuple(item for _, item in data), _threshold(doc), _vars(doc))
 
 
-def _few(doc: YamlDoc, items: Iterator[tuple[Keys, Any]]) -> Iterator[tuple[Keys, Any]]:
-    """The assertions while they are few: a template that is named a thousand times is as many."""
+def _at_most(doc: YamlDoc, items: Iterator[tuple[Keys, Written]]) -> Iterator[tuple[Keys, Written]]:
+    """The assertions, refused when there are too many: a template counts as often as it is named."""
     count = 0
     for keys, item in items:
-        count += evaluate.counted([item])
-        if count > evaluate.MAX_CHECKS:
-            raise doc.fail(f"there are more than {evaluate.MAX_CHECKS:,} assertions; divide them among several files")
+        count += compiler.count_checks([item])
+        if count > compiler.MAX_CHECKS:
+            raise doc.fail(f"there are more than {compiler.MAX_CHECKS:,} assertions; divide them among several files")
         yield keys, item
 
 
-def _found(doc: YamlDoc, data: Any) -> Iterator[tuple[Keys, Any]]:
+def _written(doc: YamlDoc, data: object) -> Iterator[tuple[Keys, Written]]:
+    """The assertions as the file has them, each with its place."""
     if isinstance(data, list):
         yield from _listed(doc, data, ())
     if not isinstance(data, Mapping):
         return
     if "rules" in data:
-        yield from _of_spec(doc, data)
+        yield from _of_spec(doc, data["rules"])
         return
     yield from _asserts(doc, data, ())
     default = data.get("defaultTest")
@@ -116,26 +118,25 @@ def _found(doc: YamlDoc, data: Any) -> Iterator[tuple[Keys, Any]]:
         yield from _asserts(doc, tests[0], ("tests", 0))
 
 
-def _asserts(doc: YamlDoc, data: Mapping[str, Any], keys: Keys) -> Iterator[tuple[Keys, Any]]:
+def _asserts(doc: YamlDoc, data: Mapping[str, object], keys: Keys) -> Iterator[tuple[Keys, Written]]:
     for name in ("assert", "checks"):
-        if name in data:
-            if isinstance(data[name], Mapping):
-                yield (*keys, name), data[name]
-                continue
-            if not isinstance(data[name], list):
-                raise doc.fail(f"{name} is a list of assertions", *keys, name)
-            yield from _listed(doc, data[name], (*keys, name))
+        items = data.get(name)
+        if isinstance(items, Mapping):
+            yield (*keys, name), items
+        elif isinstance(items, list):
+            yield from _listed(doc, items, (*keys, name))
+        elif name in data:
+            raise doc.fail(f"{name} is a list of assertions", *keys, name)
 
 
-def _listed(doc: YamlDoc, items: list[Any], keys: Keys) -> Iterator[tuple[Keys, Any]]:
+def _listed(doc: YamlDoc, items: list[object], keys: Keys) -> Iterator[tuple[Keys, Written]]:
     for index, item in enumerate(items):
         if not isinstance(item, Mapping):
             raise doc.fail("an assertion is a mapping with a kind", *keys, index)
         yield (*keys, index), item
 
 
-def _of_spec(doc: YamlDoc, data: Mapping[str, Any]) -> Iterator[tuple[Keys, Any]]:
-    rules = data["rules"]
+def _of_spec(doc: YamlDoc, rules: object) -> Iterator[tuple[Keys, Written]]:
     if not isinstance(rules, list):
         raise doc.fail("rules is a list", "rules")
     for number, rule in enumerate(rules):
@@ -151,84 +152,95 @@ def _of_spec(doc: YamlDoc, data: Mapping[str, Any]) -> Iterator[tuple[Keys, Any]
 def _threshold(doc: YamlDoc) -> float | None:
     for keys, place in _places(doc):
         if "threshold" in place:
-            found = place["threshold"]
-            if not js_values.is_number(found) or not math.isfinite(js_values.as_double(found)):
+            threshold = place["threshold"]
+            if not js_values.is_number(threshold) or not math.isfinite(js_values.as_double(threshold)):
                 raise doc.fail("the threshold is a number", *keys, "threshold")
-            return float(found)
+            return float(threshold)
     return None
 
 
-def _vars(doc: YamlDoc) -> Mapping[str, Any]:
-    """The ``vars`` that stand beside ``assert``; those of the test over those of ``defaultTest``."""
-    found: dict[str, Any] = {}
+def _vars(doc: YamlDoc) -> Mapping[str, object]:
+    """The ``vars`` next to ``assert``; those of the test over those of ``defaultTest``."""
+    variables: dict[str, object] = {}
     for keys, place in _places(doc):
         given = place.get("vars", {})
         if not isinstance(given, Mapping):
             raise doc.fail("vars is a mapping of names to values", *keys, "vars")
-        found |= given
-    return found
+        variables |= given
+    return variables
 
 
-def _places(doc: YamlDoc) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
+def _places(doc: YamlDoc) -> Iterator[tuple[Keys, Mapping[str, object]]]:
     """Where ``assert`` may stand with a threshold and vars: at the top, in ``defaultTest``, in the one test."""
-    for keys in ((), ("defaultTest",), ("tests", 0)):
-        place = doc.data
-        for key in keys:
-            held = isinstance(place, Mapping) if isinstance(key, str) else isinstance(place, list) and len(place) == 1
-            place = (place.get(key) if isinstance(key, str) else place[key]) if held else None
+    top = doc.data if isinstance(doc.data, Mapping) else {}
+    tests = top.get("tests")
+    one_test = tests[0] if isinstance(tests, list) and len(tests) == 1 else None
+    places: tuple[tuple[Keys, object], ...] = (
+        ((), top),
+        (("defaultTest",), top.get("defaultTest")),
+        (("tests", 0), one_test),
+    )
+    for keys, place in places:
         if isinstance(place, Mapping) and "rules" not in place:
             yield keys, place
 
 
-def _place(doc: YamlDoc, keys: Keys, item: Any) -> Keys:
-    """Where in an assertion the trouble stands: in a set, at the part that cannot be used."""
-    parts = item.get("assert") if isinstance(item, Mapping) else None
+def _culprit(keys: Keys, item: Written) -> Keys:
+    """Where in an assertion the error is: in a set, at the part that cannot be used."""
+    parts = item.get("assert")
     if not isinstance(parts, list):
         return keys
     for index, part in enumerate(parts):
         try:
-            evaluate.compile_checks([part])
+            compiler.compile_checks([part])
         except CheckError:
             return (*keys, "assert", index)
     return keys
 
 
-def _resolved(doc: YamlDoc, item: Any, keys: Keys, path: Path, inside_a_set: bool = False) -> Any:
-    """The assertion with its ``$ref`` to a template and its ``file://`` values put in.
+def _resolved(doc: YamlDoc, item: Written, keys: Keys, path: Path) -> Written:
+    """The assertion with its ``$ref`` to a template and its ``file://`` values filled in.
 
-    No set stands in a set, so the parts of one are looked at and theirs are not: templates may name each other.
+    A set cannot hold sets, so the parts of a set are looked at and theirs are not: templates may name each other.
     """
-    if not isinstance(item, Mapping):
-        return item
+    resolved = _filled(doc, item, keys, path)
+    parts = resolved.get("assert")
+    if isinstance(parts, list):
+        resolved["assert"] = [
+            _filled(doc, part, (*keys, "assert", n), path) if isinstance(part, Mapping) else part
+            for n, part in enumerate(parts)
+        ]
+    return resolved
+
+
+def _filled(doc: YamlDoc, item: Written, keys: Keys, path: Path) -> dict[str, object]:
+    filled = dict(item)
     reference = item.get("$ref")
     if isinstance(reference, str) and "kind" not in item and "type" not in item:
-        item = {**_template(doc, reference, keys), **{key: value for key, value in item.items() if key != "$ref"}}
-    made = dict(item)
-    if isinstance(made.get("assert"), list) and not inside_a_set:
-        parts = enumerate(made["assert"])
-        made["assert"] = [_resolved(doc, part, (*keys, "assert", n), path, inside_a_set=True) for n, part in parts]
-    value = made.get("value")
+        del filled["$ref"]
+        filled = {**_template(doc, reference, keys), **filled}
+    value = filled.get("value")
     if isinstance(value, str) and value.startswith(_FILE):
         name = value.removeprefix(_FILE)
         file = inside(path.parent, name, error=CheckError, what="value's file", path=path, line=doc.line(*keys))
         try:
-            with Turn(each=READING_SECONDS):
-                made["value"] = _value_file(doc, file, keys)
+            with time_limits.Turn(each=time_limits.READING_SECONDS):
+                filled["value"] = _value_file(doc, file, keys)
         except Unscorable as late:
             raise doc.fail(f"the value's file {file.name}: {late.message}", *keys) from late
-    return made
+    return filled
 
 
-def _template(doc: YamlDoc, reference: str, keys: Keys) -> Mapping[str, Any]:
+def _template(doc: YamlDoc, reference: str, keys: Keys) -> Written:
     templates = doc.data.get("assertionTemplates") if isinstance(doc.data, Mapping) else None
     name = reference.removeprefix(_TEMPLATES)
-    found = templates.get(name) if isinstance(templates, Mapping) and reference.startswith(_TEMPLATES) else None
-    if not isinstance(found, Mapping):
+    template = templates.get(name) if isinstance(templates, Mapping) and reference.startswith(_TEMPLATES) else None
+    if not isinstance(template, Mapping):
         raise doc.fail(f"there is no assertion template {reference!r}", *keys)
-    return found
+    return template
 
 
-def _value_file(doc: YamlDoc, path: Path, keys: Keys) -> Any:
+def _value_file(doc: YamlDoc, path: Path, keys: Keys) -> object:
     if path.suffix.lower() in (".json", ".yaml", ".yml"):
         return yaml_reader.read(path, error=CheckError, what="value").data
     if path.suffix.lower() != ".txt":
@@ -237,6 +249,3 @@ def _value_file(doc: YamlDoc, path: Path, keys: Keys) -> Any:
         return js_values.trim(read_bytes(path, error=CheckError, what="value's file").decode("utf-8"))
     except ValueError as error:
         raise doc.fail(f"the value's file {path.name} is not UTF-8 text", *keys) from error
-
-
-__all__ = ["CheckFile", "read"]

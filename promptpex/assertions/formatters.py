@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptpex.assertions.model import CheckReport, CheckResult, Status
-from promptpex.assertions.rows import Row
+from promptpex.assertions.rows import CheckRow
 from promptpex.codecs.controls import escaped, visible
+from promptpex.codecs.surrogates import escape_surrogates
 
 if TYPE_CHECKING:
     from promptpex.codecs.junit import JUnitCase, Outcome
 
-Reports = Iterable[tuple[Row, CheckReport]]
+Reports = Iterable[tuple[CheckRow, CheckReport]]
 Writer = Callable[[Reports], Iterator[str]]
-
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def json_lines(reports: Reports) -> Iterator[str]:
@@ -28,10 +26,9 @@ def json_lines(reports: Reports) -> Iterator[str]:
         yield _json(report.to_dict(row.id)) + "\n"
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     """JSON on one line whatever a reader takes for a line end, lone surrogates and controls escaped."""
-    text = escaped(json.dumps(value, ensure_ascii=False))
-    return _SURROGATES.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+    return escape_surrogates(escaped(json.dumps(value, ensure_ascii=False)))
 
 
 def table(reports: Reports) -> Iterator[str]:
@@ -54,7 +51,7 @@ def _room() -> int:
     return min(max(shutil.get_terminal_size().columns - _BEFORE - 1, _LEAST), _MOST)
 
 
-def _cell(value: Any, width: int) -> str:
+def _cell(value: object, width: int) -> str:
     text = visible(" ".join(str(value).split()))
     return text if len(text) <= width else text[: width - 1] + "…"
 
@@ -94,7 +91,7 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -105,7 +102,7 @@ def junit(reports: Reports) -> Iterator[str]:
     yield from document([("promptpex check", (_junit_case(row, report) for row, report in reports))])
 
 
-def _junit_case(row: Row, report: CheckReport) -> JUnitCase:
+def _junit_case(row: CheckRow, report: CheckReport) -> JUnitCase:
     from promptpex.codecs.junit import JUnitCase
 
     reasons = (f"{place} {result.kind}: {result.status}: {result.reason}" for place, result in _flat(report.results))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 from promptpex.assertions.javascript import js_values
 
@@ -35,7 +35,7 @@ class Assertion:
     """
 
     kind: str
-    value: Any = js_values.MISSING
+    value: object = js_values.MISSING
     threshold: float | None = None
     weight: float = 1.0
     metric: str | None = None
@@ -43,10 +43,9 @@ class Assertion:
     unit: str = "words"
     dialect: str = "ecmascript"
     n: int = 1
-    config: Any = None
+    config: object = None
     asserts: tuple[Assertion, ...] | None = None
     unknown: tuple[str, ...] = ()
-    raw: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def negated(self) -> bool:
@@ -74,15 +73,15 @@ class CheckedOutput:
         asserts: the assertions of the row as data, for scripts.
     """
 
-    output: Any
-    vars: Mapping[str, Any] = field(default_factory=dict)
+    output: object
+    vars: Mapping[str, object] = field(default_factory=dict)
     cost: float | None = None
     latency_ms: float | None = None
     logprobs: Sequence[float] | None = None
     finish_reason: str | None = None
     prompt: str | None = None
-    metadata: Mapping[str, Any] | None = None
-    asserts: Sequence[Any] = ()
+    metadata: Mapping[str, object] | None = None
+    asserts: Sequence[object] = ()
 
     @cached_property
     def text(self) -> str:
@@ -94,7 +93,7 @@ class CheckedOutput:
         """The text in lower case."""
         return js_values.lower(self.text)
 
-    def with_output(self, output: Any) -> CheckedOutput:
+    def with_output(self, output: object) -> CheckedOutput:
         """The same checked about another output."""
         return CheckedOutput(
             output=output,
@@ -155,9 +154,9 @@ class CheckResult:
     parts: tuple[CheckResult, ...] = ()
     named: Mapping[str, float] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """As JSON-ready data, empty fields left out."""
-        data: dict[str, Any] = {
+        data: dict[str, object] = {
             "kind": self.kind,
             "status": self.status,
             "score": self.score,
@@ -195,9 +194,9 @@ class CheckReport:
     results: tuple[CheckResult, ...] = ()
     named_scores: Mapping[str, float] = field(default_factory=dict)
 
-    def to_dict(self, row_id: Any = None) -> dict[str, Any]:
+    def to_dict(self, row_id: object = None) -> dict[str, object]:
         """As JSON-ready data: ``{id, status, score, reason, assertions}``."""
-        data: dict[str, Any] = {} if row_id is None else {"id": row_id}
+        data: dict[str, object] = {} if row_id is None else {"id": row_id}
         data |= {"status": self.status, "score": self.score, "reason": self.reason}
         if self.unscored is not None:
             data["unscored"] = self.unscored

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, Unscorable
@@ -20,7 +20,7 @@ DIALECTS = ("ecmascript", "python")
 SET = "assert-set"
 
 
-def assertion(data: Any) -> Assertion:
+def assertion(data: object) -> Assertion:
     """The assertion that a mapping or a ``records.Check`` says.
 
     Raises:
@@ -30,14 +30,17 @@ def assertion(data: Any) -> Assertion:
         return data
     if isinstance(data, Mapping):
         return _from_mapping(data)
-    if hasattr(data, "kind") and hasattr(data, "asserts"):
+    from promptpex.core.records import Check
+
+    if isinstance(data, Check):
         return from_check(data)
     raise _bad(f"an assertion is a mapping with a kind, not {_named(data)}")
 
 
 def from_check(check: Check) -> Assertion:
     """A record as an assertion; keys that were not set stay absent."""
-    given = {name: getattr(check, name) for name in check.model_fields_set if name in KEYS and name != "asserts"}
+    names = check.model_fields_set & KEYS - {"asserts"}
+    given: dict[object, object] = {name: getattr(check, name) for name in names}
     if "threshold" in given and given["threshold"] is None:
         del given["threshold"]
     if "metric" in given and given["metric"] is None:
@@ -46,10 +49,10 @@ def from_check(check: Check) -> Assertion:
         given["value"] = check.value
     if check.asserts is not None:
         given["assert"] = [from_check(part) for part in check.asserts]
-    return _from_mapping({**given, "kind": check.kind})
+    return _from_mapping(given | {"kind": check.kind})
 
 
-def _from_mapping(data: Mapping[Any, Any], inside: bool = False) -> Assertion:
+def _from_mapping(data: Mapping[object, object], inside: bool = False) -> Assertion:
     kind = _kind(data)
     base = kind.removeprefix("not-")
     if base == SET and inside:
@@ -67,18 +70,17 @@ def _from_mapping(data: Mapping[Any, Any], inside: bool = False) -> Assertion:
         config=data.get("config"),
         asserts=_parts(data, base),
         unknown=tuple(str(key) for key in data if key not in KEYS),
-        raw=data,
     )
 
 
-def _kind(data: Mapping[Any, Any]) -> str:
+def _kind(data: Mapping[object, object]) -> str:
     kind = data.get("kind", data.get("type"))
     if not isinstance(kind, str):
         raise _bad("an assertion has no kind; write kind: contains, or another kind")
     return kind
 
 
-def _number(data: Mapping[Any, Any], key: str, default: float | None) -> float | None:
+def _number(data: Mapping[object, object], key: str, default: float | None) -> float | None:
     if key not in data:
         return default
     value = data[key]
@@ -87,28 +89,30 @@ def _number(data: Mapping[Any, Any], key: str, default: float | None) -> float |
     return float(value)
 
 
-def _text(data: Mapping[Any, Any], key: str) -> str | None:
-    value = data.get(key)
-    if key not in data or isinstance(value, str):
+def _text(data: Mapping[object, object], key: str) -> str | None:
+    if key not in data:
+        return None
+    value = data[key]
+    if isinstance(value, str):
         return value
     raise _bad(f"the {key} is a text, not {_named(value)}")
 
 
-def _choice(data: Mapping[Any, Any], key: str, choices: tuple[str, ...]) -> str:
+def _choice(data: Mapping[object, object], key: str, choices: tuple[str, ...]) -> str:
     value = data.get(key, choices[0])
     if value not in choices:
         raise _bad(f"the {key} is one of {', '.join(choices)}, not {_named(value)}")
     return str(value)
 
 
-def _order(data: Mapping[Any, Any]) -> int:
+def _order(data: Mapping[object, object]) -> int:
     value = data.get("n", 1)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 20:
         raise _bad(f"n is a whole number from 1 to 20, not {_named(value)}")
     return value
 
 
-def _parts(data: Mapping[Any, Any], base: str) -> tuple[Assertion, ...] | None:
+def _parts(data: Mapping[object, object], base: str) -> tuple[Assertion, ...] | None:
     if base != SET:
         return None
     parts = data.get("assert", data.get("asserts"))
@@ -117,13 +121,13 @@ def _parts(data: Mapping[Any, Any], base: str) -> tuple[Assertion, ...] | None:
     return tuple(part if isinstance(part, Assertion) else _inner(part) for part in parts)
 
 
-def _inner(part: Any) -> Assertion:
+def _inner(part: object) -> Assertion:
     if not isinstance(part, Mapping):
         raise _bad(f"an assertion is a mapping with a kind, not {_named(part)}")
     return _from_mapping(part, inside=True)
 
 
-def _named(value: Any) -> str:
+def _named(value: object) -> str:
     try:
         shown = "null" if value is None else repr(value)
     except ValueError:

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 
-Plan = Callable[[Assertion, Any], Any]
-Evaluate = Callable[[Assertion, Any, CheckedOutput], KindResult]
+P = TypeVar("P")
+"""What a kind makes of an assertion's value: a text, a pattern, bounds, a schema."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Generic[P]):
     """A kind of assertion.
 
     Attributes:
@@ -30,15 +30,15 @@ class Kind:
     """
 
     name: str
-    plan: Plan
-    evaluate: Evaluate
+    plan: Callable[[Assertion, object], P]
+    evaluate: Callable[[Assertion, P, CheckedOutput], KindResult]
     renders: bool = True
     renders_inside: bool = True
-    verify: Callable[[Assertion, Any], None] | None = None
+    verify: Callable[[Assertion, P], None] | None = None
     refuse: Callable[[Assertion], None] | None = None
 
 
-_HOMES = {
+_FAMILIES = {
     "text": (
         "contains icontains contains-all contains-any icontains-all icontains-any equals starts-with ends-with "
         "levenshtein"
@@ -54,27 +54,25 @@ _HOMES = {
     "language": "language",
     "javascript": "javascript",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+_FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names.split()}
 SET = "assert-set"
 
-KIND_NAMES: tuple[str, ...] = (*sorted(_HOME_OF), SET)
+KIND_NAMES: tuple[str, ...] = (*sorted(_FAMILY_OF), SET)
 """Every kind without ``not-``."""
 
 
 @cache
-def kind(name: str) -> Kind:
+def kind(name: str) -> Kind[Any]:
     """The kind of this name, without ``not-``.
 
     Raises:
         Unscorable: code ``unknown-kind``, with the nearest names.
     """
-    home = _HOME_OF.get(name)
-    if home is None:
+    family = _FAMILY_OF.get(name)
+    if family is None:
         raise Unscorable("unknown-kind", f"there is no kind {_quoted(name)}{_suggestion(name)}")
-    for found in import_module(f"promptpex.assertions.kinds.{home}").KINDS:
-        if found.name == name:
-            return found  # type: ignore[no-any-return]
-    raise AssertionError(f"{home} lacks {name}")  # pragma: no cover - held by a test
+    kinds: tuple[Kind[Any], ...] = import_module(f"promptpex.assertions.kinds.{family}").KINDS
+    return next(each for each in kinds if each.name == name)
 
 
 def _suggestion(name: str) -> str:

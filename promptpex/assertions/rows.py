@@ -2,142 +2,120 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Unscorable
-from promptpex.codecs.ordinary_files import opened, read_bytes
+from promptpex.codecs import jsonl, safe_csv
+from promptpex.codecs.ordinary_files import read_bytes
 from promptpex.core.errors import CheckError
 
-_OWN = ("assert", "asserts", "assertions", "checks")
-_KNOWN = frozenset(
+WHAT = "file of rows"
+_ASSERTIONS = ("assert", "asserts", "assertions", "checks")
+_COLUMNS = frozenset(
     ("id", "output", "text", "vars", "inputs", "cost", "cost_usd", "latency_ms", "logprobs", "finish_reason")
-) | {"threshold", "prompt", "metadata", "error", "message", *_OWN}
+) | {"threshold", "prompt", "metadata", "error", "message", *_ASSERTIONS}
+"""What the columns of a CSV file may mean; every other column is a variable."""
 _NUMBERS = ("cost", "cost_usd", "latency_ms", "threshold")
 OUTPUTS, INPUTS = "outputs.jsonl", "inputs.json"
-MAX_CELL = 10_000_000
 INPUTS_LIMIT = 200_000_000
-"""Bytes that are read of a run's inputs at most."""
+"""Bytes that are read of a run's inputs at most: a hundred thousand cases of 2 kB."""
 
 
 @dataclass(slots=True)
-class Row:
+class CheckRow:
     """An output to check.
 
     Attributes:
         id: as the file gives it, else the line's number.
         output: a text or any JSON value; None = there is none.
-        checked: cost, latency_ms, logprobs, finish_reason, prompt, metadata, where known.
+        measured: cost, latency_ms, logprobs, finish_reason, prompt, metadata, where the file gives them.
         vars: for templates and scripts.
         threshold: the least score that passes.
         asserts: the row's own assertions; None = it brings none.
         problem: why the row cannot be judged at all.
+        line: of the file, from 1.
     """
 
-    id: Any
-    output: Any
-    vars: Mapping[str, Any] = field(default_factory=dict)
-    checked: dict[str, Any] = field(default_factory=dict)
+    id: object
+    output: object
+    vars: Mapping[str, object] = field(default_factory=dict)
+    measured: dict[str, Any] = field(default_factory=dict)
     threshold: float | None = None
-    asserts: list[Any] | None = None
+    asserts: list[object] | None = None
     problem: Unscorable | None = None
     line: int | None = None
 
 
-def read(source: Path) -> Iterator[Row]:
+def read(source: Path) -> Iterator[CheckRow]:
     """The rows of a file or of a run's folder, in order, one by one; ``-`` is stdin as JSON lines.
 
     Raises:
         CheckError: a file that cannot be read, or a line that is none, with its number.
     """
     if str(source) == "-":
-        return _json_lines(sys.stdin, source, {})
+        return _json_rows(jsonl.read_stream(sys.stdin.buffer, path=source, error=CheckError), source, {})
     path = source / OUTPUTS if source.is_dir() else source
     if not path.is_file():
         raise CheckError("there is no such file; give a JSONL or CSV file, or a run's folder", path=path)
-    return _from_file(path, _inputs_beside(path))
+    if path.suffix.lower() == ".csv":
+        return _csv_rows(safe_csv.stream(path, what=WHAT, error=CheckError), path)
+    lines = jsonl.read(path, what=WHAT, error=CheckError, lenient=True)
+    return _json_rows(lines, path, _inputs_of_run(path))
 
 
-def _from_file(path: Path, inputs: Mapping[str, Any]) -> Iterator[Row]:
-    try:
-        opened_file = opened(path, error=CheckError, what="file of rows")
-        with io.TextIOWrapper(opened_file, encoding="utf-8-sig", errors="strict", newline="") as file:
-            if path.suffix.lower() == ".csv":
-                yield from _csv_rows(file, path)
-            else:
-                yield from _json_lines(file, path, inputs)
-    except UnicodeDecodeError as error:
-        raise CheckError("the file is not UTF-8 text", path=path) from error
-    except OSError as error:
-        raise CheckError(f"the file cannot be read ({error.strerror})", path=path) from error
-
-
-def _inputs_beside(path: Path) -> dict[str, Any]:
-    """The inputs per case of a run, where the outputs stand in its folder."""
-    beside = path.with_name(INPUTS)
-    if path.name != OUTPUTS or not beside.is_file():
+def _inputs_of_run(outputs: Path) -> dict[str, Any]:
+    """The inputs per case of a run, where the outputs are those of its folder."""
+    file = outputs.with_name(INPUTS)
+    if outputs.name != OUTPUTS or not file.is_file():
         return {}
     try:
-        return {case["id"]: case["inputs"] for case in kept(beside)["suite"].get("cases", [])}
+        return {case["id"]: case["inputs"] for case in run_inputs(file)["suite"].get("cases", [])}
     except (KeyError, TypeError, AttributeError) as error:
-        raise CheckError("the run's inputs cannot be read", path=beside) from error
+        raise CheckError("the run's inputs cannot be read", path=file) from error
 
 
-def kept(inputs: Path) -> dict[str, Any]:
+def run_inputs(path: Path) -> dict[str, Any]:
     """What a run's folder keeps of its prompt, spec and suite, as data.
 
     Raises:
         CheckError: it cannot be read, or is no JSON object.
     """
     try:
-        data = json.loads(read_bytes(inputs, error=CheckError, what="run's inputs", limit=INPUTS_LIMIT))
+        data = json.loads(read_bytes(path, error=CheckError, what="run's inputs", limit=INPUTS_LIMIT))
     except (ValueError, RecursionError) as error:
-        raise CheckError("the run's inputs cannot be read", path=inputs) from error
+        raise CheckError("the run's inputs cannot be read", path=path) from error
     if not isinstance(data, dict):
-        raise CheckError("the run's inputs cannot be read", path=inputs)
+        raise CheckError("the run's inputs cannot be read", path=path)
     return data
 
 
-def _json_lines(lines: Iterable[str], path: Path, inputs: Mapping[str, Any]) -> Iterator[Row]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            data = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise CheckError(f"the line is not JSON ({_not_json(error)})", path=path, line=number) from error
-        if not isinstance(data, dict):
-            raise CheckError("a row is an object with an id and an output", path=path, line=number)
-        yield row_of(data, number, inputs)
+def _json_rows(lines: Iterable[jsonl.JsonLine], path: Path, inputs: Mapping[str, object]) -> Iterator[CheckRow]:
+    for line in lines:
+        if not isinstance(line.value, dict):
+            raise CheckError("a row is an object with an id and an output", path=path, line=line.number)
+        yield row_of(line.value, line.number, inputs)
 
 
-def _not_json(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return error.msg
-    return "it nests too deep" if isinstance(error, RecursionError) else "a number has too many digits"
-
-
-def row_of(data: Mapping[str, Any], number: int, inputs: Mapping[str, Any] | None = None) -> Row:
+def row_of(data: Mapping[str, Any], number: int, inputs: Mapping[str, object] | None = None) -> CheckRow:
     """A row from its JSON object, ours or a run's output record; ``number`` is its line."""
-    made = Row(id=_row_id(data, number), output=data.get("output", data.get("text")), line=number)
+    row = CheckRow(id=_row_id(data, number), output=data.get("output", data.get("text")), line=number)
     variables = data.get("vars", data.get("inputs"))
     if variables is None:
         variables = (inputs or {}).get(str(data.get("case")), {})
-    made.vars = variables if isinstance(variables, Mapping) else {}
-    made.asserts = next((data[key] for key in _OWN if key in data), None)
-    if isinstance(made.asserts, Mapping):
-        made.asserts = [made.asserts]
-    made.problem = _problem(data, made, variables)
-    made.threshold = _number(data.get("threshold"))
-    made.checked = {
+    row.vars = variables if isinstance(variables, Mapping) else {}
+    row.asserts = next((data[key] for key in _ASSERTIONS if key in data), None)
+    if isinstance(row.asserts, Mapping):
+        row.asserts = [row.asserts]
+    row.problem = _problem(data, row, variables)
+    row.threshold = _number(data.get("threshold"))
+    row.measured = {
         "cost": _number(data.get("cost", data.get("cost_usd"))),
         "latency_ms": _number(data.get("latency_ms")),
         "logprobs": _logprobs(data.get("logprobs")),
@@ -145,10 +123,10 @@ def row_of(data: Mapping[str, Any], number: int, inputs: Mapping[str, Any] | Non
         "prompt": data.get("prompt"),
         "metadata": data.get("metadata"),
     }
-    return made
+    return row
 
 
-def _row_id(data: Mapping[str, Any], number: int) -> Any:
+def _row_id(data: Mapping[str, object], number: int) -> object:
     if data.get("id") is not None:
         return data["id"]
     if "case" in data and "model" in data:
@@ -156,7 +134,7 @@ def _row_id(data: Mapping[str, Any], number: int) -> Any:
     return number
 
 
-def _problem(data: Mapping[str, Any], row: Row, variables: Any) -> Unscorable | None:
+def _problem(data: Mapping[str, object], row: CheckRow, variables: object) -> Unscorable | None:
     if data.get("error"):
         return Unscorable(str(data["error"]), str(data.get("message") or "the model gave no usable answer"))
     if row.asserts is not None and not isinstance(row.asserts, list):
@@ -168,34 +146,25 @@ def _problem(data: Mapping[str, Any], row: Row, variables: Any) -> Unscorable | 
     return None
 
 
-def _number(value: Any) -> float | None:
-    """The number as a double; None for what is none, and for what no double holds."""
+def _number(value: object) -> float | None:
+    """The number as a double; None where it is not a number, or does not fit into a double."""
     double = js_values.as_double(value) if js_values.is_number(value) else math.nan
     return double if math.isfinite(double) else None
 
 
-def _logprobs(value: Any) -> list[Any] | None:
+def _logprobs(value: object) -> list[object] | None:
     """The numbers of a list, or of the token records that a run keeps."""
     if not isinstance(value, list):
         return None
     return [item.get("logprob") if isinstance(item, dict) else item for item in value]
 
 
-def _csv_rows(file: IO[str], path: Path) -> Iterator[Row]:
-    reader = csv.reader(file, strict=True)
-    line, limit = 1, csv.field_size_limit(MAX_CELL)
-    try:
-        head = [name.strip() for name in next(reader, [])]
-        _check_head(head, path)
-        line = reader.line_num + 1
-        for cells in reader:
-            if cells:
-                yield _csv_row(head, cells, line, path)
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise CheckError(f"the file is not CSV ({error})", path=path, line=line) from error
-    finally:
-        csv.field_size_limit(limit)
+def _csv_rows(rows: Iterator[safe_csv.CsvRow], path: Path) -> Iterator[CheckRow]:
+    first = next(rows, None)
+    head = [name.strip() for name in first.cells] if first is not None else []
+    _check_head(head, path)
+    for row in rows:
+        yield _csv_row(head, row, path)
 
 
 def _check_head(head: list[str], path: Path) -> None:
@@ -206,27 +175,25 @@ def _check_head(head: list[str], path: Path) -> None:
         raise CheckError(f"the CSV file has the column {twice!r} twice", path=path, line=1)
 
 
-def _csv_row(head: list[str], cells: list[str], line: int, path: Path) -> Row:
+def _csv_row(head: list[str], row: safe_csv.CsvRow, path: Path) -> CheckRow:
     """Known columns by their names; every other column is a variable."""
-    from promptpex.codecs.safe_csv import unguard
-
-    if len(cells) != len(head):
-        raise CheckError(f"the row has {len(cells)} cells where the head has {len(head)}", path=path, line=line)
-    cell = {name: unguard(value) for name, value in zip(head, cells, strict=True)}
-    data: dict[str, Any] = {name: value for name, value in cell.items() if name in _KNOWN and value != ""}
-    for name in ("output", "text"):
-        if name in cell:
-            data[name] = cell[name]
-    for name in ("logprobs", "metadata", "vars", *_NUMBERS, *_OWN):
+    if len(row.cells) != len(head):
+        message = f"the row has {len(row.cells)} cells where the head has {len(head)}"
+        raise CheckError(message, path=path, line=row.line)
+    cells = dict(zip(head, row.cells, strict=True))
+    data: dict[str, Any] = {name: value for name, value in cells.items() if name in _COLUMNS and value != ""}
+    data |= {name: cells[name] for name in ("output", "text") if name in cells}
+    for name in ("logprobs", "metadata", "vars", *_NUMBERS, *_ASSERTIONS):
         if name in data:
-            data[name] = _json_cell(data[name], name, line, path)
-    data["vars"] = {**{name: value for name, value in cell.items() if name not in _KNOWN}, **data.get("vars", {})}
-    return row_of(data, line)
+            data[name] = _json_cell(data[name], name, row.line, path)
+    variables = {name: value for name, value in cells.items() if name not in _COLUMNS}
+    data["vars"] = {**variables, **data.get("vars", {})}
+    return row_of(data, row.line)
 
 
-def _json_cell(text: str, name: str, line: int, path: Path) -> Any:
+def _json_cell(text: str, name: str, line: int, path: Path) -> object:
     try:
-        value = json.loads(text)
+        value: object = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise CheckError(f"the cell {name} is not JSON", path=path, line=line) from error
     if name in _NUMBERS and not js_values.is_number(value):
@@ -234,6 +201,3 @@ def _json_cell(text: str, name: str, line: int, path: Path) -> Any:
     if name == "vars" and not isinstance(value, dict):
         raise CheckError("the cell vars is not a JSON object", path=path, line=line)
     return value
-
-
-__all__ = ["Row", "read", "row_of"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from promptpex.assertions import evaluate
+from promptpex.assertions import compiler, evaluator
 from promptpex.assertions.model import CheckedOutput, CheckReport, CheckResult
 from promptpex.assertions.time_limits import check_time, time_of
 from promptpex.core.ids import digest
@@ -18,7 +18,7 @@ CHECKS_VERSION = "assertions-1"
 
 
 def check_rules(
-    rules: Sequence[Rule], outputs: Sequence[Output], inputs_of: Callable[[Output], Mapping[str, Any]]
+    rules: Sequence[Rule], outputs: Sequence[Output], inputs_of: Callable[[Output], Mapping[str, object]]
 ) -> list[Verdict]:
     """Verdicts of code on the rules that have checks, for every usable output.
 
@@ -40,20 +40,20 @@ def check_rules(
 
 
 def _checked(
-    rules: Sequence[Rule], outputs: Sequence[Output], inputs_of: Callable[[Output], Mapping[str, Any]]
+    rules: Sequence[Rule], outputs: Sequence[Output], inputs_of: Callable[[Output], Mapping[str, object]]
 ) -> list[Verdict]:
-    made = [(rule, evaluate.ready(rule.checks)) for rule in rules if rule.checks]
-    evaluate.announce(compiled for _, compiled in made)
-    compiled_rules = [(rule, evaluate.strict(compiled, f"rule {rule.id}")) for rule, compiled in made]
+    made = [(rule, compiler.prepare(rule.checks)) for rule in rules if rule.checks]
+    compiler.compile_patterns(compiled for _, compiled in made)
+    compiled_rules = [(rule, compiler.require_usable(compiled, f"rule {rule.id}")) for rule, compiled in made]
     prints = {rule.id: fingerprint(rule) for rule, _ in compiled_rules}
     usable = [output for output in outputs if output.error is None and output.text is not None]
     verdicts: list[Verdict] = []
     for start in range(0, len(usable), _AT_ONCE):
         chunk = [(output, _facts(output, inputs_of(output))) for output in usable[start : start + _AT_ONCE]]
-        evaluate.prime((compiled, checked) for _, checked in chunk for _, compiled in compiled_rules)
+        evaluator.prefetch_matches((compiled, checked) for _, checked in chunk for _, compiled in compiled_rules)
         for output, checked in chunk:
             for rule, compiled in compiled_rules:
-                verdicts.append(_verdict(rule, output, evaluate.evaluate(compiled, checked), prints[rule.id]))
+                verdicts.append(_verdict(rule, output, evaluator.evaluate(compiled, checked), prints[rule.id]))
     return verdicts
 
 
@@ -65,9 +65,9 @@ def fingerprint(rule: Rule) -> str:
     return digest([CHECKS_VERSION, [check.model_dump(mode="json", by_alias=True) for check in rule.checks]], 16)
 
 
-def _facts(output: Output, inputs: Mapping[str, Any]) -> CheckedOutput:
+def _facts(output: Output, inputs: Mapping[str, object]) -> CheckedOutput:
     logprobs = [token.logprob for token in output.logprobs] if output.logprobs is not None else None
-    return evaluate.checked_output(
+    return evaluator.checked_output(
         output.text,
         inputs,
         cost=output.cost_usd,
@@ -99,7 +99,7 @@ def _deciding(report: CheckReport) -> list[str]:
     return list(dict.fromkeys(result.kind for result in chosen or report.results))
 
 
-def check_inputs(input_checks: Sequence[InputCheck], inputs: Mapping[str, Any]) -> list[str]:
+def check_inputs(input_checks: Sequence[InputCheck], inputs: Mapping[str, object]) -> list[str]:
     """What is wrong with a case's inputs, one sentence each; empty when nothing is.
 
     The value of the named variable is what is judged; the other inputs are there for templates.
@@ -109,11 +109,11 @@ def check_inputs(input_checks: Sequence[InputCheck], inputs: Mapping[str, Any]) 
     """
     problems: list[str] = []
     for check in input_checks:
-        compiled = evaluate.compile_checks([check], where=f"the input check of {check.variable}")
+        compiled = compiler.compile_checks([check], where=f"the input check of {check.variable}")
         if check.variable not in inputs:
             problems.append(f"the input {check.variable} is missing")
             continue
-        report = evaluate.evaluate(compiled, evaluate.checked_output(inputs[check.variable], inputs))
+        report = evaluator.evaluate(compiled, evaluator.checked_output(inputs[check.variable], inputs))
         if report.status == "fail":
             problems.append(f"the input {check.variable} breaks {report.reason}")
         elif report.status == "unscored":

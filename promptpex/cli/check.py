@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,7 @@ from promptpex.cli.output import say
 
 if TYPE_CHECKING:
     from promptpex.assertions.check_file import CheckFile
-    from promptpex.assertions.model import CheckReport
-    from promptpex.assertions.rows import Row
+    from promptpex.assertions.formatters import Reports
 
 
 @click.command("check", cls=Command)
@@ -57,8 +56,8 @@ def command(
     rows = read(file)
     checks = _checks(file, assertions, quiet)
     counts = {"pass": 0, "fail": 0, "unscored": 0}
-    judged = _counted(_placed(batch.reports(rows, checks), file), counts)
-    _write(formatters.FORMATS["json" if as_json else shape](judged), out)
+    reports = _counted(_placed(batch.reports(rows, checks), file), counts)
+    _write(formatters.FORMATS["json" if as_json else shape](reports), out)
     if not quiet:
         click.echo(f"{counts['pass']} pass, {counts['fail']} fail, {counts['unscored']} unscored", err=True)
     return 1 if counts["fail"] or (fail_unscored and counts["unscored"]) else 0
@@ -70,24 +69,24 @@ def _checks(file: Path, assertions: Path | None, quiet: bool) -> CheckFile | Non
 
     if assertions is None and not file.is_dir():
         return None
-    found = check_file.of_run(file) if assertions is None else check_file.read(assertions)
-    for warning in found.compiled.warnings if not quiet else ():
+    checks = check_file.of_run(file) if assertions is None else check_file.read(assertions)
+    for warning in checks.compiled.warnings if not quiet else ():
         say(f"promptpex: {warning}", err=True)
-    return found
+    return checks
 
 
-def _placed(judged: Iterable[tuple[Row, CheckReport]], file: Path) -> Iterator[tuple[Row, CheckReport]]:
+def _placed(reports: Reports, file: Path) -> Reports:
     """The same, errors of rows with the file's name."""
     from promptpex.core.errors import CheckError
 
     try:
-        yield from judged
+        yield from reports
     except CheckError as error:
         raise error if error.path is not None else CheckError(error.message, path=file, line=error.line) from error
 
 
-def _counted(judged: Iterable[tuple[Row, CheckReport]], counts: dict[str, int]) -> Iterator[tuple[Row, CheckReport]]:
-    for row, report in judged:
+def _counted(reports: Reports, counts: dict[str, int]) -> Reports:
+    for row, report in reports:
         counts[report.status] += 1
         yield row, report
 

@@ -45,7 +45,7 @@ class RawLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class JsonLine:
     """A value, the line it stands on (from 1), and its text."""
 
     number: int
@@ -73,7 +73,7 @@ def dump_record(record: Record, *, indent: int | None = None) -> str:
 
 def parse(
     text: str, *, path: Path | str | None = None, error: type[InputError] = InputError, cut_tail: bool = False
-) -> Iterator[Line]:
+) -> Iterator[JsonLine]:
     """The values of the text's lines, blank lines left out.
 
     Args:
@@ -87,14 +87,27 @@ def parse(
 
 
 def read(
-    path: Path | str, *, what: str, error: type[InputError] = InputError, cut_tail: bool = False
-) -> Iterator[Line]:
+    path: Path | str,
+    *,
+    what: str,
+    error: type[InputError] = InputError,
+    cut_tail: bool = False,
+    lenient: bool = False,
+) -> Iterator[JsonLine]:
     """As ``parse``, from a file of any length, line by line.
+
+    Args:
+        lenient: read what only Python writes, too: NaN, infinities, lone surrogates; outputs of models hold them.
 
     Raises:
         InputError: (as ``error``) also for a file that is missing or cannot be read.
     """
-    yield from _values(raw_lines(path, what=what, error=error), path, error, cut_tail)
+    yield from _values(raw_lines(path, what=what, error=error), path, error, cut_tail, lenient)
+
+
+def read_stream(file: BinaryIO, *, path: Path | str, error: type[InputError] = InputError) -> Iterator[JsonLine]:
+    """As ``read`` with ``lenient``, from an open file such as stdin, which ``path`` names in errors."""
+    yield from _values(_split(file), path, error, lenient=True)
 
 
 def raw_lines(
@@ -128,13 +141,17 @@ def _split(file: BinaryIO, longest: int = -1) -> Iterator[RawLine]:
 
 
 def _values(
-    lines: Iterable[RawLine], path: Path | str | None, error: type[InputError], cut_tail: bool
-) -> Iterator[Line]:
+    lines: Iterable[RawLine],
+    path: Path | str | None,
+    error: type[InputError],
+    cut_tail: bool = False,
+    lenient: bool = False,
+) -> Iterator[JsonLine]:
     for line in lines:
         try:
             text = line.data.decode("utf-8", "surrogatepass").removesuffix("\r")
             if text.strip():
-                yield Line(line.number, loads(text), text)
+                yield JsonLine(line.number, json.loads(text) if lenient else loads(text), text)
         except (ValueError, RecursionError) as failure:
             if line.is_whole or not cut_tail:
                 raise error(
@@ -148,7 +165,9 @@ def why_not_json(failure: Exception) -> str:
         return f"byte {failure.start} is not UTF-8"
     if isinstance(failure, json.JSONDecodeError):
         return f"{failure.msg} (column {failure.colno})"
-    return "it is nested too deeply" if isinstance(failure, RecursionError) else str(failure)
+    if isinstance(failure, RecursionError):
+        return "it is nested too deeply"
+    return "a number has too many digits" if "digits" in str(failure) else str(failure)
 
 
 def loads(text: str) -> Any:

@@ -76,9 +76,7 @@ def document(suites: Iterable[tuple[str, Iterable[JUnitCase]]], name: str = "") 
 def _spooled(cases: Iterable[JUnitCase], stack: ExitStack) -> tuple[Counter[str], IO[str]]:
     """How many cases there are of each outcome, and a file of their elements, at its start."""
     counts = Counter[str]()
-    file = stack.enter_context(
-        tempfile.SpooledTemporaryFile(max_size=IN_MEMORY, mode="w+", encoding="utf-8", newline="")
-    )
+    file = stack.enter_context(tempfile.SpooledTemporaryFile(IN_MEMORY, "w+", encoding="utf-8", newline=""))  # noqa: SIM115
     for case in cases:
         counts[case.outcome] += 1
         file.write(case.xml())

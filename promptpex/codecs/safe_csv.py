@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.codecs.atomic import write_text
+from promptpex.codecs.ordinary_files import opened
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
 
@@ -26,7 +27,7 @@ MAX_CELL = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CsvRow:
     """The cells of one row, and the line of the file that it begins on."""
 
     line: int
@@ -64,7 +65,7 @@ def dumps(rows: Iterable[Sequence[str]]) -> str:
     return out.getvalue()
 
 
-def loads(text: str, *, path: Path | str | None = None, error: type[InputError] = InputError) -> list[Row]:
+def loads(text: str, *, path: Path | str | None = None, error: type[InputError] = InputError) -> list[CsvRow]:
     """The rows of a CSV text, guards taken off; lines without any cell are left out.
 
     Raises:
@@ -80,7 +81,7 @@ def read_rows(
     error: type[InputError] = InputError,
     guarded: bool = True,
     blank_after_comma: bool = False,
-) -> Iterator[Row]:
+) -> Iterator[CsvRow]:
     """The rows of CSV lines of any number, one by one; lines without any cell are left out.
 
     Args:
@@ -102,7 +103,7 @@ def read_rows(
         if cells is None:
             return
         if cells:
-            yield Row(line, tuple(map(unguard, cells)) if guarded else tuple(cells))
+            yield CsvRow(line, tuple(map(unguard, cells)) if guarded else tuple(cells))
         line = reader.line_num + 1
 
 
@@ -115,7 +116,19 @@ def _next_cells(reader: Any) -> list[str] | None:
         csv.field_size_limit(limit)
 
 
-def read(path: Path | str, *, what: str, error: type[InputError] = InputError) -> list[Row]:
+def stream(path: Path | str, *, what: str, error: type[InputError] = InputError) -> Iterator[CsvRow]:
+    """As ``read``, from a UTF-8 file of any length, row by row."""
+    try:
+        raw = opened(Path(path), error=error, what=what)
+        with io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
+            yield from read_rows(file, path=path, error=error)
+    except UnicodeDecodeError:
+        raise error(f"the {what} is not UTF-8 text", path=path) from None
+    except OSError as failure:
+        raise error(f"the {what} cannot be read: {failure.strerror or failure}", path=path) from None
+
+
+def read(path: Path | str, *, what: str, error: type[InputError] = InputError) -> list[CsvRow]:
     """The rows of a CSV file; errors as in ``loads`` and ``textfile.read_text``."""
     return loads(read_text(path, error=error, what=what, limit=MAX_BYTES), path=path, error=error)
 

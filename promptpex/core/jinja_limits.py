@@ -1,8 +1,9 @@
 """What templates of other people may cost: characters that they touch and make, and seconds.
 
-Jinja's sandbox keeps a template from Python's insides and lets it work for ever. Whoever renders foreign templates
-opens a share of ``Work`` and spends the size of what each filter, method, comparison and slice is given, before it is
-done. ``Weighing`` writes the calls for what Jinja turns into Python's own operators.
+Jinja's sandbox keeps a template from Python's insides and does not limit what it costs. ``BudgetedEnvironment`` does:
+whoever renders a foreign template opens a ``share`` of work, and the size of what each filter, test, comparison and
+slice is given is taken off it before it is done, and so is each turn of a loop. There are two of them: prompts
+(``promptfile.sandbox``) and templates in the values of checks (``assertions.javascript.nunjucks``).
 """
 
 from __future__ import annotations
@@ -13,16 +14,21 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from itertools import islice
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
-from jinja2 import Environment, nodes
+from jinja2 import Environment, Template, nodes
 from jinja2.compiler import CodeGenerator, Frame
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+P = ParamSpec("P")
+V = TypeVar("V")
 
 ITEM = 20
-"""What an item of a list or an object counts, in characters, beside its own size."""
+"""What an item of a list or an object counts, in characters, on top of its own size."""
+TURN = 250
+"""What a turn of a loop, or a call of a macro, counts, in characters."""
 SECONDS = 5.0
 """The longest that one rendering may take, whatever it counts."""
-
 
 MAX_TOKENS = 50_000
 """Names, signs and values that the tags of a template may have; compiling takes time in proportion, and some seconds
@@ -81,7 +87,7 @@ def spend(amount: float) -> None:
         work.spend(amount)
 
 
-def size_of(value: Any, most: float) -> int:
+def size_of(value: object, most: float) -> int:
     """Characters in a value, an item counting as ``ITEM`` more; counting ends after ``most``.
 
     What stands in it several times is counted each time, as whatever writes it meets it each time.
@@ -102,7 +108,7 @@ def size_of(value: Any, most: float) -> int:
     return total
 
 
-def weighed(*values: Any, times: float = 1) -> Any:
+def weighed(value: V, *others: object, times: float = 1) -> V:
     """Spends the size of the values, ``times`` over; gives the first one back.
 
     Raises:
@@ -110,23 +116,23 @@ def weighed(*values: Any, times: float = 1) -> Any:
     """
     work = _share.get()
     if work is not None:
-        for value in values:
-            work.spend(times * (1 + size_of(value, work.left / times)))
-    return values[0]
+        for each in (value, *others):
+            work.spend(times * (1 + size_of(each, work.left / times)))
+    return value
 
 
-def weighing(made: Callable[..., Any], times: float = 1) -> Callable[..., Any]:
+def weighing(made: Callable[P, V], times: float = 1) -> Callable[P, V]:
     """The function, spending the size of what it is given before it begins."""
 
     @wraps(made)
-    def counted(*given: Any, **named: Any) -> Any:
+    def counted(*given: P.args, **named: P.kwargs) -> V:
         weighed(*_data((*given, *named.values())), times=times)
         return made(*given, **named)
 
     return counted
 
 
-def _data(given: Iterable[Any]) -> list[Any]:
+def _data(given: Iterable[object]) -> list[object]:
     return [value for value in given if isinstance(value, str | list | tuple | Mapping)] or [""]
 
 
@@ -134,13 +140,13 @@ TIMES = {"sort": 16.0, "dictsort": 16.0, "groupby": 16.0, "unique": 4.0, "urlenc
 """Filters that do more with a character than look at it."""
 
 
-def adding(made: Callable[..., Any]) -> Callable[..., Any]:
+def adding(made: Callable[P, V]) -> Callable[P, V]:
     """The filter ``sum`` for numbers alone: lists added one to another are copied again and again."""
 
     @wraps(made)
-    def added(*given: Any, **named: Any) -> Any:
+    def added(*given: P.args, **named: P.kwargs) -> V:
         if not all(isinstance(value, int | float) for value in (*given[3:], named.get("start", 0))):
-            raise TooMuchWork("its filter sum starts from what is no number")
+            raise TooMuchWork("its filter sum starts from something that is not a number")
         return made(*given, **named)
 
     return added
@@ -160,17 +166,27 @@ def refuse_long(source: str, environment: Environment) -> None:
         raise TooMuchWork(f"its tags hold more than {MAX_TOKENS:,} names and signs")
 
 
-class Weighing(CodeGenerator):
-    """Writes comparisons and slices so that they spend the size of what they work on.
+_OPERATORS = {
+    "eq": "==",
+    "ne": "!=",
+    "gt": ">",
+    "gteq": ">=",
+    "lt": "<",
+    "lteq": "<=",
+    "in": "in",
+    "notin": "not in",
+}
+"""Jinja's names of comparisons, and Python's."""
 
-    The environment needs a method ``weighed`` of one value, which gives it back.
-    """
+
+class _Weighing(CodeGenerator):
+    """Writes comparisons, slices and ``~`` as calls of the environment that spend the size of what they work on."""
 
     def visit_Compare(self, node: nodes.Compare, frame: Frame) -> None:
         self.write("(")
         self._weigh(node.expr, frame)
         for operand in node.ops:
-            self.write(f" {OPERATORS[operand.op]} ")
+            self.write(f" {_OPERATORS[operand.op]} ")
             self._weigh(operand.expr, frame)
         self.write(")")
 
@@ -188,14 +204,75 @@ class Weighing(CodeGenerator):
         self.visit(node.arg, frame)
         self.write("]")
 
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
+        self.write("environment.joined((")
+        for argument in node.nodes:
+            self.visit(argument, frame)
+            self.write(", ")
+        self.write("))")
 
-OPERATORS = {
-    "eq": "==",
-    "ne": "!=",
-    "gt": ">",
-    "gteq": ">=",
-    "lt": "<",
-    "lteq": "<=",
-    "in": "in",
-    "notin": "not in",
-}
+
+class BudgetedEnvironment(ImmutableSandboxedEnvironment):
+    """Jinja's immutable sandbox whose templates spend what they cost: the base of every environment for foreign ones.
+
+    Templates are compiled by ``compiled``, which counts the turns of their loops; ``from_string`` alone does not.
+
+    Args:
+        work: characters that compiling a template, and each rendering of it, may work on.
+        options: those of Jinja.
+    """
+
+    code_generator_class = _Weighing
+
+    def __init__(self, work: int, **options: Any) -> None:
+        super().__init__(
+            keep_trailing_newline=True,
+            cache_size=0,
+            optimized=False,  # working out constants takes the cube of a tag's nesting
+            **options,
+        )
+        self.work = work
+        self.tests = {name: weighing(test) for name, test in dict[str, Any](self.tests).items()}
+
+    def compiled(self, source: str) -> Template:
+        """The template of this text.
+
+        Raises:
+            TooMuchWork: its tags hold more than ``MAX_TOKENS``.
+            jinja2.TemplateSyntaxError: with its line.
+        """
+        refuse_long(source, self)
+        tree = self.parse(source)
+        self.prepare(tree)
+        for repeated in list(tree.find_all(nodes.Node)):
+            if isinstance(repeated, nodes.For | nodes.Macro | nodes.CallBlock):
+                self._count_turns(repeated)
+        tree.set_environment(self)
+        with share(self.work):  # what does not depend on variables is worked out now
+            return self.from_string(tree)
+
+    def prepare(self, tree: nodes.Template) -> None:
+        """Look at a template before it is compiled: refuse or change what stands in it."""
+
+    def _count_turns(self, repeated: nodes.For | nodes.Macro | nodes.CallBlock) -> None:
+        """Put a call of ``turn`` at the start of what may run many times."""
+        written = sum(len(text.data) for text in repeated.find_all(nodes.TemplateData))
+        turn = nodes.Call(nodes.EnvironmentAttribute("turn"), [nodes.Const(TURN + written)], [], None, None)
+        repeated.body.insert(0, nodes.ExprStmt(turn, lineno=repeated.lineno))
+
+    def turn(self, work: int) -> None:
+        """Called at each turn of a loop and each call of a macro."""
+        spend(work)
+
+    def weighed(self, value: object) -> object:
+        """Called with what is compared and cut."""
+        return weighed(value)
+
+    def joined(self, parts: Iterable[object]) -> str:
+        """Called with what ``~`` joins."""
+        texts = [str(part) for part in parts]
+        spend(sum(map(len, texts)))
+        return "".join(texts)
+
+    def is_safe_callable(self, obj: object) -> bool:
+        return obj == self.turn or bool(super().is_safe_callable(obj))

@@ -42,7 +42,7 @@ def read(
     text = read_text(path, error=error, what=what, limit=MAX_BYTES)
     lines = io.StringIO(text, newline="")
     rows = safe_csv.read_rows(lines, path=path, error=error, guarded=False, blank_after_comma=blank_after_comma)
-    head = next(rows, safe_csv.Row(1, ()))
+    head = next(rows, safe_csv.CsvRow(1, ()))
     names = [name.strip() for name in head.cells]
     missing = [column for column in columns if column not in names]
     if missing:
@@ -56,7 +56,7 @@ def read(
     return [_row(row, names, path, what, error) for row in rows if any(cell.strip() for cell in row.cells)]
 
 
-def _row(row: safe_csv.Row, names: list[str], path: Path, what: str, error: type[InputError]) -> TableRow:
+def _row(row: safe_csv.CsvRow, names: list[str], path: Path, what: str, error: type[InputError]) -> TableRow:
     if len(row.cells) < len(names):
         raise error(
             f"this row of the {what} has {len(row.cells)} cells and the header {len(names)}; "

@@ -97,7 +97,7 @@ def _check_columns(head: list[str], path: Path | str) -> None:
         )
 
 
-def _case(head: list[str], row: safe_csv.Row, path: Path | str) -> dict[str, Any]:
+def _case(head: list[str], row: safe_csv.CsvRow, path: Path | str) -> dict[str, Any]:
     if len(row.cells) != len(head):
         raise SuiteError(
             f"this row has {len(row.cells)} cells; the first row names {len(head)}", path=path, line=row.line

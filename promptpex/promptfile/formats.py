@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from promptpex.core.errors import PromptFileError
 from promptpex.core.records import Message, Role
@@ -50,7 +49,7 @@ class Parsed:
     """What a file holds, before variables are looked for."""
 
     turns: list[Turn]
-    front: dict[str, Any] = field(default_factory=dict)
+    front: dict[str, object] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
@@ -149,11 +148,12 @@ def _fenced_lines(lines: list[str], start: int) -> set[int]:
 
 def _from_yaml(text: str, path: Path | str) -> Parsed:
     doc = yaml_reader.load(text, path=path, error=PromptFileError, what=WHAT)
-    if not isinstance(doc.data, dict) or not isinstance(doc.data.get("messages"), list):
+    messages = doc.data.get("messages") if isinstance(doc.data, dict) else None
+    if not isinstance(messages, list):
         raise doc.fail("a prompt in YAML needs 'messages', a list of roles and contents")
     parsed = Parsed([])
     _take_front(doc, parsed)
-    messages = parsed.front.pop("messages")
+    del parsed.front["messages"]
     for number, item in enumerate(messages):
         line = doc.line("messages", number, "content")
         _take_message(item, number, line, path, parsed)
@@ -186,7 +186,7 @@ def _from_json(text: str, path: Path | str) -> Parsed:
     return parsed
 
 
-def _take_message(item: Any, number: int, line: int | None, path: Path | str, parsed: Parsed) -> None:
+def _take_message(item: object, number: int, line: int | None, path: Path | str, parsed: Parsed) -> None:
     where = f"message {number + 1}"
     if not isinstance(item, Mapping) or not isinstance(item.get("role"), str):
         raise PromptFileError(f"{where} needs a 'role' and a 'content'", path=path, line=line)
@@ -204,7 +204,7 @@ def _take_message(item: Any, number: int, line: int | None, path: Path | str, pa
         parsed.warnings.append(f"{where} is empty and left out")
 
 
-def _content(content: Any, where: str, line: int | None, path: Path | str) -> str:
+def _content(content: object, where: str, line: int | None, path: Path | str) -> str:
     if isinstance(content, str):
         return content.replace("\r\n", "\n")
     if content is None:

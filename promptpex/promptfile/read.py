@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from jinja2 import TemplateSyntaxError
 
@@ -92,7 +91,7 @@ def _variables(parsed: Parsed, path: Path | str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _normalised(meta: dict[str, Any], parsed: Parsed, path: Path | str) -> dict[str, Any]:
+def _normalised(meta: dict[str, object], parsed: Parsed, path: Path | str) -> dict[str, object]:
     """Inputs as a mapping of names (Prompty v1 has one, v2 a list), samples as one list."""
     result = dict(meta)
     if "inputs" in result:
@@ -103,11 +102,11 @@ def _normalised(meta: dict[str, Any], parsed: Parsed, path: Path | str) -> dict[
     return result
 
 
-def _inputs(declared: Any, line: int | None, path: Path | str) -> dict[str, Any]:
+def _inputs(declared: object, line: int | None, path: Path | str) -> dict[str, object]:
     if declared is None:
         return {}
     if isinstance(declared, list):
-        pairs: dict[str, Any] = {}
+        pairs: dict[str, object] = {}
         for item in declared:
             name = item if isinstance(item, str) else item.get("name") if isinstance(item, Mapping) else None
             if not isinstance(name, str):
@@ -120,14 +119,14 @@ def _inputs(declared: Any, line: int | None, path: Path | str) -> dict[str, Any]
     raise PromptFileError("'inputs' must name the variables, as a mapping or a list", path=path, line=line)
 
 
-def _about(about: Any) -> dict[str, Any]:
+def _about(about: object) -> dict[str, object]:
     """One input of a mapping: its description, its type (a bare word), or, in Prompty v1, an example value."""
     if isinstance(about, Mapping):
         return dict(about)
     return {} if about is None else {"type" if isinstance(about, str) else "sample": about}
 
 
-def _template_language(template: Any) -> str | None:
+def _template_language(template: object) -> str | None:
     """What Prompty's ``template`` names: a word, ``format``, or (v2) the ``kind`` of ``format``; v1 wrote ``type``."""
     for key in ("format", "kind", "type"):
         if isinstance(template, Mapping) and key in template:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any
 
-from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError, meta, nodes
+from jinja2 import Template, TemplateError, TemplateSyntaxError, UndefinedError, meta, nodes
 
 from promptpex.core.errors import PromptFileError
-from promptpex.core.jinja_limits import TooMuchWork, refuse_long
+from promptpex.core.jinja_limits import TooMuchWork
 from promptpex.core.records import INPUT_VARIABLE, Message, Prompt
 from promptpex.core.time_allowance import Allowance
-from promptpex.promptfile.sandbox import PromptEnvironment, TemplateTooLarge, compile_template, run_template
+from promptpex.promptfile.sandbox import PromptEnvironment, TemplateTooLarge, run_template
 
 _ENVIRONMENT = PromptEnvironment()
 
@@ -21,7 +20,7 @@ RENDERING_SECONDS = 30.0
 """What rendering all cases of a prompt may take in one command, before what each of them adds."""
 
 
-def render(prompt: Prompt, inputs: Mapping[str, Any], time: Allowance | None = None) -> tuple[Message, ...]:
+def render(prompt: Prompt, inputs: Mapping[str, object], time: Allowance | None = None) -> tuple[Message, ...]:
     """The messages that a model is sent for these inputs.
 
     Texts go in as they are; everything else as JSON, so that ``true`` is ``true``; loops over lists work. Inputs that
@@ -45,14 +44,14 @@ def render(prompt: Prompt, inputs: Mapping[str, Any], time: Allowance | None = N
         return _messages(prompt, inputs)
 
 
-def _messages(prompt: Prompt, inputs: Mapping[str, Any]) -> tuple[Message, ...]:
+def _messages(prompt: Prompt, inputs: Mapping[str, object]) -> tuple[Message, ...]:
     values = {**_defaults(prompt), **inputs}
     if prompt.implicit_input:
         return (*_turns(prompt, values), _implicit(prompt, values))
     return _turns(prompt, values)
 
 
-def _turns(prompt: Prompt, values: Mapping[str, Any]) -> tuple[Message, ...]:
+def _turns(prompt: Prompt, values: Mapping[str, object]) -> tuple[Message, ...]:
     return tuple(
         Message(role=turn.role, content=_render_text(prompt, turn.content, values)) for turn in prompt.messages
     )
@@ -70,13 +69,13 @@ def named_variables(sources: Iterable[str]) -> tuple[str, ...]:
     Raises:
         TemplateSyntaxError: with its line, in the first template that is broken.
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for source in sources:
         compiled(source)
         tree = _ENVIRONMENT.parse(source)
         free = _undeclared(tree) - set(_ENVIRONMENT.globals)
-        found.update((name, None) for name in _in_order(tree) if name in free)
-    return tuple(found)
+        names.update((name, None) for name in _in_order(tree) if name in free)
+    return tuple(names)
 
 
 def _undeclared(tree: nodes.Template) -> set[str]:
@@ -88,15 +87,14 @@ def _undeclared(tree: nodes.Template) -> set[str]:
 
 
 @lru_cache(maxsize=256)
-def compiled(source: str) -> Any:
+def compiled(source: str) -> Template:
     """The compiled template of this text.
 
     Raises:
         TemplateSyntaxError: with its line.
     """
     try:
-        refuse_long(source, _ENVIRONMENT)
-        return compile_template(source, _ENVIRONMENT)
+        return _ENVIRONMENT.compiled(source)
     except TemplateSyntaxError:
         raise
     except TooMuchWork as over:
@@ -105,7 +103,7 @@ def compiled(source: str) -> Any:
         raise TemplateSyntaxError(f"the template cannot be compiled: {type(failure).__name__}", 1) from None
 
 
-def _implicit(prompt: Prompt, values: Mapping[str, Any]) -> Message:
+def _implicit(prompt: Prompt, values: Mapping[str, object]) -> Message:
     given = values.get(INPUT_VARIABLE)
     if given is None:
         raise _fail(prompt, f"there is no value for {INPUT_VARIABLE!r}; give it in the case's inputs")
@@ -119,7 +117,7 @@ def _in_order(tree: nodes.Node) -> Iterator[str]:
         yield from _in_order(child)
 
 
-def _defaults(prompt: Prompt) -> dict[str, Any]:
+def _defaults(prompt: Prompt) -> dict[str, object]:
     declared = prompt.meta.get("inputs")
     if not isinstance(declared, Mapping):
         return {}
@@ -128,7 +126,7 @@ def _defaults(prompt: Prompt) -> dict[str, Any]:
     }
 
 
-def _render_text(prompt: Prompt, source: str, values: Mapping[str, Any]) -> str:
+def _render_text(prompt: Prompt, source: str, values: Mapping[str, object]) -> str:
     try:
         return run_template(compiled(source), values)
     except UndefinedError as failure:

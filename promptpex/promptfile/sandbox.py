@@ -10,23 +10,24 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
-from jinja2 import StrictUndefined, TemplateSyntaxError, Undefined, nodes
+from jinja2 import StrictUndefined, Template, TemplateSyntaxError, Undefined, nodes
 from jinja2.exceptions import SecurityError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.runtime import Context
 
 from promptpex.core.jinja_limits import (
     TIMES,
+    BudgetedEnvironment,
     TooMuchWork,
-    Weighing,
     adding,
     share,
     size_of,
     spend,
     weighed,
-    weighing,
 )
+
+V = TypeVar("V")
 
 MAX_OUTPUT = 5_000_000
 """Characters of one rendered message."""
@@ -96,14 +97,14 @@ def _step(count: int = 1) -> None:
         meter.step(count)
 
 
-def bounded(value: Any) -> Any:
+def bounded(value: V) -> V:
     """The value, if it is of a bearable size."""
     if size_of(value, MAX_VALUE) > MAX_VALUE or (isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS):
         raise TemplateTooLarge(f"the template makes a value of more than {MAX_VALUE} characters")
     return value
 
 
-def _counted(items: Iterable[Any]) -> Iterator[Any]:
+def _counted(items: Iterable[object]) -> Iterator[object]:
     for item in items:
         _step()
         yield item
@@ -116,15 +117,15 @@ def _range(*bounds: int) -> range:
     return numbers
 
 
-def _largest(arguments: Iterable[Any]) -> int:
+def _largest(arguments: Iterable[object]) -> int:
     sizes = (abs(item) if isinstance(item, int) else size_of(item, MAX_VALUE) for item in arguments if item is not None)
     return max(sizes, default=1)
 
 
-def _guard(name: str, made: Callable[..., Any]) -> Callable[..., Any]:
+def _guard(name: str, made: Callable[..., object]) -> Callable[..., object]:
     """The filter, refused when what it is given could make something huge, and its result measured."""
 
-    def guarded(*args: Any, **kwargs: Any) -> Any:
+    def guarded(*args: object, **kwargs: object) -> object:
         _step()
         given = args[1:] if getattr(made, "jinja_pass_arg", None) else args
         value = _listed(given[0]) if given else ""
@@ -142,20 +143,20 @@ def _guard(name: str, made: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-def _spend_on_words(value: Any) -> None:
+def _spend_on_words(value: object) -> None:
     """A word longer than a line is copied once for each line that it fills."""
     longest = max(map(len, value.split()), default=0) if isinstance(value, str) else 0
     spend(longest * longest // 1000)
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> object:
     """Generators as lists, counted, so that their size can be known."""
     if isinstance(value, Iterator):
         return list(_counted(value))
     return list(value) if isinstance(value, range) else value
 
 
-def _finalize(value: Any) -> Any:
+def _finalize(value: object) -> object:
     """How a value stands in the text: a text as it is, anything else as JSON where JSON has it."""
     if isinstance(value, str | Undefined):
         return value
@@ -165,48 +166,59 @@ def _finalize(value: Any) -> Any:
     return str(value)
 
 
-class PromptEnvironment(ImmutableSandboxedEnvironment):
+class PromptEnvironment(BudgetedEnvironment):
     """Jinja for prompts: immutable sandbox, undefined variables are errors, costs bounded."""
 
-    code_generator_class = Weighing
     intercepted_binops = frozenset({"+", "*", "**", "%"})
 
     def __init__(self) -> None:
-        super().__init__(
-            undefined=StrictUndefined,
-            autoescape=False,
-            keep_trailing_newline=True,
-            finalize=_finalize,
-            cache_size=0,
-            optimized=False,  # working out constants takes the cube of a tag's nesting
-        )
+        super().__init__(MAX_WORK, undefined=StrictUndefined, autoescape=False, finalize=_finalize)
         self.globals = {"range": _range}
-        kept = {name: self.filters[name] for name in _FILTERS if name in self.filters}
-        self.filters = {name: _guard(name, made) for name, made in kept.items()}
+        permitted = {name: self.filters[name] for name in _FILTERS if name in self.filters}
+        self.filters = {name: _guard(name, function) for name, function in permitted.items()}
         self.filters["sum"] = adding(self.filters["sum"])
-        self.tests = {name: weighing(test) for name, test in dict[str, Any](self.tests).items()}
-        self.filters["_counted"] = _counted
         self.filters["_bounded"] = bounded
 
-    def weighed(self, value: Any) -> Any:
-        """Called with what is compared and cut."""
-        return weighed(value)
+    def prepare(self, tree: nodes.Template) -> None:
+        """Refuses what prompts have no use for, and bounds the lists and objects that are written out.
 
-    def wrap_str_format(self, value: Any) -> None:
+        Raises:
+            TemplateSyntaxError: with its line.
+        """
+        for kind, name in _REFUSED:
+            refused = tree.find(kind)
+            if refused is not None:
+                raise TemplateSyntaxError(f"{name} cannot be used in a prompt", refused.lineno)
+        for loop in tree.find_all(nodes.For):
+            if loop.recursive:
+                raise TemplateSyntaxError("recursive loops cannot be used in a prompt", loop.lineno)
+        _bound_literals(tree)
+
+    def turn(self, work: int) -> None:
+        """Called at each turn of a loop."""
+        _step()
+        super().turn(work)
+
+    def joined(self, parts: Iterable[object]) -> str:
+        """Called with what ``~`` joins."""
+        _step()
+        return bounded(super().joined(parts))
+
+    def wrap_str_format(self, value: object) -> None:
         """No ``str.format``: its widths make texts of any length; it is refused like other methods."""
 
-    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+    def is_safe_attribute(self, obj: object, attr: str, value: object) -> bool:
         for kind, names in _METHODS.items():
             if isinstance(obj, kind) and callable(value):
                 return attr in names
         return super().is_safe_attribute(obj, attr, value)
 
-    def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def call(self, context: Context, obj: Any, /, *args: Any, **kwargs: Any) -> object:
         _step()
         weighed(getattr(obj, "__self__", None), *args)
         return bounded(super().call(context, obj, *args, **kwargs))
 
-    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> object:
         _step()
         a, b = size_of(left, MAX_VALUE), size_of(right, MAX_VALUE)
         if operator == "*" and not isinstance(left, int | float):
@@ -222,54 +234,20 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         return bounded(super().call_binop(context, operator, left, right))
 
 
-def compile_template(source: str, env: PromptEnvironment) -> Any:
-    """The compiled template, its loops counted and its literals bounded.
-
-    Raises:
-        TemplateSyntaxError: with its line, also for what prompts may not use.
-    """
-    tree = env.parse(source)
-    for kind, name in _REFUSED:
-        found = tree.find(kind)
-        if found is not None:
-            raise TemplateSyntaxError(f"{name} cannot be used in a prompt", found.lineno)
-    for loop in tree.find_all(nodes.For):
-        if loop.recursive:
-            raise TemplateSyntaxError("recursive loops cannot be used in a prompt", loop.lineno)
-    return env.from_string(_rewrite(tree, env))
-
-
-def _rewrite(tree: nodes.Template, env: PromptEnvironment) -> nodes.Template:
+def _bound_literals(tree: nodes.Template) -> None:
     for parent in [tree, *tree.find_all(nodes.Node)]:
         for field, value in list(parent.iter_fields()):
-            if isinstance(value, list):
-                changed: Any = [_wrapped(item, parent, field) for item in value]
-            else:
-                changed = _wrapped(value, parent, field)
+            changed = [_wrapped(item) for item in value] if isinstance(value, list) else _wrapped(value)
             setattr(parent, field, changed)
-    tree.set_environment(env)
-    return tree
 
 
-def _wrapped(value: Any, parent: nodes.Node, field: str) -> Any:
-    if isinstance(parent, nodes.For) and field == "iter":
-        return _filter(value, "_counted")
-    if isinstance(value, nodes.Concat):
-        return _filter(nodes.List(value.nodes, lineno=value.lineno), "join")
-    if isinstance(value, nodes.List | nodes.Dict | nodes.Tuple) and _is_read(value):
-        return _filter(value, "_bounded")
+def _wrapped(value: object) -> object:
+    if isinstance(value, nodes.List | nodes.Dict | nodes.Tuple) and getattr(value, "ctx", "load") == "load":
+        return nodes.Filter(value, "_bounded", [], [], None, None, lineno=value.lineno)
     return value
 
 
-def _is_read(value: nodes.Node) -> bool:
-    return getattr(value, "ctx", "load") == "load" and not getattr(value, "_wrapped", False)
-
-
-def _filter(value: nodes.Expr, name: str) -> nodes.Filter:
-    return nodes.Filter(value, name, [], [], None, None, lineno=value.lineno)
-
-
-def run_template(template: Any, values: Mapping[str, Any]) -> str:
+def run_template(template: Template, values: Mapping[str, object]) -> str:
     """The text of a compiled template with these values, bounded in steps and size.
 
     Raises:

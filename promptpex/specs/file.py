@@ -155,15 +155,15 @@ def _load(doc: YamlDoc, found: Findings) -> Spec | None:
 
 def _announced(rules: list[Any], input_checks: list[Any], found: Findings) -> bool:
     """Whether the checks are few enough to be compiled; their patterns are by then, in few calls."""
-    from promptpex.assertions import MAX_CHECKS, announce, counted, ready
+    from promptpex.assertions import MAX_CHECKS, compile_patterns, count_checks, prepare
 
     lists = [rule["checks"] for rule in rules if isinstance(rule, dict) and isinstance(rule.get("checks"), list)]
     checks = [check for each in (*lists, input_checks) for check in each]
-    if counted(checks) > MAX_CHECKS:
+    if count_checks(checks) > MAX_CHECKS:
         said = f"the spec has more than {MAX_CHECKS:,} checks"
         found.add(said, "rules", suggestion="divide its rules among several specs")
         return False
-    announce([ready(checks)])
+    compile_patterns([prepare(checks)])
     return True
 
 

@@ -153,12 +153,12 @@ def test_a_bad_assertion_is_refused_with_file_and_line(
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("rows.jsonl", '{"output": "a"}\n{"output": \n', ":2: the line is not JSON"),
+        ("rows.jsonl", '{"output": "a"}\n{"output": \n', ":2: the line is not valid JSON"),
         ("rows.jsonl", "[1]\n", ":1: a row is an object"),
         ("rows.csv", "id,text2\na,b\n", ":1: the CSV file has no column output"),
         ("rows.csv", "id,output,cost\na,b,cheap\n", ":2: the cell cost is not JSON"),
         ("rows.csv", "id,output\na,b,c\n", ":2: the row has 3 cells"),
-        ("rows.csv", 'id,output\na,"b\n', ":2: the file is not CSV"),
+        ("rows.csv", 'id,output\na,"b\n', ":2: this is not valid CSV"),
     ],
 )
 def test_bad_rows_are_refused_with_file_and_line(
@@ -295,7 +295,7 @@ def test_numbers_out_of_range_are_said_of_their_row(tmp_path: Path, capsys: pyte
     }
     path.write_text(f'{{"output": {"9" * 5000}}}\n', encoding="utf-8")
     assert run_cli(["check", str(path), "--assertions", str(checks), "-q"]) == 2
-    assert "the line is not JSON (a number has too many digits)" in capsys.readouterr().err
+    assert "the line is not valid JSON: a number has too many digits" in capsys.readouterr().err
 
 
 def test_templates_of_assertions_that_name_each_other_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

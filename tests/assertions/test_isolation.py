@@ -234,7 +234,7 @@ def test_few_lasting_contexts_are_kept() -> None:
     for number in range(2 * MAX_KEPT):
         bodies = [request | {"body": f"return {number} < 3"}] * 2
         assert [worker.answer(body)["pass"] for body in bodies] == [number < 3] * 2
-    assert len(worker._frozen._kept) == MAX_KEPT
+    assert len(worker._frozen._contexts) == MAX_KEPT
 
 
 def test_hidden_words_are_found() -> None:

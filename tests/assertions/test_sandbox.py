@@ -159,7 +159,7 @@ def test_a_hanging_pattern_does_not_take_its_neighbours_along() -> None:
     from promptpex.assertions.javascript import v8
 
     slow = (r"^(a+)+\1$", "", "a" * 40 + "!")
-    v8.REGEXES.prime([("b", "", "abc"), slow, ("c$", "", "abc")])
+    v8.REGEXES.prefetch([("b", "", "abc"), slow, ("c$", "", "abc")])
     assert v8.REGEXES.test("b", "abc")
     assert v8.REGEXES.test("c$", "abc")
 

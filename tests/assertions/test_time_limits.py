@@ -10,7 +10,16 @@ from typing import Any
 
 import pytest
 
-from promptpex.assertions import check, check_file, check_inputs, check_rules, check_time, compile_checks, evaluate
+from promptpex.assertions import (
+    check,
+    check_file,
+    check_inputs,
+    check_rules,
+    check_time,
+    compile_checks,
+    compiler,
+    evaluator,
+)
 from promptpex.assertions.batch import reports
 from promptpex.assertions.javascript.v8 import Regexes, V8Process
 from promptpex.assertions.model import CheckedOutput, Unscorable
@@ -34,9 +43,9 @@ def over() -> Allowance:
 
 
 def test_a_check_that_has_had_its_time_is_not_tried_and_its_neighbours_are() -> None:
-    first, second = evaluate.ready([CONTAINS, CONTAINS]).steps
-    compiled = evaluate.Compiled((replace(first, time=over()), second))
-    found = [result.unscored for result in evaluate.evaluate(compiled, evaluate.checked_output("a")).results]
+    first, second = compiler.prepare([CONTAINS, CONTAINS]).steps
+    compiled = compiler.Compiled((replace(first, time=over()), second))
+    found = [result.unscored for result in evaluator.evaluate(compiled, evaluator.checked_output("a")).results]
     assert found == ["timeout", None]
 
 
@@ -48,9 +57,9 @@ def test_a_check_that_is_slow_on_every_output_is_dropped() -> None:
         now[0] += 20.0
         return now[0]
 
-    (step,) = evaluate.ready([CONTAINS]).steps
-    compiled = evaluate.Compiled((replace(step, time=Allowance(30.0, clock=clock)),))
-    found = [evaluate.evaluate(compiled, evaluate.checked_output("a")).unscored for _ in range(6)]
+    (step,) = compiler.prepare([CONTAINS]).steps
+    compiled = compiler.Compiled((replace(step, time=Allowance(30.0, clock=clock)),))
+    found = [evaluator.evaluate(compiled, evaluator.checked_output("a")).unscored for _ in range(6)]
     assert found[0] is None
     assert found[-1] == "timeout"
 
@@ -110,7 +119,7 @@ def test_the_time_that_is_open_holds_for_all_that_is_opened_inside() -> None:
 def test_no_match_is_made_once_the_time_is_over() -> None:
     regexes = Regexes()
     with check_time(over()):
-        regexes.prime([("a", "", "a"), ("b", "", "b")])
+        regexes.prefetch([("a", "", "a"), ("b", "", "b")])
     with pytest.raises(Unscorable, match="longer than"):
         regexes.test("a", "a")
 
@@ -171,7 +180,7 @@ class Counting(V8Process):
 def test_many_patterns_are_compiled_in_few_calls_and_remembered() -> None:
     counting = Counting()
     regexes = Regexes(counting)
-    regexes.prime((f"a{number}", "", "") for number in range(5000))
+    regexes.prefetch((f"a{number}", "", "") for number in range(5000))
     for number in range(5000):
         assert regexes.test(f"a{number}", "") is False
         if number % 2 == 0:
@@ -188,7 +197,7 @@ def test_a_pattern_that_is_none_is_named_behind_thousands_that_are(tmp_path: Pat
     assert failure.value.line == 3001
 
 
-TOO_MANY = "[" + ", ".join([CHECK] * (evaluate.MAX_CHECKS + 1)) + "]"
+TOO_MANY = "[" + ", ".join([CHECK] * (compiler.MAX_CHECKS + 1)) + "]"
 FILES = {
     "a.yaml": f"assert: {TOO_MANY}",
     "templates.yaml": f"""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TypeGuard
 
 BLANKS = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -34,7 +34,7 @@ class Missing:
 MISSING = Missing()
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> TypeGuard[int | float]:
     """Whether it is a number; booleans are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -82,7 +82,7 @@ def _placed(digits: str, point: int) -> str:
     return f"{mantissa}e{'+' if exponent >= 0 else '-'}{abs(exponent)}"
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     """``String(value)``: lists joined by commas with null as nothing, objects as ``[object Object]``."""
     if isinstance(value, str):
         return value
@@ -99,14 +99,14 @@ def text(value: Any) -> str:
     return repr(value) if value is MISSING else str(value)
 
 
-def compact_json(value: Any) -> str:
+def compact_json(value: object) -> str:
     """``JSON.stringify(value)``: no blanks, non-ASCII kept, integer-like keys first in numeric order."""
     parts: list[str] = []
     _write(value, parts.append)
     return "".join(parts)
 
 
-def _write(value: Any, put: Any) -> None:
+def _write(value: object, put: Callable[[str], None]) -> None:
     if isinstance(value, str):
         put(quoted(value))
     elif isinstance(value, list | tuple):
@@ -138,16 +138,16 @@ def quoted(value: str) -> str:
     return written
 
 
-def ordered_keys(value: Mapping[Any, Any]) -> list[Any]:
+def ordered_keys(value: Mapping[object, object]) -> list[object]:
     """The keys in the order in which JavaScript lists them."""
     indexes = [key for key in value if _is_index(key)]
     if not indexes:
         return list(value)
     rest = [key for key in value if not _is_index(key)]
-    return sorted(indexes, key=int) + rest
+    return sorted(indexes, key=lambda key: int(str(key))) + rest
 
 
-def _is_index(key: Any) -> bool:
+def _is_index(key: object) -> bool:
     name = str(key)
     return name.isascii() and name.isdigit() and (name == "0" or name[0] != "0") and _small_index(name)
 
@@ -156,7 +156,7 @@ def _small_index(name: str) -> bool:
     return len(name) <= 10 and int(name) <= _LAST_ARRAY_INDEX
 
 
-def output_text(output: Any) -> str:
+def output_text(output: object) -> str:
     """An output as the text that checks read: a string as it is, anything else as compact JSON."""
     return output if isinstance(output, str) else compact_json(output)
 
@@ -259,7 +259,7 @@ class NotJson(ValueError):
         super().__init__(message)
 
 
-def strict_json(source: str) -> Any:
+def strict_json(source: str) -> object:
     """What ``JSON.parse`` gives: no NaN, no comments, no byte order mark; numbers beyond 2^53 as doubles.
 
     Raises:
@@ -280,14 +280,14 @@ def _integer(digits: str) -> int | float:
     return int(digits)
 
 
-def _no_constant(name: str) -> Any:
+def _no_constant(name: str) -> object:
     raise NotJson(f"{name} is not JSON")
 
 
 _DECODER = json.JSONDecoder(parse_int=_integer, parse_constant=_no_constant)
 
 
-def same(left: Any, right: Any) -> bool:
+def same(left: object, right: object) -> bool:
     """Deep equality of JSON values: key order free, ``1`` equals ``1.0``, booleans are no numbers."""
     if is_number(left) and is_number(right):
         return as_double(left) == as_double(right)
@@ -308,7 +308,7 @@ def lower(value: str) -> str:
     return value.lower()
 
 
-def raw_json(source: str, at: int) -> tuple[Any, int]:
+def raw_json(source: str, at: int) -> tuple[object, int]:
     """The JSON value that starts at ``at``, and where it ends.
 
     Raises:

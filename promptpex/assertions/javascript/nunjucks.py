@@ -7,35 +7,32 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, wraps
-from typing import Any
 
 import jinja2
-from jinja2 import nodes
-from jinja2.compiler import Frame
+import jinja2.sandbox
 from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.javascript.js_values import MISSING
-from promptpex.core.jinja_limits import TIMES, Weighing, adding, spend, weighed, weighing
+from promptpex.core.jinja_limits import TIMES, TURN, BudgetedEnvironment, adding, spend, weighed, weighing
 
 
-class TruthyList(list[Any]):
+class TruthyList(list[object]):
     """A list that is true even when empty, as in JavaScript."""
 
     def __bool__(self) -> bool:
         return True
 
 
-class TruthyDict(dict[str, Any]):
+class TruthyDict(dict[str, object]):
     """An object that is true even when empty, as in JavaScript."""
 
     def __bool__(self) -> bool:
         return True
 
 
-def wrapped(value: Any) -> Any:
+def wrapped(value: object) -> object:
     """A JSON value as the templates see it."""
     if isinstance(value, list | tuple):
         return TruthyList(wrapped(item) for item in value)
@@ -45,8 +42,7 @@ def wrapped(value: Any) -> Any:
 
 
 WORK = 50_000_000
-"""Characters that a rendering may work on in all; a turn of a loop counts as ``TURN``."""
-TURN = 250
+"""Characters that a rendering may work on in all: a second or two."""
 
 
 class Nothing(jinja2.ChainableUndefined):
@@ -54,7 +50,7 @@ class Nothing(jinja2.ChainableUndefined):
 
     __slots__ = ()
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return iter(())
 
 
@@ -70,69 +66,36 @@ class _Lines(Extension):
             yield token
 
 
-class _Generator(Weighing):
-    """Writes ``~`` as a joining of JavaScript texts, and weighs what is compared and cut."""
-
-    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
-        self.write("environment.joined((")
-        for argument in node.nodes:
-            self.visit(argument, frame)
-            self.write(", ")
-        self.write("))")
-
-
-class _Environment(ImmutableSandboxedEnvironment):
-    """Loops, macros and whatever joins texts count what they do."""
-
-    code_generator_class = _Generator
-
-    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        template = super()._parse(source, name, filename)
-        found: Iterable[Any] = template.find_all((nodes.For, nodes.Macro, nodes.CallBlock))
-        for body in list(found):
-            written = sum(len(text.data) for text in body.find_all(nodes.TemplateData))
-            turn = nodes.Call(nodes.EnvironmentAttribute("turn"), [nodes.Const(TURN + written)], [], None, None)
-            body.body.insert(0, nodes.ExprStmt(turn, lineno=body.lineno).set_environment(self))
-        return template
-
-    def turn(self, work: int) -> None:
-        """Called at each turn of a loop and each call of a macro."""
-        spend(work)
-
-    def weighed(self, value: Any) -> Any:
-        """Called with what is compared and cut."""
-        return weighed(value)
+class NunjucksEnvironment(BudgetedEnvironment):
+    """No loader, no autoescape; names, operators and texts are JavaScript's."""
 
     intercepted_binops = frozenset(("+", "-", "*", "/", "//", "%", "**"))
 
-    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+    def call_binop(self, context: object, operator: str, left: object, right: object) -> object:
         weighed(left, right)
-        found = arithmetic(operator, _plain(left), _plain(right))
-        spend(len(found) if isinstance(found, str) else 1)
-        return found
+        result = arithmetic(operator, _plain(left), _plain(right))
+        spend(len(result) if isinstance(result, str) else 1)
+        return result
 
-    def joined(self, parts: Iterable[Any]) -> str:
+    def joined(self, parts: Iterable[object]) -> str:
         texts = [_written(part) for part in parts]
         spend(sum(map(len, texts)))
         return "".join(texts)
 
-    def getattr(self, obj: Any, attribute: str) -> Any:
+    def getattr(self, obj: object, attribute: str) -> object:
         return self.getitem(obj, attribute)
 
-    def getitem(self, obj: Any, argument: Any) -> Any:
-        found = member(obj, argument)
-        return self.undefined(obj=obj, name=str(argument)) if found is MISSING else found
+    def getitem(self, obj: object, argument: object) -> object:
+        value = member(obj, argument)
+        return self.undefined(obj=obj, name=str(argument)) if value is MISSING else value
 
-    def is_safe_callable(self, obj: Any) -> bool:
-        known = obj == self.turn or obj in self.globals.values()
-        return getattr(obj, "_callable_in_templates", False) or known or _is_macro(obj)
-
-
-def _is_macro(obj: Any) -> bool:
-    return isinstance(obj, jinja2.runtime.Macro)
+    def is_safe_callable(self, obj: object) -> bool:
+        """The environment's own calls, ``range``, the functions of loops, and macros; no method of a value."""
+        ours = obj == self.turn or obj in self.globals.values()
+        return ours or getattr(obj, "_callable_in_templates", False) or isinstance(obj, jinja2.runtime.Macro)
 
 
-def member(obj: Any, key: Any) -> Any:
+def member(obj: object, key: object) -> object:
     """``obj[key]`` for JSON values: own keys, indexes and ``length``; ``MISSING`` for everything else."""
     if isinstance(obj, jinja2.runtime.LoopContext):
         return getattr(obj, key, MISSING) if key in _LOOP else MISSING
@@ -150,39 +113,39 @@ def member(obj: Any, key: Any) -> Any:
 _LOOP = frozenset(("index", "index0", "revindex", "revindex0", "first", "last", "length"))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return MISSING if isinstance(value, jinja2.Undefined) else value
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     value = _plain(value)
     return "" if value is None or value is MISSING else _text(value)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """The value as JavaScript's text. A list is counted first: it may hold itself doubled, again and again."""
     return js_values.text(weighed(value) if isinstance(value, list) else value)
 
 
-def _finished(value: Any) -> str:
+def _finished(value: object) -> str:
     """What ``{{ value }}`` writes."""
     text = _written(value)
     spend(len(text))
     return text
 
 
-def arithmetic(operator: str, left: Any, right: Any) -> Any:
+def arithmetic(operator: str, left: object, right: object) -> object:
     """JavaScript's binary operators: ``+`` joins when one side is not a number, the others count."""
     if operator == "+" and (_joins(left) or _joins(right)):
         return js_values.text(left) + js_values.text(right)
     return _counted(operator, number(left), number(right))
 
 
-def _joins(value: Any) -> bool:
+def _joins(value: object) -> bool:
     return isinstance(value, str | list | Mapping)
 
 
-def number(value: Any) -> float:
+def number(value: object) -> float:
     """``Number(value)``."""
     if isinstance(value, bool) or value is None:
         return int(bool(value))
@@ -217,14 +180,14 @@ _OPERATIONS: dict[str, Callable[[float, float], float]] = {
 }
 
 
-def _text_of(value: Any) -> str:
+def _text_of(value: object) -> str:
     return _written(value)
 
 
-def _int(value: Any, default: Any = 0, base: int = 10) -> Any:
-    found = _SIGNED.match(js_values.trim(_written(value)))
+def _int(value: object, default: object = 0, base: int = 10) -> object:
+    digits = _SIGNED.match(js_values.trim(_written(value)))
     try:
-        return int(found.group().rstrip("+-"), base) if found else default
+        return int(digits.group().rstrip("+-"), base) if digits else default
     except ValueError:
         return default
 
@@ -233,12 +196,12 @@ _SIGNED = re.compile(r"[+\-0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
-def _float(value: Any, default: Any = 0) -> Any:
-    found = _DECIMAL.match(js_values.trim(_written(value)))
-    return float(found.group()) if found else default
+def _float(value: object, default: object = 0) -> object:
+    decimal = _DECIMAL.match(js_values.trim(_written(value)))
+    return float(decimal.group()) if decimal else default
 
 
-def _round(value: Any, precision: Any = 0, method: str = "round") -> Any:
+def _round(value: object, precision: object = 0, method: str = "round") -> object:
     places = int(number(_plain(precision)) or 0)
     factor = 10.0**places
     scaled = js_values.as_double(number(_plain(value))) * factor
@@ -249,11 +212,11 @@ def _round(value: Any, precision: Any = 0, method: str = "round") -> Any:
     return f"{result:.{places}f}" if places > 0 else result
 
 
-def _dump(value: Any, spaces: Any = None) -> str:
+def _dump(value: object, spaces: object = None) -> str:
     return js_values.compact_json(_plain(value))
 
 
-def _join(value: Any, delimiter: Any = "", attribute: Any = None) -> str:
+def _join(value: object, delimiter: object = "", attribute: object = None) -> str:
     items = value if isinstance(value, list) else []
     picked = [member(item, attribute) if attribute is not None else item for item in items]
     between, texts = _written(delimiter), [_written(item) for item in picked]
@@ -261,49 +224,49 @@ def _join(value: Any, delimiter: Any = "", attribute: Any = None) -> str:
     return between.join(texts)
 
 
-def _length(value: Any) -> int:
+def _length(value: object) -> int:
     value = _plain(value)
     if isinstance(value, str):
         return len(weighed(value)) + sum(character > "\uffff" for character in value)
     return len(value) if isinstance(value, list | Mapping) else 0
 
 
-def _default(value: Any, default: Any = "", falsy: Any = False) -> Any:
+def _default(value: object, default: object = "", falsy: object = False) -> object:
     if falsy:
         return value if value else default
     return default if isinstance(value, jinja2.Undefined) else value
 
 
-def _replace(value: Any, old: Any, new: Any, count: Any = -1) -> str:
+def _replace(value: object, old: object, new: object, count: int = -1) -> str:
     text, old, new = _written(value), _written(old), _written(new)
     spend(len(text) + text.count(old) * len(new))
     return text.replace(old, new, int(count))
 
 
-def _capitalize(value: Any) -> str:
+def _capitalize(value: object) -> str:
     lowered = _written(value).lower()
     return lowered[:1].upper() + lowered[1:]
 
 
-def _title(value: Any) -> str:
+def _title(value: object) -> str:
     return " ".join(_capitalize(word) for word in _written(value).split(" "))
 
 
-def _first(value: Any) -> Any:
-    found = member(value, 0)
-    return "" if found is MISSING else found
+def _first(value: object) -> object:
+    item = member(value, 0)
+    return "" if item is MISSING else item
 
 
-def _last(value: Any) -> Any:
-    found = member(value, len(value) - 1) if isinstance(value, str | list) else MISSING
-    return "" if found is MISSING else found
+def _last(value: object) -> object:
+    item = member(value, len(value) - 1) if isinstance(value, str | list) else MISSING
+    return "" if item is MISSING else item
 
 
-def _escape(value: Any) -> str:
+def _escape(value: object) -> str:
     return html.escape(_written(value)).replace("&#x27;", "&#39;")
 
 
-FILTERS: dict[str, Callable[..., Any]] = {
+FILTERS: dict[str, Callable[..., object]] = {
     "abs": lambda value: abs(number(_plain(value))),
     "capitalize": _capitalize,
     "d": _default,
@@ -351,11 +314,11 @@ _SHARED = (
 )
 
 
-def _sized(name: str, made: Callable[..., Any]) -> Callable[..., Any]:
+def _sized(name: str, made: Callable[..., object]) -> Callable[..., object]:
     """A filter whose operands, and numbers such as a width, are work to be spent before it begins."""
 
     @wraps(made)
-    def filtered(*given: Any, **named: Any) -> Any:
+    def filtered(*given: object, **named: object) -> object:
         numbers = [abs(value) for value in (*given[1:], *named.values()) if isinstance(value, int | float)]
         lines = max((value.count("\n") + 1 for value in given if isinstance(value, str)), default=1)
         spend(sum(numbers) * lines)
@@ -365,27 +328,19 @@ def _sized(name: str, made: Callable[..., Any]) -> Callable[..., Any]:
     return weighing(filtered, TIMES.get(name, 1))
 
 
-def _turned(items: Iterator[Any]) -> Iterator[Any]:
+def _turned(items: Iterator[object]) -> Iterator[object]:
     for item in items:
         spend(TURN)
         yield item
 
 
 @cache
-def environment() -> _Environment:
-    """The one environment: no loader, no autoescape, trailing line feeds kept."""
-    made = _Environment(
-        undefined=Nothing,
-        finalize=_finished,
-        keep_trailing_newline=True,
-        extensions=[_Lines],
-        cache_size=0,
-        optimized=False,  # working out constants takes the cube of a tag's nesting
-    )
+def environment() -> NunjucksEnvironment:
+    """The one environment of the process."""
+    made = NunjucksEnvironment(WORK, undefined=Nothing, finalize=_finished, extensions=[_Lines])
     shared = {name: _sized(name, made.filters[name]) for name in _SHARED}
     shared["sum"] = adding(shared["sum"])
-    ours = {name: weighing(written, TIMES.get(name, 1)) for name, written in FILTERS.items()}
+    ours = {name: weighing(function, TIMES.get(name, 1)) for name, function in FILTERS.items()}
     made.filters = {**shared, **ours}
-    made.tests = {name: weighing(test) for name, test in dict[str, Any](made.tests).items()}
     made.globals = {"range": jinja2.sandbox.safe_range}
     return made

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any
 
 OVERRUNS, TRIES_PER_OVERRUN = 3, 50
 """One may go over its limits so often, and once more for so many tries, before it is given up."""
@@ -48,18 +47,18 @@ class StrikeCounter:
     """
 
     def __init__(self, together: ProcessStrikes | None = None) -> None:
-        self._tries: Counter[Any] = Counter()
-        self._overruns: Counter[Any] = Counter()
+        self._tries: Counter[object] = Counter()
+        self._overruns: Counter[object] = Counter()
         self._together = together or PROCESS_STRIKES
 
-    def struck_out(self, name: Any) -> bool:
+    def struck_out(self, name: object) -> bool:
         """Whether it is not to be tried any more."""
         overruns, tries = self._overruns[name], self._tries[name]
         if overruns == tries and self._together.spent():
             return True
         return overruns >= OVERRUNS + tries // TRIES_PER_OVERRUN
 
-    def record(self, name: Any, overran: bool) -> None:
+    def record(self, name: object, overran: bool) -> None:
         """Count a try."""
         self._tries[name] += 1
         if overran:

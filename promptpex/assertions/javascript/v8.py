@@ -2,9 +2,9 @@
 
 Patterns of the python dialect are searched for, and HTML and SQL are parsed, in that process as well.
 
-Whoever has many matches to make announces them (``prime``), and they are made in one call. No match and no script can
-hang or end a run: V8 falls back to a linear engine where a pattern backtracks without end, every call has a time
-limit, and a V8 that does not answer or dies is replaced.
+Whoever has many matches to make hands them in together (``prefetch``), and they are made in one call. No match and no
+script can hang or end a run: V8 falls back to a linear engine where a pattern backtracks without end, every call has a
+time limit, and a V8 that does not answer or dies is replaced.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from promptpex.assertions import time_limits
 from promptpex.assertions.javascript.strikes import StrikeCounter
@@ -37,6 +37,10 @@ _START_SECONDS = 10.0
 _WATCH_SECONDS = 0.1
 _BATCH = 512
 _MAX_TEXT = 4_000_000
+
+Request = dict[str, object]
+Answer = dict[str, Any]
+"""What the process says to a request: JSON, its keys by the operation; see ``v8_worker``."""
 
 Match = tuple[str, str, str]
 """A pattern, its flags, and the text it is tried on."""
@@ -104,7 +108,7 @@ class V8Process:
                 self._watchdog = Watchdog(self._process)
                 self._awake = False
 
-    def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+    def ask(self, request: Request, seconds: float) -> Answer:
         """The reply to a request. A V8 that is just coming up is waited for before the time begins.
 
         Raises:
@@ -117,7 +121,7 @@ class V8Process:
                 self._awake = True
             return self._exchange(request, seconds + _GRACE_SECONDS)
 
-    def _exchange(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+    def _exchange(self, request: Request, seconds: float) -> Answer:
         line = json.dumps(request) + "\n"
         process, watchdog = self._process, self._watchdog
         assert process is not None
@@ -136,7 +140,7 @@ class V8Process:
         if not reply.endswith("\n"):
             self.close()
             raise WorkerDied(watchdog.late)
-        answer: dict[str, Any] = json.loads(reply)
+        answer: Answer = json.loads(reply)
         return answer
 
     def close(self) -> None:
@@ -153,9 +157,10 @@ class V8Process:
                 _closed(pipe)
 
 
-def _closed(pipe: Any) -> None:
+def _closed(pipe: IO[str] | None) -> None:
     try:
-        pipe.close()
+        if pipe is not None:
+            pipe.close()
     except OSError:
         return
 
@@ -202,8 +207,8 @@ class Regexes:
         self._known: dict[Match, bool | str | None] = {}
         self._strikes = StrikeCounter()
 
-    def prime(self, matches: Iterable[Match]) -> None:
-        """Make these matches now, in few calls, and remember them until the next ``prime``."""
+    def prefetch(self, matches: Iterable[Match]) -> None:
+        """Make these matches now, in few calls, and remember them until the next ``prefetch``."""
         wanted = list(dict.fromkeys(matches))
         primed: dict[Match, bool | str | None] = {}
         for batch in _batches(wanted):
@@ -265,7 +270,7 @@ class Regexes:
 
     def _call(self, matches: Sequence[Match], again: bool = True) -> list[bool | str | None]:
         """The results that came in time, from the first match on. What falls alone is tried again, once."""
-        request = {"op": "match", "packed": json.dumps(_packed(matches)), "seconds": self._seconds}
+        request: Request = {"op": "match", "packed": json.dumps(_packed(matches)), "seconds": self._seconds}
         try:
             done: list[bool | str | None] = self._process.ask(request, self._seconds)["results"]
         except WorkerDied as death:
@@ -275,7 +280,7 @@ class Regexes:
         return done
 
 
-def _packed(matches: Sequence[Match]) -> list[Any]:
+def _packed(matches: Sequence[Match]) -> list[object]:
     patterns: dict[tuple[str, str], int] = {}
     texts: dict[str, int] = {}
     jobs = [
@@ -299,23 +304,23 @@ def _batches(matches: Sequence[Match]) -> Iterable[Sequence[Match]]:
 REGEXES = Regexes()
 
 
-def search(pattern: str, text: str) -> dict[str, Any]:
+def search(pattern: str, text: str) -> Answer:
     """Whether a pattern of the python dialect is found; see ``v8_worker``."""
-    request = {"op": "search", "pattern": pattern, "text": text, "seconds": MATCH_SECONDS}
+    request: Request = {"op": "search", "pattern": pattern, "text": text, "seconds": MATCH_SECONDS}
     return _asked(request, MATCH_SECONDS)
 
 
-def html(text: str, **about: Any) -> dict[str, Any]:
+def html(text: str, **about: object) -> Answer:
     """What a parser makes of a text; see ``v8_worker``."""
     return _asked({"op": "html", "text": text, **about}, HTML_SECONDS)
 
 
-def sql(texts: Sequence[str], **about: Any) -> dict[str, Any]:
+def sql(texts: Sequence[str], **about: object) -> Answer:
     """What a parser makes of texts; see ``v8_worker``."""
     return _asked({"op": "sql", "texts": list(texts), **about}, SQL_SECONDS)
 
 
-def run_script(body: str, output: Any, context: Any, mode: str = "verdict") -> dict[str, Any]:
+def run_script(body: str, output: object, context: object, mode: str = "verdict") -> Answer:
     """What a script came to, in a context where nothing of other scripts and outputs can be met.
 
     Args:
@@ -331,14 +336,14 @@ def run_script(body: str, output: Any, context: Any, mode: str = "verdict") -> d
     if _STRIKES.struck_out(body):
         return {"kind": "given-up"}
     packed = json.dumps({"output": output, "context": context})
-    request: dict[str, Any] = {"op": "run", "body": body, "mode": mode, "packed": packed}
+    request: Request = {"op": "run", "body": body, "mode": mode, "packed": packed}
     request |= {"seconds": SCRIPT_SECONDS, "memory": SCRIPT_BYTES}
     answer = _asked(request, SCRIPT_SECONDS)
     _STRIKES.record(body, overran=answer["kind"] in ("timeout", "memory"))
     return answer
 
 
-def _asked(request: dict[str, Any], seconds: float, again: bool = True) -> dict[str, Any]:
+def _asked(request: Request, seconds: float, again: bool = True) -> Answer:
     """The answer; ``timeout`` or ``memory`` where the process did not live to give one.
 
     It may have been ended from outside: the second time it is the request's doing.

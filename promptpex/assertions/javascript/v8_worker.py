@@ -17,10 +17,20 @@ import re
 import secrets
 import sys
 import time
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import regex
+    from py_mini_racer import MiniRacer
+    from sqlglot import exp
+
+Request = dict[str, Any]
+Answer = dict[str, Any]
+"""JSON; which keys it has depends on the operation."""
 
 _FLAGS = (
     "--single-threaded",
@@ -44,12 +54,12 @@ class Worker:
     ``search`` by the package regex; ``html`` by Lexbor; ``sql`` by sqlglot."""
 
     def __init__(self) -> None:
-        self._regexes: Any = None
+        self._regexes: MiniRacer | None = None
         self._frozen = FrozenContexts()
         verdict = _source("verdict.js")
         self._sandbox = f"{_source('sandbox.js')}({verdict})"
 
-    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, request: Request) -> Answer:
         """The reply to a request."""
         if request["op"] == "wake":
             return {}
@@ -64,25 +74,25 @@ class Worker:
         deadline = time.monotonic() + request["seconds"]
         return self._frozen.answer(request, deadline) or self._run(request, deadline)
 
-    def _match(self, request: dict[str, Any]) -> Any:
+    def _match(self, request: Request) -> Any:
         from py_mini_racer import JSEvalException, MiniRacer
 
         if self._regexes is None:
             self._regexes = MiniRacer()
             self._regexes.eval(_source("regex.js"))
         try:
-            found = self._regexes.eval(f"match({_literal(request['packed'])})", timeout_sec=request["seconds"])
+            results = self._regexes.eval(f"match({_literal(request['packed'])})", timeout_sec=request["seconds"])
         except JSEvalException:
-            found = self._regexes.eval("matched()")
-        return json.loads(found)
+            results = self._regexes.eval("matched()")
+        return json.loads(str(results))
 
-    def _run(self, request: dict[str, Any], deadline: float) -> dict[str, Any]:
+    def _run(self, request: Request, deadline: float) -> Answer:
         from py_mini_racer import JSEvalException, JSOOMException, JSTimeoutException, MiniRacer
 
         racer = MiniRacer()
         try:
             racer.set_hard_memory_limit(request["memory"])
-            found = self._verdict(racer, request, deadline)
+            verdict = self._verdict(racer, request, deadline)
         except JSTimeoutException:
             return {"kind": "timeout"}
         except JSOOMException:
@@ -91,11 +101,11 @@ class Worker:
             return {"kind": "threw", "message": str(error).splitlines()[0][:300]}
         finally:
             racer.close()
-        if found["kind"] not in ("threw", "stuck"):
+        if verdict["kind"] not in ("threw", "stuck"):
             self._frozen.judged_alone(request)
-        return found
+        return verdict
 
-    def _verdict(self, racer: Any, request: dict[str, Any], deadline: float) -> dict[str, Any]:
+    def _verdict(self, racer: MiniRacer, request: Request, deadline: float) -> Answer:
         name = "_" + secrets.token_hex(16)
         given = ", ".join(_literal(request[part]) for part in ("body", "mode", "packed"))
         state = racer.eval(f"{self._sandbox}({given}, '{name}')", timeout_sec=_left(deadline))
@@ -105,35 +115,35 @@ class Worker:
             state = racer.eval(f"{name}()", timeout_sec=_left(deadline))
         if state == "stuck":
             return {"kind": "stuck"}
-        found: dict[str, Any] = json.loads(str(state))
-        return found
+        verdict: Answer = json.loads(str(state))
+        return verdict
 
 
-def _searched(pattern: str, text: str, seconds: float) -> dict[str, Any]:
-    """Whether the package regex finds the pattern: ``kind`` is ``found``, ``bad`` (``message``), ``timeout`` or
-    ``memory``."""
+def _searched(pattern: str, text: str, seconds: float) -> Answer:
+    """Whether the package regex finds the pattern: ``kind`` is ``searched`` (``matches``), ``bad`` (``message``),
+    ``timeout`` or ``memory``."""
     try:
         compiled = _python_pattern(pattern)
     except Exception as error:  # whatever its parser trips over, the pattern is not one
         return {"kind": "bad", "message": str(error) or type(error).__name__}
     try:
-        return {"kind": "found", "found": compiled.search(text, timeout=seconds) is not None}
+        return {"kind": "searched", "matches": compiled.search(text, timeout=seconds) is not None}
     except TimeoutError:
         return {"kind": "timeout"}
     except (RecursionError, MemoryError):
         return {"kind": "memory"}
 
 
-def _html(request: dict[str, Any]) -> dict[str, Any]:
+def _html(request: Request) -> Answer:
     """What the HTML5 parser Lexbor makes of ``text``; ``kind`` is ``html``.
 
-    ``loose``: text stands directly in a body that is not ``written``; ``known``: an element of ``elements``, or one of
-    the ``skeleton`` that is written, stands in it.
+    ``loose``: text stands directly in a body that is not ``written``; ``recognized``: an element of
+    ``elements``, or one of the ``skeleton`` that is written, stands in it.
     """
     from selectolax.lexbor import LexborHTMLParser
 
     written, skeleton, elements = (set(request[name]) for name in ("written", "skeleton", "elements"))
-    loose = known = False
+    loose = recognized = False
     root = LexborHTMLParser(request["text"]).root
     for node in root.traverse(include_text=True) if root is not None else ():
         name = node.tag or ""
@@ -142,13 +152,13 @@ def _html(request: dict[str, Any]) -> dict[str, Any]:
             bare = parent == "body" and not written & {"body", "html"}
             loose = loose or (bare and bool((node.text(deep=False) or "").strip(request["blanks"])))
         elif name in skeleton:
-            known = known or name in written
+            recognized = recognized or name in written
         else:
-            known = known or name in elements or ("-" in name and not name.startswith("-"))
-    return {"kind": "html", "loose": loose, "known": known}
+            recognized = recognized or name in elements or ("-" in name and not name.startswith("-"))
+    return {"kind": "html", "loose": loose, "recognized": recognized}
 
 
-def _sql(request: dict[str, Any]) -> dict[str, Any]:
+def _sql(request: Request) -> Answer:
     """What the parser sqlglot makes of ``texts``; ``kind`` is ``sql``, or ``memory``.
 
     ``problems``: why each is no SQL of the ``dialect`` that keeps to ``tables`` and ``columns`` (None: any), up to the
@@ -161,46 +171,57 @@ def _sql(request: dict[str, Any]) -> dict[str, Any]:
         except MemoryError:
             return {"kind": "memory"}
         except Exception as error:  # whatever its parser trips over, the text is not SQL
-            said = str(error).splitlines()[:1] or [type(error).__name__]
-            problems.append(f"it is not SQL: {said[0][:160]}")
+            first_line, *_ = str(error).splitlines() or [type(error).__name__]
+            problems.append(f"it is not SQL: {first_line[:160]}")
         if problems[-1] is None:
             break
     return {"kind": "sql", "problems": problems}
 
 
-def _sql_problem(text: str, request: dict[str, Any]) -> str | None:
+def _sql_problem(text: str, request: Request) -> str | None:
     """What sqlglot could not read but kept as a ``Command`` is no statement."""
     import sqlglot
     from sqlglot import exp
 
-    says = (exp.Query, exp.DML, exp.DDL, exp.Drop, exp.Alter, exp.Use, exp.Set, exp.Show, exp.Transaction, exp.Commit)
-    found = [part for part in sqlglot.parse(text, read=request["dialect"] or None) if part is not None]
-    if not found or not all(isinstance(statement, says) for statement in found):
+    allowed_kinds = (
+        exp.Query,
+        exp.DML,
+        exp.DDL,
+        exp.Drop,
+        exp.Alter,
+        exp.Use,
+        exp.Set,
+        exp.Show,
+        exp.Transaction,
+        exp.Commit,
+    )
+    statements = [part for part in sqlglot.parse(text, read=request["dialect"] or None) if part is not None]
+    if not statements or not all(isinstance(statement, allowed_kinds) for statement in statements):
         return "it is not an SQL statement"
     for kind, allowed, noun in ((exp.Table, request["tables"], "table"), (exp.Column, request["columns"], "column")):
-        wrong = _forbidden(found, kind, allowed)
+        wrong = _forbidden(statements, kind, allowed)
         if wrong is not None:
             return f"the {noun} {wrong[:60]} is not allowed"
     return None
 
 
-def _forbidden(statements: list[Any], kind: type[Any], allowed: list[str] | None) -> str | None:
+def _forbidden(statements: Sequence[exp.Expr], kind: type[exp.Expr], allowed: list[str] | None) -> str | None:
     """The first name of the kind that is not allowed; what a statement defines by ``WITH`` is its own."""
     if allowed is None:
         return None
     from sqlglot import exp
 
-    known = {str(table.alias_or_name).lower() for statement in statements for table in statement.find_all(exp.CTE)}
-    known |= {"", "*", *allowed}
+    permitted = {str(table.alias_or_name).lower() for statement in statements for table in statement.find_all(exp.CTE)}
+    permitted |= {"", "*", *allowed}
     for statement in statements:
         for node in statement.find_all(kind):
-            if str(node.name).lower() not in known:
+            if str(node.name).lower() not in permitted:
                 return str(node.name).lower()
     return None
 
 
 @lru_cache(maxsize=256)
-def _python_pattern(pattern: str) -> Any:
+def _python_pattern(pattern: str) -> regex.Pattern[str]:
     import regex
 
     return regex.compile(pattern, regex.VERSION0)
@@ -215,15 +236,15 @@ class FrozenContexts:
 
     def __init__(self) -> None:
         self._setup = f"{_source('frozen.js')}({_source('verdict.js')})"
-        self._kept: dict[bytes, tuple[Any, str]] = {}
+        self._contexts: dict[bytes, tuple[MiniRacer, str]] = {}
         self._met: set[bytes] = set()
         self._unfit: set[bytes] = set()
         self._refused: bytes | None = None
 
-    def answer(self, request: dict[str, Any], deadline: float) -> dict[str, Any] | None:
+    def answer(self, request: Request, deadline: float) -> Answer | None:
         """What the script says of this output; None where a context of its own has to."""
         self._refused = None
-        script = named(request)
+        script = script_digest(request)
         if script in self._unfit or NEEDS_ITS_OWN.search(request["body"]):
             return None
         if script not in self._met:
@@ -232,25 +253,25 @@ class FrozenContexts:
                 self._unfit.clear()
             self._met.add(script)
             return None
-        found = self._asked(script, request, deadline)
-        if found is None:
+        verdict = self._asked(script, request, deadline)
+        if verdict is None:
             self._refused = script
-        return found
+        return verdict
 
-    def judged_alone(self, request: dict[str, Any]) -> None:
+    def judged_alone(self, request: Request) -> None:
         """A context of its own came to a verdict: where the lasting one had not, the script needs its own."""
-        script = named(request)
+        script = script_digest(request)
         if self._refused == script:
             self._unfit.add(script)
             self._drop(script)
 
-    def _asked(self, script: bytes, request: dict[str, Any], deadline: float) -> dict[str, Any] | None:
+    def _asked(self, script: bytes, request: Request, deadline: float) -> Answer | None:
         from py_mini_racer import JSEvalException, JSTimeoutException
 
         try:
-            kept = self._kept.pop(script) if script in self._kept else self._made(request, deadline)
-            racer, name = kept
-            self._kept[script] = racer, name
+            context = self._contexts.pop(script) if script in self._contexts else self._made(request, deadline)
+            self._contexts[script] = context
+            racer, name = context
             state = racer.eval(f"{name}({_literal(request['packed'])})", timeout_sec=_left(deadline))
         except JSTimeoutException:
             self._drop(script)
@@ -258,14 +279,14 @@ class FrozenContexts:
         except JSEvalException:  # a syntax that strict mode lacks, or no memory left
             self._drop(script)
             return None
-        found: dict[str, Any] | None = None if state == "again" else json.loads(str(state))
-        return found
+        verdict: Answer | None = None if state == "again" else json.loads(str(state))
+        return verdict
 
-    def _made(self, request: dict[str, Any], deadline: float) -> tuple[Any, str]:
+    def _made(self, request: Request, deadline: float) -> tuple[MiniRacer, str]:
         from py_mini_racer import JSEvalException, MiniRacer
 
-        while len(self._kept) >= MAX_KEPT:
-            self._drop(next(iter(self._kept)))
+        while len(self._contexts) >= MAX_KEPT:
+            self._drop(next(iter(self._contexts)))
         racer, name = MiniRacer(), "_" + secrets.token_hex(16)
         given = ", ".join(_literal(request[part]) for part in ("body", "mode"))
         try:
@@ -279,11 +300,11 @@ class FrozenContexts:
         raise JSEvalException("the context cannot be frozen")
 
     def _drop(self, script: bytes) -> None:
-        if script in self._kept:
-            self._kept.pop(script)[0].close()
+        if script in self._contexts:
+            self._contexts.pop(script)[0].close()
 
 
-def named(request: dict[str, Any]) -> bytes:
+def script_digest(request: Request) -> bytes:
     """What a script is known by: a hash, for there may be thousands of them, of a megabyte each."""
     return sha256(f"{request['mode']} {request['body']}".encode("utf-8", "surrogatepass")).digest()
 

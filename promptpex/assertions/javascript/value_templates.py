@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.javascript.strikes import StrikeCounter
@@ -32,7 +32,7 @@ def has_template(source: str) -> bool:
     return any(mark in source for mark in MARKS)
 
 
-def prepared(variables: Mapping[str, Any]) -> dict[str, Any]:
+def prepared(variables: Mapping[str, object]) -> dict[str, object]:
     """The variables as promptfoo hands them to templates.
 
     One trailing line feed of each text is cut; ``{{ name }}`` inside a text is replaced by that variable's value,
@@ -40,22 +40,22 @@ def prepared(variables: Mapping[str, Any]) -> dict[str, Any]:
     characters in all. Nothing is done inside lists and objects.
     """
     ready = {name: _cut(value) for name, value in variables.items()}
-    nested = [name for name, value in ready.items() if isinstance(value, str) and "{{" in value]
+    nested = {name: value for name, value in ready.items() if isinstance(value, str) and "{{" in value}
     if nested:
         fill = _Filling(ready)
-        for name in nested:
-            ready[name] = fill(ready[name])
+        for name, value in nested.items():
+            ready[name] = fill(value)
     return ready
 
 
-def _cut(value: Any) -> Any:
+def _cut(value: object) -> object:
     return value[:-1] if isinstance(value, str) and value.endswith("\n") else value
 
 
 class _Filling:
     """Puts variables into the texts of others, up to a number of characters in all."""
 
-    def __init__(self, variables: Mapping[str, Any]) -> None:
+    def __init__(self, variables: Mapping[str, object]) -> None:
         self._variables = variables
         self._room = MAX_FILLED
 
@@ -79,7 +79,7 @@ class _Filling:
         return text if self._room >= 0 else match.group(0)
 
 
-def render(source: str, variables: Mapping[str, Any]) -> str:
+def render(source: str, variables: Mapping[str, object]) -> str:
     """``source`` with the variables put in. Undefined names are empty.
 
     Raises:
@@ -94,7 +94,7 @@ def render(source: str, variables: Mapping[str, Any]) -> str:
     return _rendered(source, variables)
 
 
-def _quick(source: str, variables: Mapping[str, Any]) -> str | None:
+def _quick(source: str, variables: Mapping[str, object]) -> str | None:
     """Plain names put in without a template engine; None where there is more to it."""
     parts = _PLAIN_NAME.split(source)
     texts, names = parts[0::2], parts[1::2]
@@ -106,7 +106,7 @@ def _quick(source: str, variables: Mapping[str, Any]) -> str | None:
     return "".join(written)
 
 
-def output(value: Any) -> str:
+def output(value: object) -> str:
     """What ``{{ value }}`` writes: nothing for null and undefined, else the JavaScript text."""
     return "" if value is None or value is js_values.MISSING else js_values.text(value)
 
@@ -126,7 +126,7 @@ def _without_reserved(match: re.Match[str]) -> str:
     return match.group() if match.group(1) in _RESERVED else ""
 
 
-def _rendered(source: str, variables: Mapping[str, Any]) -> str:
+def _rendered(source: str, variables: Mapping[str, object]) -> str:
     from promptpex.assertions.javascript import nunjucks
     from promptpex.core.jinja_limits import TooMuchWork, share
 
@@ -154,12 +154,9 @@ _STRIKES = StrikeCounter()
 @lru_cache(maxsize=4096)
 def _compiled(source: str) -> jinja2.Template:
     from promptpex.assertions.javascript import nunjucks
-    from promptpex.core.jinja_limits import refuse_long, share
 
     try:
-        refuse_long(source, nunjucks.environment())
-        with share(nunjucks.WORK):  # what does not depend on variables is worked out now
-            return nunjucks.environment().from_string(source)
+        return nunjucks.environment().compiled(source)
     except (RecursionError, MemoryError) as error:
         raise _bad(source, "it nests too deep") from error
     except Exception as error:  # Jinja's own errors, and those of its compiler on odd input

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
@@ -30,14 +29,14 @@ class Bounds:
         return f"at most {most}" if math.isinf(self.least) else f"{least} to {most}"
 
 
-def _bounds(assertion: Assertion, value: Any) -> Bounds:
+def _bounds(assertion: Assertion, value: object) -> Bounds:
     if isinstance(value, Mapping):
         return _range(assertion, value)
     exact = _count(assertion, value)
     return Bounds(exact, exact)
 
 
-def _range(assertion: Assertion, value: Mapping[str, Any]) -> Bounds:
+def _range(assertion: Assertion, value: Mapping[str, object]) -> Bounds:
     if "min" not in value and "max" not in value:
         raise _bad(assertion)
     least = _count(assertion, value["min"]) if value.get("min") is not None else -math.inf
@@ -47,7 +46,7 @@ def _range(assertion: Assertion, value: Mapping[str, Any]) -> Bounds:
     return Bounds(least, most)
 
 
-def _count(assertion: Assertion, value: Any) -> float:
+def _count(assertion: Assertion, value: object) -> float:
     number = js_values.to_number(value) if isinstance(value, str) else value
     if not js_values.is_number(number) or math.isnan(js_values.as_double(number)):
         raise _bad(assertion)

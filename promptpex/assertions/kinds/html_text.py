@@ -74,11 +74,11 @@ def problem(source: str) -> str | None:
         return "the output is XML" if text else "the output is empty"
     written = [name for name in _SKELETON if re.search(rf"<{name}(?![\w-])", text, re.I)]
     whole = text.encode("utf-8", "replace").decode("utf-8")
-    found = v8.html(whole, written=written, skeleton=_SKELETON, elements=_ELEMENTS, blanks=js_values.BLANKS)
-    if found["kind"] != "html":
+    parsed = v8.html(whole, written=written, skeleton=_SKELETON, elements=_ELEMENTS, blanks=js_values.BLANKS)
+    if parsed["kind"] != "html":
         raise Unscorable(
-            found["kind"], "the output was not read as HTML: parsing it takes too long, or too much memory"
+            parsed["kind"], "the output was not read as HTML: parsing it takes too long, or too much memory"
         )
-    if found["loose"]:
+    if parsed["loose"]:
         return "text stands outside of every element"
-    return None if found["known"] else "the output holds no element of HTML"
+    return None if parsed["recognized"] else "the output holds no element of HTML"

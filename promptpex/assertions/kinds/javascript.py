@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.javascript.js_values import MISSING
@@ -55,7 +54,7 @@ def _last_semicolon(script: str) -> int:
     return last
 
 
-def _script(assertion: Assertion, value: Any) -> str | None:
+def _script(assertion: Assertion, value: object) -> str | None:
     """The body; None where the value is no text, which fails in both forms as in promptfoo."""
     return function_body(value) if isinstance(value, str) else None
 
@@ -97,7 +96,7 @@ def _line(reason: str) -> str:
     return line[:300] or "the script gave no reason"
 
 
-def _failure(answer: dict[str, Any]) -> Unscorable:
+def _failure(answer: dict[str, object]) -> Unscorable:
     kind = answer["kind"]
     if kind == "timeout":
         return Unscorable("timeout", f"the script took longer than {v8.SCRIPT_SECONDS:g} s")
@@ -110,11 +109,11 @@ def _failure(answer: dict[str, Any]) -> Unscorable:
     return Unscorable("script-error", f"the script threw {_line(str(answer.get('message', '')))}")
 
 
-def context_of(assertion: Assertion, checked: CheckedOutput) -> dict[str, Any]:
+def context_of(assertion: Assertion, checked: CheckedOutput) -> dict[str, object]:
     """What a script sees as ``context``: data alone, no host object."""
     response = {"output": checked.output, "cost": checked.cost, "latencyMs": checked.latency_ms}
     response |= {"logProbs": checked.logprobs, "finishReason": checked.finish_reason}
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "vars": dict(checked.vars),
         "prompt": checked.prompt,
         "test": {"vars": dict(checked.vars), "assert": [_plain(item) for item in checked.asserts]},
@@ -123,15 +122,14 @@ def context_of(assertion: Assertion, checked: CheckedOutput) -> dict[str, Any]:
         "config": assertion.config,
         "metadata": checked.metadata,
     }
-    given: dict[str, Any] = _json_ready({key: value for key, value in context.items() if value is not None})
-    return given
+    return {key: _json_ready(value) for key, value in context.items() if value is not None}
 
 
-def _plain(item: Any) -> Any:
+def _plain(item: object) -> object:
     return item.to_dict() if hasattr(item, "to_dict") else item
 
 
-def _json_ready(value: Any) -> Any:
+def _json_ready(value: object) -> object:
     """The data with what JSON does not have written as JavaScript would."""
     if isinstance(value, dict):
         return {str(key): _json_ready(item) for key, item in value.items() if item is not MISSING}
@@ -144,7 +142,7 @@ def _json_ready(value: Any) -> Any:
     return str(value)
 
 
-def transformed(expression: str, checked: CheckedOutput) -> Any:
+def transformed(expression: str, checked: CheckedOutput) -> object:
     """What ``transform`` makes of the output: the value of an expression over ``output`` and ``context``.
 
     Raises:

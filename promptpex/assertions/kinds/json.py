@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.javascript.js_values import MISSING
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 class LazySchema:
     """A schema that is compiled when there is JSON to hold against it, as promptfoo does."""
 
-    def __init__(self, assertion: Assertion, value: Any) -> None:
+    def __init__(self, assertion: Assertion, value: object) -> None:
         self._assertion = assertion
         self._value = value
 
-    def problem(self, found: Any) -> str | None:
+    def problem(self, found: object) -> str | None:
         """See ``schemas.Schema.problem``."""
         return self.schema.problem(found)
 
@@ -38,14 +38,14 @@ class LazySchema:
         return json_schema.compiled(_object(self._assertion, self._value))
 
 
-def _schema(assertion: Assertion, value: Any) -> LazySchema | None:
+def _schema(assertion: Assertion, value: object) -> LazySchema | None:
     """The schema, or None where none is asked for: no value, null, or a template that comes out empty."""
     if value is MISSING or value is None or (value == "" and assertion.value != ""):
         return None
     return LazySchema(assertion, value)
 
 
-def _object(assertion: Assertion, value: Any) -> Mapping[str, Any]:
+def _object(assertion: Assertion, value: object) -> Mapping[str, object]:
     if isinstance(value, str):
         from promptpex.assertions.kinds import yaml_text
 

@@ -1,34 +1,28 @@
 """JSON schemas, draft-07, as strict as Ajv 8 in strict mode: what it would refuse to compile is refused here.
 
-The validating itself is the package jsonschema's, with the keywords replaced that depend on JavaScript: patterns
-(V8, flag ``u``), formats, ``multipleOf`` (a division of doubles). No reference is ever fetched.
+The validating itself is the package jsonschema's, with the keywords of ``schema_keywords``. No reference is fetched.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
-from typing import Any
+from functools import lru_cache
 
-from promptpex.assertions import time_limits
-from promptpex.assertions.javascript import js_values, v8
-from promptpex.assertions.kinds import schema_formats
+from promptpex.assertions.javascript import v8
+from promptpex.assertions.kinds import schema_formats, schema_keywords
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.quoting import shown
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema"
-_BLANK = " "
-_KEYWORDS = frozenset(
-    (
-        "$schema $id $defs $comment $ref definitions title description default examples deprecated readOnly "
-        "writeOnly contentMediaType contentEncoding contentSchema $vocabulary type nullable enum const "
-        "multipleOf maximum minimum exclusiveMaximum exclusiveMinimum maxLength minLength pattern format "
-        "items additionalItems maxItems minItems uniqueItems contains maxProperties minProperties required "
-        "properties patternProperties additionalProperties dependencies propertyNames if then else allOf "
-        "anyOf oneOf not"
-    ).split(_BLANK)
-)
+_KEYWORDS = frozenset((
+    "$schema", "$id", "$defs", "$comment", "$ref", "definitions", "title", "description", "default", "examples",
+    "deprecated", "readOnly", "writeOnly", "contentMediaType", "contentEncoding", "contentSchema", "$vocabulary",
+    "type", "nullable", "enum", "const", "multipleOf", "maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum",
+    "maxLength", "minLength", "pattern", "format", "items", "additionalItems", "maxItems", "minItems",
+    "uniqueItems", "contains", "maxProperties", "minProperties", "required", "properties", "patternProperties",
+    "additionalProperties", "dependencies", "propertyNames", "if", "then", "else", "allOf", "anyOf", "oneOf", "not",
+))  # fmt: skip
 _ONE = ("additionalItems", "contains", "additionalProperties", "propertyNames", "if", "then", "else", "not")
 _LISTS = ("allOf", "anyOf", "oneOf")
 _MAPS = ("properties", "patternProperties", "definitions", "$defs")
@@ -41,13 +35,13 @@ class Schema:
         Unscorable: code ``bad-schema``, on making one that Ajv would refuse.
     """
 
-    def __init__(self, source: Mapping[str, Any]) -> None:
+    def __init__(self, source: Mapping[str, object]) -> None:
         _refuse_unknown(source)
         _check_against_draft(source)
-        self._validator = _validator_class()(source, registry=_registry())
+        self._validator = schema_keywords.validator(source)
         _check_references(source)
 
-    def problem(self, value: Any) -> str | None:
+    def problem(self, value: object) -> str | None:
         """What is wrong with the value, in one sentence; None when nothing is.
 
         Raises:
@@ -72,7 +66,7 @@ class Schema:
         return f"the JSON does not follow the schema{at}: {_one_line(error.message)}"
 
 
-def compiled(source: Mapping[str, Any]) -> Schema:
+def compiled(source: Mapping[str, object]) -> Schema:
     """The schema made ready; equal ones are made once.
 
     Raises:
@@ -98,7 +92,7 @@ def _one_line(message: str) -> str:
     return line if len(line) <= 200 else line[:197] + "..."
 
 
-def subschemas(schema: Any) -> Iterator[Mapping[str, Any]]:
+def subschemas(schema: object) -> Iterator[Mapping[str, object]]:
     """The schema and all schemas inside of it, booleans left out."""
     if not isinstance(schema, Mapping):
         return
@@ -107,7 +101,7 @@ def subschemas(schema: Any) -> Iterator[Mapping[str, Any]]:
         yield from subschemas(part)
 
 
-def _parts(schema: Mapping[str, Any]) -> Iterator[Any]:
+def _parts(schema: Mapping[str, object]) -> Iterator[object]:
     for key in _ONE:
         yield schema.get(key)
     for key in (*_LISTS, "items"):
@@ -118,7 +112,7 @@ def _parts(schema: Mapping[str, Any]) -> Iterator[Any]:
         yield from value.values() if isinstance(value, Mapping) else ()
 
 
-def _refuse_unknown(root: Mapping[str, Any]) -> None:
+def _refuse_unknown(root: Mapping[str, object]) -> None:
     draft = root.get("$schema", DRAFT_07)
     if not isinstance(draft, str) or draft.rstrip("#") != DRAFT_07:
         raise _bad(f"its $schema is {shown(str(draft))}; draft-07 is what is read")
@@ -127,7 +121,7 @@ def _refuse_unknown(root: Mapping[str, Any]) -> None:
         _refuse_ignored(schema)
 
 
-def _refuse_keywords(schema: Mapping[str, Any]) -> None:
+def _refuse_keywords(schema: Mapping[str, object]) -> None:
     unknown = next((key for key in schema if key not in _KEYWORDS), None)
     if unknown is not None:
         raise _bad(f"it has the unknown keyword {shown(str(unknown))}")
@@ -143,12 +137,12 @@ def _refuse_keywords(schema: Mapping[str, Any]) -> None:
             _check_pattern(pattern)
 
 
-def _refuse_odd_enum(values: Any) -> None:
+def _refuse_odd_enum(values: object) -> None:
     if not isinstance(values, list):
         return
     if not values:
         raise _bad("an enum without values allows nothing")
-    if len(set(map(_hashable, values))) < len(values):
+    if len(set(map(schema_keywords.hashable, values))) < len(values):
         raise _bad("an enum names a value twice")
 
 
@@ -160,7 +154,7 @@ def _check_pattern(pattern: str) -> None:
             raise _bad(error.message) from error
 
 
-def _refuse_ignored(schema: Mapping[str, Any]) -> None:
+def _refuse_ignored(schema: Mapping[str, object]) -> None:
     """Keywords that would do nothing where they stand; Ajv's strict mode refuses them."""
     if "if" in schema and "then" not in schema and "else" not in schema:
         raise _bad("an if without then and else does nothing")
@@ -176,7 +170,7 @@ def _refuse_ignored(schema: Mapping[str, Any]) -> None:
                 raise _bad(f"the property {shown(str(twice))} also matches the pattern {shown(pattern)}")
 
 
-def _check_against_draft(schema: Mapping[str, Any]) -> None:
+def _check_against_draft(schema: Mapping[str, object]) -> None:
     from jsonschema import Draft7Validator, FormatChecker, SchemaError
 
     try:
@@ -186,12 +180,12 @@ def _check_against_draft(schema: Mapping[str, Any]) -> None:
         raise _bad(f"{place + ': ' if place else ''}{_one_line(error.message)}") from error
 
 
-def _check_references(root: Mapping[str, Any]) -> None:
+def _check_references(root: Mapping[str, object]) -> None:
     """References inside the schema have to lead somewhere; those through ``$id`` are looked up when they are met."""
     from referencing.exceptions import Unresolvable
     from referencing.jsonschema import DRAFT7
 
-    resolver = _registry().resolver_with_root(DRAFT7.create_resource(root))
+    resolver = schema_keywords.drafts().resolver_with_root(DRAFT7.create_resource(root))
     for schema in subschemas(root):
         reference = schema.get("$ref")
         if isinstance(reference, str) and reference.startswith("#"):
@@ -199,146 +193,3 @@ def _check_references(root: Mapping[str, Any]) -> None:
                 resolver.lookup(reference)
             except Unresolvable as error:
                 raise _bad(f"the reference {shown(reference)} leads nowhere") from error
-
-
-def _timed(keyword: Any) -> Any:
-    """The keyword's function, looking at the clock first: references that branch again and again take for ever."""
-
-    def evaluate(validator: Any, wanted: Any, value: Any, schema: Mapping[str, Any]) -> Any:
-        time_limits.tick()
-        return keyword(validator, wanted, value, schema)
-
-    return evaluate
-
-
-@cache
-def _registry() -> Any:
-    """The drafts themselves and nothing else: nothing is fetched."""
-    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
-
-    return REGISTRY
-
-
-@cache
-def _validator_class() -> Any:
-    from jsonschema import Draft7Validator, TypeChecker
-    from jsonschema.validators import extend
-
-    keywords = {
-        "pattern": _pattern,
-        "patternProperties": _pattern_properties,
-        "additionalProperties": _additional_properties,
-        "multipleOf": _multiple_of,
-        "format": _format,
-        "type": _type,
-        "minLength": _min_length,
-        "maxLength": _max_length,
-        "uniqueItems": _unique_items,
-    }
-    timed = {name: _timed(judge) for name, judge in {**Draft7Validator.VALIDATORS, **keywords}.items()}
-    made: Any = extend  # untyped in its package
-    return made(Draft7Validator, validators=timed, type_checker=_types(TypeChecker))
-
-
-def _types(checker: Any) -> Any:
-    return checker(
-        {
-            "any": lambda _, value: True,
-            "array": lambda _, value: isinstance(value, list),
-            "boolean": lambda _, value: isinstance(value, bool),
-            "integer": lambda _, value: js_values.is_number(value) and float(js_values.as_double(value)).is_integer(),
-            "null": lambda _, value: value is None,
-            "number": lambda _, value: js_values.is_number(value),
-            "object": lambda _, value: isinstance(value, dict),
-            "string": lambda _, value: isinstance(value, str),
-        }
-    )
-
-
-def _wrong(message: str) -> Any:
-    from jsonschema import ValidationError
-
-    return ValidationError(message)
-
-
-def _type(validator: Any, wanted: Any, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
-    names = wanted if isinstance(wanted, list) else [wanted]
-    if value is None and schema.get("nullable") is True:
-        return
-    if not any(validator.is_type(value, name) for name in names):
-        yield _wrong(f"{shown(js_values.compact_json(value))} is not of type {', '.join(names)}")
-
-
-def _pattern(validator: Any, pattern: str, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
-    if isinstance(value, str) and not v8.REGEXES.test(pattern, value, "u"):
-        yield _wrong(f"{shown(value)} does not match {shown(pattern)}")
-
-
-def _pattern_properties(
-    validator: Any, patterns: Mapping[str, Any], value: Any, schema: Mapping[str, Any]
-) -> Iterator[Any]:
-    if not isinstance(value, dict):
-        return
-    for pattern, part in patterns.items():
-        for name, item in value.items():
-            if v8.REGEXES.test(pattern, name, "u"):
-                yield from validator.descend(item, part, path=name, schema_path=pattern)
-
-
-def _additional_properties(validator: Any, part: Any, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
-    if not isinstance(value, dict):
-        return
-    named, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-    for name, item in value.items():
-        if name in named or any(v8.REGEXES.test(pattern, name, "u") for pattern in patterns):
-            continue
-        if part is False:
-            yield _wrong(f"the property {shown(name)} is not allowed")
-        elif part is not True:
-            yield from validator.descend(item, part, path=name)
-
-
-def _multiple_of(validator: Any, factor: float, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
-    if not js_values.is_number(value):
-        return
-    quotient = js_values.as_double(value) / js_values.as_double(factor)
-    if not quotient.is_integer():
-        yield _wrong(f"{js_values.number_text(value)} is not a multiple of {js_values.number_text(factor)}")
-
-
-def _format(validator: Any, name: str, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
-    if not schema_formats.holds(name, value):
-        yield _wrong(f"{shown(js_values.compact_json(value))} is no {name}")
-
-
-def _unique_items(validator: Any, wanted: Any, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
-    if wanted is True and isinstance(value, list):
-        seen: set[Any] = set()
-        for item in value:
-            if (mark := _hashable(item)) in seen:
-                yield _wrong(f"{shown(js_values.compact_json(item))} is there twice")
-                return
-            seen.add(mark)
-
-
-def _hashable(value: Any) -> Any:
-    """Something that is equal for equal JSON values alone: 1 and 1.0 are, 1 and true are not."""
-    if isinstance(value, dict):
-        return "object", frozenset((name, _hashable(item)) for name, item in value.items())
-    if isinstance(value, list):
-        return "list", tuple(_hashable(item) for item in value)
-    return type(value).__name__ if not js_values.is_number(value) else "number", _double(value)
-
-
-def _double(value: Any) -> Any:
-    return js_values.as_double(value) if js_values.is_number(value) else value
-
-
-def _min_length(validator: Any, least: float, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
-    if isinstance(value, str) and len(value) < least:
-        yield _wrong(f"{shown(value)} is shorter than {least}")
-
-
-def _max_length(validator: Any, most: float, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
-    if isinstance(value, str) and len(value) > most:
-        yield _wrong(f"{shown(value)} is longer than {most}")

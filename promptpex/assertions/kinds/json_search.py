@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from promptpex.assertions.javascript import js_values
 
@@ -19,7 +18,7 @@ _STEPS = 2_000_000
 nothing but ``[`` is given up then."""
 
 
-def candidates(output: Any) -> Iterator[Any]:
+def candidates(output: object) -> Iterator[object]:
     """What ``contains-json`` tries: objects and lists in a text, and the objects inside such a list.
 
     A structured output is not searched as text: an object is tried itself, a list for the objects it holds.
@@ -34,7 +33,7 @@ def candidates(output: Any) -> Iterator[Any]:
         yield from _objects_in(output)
 
 
-def _objects_in(value: Any) -> Iterator[dict[str, Any]]:
+def _objects_in(value: object) -> Iterator[dict[str, object]]:
     """The outermost objects inside a list, however deep."""
     waiting = list(reversed(value)) if isinstance(value, list) else []
     while waiting:
@@ -45,7 +44,7 @@ def _objects_in(value: Any) -> Iterator[dict[str, Any]]:
             waiting.extend(reversed(item))
 
 
-def in_text(text: str) -> Iterator[Any]:
+def in_text(text: str) -> Iterator[object]:
     """Objects and lists in ``text``; what stands inside a found one is not given again."""
     at, spent = 0, 0
     window = max(len(text) // 1024, 2048)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Protocol
 
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
@@ -16,7 +17,7 @@ _SAME = {"yue": "zh", "cmn": "zh", "nb": "no", "nn": "no", "fil": "tl"}
 _NOISE = re.compile(r"```.*?```|`[^`\n]*`|https?://\S+|<[^<>\n]{1,80}>", re.S)
 
 
-def _codes(assertion: Assertion, value: Any) -> tuple[str, ...]:
+def _codes(assertion: Assertion, value: object) -> tuple[str, ...]:
     given = [value] if isinstance(value, str) else value
     if not isinstance(given, list | tuple) or not given or not all(isinstance(code, str) for code in given):
         raise _bad(assertion)
@@ -31,7 +32,7 @@ def _bad(assertion: Assertion) -> Unscorable:
 
 
 def _verify(assertion: Assertion, codes: tuple[str, ...]) -> None:
-    unknown = next((code for code in codes if code not in _known()), None)
+    unknown = next((code for code in codes if code not in _labels()), None)
     if unknown is not None:
         raise Unscorable("bad-value", f"{assertion.kind} cannot tell the language {unknown!r} apart")
 
@@ -41,10 +42,10 @@ def _evaluate(assertion: Assertion, codes: tuple[str, ...], checked: CheckedOutp
     text = _NOISE.sub(" ", checked.text)
     if sum(1 for mark in text if mark.isalpha()) < _LEAST_LETTERS and text.isascii():
         raise Unscorable("too-short", "the output is too short to tell its language")
-    found, sure = detected(text)
+    code, sure = detected(text)
     if sure < _LEAST_SURE:
-        raise Unscorable("unsure", f"the output's language cannot be told; the best guess is {found}")
-    return KindResult(found in codes, f"the output is written in {found} ({sure:.0%} sure)")
+        raise Unscorable("unsure", f"the output's language cannot be told; the best guess is {code}")
+    return KindResult(code in codes, f"the output is written in {code} ({sure:.0%} sure)")
 
 
 def detected(text: str) -> tuple[str, float]:
@@ -53,15 +54,24 @@ def detected(text: str) -> tuple[str, float]:
     return _SAME.get(str(code), str(code)), float(sure)
 
 
+class _Identifier(Protocol):
+    """What is used of py3langid, which has no types."""
+
+    labels: Sequence[str]
+
+    def classify(self, text: str) -> tuple[str, float]: ...
+
+
 @cache
-def _identifier() -> Any:
+def _identifier() -> _Identifier:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # type: ignore[import-untyped]
 
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier: _Identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    return identifier
 
 
 @cache
-def _known() -> frozenset[str]:
+def _labels() -> frozenset[str]:
     return frozenset(_SAME.get(str(code), str(code)) for code in _identifier().labels)
 
 

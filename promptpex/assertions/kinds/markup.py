@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.kinds import xml_text
@@ -13,7 +12,7 @@ from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time
 
 
-def _paths(assertion: Assertion, value: Any) -> tuple[str, ...]:
+def _paths(assertion: Assertion, value: object) -> tuple[str, ...]:
     """The elements that have to be there, as dotted paths: from a list, a comma list, or ``requiredElements``."""
     if isinstance(value, str):
         return tuple(js_values.trim(path) for path in value.split(","))
@@ -33,24 +32,24 @@ def _is_xml(assertion: Assertion, paths: tuple[str, ...], checked: CheckedOutput
 
 
 def _contains_xml(assertion: Assertion, paths: tuple[str, ...], checked: CheckedOutput) -> KindResult:
-    together: dict[str, Any] = {}
-    found: list[dict[str, Any]] = []
+    together: xml_text.Element = {}
+    elements: list[xml_text.Element] = []
     for name, tree in xml_text.pieces(checked.text):
         xml_text.add(together, name, tree)
-        found.append({name: tree})
-    if not found:
+        elements.append({name: tree})
+    if not elements:
         return KindResult(False, "the output holds no XML")
-    return _by_paths([together, *found], paths, "holds XML")
+    return _by_paths([together, *elements], paths, "holds XML")
 
 
-def _by_paths(trees: list[dict[str, Any]], paths: tuple[str, ...], what: str) -> KindResult:
+def _by_paths(trees: list[xml_text.Element], paths: tuple[str, ...], what: str) -> KindResult:
     if any(all(xml_text.reaches(tree, path) for path in paths) for tree in in_time(trees)):
         return KindResult(True, f"the output {what}" + (" with the elements wanted" if paths else ""))
     missing = next((path for path in paths if not xml_text.reaches(trees[0], path)), paths[0])
     return KindResult(False, f"the output {what}, but has no element {shown(missing)}")
 
 
-def _nothing(assertion: Assertion, value: Any) -> None:
+def _nothing(assertion: Assertion, value: object) -> None:
     return None
 
 
@@ -67,8 +66,8 @@ def _is_html(assertion: Assertion, plan: None, checked: CheckedOutput) -> KindRe
 def _contains_html(assertion: Assertion, plan: None, checked: CheckedOutput) -> KindResult:
     from promptpex.assertions.kinds import html_text
 
-    found = html_text.holds_html(checked.text)
-    return KindResult(found, f"the output holds {'' if found else 'no '}HTML")
+    holds = html_text.holds_html(checked.text)
+    return KindResult(holds, f"the output holds {'' if holds else 'no '}HTML")
 
 
 KINDS = (

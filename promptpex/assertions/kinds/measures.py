@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
@@ -12,13 +11,13 @@ from promptpex.assertions.quoting import shown
 from promptpex.assertions.registry import Kind
 
 
-def _limit(assertion: Assertion, value: Any) -> float:
+def _limit(assertion: Assertion, value: object) -> float:
     if assertion.threshold is None:
         raise Unscorable("no-threshold", f"{assertion.kind} needs a threshold")
     return assertion.threshold
 
 
-def _optional_limit(assertion: Assertion, value: Any) -> float | None:
+def _optional_limit(assertion: Assertion, value: object) -> float | None:
     return assertion.threshold
 
 
@@ -27,7 +26,7 @@ def _demand_threshold(assertion: Assertion) -> None:
         raise Unscorable("no-threshold", f"{assertion.kind} needs a threshold; without one it passes whatever comes")
 
 
-def _measured(value: Any, code: str, what: str) -> float:
+def _measured(value: object, code: str, what: str) -> float:
     if not js_values.is_number(value) or math.isnan(js_values.as_double(value)):
         raise Unscorable(code, f"{what} of this output is not known")
     return js_values.as_double(value)
@@ -81,7 +80,7 @@ def _exp(exponent: float) -> float:
         return math.inf
 
 
-def _reason(assertion: Assertion, value: Any) -> str:
+def _reason(assertion: Assertion, value: object) -> str:
     if not isinstance(value, str):
         raise Unscorable("bad-value", f"{assertion.kind} needs a text as its value")
     return value
@@ -96,7 +95,7 @@ def _finish_reason(assertion: Assertion, value: str, checked: CheckedOutput) -> 
     )
 
 
-_Evaluate = Callable[[Assertion, Any, CheckedOutput], KindResult]
+_Evaluate = Callable[[Assertion, object, CheckedOutput], KindResult]
 
 KINDS = (
     Kind("cost", _limit, _cost, renders=False),

@@ -10,11 +10,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
-from promptpex.assertions.registry import Kind
+from promptpex.assertions.registry import Kind, P
 from promptpex.assertions.time_limits import in_time
 
 _ORDERS = 4
@@ -25,7 +24,7 @@ Tokens = list[str]
 Grams = Counter[tuple[str, ...]]
 
 
-def _references(assertion: Assertion, value: Any) -> tuple[str, ...]:
+def _references(assertion: Assertion, value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     if isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
@@ -33,7 +32,7 @@ def _references(assertion: Assertion, value: Any) -> tuple[str, ...]:
     raise Unscorable("bad-value", f"{assertion.kind} needs a reference text, or a list of them, as its value")
 
 
-def _one_reference(assertion: Assertion, value: Any) -> str:
+def _one_reference(assertion: Assertion, value: object) -> str:
     if not isinstance(value, str):
         raise Unscorable("bad-value", f"{assertion.kind} needs one reference text as its value")
     return value
@@ -118,9 +117,9 @@ def _f1(shared: int, own: int, theirs: int) -> float:
 
 
 def _measured(
-    score_of: Callable[[Assertion, Any, str], float], name: str, default: float
-) -> Callable[[Assertion, Any, CheckedOutput], KindResult]:
-    def evaluate(assertion: Assertion, plan: Any, checked: CheckedOutput) -> KindResult:
+    score_of: Callable[[Assertion, P, str], float], name: str, default: float
+) -> Callable[[Assertion, P, CheckedOutput], KindResult]:
+    def evaluate(assertion: Assertion, plan: P, checked: CheckedOutput) -> KindResult:
         limit = default if assertion.threshold is None else assertion.threshold
         score = score_of(assertion, plan, checked.text)
         passed = score >= limit

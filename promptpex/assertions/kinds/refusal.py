@@ -6,7 +6,6 @@ The list is our own and English; an empty output counts as a refusal too.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult
@@ -49,7 +48,7 @@ def refusal(text: str) -> str | None:
     return found.group() if found is not None else None
 
 
-def _plan(assertion: Assertion, value: Any) -> None:
+def _plan(assertion: Assertion, value: object) -> None:
     return None
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from promptpex.assertions.javascript import v8
 from promptpex.assertions.javascript.strikes import StrikeCounter
 from promptpex.assertions.kinds.text import _filled
@@ -12,16 +10,16 @@ from promptpex.assertions.quoting import shown
 from promptpex.assertions.registry import Kind
 
 
-def _pattern(assertion: Assertion, value: Any) -> str:
+def _pattern(assertion: Assertion, value: object) -> str:
     return _filled(assertion, value)
 
 
 def _evaluate(assertion: Assertion, pattern: str, checked: CheckedOutput) -> KindResult:
     if assertion.dialect == "python":
-        found = python_search(pattern, checked.text)
+        matches = python_search(pattern, checked.text)
     else:
-        found = v8.REGEXES.test(pattern, checked.text)
-    return KindResult(found, f"the pattern {shown(pattern)} is {'found' if found else 'not found'}")
+        matches = v8.REGEXES.test(pattern, checked.text)
+    return KindResult(matches, f"the pattern {shown(pattern)} is {'found' if matches else 'not found'}")
 
 
 def _verify(assertion: Assertion, pattern: str) -> None:
@@ -45,8 +43,8 @@ def python_search(pattern: str, text: str) -> bool:
     answer = v8.search(pattern, text)
     kind = answer["kind"]
     _STRIKES.record(pattern, overran=kind in ("timeout", "memory"))
-    if kind == "found":
-        return bool(answer["found"])
+    if kind == "searched":
+        return bool(answer["matches"])
     if kind == "bad":
         message = " ".join(answer["message"].split())[:200]
         raise Unscorable("bad-pattern", f"the pattern {shown(pattern)} does not compile: {message}")

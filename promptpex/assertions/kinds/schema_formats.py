@@ -6,7 +6,6 @@ import datetime
 import ipaddress
 import re
 from collections.abc import Callable
-from typing import Any
 
 from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.model import Unscorable
@@ -119,8 +118,8 @@ def _matches(pattern: re.Pattern[str]) -> Callable[[str], bool]:
     return lambda value: pattern.fullmatch(value) is not None
 
 
-def _whole(bits: int) -> Callable[[Any], bool]:
-    def test(value: Any) -> bool:
+def _whole(bits: int) -> Callable[[float], bool]:
+    def test(value: float) -> bool:
         number = js_values.as_double(value)
         return number.is_integer() and -(2 ** (bits - 1)) <= number <= 2 ** (bits - 1) - 1
 
@@ -153,7 +152,7 @@ TEXTS: dict[str, Callable[[str], bool]] = {
 }
 """Formats of texts."""
 
-NUMBERS: dict[str, Callable[[Any], bool]] = {
+NUMBERS: dict[str, Callable[[float], bool]] = {
     "int32": _whole(32),
     "int64": _whole(64),
     "float": lambda value: True,
@@ -164,7 +163,7 @@ NUMBERS: dict[str, Callable[[Any], bool]] = {
 NAMES = frozenset(TEXTS) | frozenset(NUMBERS)
 
 
-def holds(name: str, value: Any) -> bool:
+def holds(name: str, value: object) -> bool:
     """Whether the value follows the format; values of another type always do."""
     if isinstance(value, str) and name in TEXTS:
         return TEXTS[name](value)

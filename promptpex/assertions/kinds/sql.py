@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
@@ -45,7 +44,7 @@ class Wanted:
     columns: frozenset[str] | None = None
 
 
-def _wanted(assertion: Assertion, value: Any) -> Wanted:
+def _wanted(assertion: Assertion, value: object) -> Wanted:
     if value is js_values.MISSING or value is None:
         return Wanted()
     if not isinstance(value, Mapping):
@@ -58,7 +57,7 @@ def _wanted(assertion: Assertion, value: Any) -> Wanted:
     )
 
 
-def _names(assertion: Assertion, value: Mapping[str, Any], key: str) -> frozenset[str] | None:
+def _names(assertion: Assertion, value: Mapping[str, object], key: str) -> frozenset[str] | None:
     """The last part of each name: ``select::null::users`` and ``users`` name the same table."""
     names = value.get(key)
     if names is None:

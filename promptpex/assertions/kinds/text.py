@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from promptpex.assertions.javascript import js_values, value_templates
 from promptpex.assertions.javascript.js_values import MISSING
@@ -18,14 +17,14 @@ def bad_value(message: str) -> Unscorable:
     return Unscorable("bad-value", message)
 
 
-def _needle(assertion: Assertion, value: Any) -> str:
+def _needle(assertion: Assertion, value: object) -> str:
     """The text of ``contains``: a non-empty string or a number (the program refuses the rest)."""
     if js_values.is_number(value) and value == value:
         return js_values.number_text(value)
     return _filled(assertion, value, "a text or a number")
 
 
-def _filled(assertion: Assertion, value: Any, wanted: str = "a text") -> str:
+def _filled(assertion: Assertion, value: object, wanted: str = "a text") -> str:
     if not isinstance(value, str):
         raise bad_value(f"{assertion.kind} needs {wanted} as its value")
     if not value:
@@ -33,13 +32,13 @@ def _filled(assertion: Assertion, value: Any, wanted: str = "a text") -> str:
     return value
 
 
-def _any_text(assertion: Assertion, value: Any) -> str:
+def _any_text(assertion: Assertion, value: object) -> str:
     if not isinstance(value, str):
         raise bad_value(f"{assertion.kind} needs a text as its value")
     return value
 
 
-def _items(assertion: Assertion, value: Any) -> tuple[str, ...]:
+def _items(assertion: Assertion, value: object) -> tuple[str, ...]:
     """The texts of ``contains-all`` and ``contains-any``: a list's items, or fields between commas."""
     if isinstance(value, list | tuple):
         return tuple(_item(item) for item in value)
@@ -48,7 +47,7 @@ def _items(assertion: Assertion, value: Any) -> tuple[str, ...]:
     return comma_fields(value)
 
 
-def _item(item: Any) -> str:
+def _item(item: object) -> str:
     return "undefined" if item is MISSING else js_values.text(item)
 
 
@@ -148,13 +147,13 @@ def _held(item: str, checked: CheckedOutput, fold: bool) -> bool:
     return js_values.includes(checked.text, item)
 
 
-def _anything(assertion: Assertion, value: Any) -> Any:
+def _anything(assertion: Assertion, value: object) -> object:
     if value is MISSING:
         raise bad_value(f"{assertion.kind} has no value to compare with")
     return value
 
 
-def _equals(assertion: Assertion, value: Any, checked: CheckedOutput) -> KindResult:
+def _equals(assertion: Assertion, value: object, checked: CheckedOutput) -> KindResult:
     if value is None or isinstance(value, list | tuple | dict):
         return _equal_json(value, checked)
     wanted = js_values.text(value)
@@ -162,7 +161,7 @@ def _equals(assertion: Assertion, value: Any, checked: CheckedOutput) -> KindRes
     return KindResult(same, "the output is equal" if same else f"the output is not {shown(wanted)}")
 
 
-def _equal_json(value: Any, checked: CheckedOutput) -> KindResult:
+def _equal_json(value: object, checked: CheckedOutput) -> KindResult:
     try:
         found = js_values.strict_json(checked.text)
     except js_values.NotJson:

@@ -7,11 +7,12 @@ attributes without quotes, unknown entities, bare ``<`` in text; it looks for ba
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 from xml.parsers import expat
 
-Tree = dict[str, Any] | str
+Element: TypeAlias = "dict[str, Tree]"
+Tree: TypeAlias = "Element | list[Tree] | str"
 
 
 class NotXml(ValueError):
@@ -23,7 +24,7 @@ class _Builder:
 
     def __init__(self) -> None:
         self.names: list[str] = []
-        self.nodes: list[dict[str, Any]] = [{}]
+        self.nodes: list[Element] = [{}]
         self.texts: list[list[str]] = [[]]
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
@@ -43,17 +44,19 @@ class _Builder:
         add(self.nodes[-1], self.names.pop(), node or words)
 
 
-def add(parent: dict[str, Any], name: str, value: Tree) -> None:
+def add(parent: Element, name: str, value: Tree) -> None:
     """Put an element in; several of one name become a list."""
     if name not in parent:
         parent[name] = value
-    elif isinstance(parent[name], list):
-        parent[name].append(value)
+        return
+    others = parent[name]
+    if isinstance(others, list):
+        others.append(value)
     else:
-        parent[name] = [parent[name], value]
+        parent[name] = [others, value]
 
 
-def strict(source: str) -> dict[str, Any]:
+def strict(source: str) -> Element:
     """The document as ``{root: ...}``.
 
     Raises:
@@ -94,7 +97,7 @@ _MAX_STEPS = 200_000
 
 
 def pieces(source: str) -> Iterator[tuple[str, Tree]]:
-    """The balanced elements in a text, from left to right, those inside of a found one left out."""
+    """The balanced elements in a text, from left to right, those inside of another left out."""
     tokens = [match for match in _TOKEN.finditer(_closable(source)) if match.group("open") or match.group("close")]
     at, steps = 0, 0
     while at < len(tokens) and steps < _MAX_STEPS:
@@ -151,11 +154,14 @@ def _read(source: str, tokens: list[re.Match[str]]) -> tuple[str, Tree]:
 
 
 def _attributes(source: str) -> dict[str, str]:
-    found = _ATTRIBUTE.finditer(source)
-    return {match.group(1): next((value for value in match.groups()[1:] if value is not None), "") for match in found}
+    return {match.group(1): _first(match.groups()[1:]) for match in _ATTRIBUTE.finditer(source)}
 
 
-def reaches(tree: Any, path: str) -> bool:
+def _first(values: Iterable[str | None]) -> str:
+    return next((value for value in values if value is not None), "")
+
+
+def reaches(tree: object, path: str) -> bool:
     """Whether a dotted path such as ``root.user.0.name`` leads to something."""
     for step in path.split("."):
         if isinstance(tree, dict) and step in tree:

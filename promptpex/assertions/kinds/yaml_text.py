@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Unscorable
 from promptpex.core.errors import CheckError
 
 
-def read(source: str, what: str) -> Any:
+def read(source: str, what: str) -> object:
     """The data that a text holds as JSON or YAML.
 
     Raises:

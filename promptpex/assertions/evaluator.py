@@ -1,0 +1,226 @@
+"""Evaluating compiled assertions: a verdict each on one output, and what they come to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from promptpex.assertions import combine, time_limits
+from promptpex.assertions.compiler import Compiled, Step, detail_of, prepare
+from promptpex.assertions.javascript import js_values, v8, value_templates
+from promptpex.assertions.model import Assertion, CheckedOutput, CheckReport, CheckResult, KindResult, Unscorable
+
+if TYPE_CHECKING:
+    from promptpex.core.records import Check
+
+
+def evaluate(compiled: Compiled, checked: CheckedOutput, threshold: float | None = None) -> CheckReport:
+    """The verdicts on one output, and what they come to."""
+    with time_limits.check_time():
+        results = [_result(step, checked) for step in compiled.steps]
+    return combine.combine(results, None if threshold is None else js_values.as_double(threshold))
+
+
+def evaluate_many(rows: Sequence[tuple[Compiled, CheckedOutput, float | None]]) -> list[CheckReport]:
+    """``evaluate`` for several rows, with all their regular expressions in one call into V8."""
+    with time_limits.check_time():
+        prefetch_matches((compiled, checked) for compiled, checked, _ in rows)
+        return [evaluate(compiled, checked, threshold) for compiled, checked, threshold in rows]
+
+
+def prefetch_matches(rows: Iterable[tuple[Compiled, CheckedOutput]]) -> None:
+    """Make the matches of these rows now, in few calls."""
+    with time_limits.check_time() as together, together.piece():
+        matches = [match for compiled, checked in rows for step in compiled.steps for match in _matches(step, checked)]
+        if len(matches) > 1:
+            v8.REGEXES.prefetch(matches)
+
+
+def _matches(step: Step, checked: CheckedOutput) -> Iterable[v8.Match]:
+    for part in step.steps:
+        yield from _matches(part, checked)
+    assertion = step.assertion
+    if assertion.base != "regex" or step.kind is None or assertion.dialect == "python" or assertion.transform:
+        return
+    if checked.output is None or step.problem is not None:
+        return
+    try:
+        with time_limits.Turn(step.time):
+            match = (_plan(step, checked), "", checked.text)
+    except Exception:  # ``evaluate`` meets it again, and says so of this one output
+        return
+    yield match
+
+
+def rendered(value: object, variables: Mapping[str, object]) -> object:
+    """``value`` with the templates in its texts rendered: the text, a list's items, an object's values."""
+    if isinstance(value, str):
+        return value_templates.render(value, variables)
+    if isinstance(value, list | tuple):
+        return [rendered(item, variables) if isinstance(item, str) else item for item in value]
+    if isinstance(value, Mapping):
+        return {key: rendered(item, variables) for key, item in value.items()}
+    return value
+
+
+def _plan(step: Step, checked: CheckedOutput) -> Any:
+    if step.planned or step.kind is None:
+        return step.plan
+    return step.kind.plan(step.assertion, rendered(step.assertion.value, checked.vars))
+
+
+def _result(step: Step, checked: CheckedOutput) -> CheckResult:
+    if step.problem is not None:
+        return _unscored(step.assertion, step.problem)
+    if step.assertion.asserts is not None:
+        return _of_set(step, checked)
+    try:
+        if checked.output is None:
+            raise Unscorable("no-output", "there is no output to judge")
+        with time_limits.Turn(step.time):
+            result = _evaluated(step, checked)
+        return _scored(step.assertion, result, checked)
+    except Unscorable as error:
+        return _unscored(step.assertion, error, checked)
+    except (RecursionError, MemoryError):
+        return _unscored(step.assertion, Unscorable("memory", "the output nests too deep to be result"), checked)
+    except Exception as error:  # outputs are hostile: what breaks one check may not end the run of all
+        return _unscored(step.assertion, _broken(error), checked)
+
+
+def _broken(error: Exception) -> Unscorable:
+    return Unscorable("script-error", f"the check broke on this output: {detail_of(error)}")
+
+
+def _evaluated(step: Step, checked: CheckedOutput) -> KindResult:
+    assert step.kind is not None
+    if step.assertion.transform is not None:
+        from promptpex.assertions.kinds import javascript
+
+        checked = checked.with_output(javascript.transformed(step.assertion.transform, checked))
+    return step.kind.evaluate(step.assertion, _plan(step, checked), checked)
+
+
+def _scored(assertion: Assertion, result: KindResult, checked: CheckedOutput) -> CheckResult:
+    passed, score = result.passed, result.score
+    if assertion.negated and result.flips:
+        passed = not passed
+        score = negated_score(score) if result.inverts else None
+    if score is None:
+        score = 1.0 if passed else 0.0
+    return CheckResult(
+        kind=assertion.kind,
+        status="pass" if passed else "fail",
+        score=score if math.isfinite(score) else None,
+        reason=result.reason,
+        weight=assertion.weight,
+        metric=metric_name(assertion, checked),
+        named=result.named or {},
+    )
+
+
+def negated_score(score: float | None) -> float | None:
+    """The score under ``not-``: 1 - score where it is a share, else None: 1 or 0 by the verdict."""
+    if score is None or not 0 <= score <= 1:
+        return None
+    return 1 - score
+
+
+def _of_set(step: Step, checked: CheckedOutput) -> CheckResult:
+    assertion = step.assertion
+    parts = [_result(part, checked) for part in step.steps]
+    report = combine.combine(parts, assertion.threshold, empty_score=0.0)
+    passed = report.status == "pass"
+    status, score = report.status, report.score
+    if assertion.negated and status != "unscored":
+        status = "fail" if passed else "pass"
+        score = negated_score(score)
+    return CheckResult(
+        kind=assertion.kind,
+        status=status,
+        score=score,
+        reason=report.reason,
+        unscored=report.unscored,
+        weight=assertion.weight,
+        metric=metric_name(assertion, checked),
+        parts=tuple(parts),
+        named=report.named_scores,
+    )
+
+
+def metric_name(assertion: Assertion, checked: CheckedOutput | None) -> str | None:
+    """The metric with its template rendered; the raw text where that fails, None where it comes out empty."""
+    if not assertion.metric or checked is None:
+        return assertion.metric or None
+    try:
+        return value_templates.render(assertion.metric, checked.vars) or None
+    except Exception:  # a metric's name is no reason to lose a verdict
+        return assertion.metric
+
+
+def _unscored(assertion: Assertion, error: Unscorable, checked: CheckedOutput | None = None) -> CheckResult:
+    return CheckResult(
+        kind=assertion.kind,
+        status="unscored",
+        score=None,
+        reason=error.message,
+        unscored=error.code,
+        weight=assertion.weight,
+        metric=metric_name(assertion, checked),
+    )
+
+
+def checked_output(
+    output: object,
+    variables: Mapping[str, object] | None = None,
+    *,
+    asserts: Sequence[object] = (),
+    **measured: Any,
+) -> CheckedOutput:
+    """An output as checks see it, its variables prepared for templates."""
+    return CheckedOutput(output=output, vars=value_templates.prepared(variables or {}), asserts=asserts, **measured)
+
+
+def check(
+    output: object,
+    assertions: Sequence[Check | Mapping[str, object]],
+    *,
+    vars: Mapping[str, object] | None = None,
+    cost: float | None = None,
+    latency_ms: float | None = None,
+    logprobs: Sequence[float] | None = None,
+    finish_reason: str | None = None,
+    threshold: float | None = None,
+    prompt: str | None = None,
+    metadata: Mapping[str, object] | None = None,
+) -> CheckReport:
+    """Judge one output.
+
+    Args:
+        output: a text or any JSON value; None = there is none.
+        assertions: records, or mappings in promptfoo's shape (``type`` or ``kind``).
+        vars: the test's variables, for templates and scripts.
+        cost: US dollars.
+        latency_ms: milliseconds.
+        logprobs: natural-log probabilities of the tokens.
+        finish_reason: as the provider gave it.
+        threshold: the least weighted score that passes; None = every assertion has to pass.
+        prompt, metadata: what scripts see as ``context.prompt`` and ``context.metadata``.
+
+    Returns:
+        a verdict per assertion and the row's. What cannot judge is unscored with its reason; nothing is raised.
+    """
+    checked = checked_output(
+        output,
+        vars,
+        asserts=assertions,
+        cost=cost,
+        latency_ms=latency_ms,
+        logprobs=logprobs,
+        finish_reason=finish_reason,
+        prompt=prompt,
+        metadata=metadata,
+    )
+    with time_limits.check_time():
+        return evaluate(prepare(assertions), checked, threshold)

@@ -1,0 +1,200 @@
+"""The keywords of JSON schemas that judge as JavaScript does, on top of the package jsonschema's.
+
+Patterns are V8's, with the flag ``u``; ``multipleOf`` divides doubles; lengths count code points; ``integer`` takes
+``1.0``; and every keyword looks at the clock first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from promptpex.assertions import time_limits
+from promptpex.assertions.javascript import js_values, v8
+from promptpex.assertions.kinds import schema_formats
+from promptpex.assertions.quoting import shown
+
+if TYPE_CHECKING:
+    from jsonschema import TypeChecker, ValidationError
+    from referencing import Registry
+
+SchemaData: TypeAlias = Mapping[str, object]
+Subschema: TypeAlias = "SchemaData | bool"
+
+
+class Validator(Protocol):
+    """What is used of jsonschema's validators."""
+
+    def iter_errors(self, instance: object) -> Iterator[ValidationError]: ...
+
+    def is_type(self, instance: object, type: str) -> bool: ...
+
+    def descend(
+        self, instance: object, schema: Subschema, path: str | None = None, schema_path: str | None = None
+    ) -> Iterator[ValidationError]: ...
+
+
+Keyword = Callable[[Validator, Any, object, SchemaData], "Iterable[ValidationError] | None"]
+"""What judges a keyword: the validator, the keyword's own value, the JSON value, the schema around it."""
+
+
+def validator(schema: SchemaData) -> Validator:
+    """The validator of a schema; references are looked up in it and in the drafts themselves, nothing is fetched."""
+    return _validator_class()(schema, registry=drafts())
+
+
+@cache
+def drafts() -> Registry[Any]:
+    """The schemas of the drafts, and nothing else."""
+    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
+
+    registry: Registry[Any] = REGISTRY
+    return registry
+
+
+def _timed(keyword: Keyword) -> Keyword:
+    """The keyword's function, looking at the clock first: references that branch again and again would not end."""
+
+    def evaluate(
+        validator: Validator, wanted: Any, value: object, schema: SchemaData
+    ) -> Iterable[ValidationError] | None:
+        time_limits.tick()
+        return keyword(validator, wanted, value, schema)
+
+    return evaluate
+
+
+@cache
+def _validator_class() -> Callable[..., Validator]:
+    from jsonschema import Draft7Validator
+    from jsonschema.validators import extend
+
+    keywords: dict[str, Keyword] = {
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties,
+        "multipleOf": _multiple_of,
+        "format": _format,
+        "type": _type,
+        "minLength": _min_length,
+        "maxLength": _max_length,
+        "uniqueItems": _unique_items,
+    }
+    timed = {name: _timed(keyword) for name, keyword in {**Draft7Validator.VALIDATORS, **keywords}.items()}
+    made: Any = extend  # its type says too little of what it takes and gives
+    extended: Callable[..., Validator] = made(Draft7Validator, validators=timed, type_checker=_types())
+    return extended
+
+
+def _types() -> TypeChecker:
+    from jsonschema import TypeChecker
+
+    checker: Any = TypeChecker  # its type has these functions take one argument; they are given two
+    made: TypeChecker = checker(
+        {
+            "any": lambda _, value: True,
+            "array": lambda _, value: isinstance(value, list),
+            "boolean": lambda _, value: isinstance(value, bool),
+            "integer": lambda _, value: js_values.is_number(value) and float(js_values.as_double(value)).is_integer(),
+            "null": lambda _, value: value is None,
+            "number": lambda _, value: js_values.is_number(value),
+            "object": lambda _, value: isinstance(value, dict),
+            "string": lambda _, value: isinstance(value, str),
+        }
+    )
+    return made
+
+
+def _wrong(message: str) -> ValidationError:
+    from jsonschema import ValidationError
+
+    return ValidationError(message)
+
+
+def _type(validator: Validator, wanted: object, value: object, schema: SchemaData) -> Iterator[ValidationError]:
+    names = wanted if isinstance(wanted, list) else [wanted]
+    if value is None and schema.get("nullable") is True:
+        return
+    if not any(validator.is_type(value, str(name)) for name in names):
+        yield _wrong(f"{shown(js_values.compact_json(value))} is not of type {', '.join(map(str, names))}")
+
+
+def _pattern(validator: Validator, pattern: str, value: object, schema: SchemaData) -> Iterator[ValidationError]:
+    if isinstance(value, str) and not v8.REGEXES.test(pattern, value, "u"):
+        yield _wrong(f"{shown(value)} does not match {shown(pattern)}")
+
+
+def _pattern_properties(
+    validator: Validator, patterns: Mapping[str, Subschema], value: object, schema: SchemaData
+) -> Iterator[ValidationError]:
+    if not isinstance(value, dict):
+        return
+    for pattern, part in patterns.items():
+        for name, item in value.items():
+            if v8.REGEXES.test(pattern, name, "u"):
+                yield from validator.descend(item, part, path=name, schema_path=pattern)
+
+
+def _additional_properties(
+    validator: Validator, part: Subschema, value: object, schema: SchemaData
+) -> Iterator[ValidationError]:
+    if not isinstance(value, dict):
+        return
+    named, patterns = _names(schema, "properties"), _names(schema, "patternProperties")
+    for name, item in value.items():
+        if name in named or any(v8.REGEXES.test(pattern, name, "u") for pattern in patterns):
+            continue
+        if part is False:
+            yield _wrong(f"the property {shown(name)} is not allowed")
+        elif part is not True:
+            yield from validator.descend(item, part, path=name)
+
+
+def _names(schema: SchemaData, key: str) -> Iterable[str]:
+    names = schema.get(key)
+    return names if isinstance(names, Mapping) else ()
+
+
+def _multiple_of(validator: Validator, factor: float, value: object, schema: SchemaData) -> Iterator[ValidationError]:
+    if not js_values.is_number(value):
+        return
+    quotient = js_values.as_double(value) / js_values.as_double(factor)
+    if not quotient.is_integer():
+        yield _wrong(f"{js_values.number_text(value)} is not a multiple of {js_values.number_text(factor)}")
+
+
+def _format(validator: Validator, name: str, value: object, schema: SchemaData) -> Iterator[ValidationError]:
+    if not schema_formats.holds(name, value):
+        yield _wrong(f"{shown(js_values.compact_json(value))} is no {name}")
+
+
+def _unique_items(validator: Validator, wanted: object, value: object, schema: SchemaData) -> Iterator[ValidationError]:
+    if wanted is True and isinstance(value, list):
+        seen: set[object] = set()
+        for item in value:
+            if (mark := hashable(item)) in seen:
+                yield _wrong(f"{shown(js_values.compact_json(item))} is there twice")
+                return
+            seen.add(mark)
+
+
+def _min_length(validator: Validator, least: float, value: object, schema: SchemaData) -> Iterator[ValidationError]:
+    if isinstance(value, str) and len(value) < least:
+        yield _wrong(f"{shown(value)} is shorter than {least}")
+
+
+def _max_length(validator: Validator, most: float, value: object, schema: SchemaData) -> Iterator[ValidationError]:
+    if isinstance(value, str) and len(value) > most:
+        yield _wrong(f"{shown(value)} is longer than {most}")
+
+
+def hashable(value: object) -> object:
+    """Something that is equal for equal JSON values alone: 1 and 1.0 are, 1 and true are not."""
+    if isinstance(value, dict):
+        return "object", frozenset((name, hashable(item)) for name, item in value.items())
+    if isinstance(value, list):
+        return "list", tuple(hashable(item) for item in value)
+    if js_values.is_number(value):
+        return "number", js_values.as_double(value)
+    return type(value).__name__, value
