@@ -26,6 +26,10 @@ FOR_LATER = {
     "promptpex.documents.grades.append_grades": "grading: people's verdicts on outputs, in a file of their own",
     "promptpex.documents.grades.current": "grading",
     "promptpex.documents.grades.read_grades": "grading",
+    "promptpex.engines.jobs.FunctionJob": "engines: matrices of assertions and examples",
+    "promptpex.engines.local.LocalEngine": "engines: the stages' loop as one engine among others",
+    "promptpex.engines.processes.ProcessEngine": "engines: long local work, such as synthesis",
+    "promptpex.store.sqlite.SqliteStore.entries": "stores: moving replies from one backend to another",
     "promptpex.stats.ppi.ppi_mean": "alignment: judges' verdicts corrected by people's grades",
 }
 """Definitions that nothing calls yet, with the work that will; what only they use needs no line of its own."""

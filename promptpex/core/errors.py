@@ -34,6 +34,7 @@
     │   │   └── GarbledReply             3   the response is cut off or not JSON; retryable
     │   ├── NotRecorded                  3   a recording holds no answer to this request
     │   └── Stopped                      3   the run is being stopped
+    ├── EngineError                      2   a process that jobs ran in died, or a job cannot be sent to it
     ├── GateFailed                       1   a limit that the user set was passed
     └── Interrupted                    130   Ctrl-C
 """
@@ -254,6 +255,10 @@ class Stopped(ModelError):
 
     reason: ClassVar[str] = "interrupted"
     model_wide: ClassVar[bool] = True
+
+
+class EngineError(PromptpexError):
+    """A process that jobs ran in died, or a job cannot be sent to it."""
 
 
 class GateFailed(PromptpexError):

@@ -1,0 +1,48 @@
+"""What an engine runs: a picklable job over plain records.
+
+A job carries no connection, file or future. It is told where it runs, in ``open``, and opens there what it needs: a
+client, a store, a JavaScript engine. So the same job runs in the event loop, in processes, or on other machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Item_contra = TypeVar("Item_contra", contravariant=True)
+Result_co = TypeVar("Result_co", covariant=True)
+
+
+class Job(Protocol[Item_contra, Result_co]):
+    """Something to be done for each of many records; it, the records and the results can be pickled."""
+
+    def open(self) -> AbstractAsyncContextManager[Callable[[Item_contra], Awaitable[Result_co]]]:
+        """Opens what the job needs, once in every place where it runs, and gives the function of one record."""
+
+
+class Engine(Protocol):
+    """A place where jobs run."""
+
+    async def map(self, job: Job[Item, Result], items: Iterable[Item]) -> list[Result]:
+        """The job's result for each item, in the items' order.
+
+        The first exception of the job ends the others and is raised as it is; cancelling the call ends all of them.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionJob(Generic[Item, Result]):
+    """A plain function of a module as a job that opens nothing."""
+
+    function: Callable[[Item], Result]
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Callable[[Item], Awaitable[Result]]]:
+        async def apply(item: Item) -> Result:
+            return self.function(item)
+
+        yield apply

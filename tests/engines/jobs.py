@@ -1,0 +1,92 @@
+"""Jobs for tests of engines, in a module of their own so that other processes can import them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from promptpex.config import load
+from promptpex.core.errors import SpecError
+from promptpex.core.records import Output, Prompt
+from promptpex.workflow.collect import Cell, collect
+from promptpex.workflow.session import open_session
+
+
+def words(output: Output) -> int:
+    """A plain function of a record."""
+    time.sleep(0.002 * (int(output.case) % 3))
+    return len((output.text or "").split())
+
+
+def process_of(_: int) -> int:
+    return os.getpid()
+
+
+def refuse_forty(number: int) -> int:
+    if number == 40:
+        raise SpecError("forty is refused", path="x.yaml", line=40)
+    return number
+
+
+def die_at_forty(number: int) -> int:
+    if number == 40:
+        os._exit(7)
+    return number
+
+
+def give_a_lambda(number: int) -> object:
+    return lambda: number
+
+
+@dataclass(frozen=True)
+class Journal:
+    """Opens a file per process, and says in it what it opened, did and closed."""
+
+    folder: Path
+    seconds: float = 0.0
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Callable[[int], Awaitable[int]]]:
+        with (self.folder / f"{os.getpid()}.txt").open("a", buffering=1) as file:
+            file.write("opened\n")
+
+            async def square(number: int) -> int:
+                file.write(f"{number}\n")
+                await asyncio.sleep(self.seconds)
+                return number * number
+
+            try:
+                yield square
+            finally:
+                file.write("closed\n")
+
+    def lines(self) -> list[list[str]]:
+        """What each process wrote."""
+        return [path.read_text().split() for path in self.folder.glob("*.txt")]
+
+    def processes(self) -> list[int]:
+        return [int(path.stem) for path in self.folder.glob("*.txt")]
+
+
+@dataclass(frozen=True)
+class Collecting:
+    """The job of collecting outputs: a session with its client and store is opened where it runs."""
+
+    prompt: Prompt
+    settings: dict[str, object]
+    folder: Path
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Callable[[Cell], Awaitable[Output]]]:
+        async with open_session(load(self.settings, start=self.folder, env={})) as session:
+
+            async def output_of(cell: Cell) -> Output:
+                (output,) = await collect(session.client, self.prompt, [cell], defaults=session.output_params())
+                return output
+
+            yield output_of
