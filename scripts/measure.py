@@ -26,6 +26,7 @@ FOR_LATER = {
     "promptpex.documents.grades.append_grades": "grading: people's verdicts on outputs, in a file of their own",
     "promptpex.documents.grades.current": "grading",
     "promptpex.documents.grades.read_grades": "grading",
+    "promptpex.engines.jobs.Engine": "engines: what another one has to offer",
     "promptpex.engines.jobs.FunctionJob": "engines: matrices of assertions and examples",
     "promptpex.engines.local.LocalEngine": "engines: the stages' loop as one engine among others",
     "promptpex.engines.processes.ProcessEngine": "engines: long local work, such as synthesis",

@@ -86,7 +86,7 @@ class Collecting:
         async with open_session(load(self.settings, start=self.folder, env={})) as session:
 
             async def output_of(cell: Cell) -> Output:
-                (output,) = await collect(session.client, self.prompt, [cell], defaults=session.output_params())
+                (output,) = await collect(session.client, self.prompt, [cell], defaults=session.roles.output_params())
                 return output
 
             yield output_of
