@@ -78,11 +78,11 @@ def _generate(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
 
 def told(quality: Quality) -> list[str]:
     """What a suite is worth, in sentences."""
-    usable = quality.cases - quality.aside
+    usable = quality.cases - quality.excluded
     pairs = plural(quality.duplicates, "near-duplicate pair")
     lines = [f"Independent: {quality.independent} of {plural(usable, 'usable case')} ({pairs})."]
-    if quality.aside:
-        lines.append(f"Put aside: {plural(quality.aside, 'case')}, with the reason under 'invalid'.")
+    if quality.excluded:
+        lines.append(f"Excluded: {plural(quality.excluded, 'case')}, with the reason under 'invalid'.")
     if quality.lint:
         found = (f"{len(ids)} {code} ({named(ids)})" for code, ids in sorted(quality.lint.items()))
         lines.append(f"Lint: {', '.join(found)}.")

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from promptpex.cases.validity import Validity, validity
+from promptpex.cases.validity import Validity, ValidityCheck, validity
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Message, Prompt, Run, Spec, Suite
 from promptpex.paper.similarity import word_cosine
@@ -54,7 +54,8 @@ async def bench(
     author = session.roles.author()
     begun = await begin(session, prompt, spec, Suite(prompt=suite.prompt, cases=cases), author=author.label)
     run = await execute(session, begun)
-    valid = await validity(cases, prompt, spec, judge=author if _judged(session) else None, emit=session.emit)
+    judge = author if _judged(session) else None
+    valid = await validity(cases, ValidityCheck(prompt, spec, judge, emit=session.emit))
     rules = [rule for rule in spec.rules if not rule.stale]
     known = await grounded(author, prompt, rules, emit=session.emit)
     fit = ("valid",) if _judged(session) else ("valid", "unknown")

@@ -1,4 +1,4 @@
-"""From a spec to a suite: plan, generate, put aside what is not usable, expand, measure."""
+"""From a spec to a suite: plan, generate, exclude what is not usable, expand, measure."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from promptpex.cases.generate import generate as generate_cases
 from promptpex.cases.generate import keep_unreplaced
 from promptpex.cases.lint import Finding, lint_all
 from promptpex.cases.plan import Generation, Plan, plan
+from promptpex.cases.refine import mark_invalid, replace_invalid, within_tries
 from promptpex.cases.samples import read_samples
 from promptpex.cases.scenarios import read_scenarios
-from promptpex.cases.validity import limited, mark_invalid, replace_invalid
+from promptpex.cases.validity import ValidityCheck
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, ModelName, Output, Prompt, Spec, Suite
 from promptpex.workflow.collect import Cell, collect
@@ -31,7 +32,7 @@ class Quality:
 
     Attributes:
         cases: all of them.
-        aside: unusable ones, kept with their reason.
+        excluded: unusable ones, kept with their reason.
         independent: usable ones that are no near-duplicates of one another.
         duplicates: pairs of near-duplicates.
         lint: the ids of the cases that have a finding, by its code.
@@ -39,7 +40,7 @@ class Quality:
     """
 
     cases: int
-    aside: int
+    excluded: int
     independent: int
     duplicates: int
     lint: dict[str, list[str]]
@@ -59,11 +60,11 @@ def planned(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> Plan:
     """What ``generate`` would do; nothing is asked."""
     settings = session.settings
     todo = plan(prompt, spec, suite, author=session.roles.author().label, options=generation(session, prompt))
-    return limited(todo, tries=settings.rounds)
+    return within_tries(todo, tries=settings.rounds)
 
 
 async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> Generated:
-    """The suite with what is missing or stale made anew, unusable cases put aside, and its quality measured."""
+    """The suite with what is missing or stale generated, unusable cases excluded, and its quality measured."""
     settings, author, emit = session.settings, session.roles.author(), session.emit
     options = generation(session, prompt)
     todo = planned(session, prompt, spec, suite)
@@ -76,19 +77,15 @@ async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -
         emit(Notice(f"no inverse is written for {', '.join(bare)}, so no case aims at one; {how}", "warning"))
     made = await generate_cases(author, prompt, spec, todo, suite_for=suite.prompt, options=options, emit=emit)
     instructions = instructions_of(settings, prompt)
-    look: dict[str, Any] = {
-        "judge": author if settings.validity else None,
-        "instructions": instructions.get("validity", ""),
-        "suite_language": options.language,
-        "emit": emit,
-    }
-    refined = await replace_invalid(author, prompt, spec, made, options=options, rounds=settings.rounds, **look)
+    judge = author if settings.validity else None
+    check = ValidityCheck(prompt, spec, judge, instructions.get("validity", ""), options.language, emit)
+    refined = await replace_invalid(author, made, check, options=options, rounds=settings.rounds)
     note = instructions.get("expand", "")
     stayed, kept = keep_unreplaced(todo, refined.suite, spec, emit)
     grown = await expand(author, prompt, spec, stayed, times=settings.expansion, instructions=note, emit=emit)
     variants = {case.id for case in grown.cases if case not in stayed.cases}
     if variants:
-        grown, _ = await mark_invalid(grown, prompt, spec, only=variants, **look)
+        grown, _ = await mark_invalid(grown, check, only=variants)
     if settings.expected:
         grown = await _with_expected(session, prompt, spec, grown, settings.expected)
     return Generated(grown, kept, quality(prompt, spec, grown, options.language))
@@ -129,7 +126,7 @@ def quality(prompt: Prompt, spec: Spec, suite: Suite, suite_language: str | None
     aimed = {case.rule for case in usable}
     return Quality(
         cases=len(suite.cases),
-        aside=len(suite.cases) - len(usable),
+        excluded=len(suite.cases) - len(usable),
         independent=independent(usable),
         duplicates=len(duplicates(usable)),
         lint=_by_code(findings),

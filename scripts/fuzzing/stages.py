@@ -14,7 +14,7 @@ from promptpex.cases.expand import expand
 from promptpex.cases.expected import expected_outputs
 from promptpex.cases.generate import generate
 from promptpex.cases.plan import Generation, plan
-from promptpex.cases.validity import validity
+from promptpex.cases.validity import ValidityCheck, validity
 from promptpex.core.records import Case, Completion, Message, ModelName, Output, Prompt, Request, Rule, Spec, Suite
 from promptpex.judging import modes
 from promptpex.judging.judge import Judge, Judging
@@ -106,7 +106,7 @@ async def _expanded(maker: Maker) -> object:
 
 
 async def _valid(maker: Maker) -> object:
-    return await validity([CASE], PROMPT, SPEC, judge=author(maker))
+    return await validity([CASE], ValidityCheck(PROMPT, SPEC, author(maker)))
 
 
 async def _expected(maker: Maker) -> object:

@@ -137,7 +137,7 @@ async def test_settings_go_over_front_matter(place: Place) -> None:
     assert "there is no stage 'case'; did you mean 'cases'?" in done.err
 
 
-async def test_values_that_do_not_fit_their_type_are_put_aside(place: Place) -> None:
+async def test_values_that_do_not_fit_their_type_are_excluded(place: Place) -> None:
     place.write("prompt.md", TYPED.replace("  - file: real.csv\n", ""))
     odd = {**VALUES, "count": "NaN", "order": "1e999"}
     author = Author({"Reply in one word.": "It is one word."}, value=lambda aim, name, number: odd[name])
@@ -145,7 +145,7 @@ async def test_values_that_do_not_fit_their_type_are_put_aside(place: Place) -> 
     done = await place(author, "generate", "prompt.md", "--rounds", "0")
     cases = place.yaml("prompt.cases.yaml")["cases"]
     assert all("count is" in case["invalid"] for case in cases)
-    assert "put aside" in done.err
+    assert "excluded as invalid" in done.err
 
 
 async def test_a_prompt_with_context_gets_both_kinds(place: Place) -> None:
@@ -217,4 +217,4 @@ async def test_the_vietnamese_benchmark(place: Place) -> None:
         {sentence: "Câu trả lời chỉ gồm một nhãn."}, value=lambda *_: "Он написал это по-русски, целиком и полностью."
     )
     done = await place(english, "generate", "prompt.md", "--language", "vi", "--cases-per-rule", "4", "--rounds", "0")
-    assert "put aside" in done.err
+    assert "excluded as invalid" in done.err

@@ -116,7 +116,7 @@ def test_what_is_open_or_found_is_said_by_name() -> None:
         "Open: r1; m was asked: It may be meant.",
         "Open: r2; their words do not settle it (--verify asks a model).",
     ]
-    quality = Quality(cases=9, aside=0, independent=9, duplicates=0, lint={"wrong-script": ["t1", "t7"]}, bare=())
+    quality = Quality(cases=9, excluded=0, independent=9, duplicates=0, lint={"wrong-script": ["t1", "t7"]}, bare=())
     assert "Lint: 2 wrong-script (t1, t7)." in told(quality)
 
 
