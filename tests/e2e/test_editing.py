@@ -207,7 +207,7 @@ async def the_prompt_changes(session: Session, edited: str, cases: str) -> None:
 @pytest.mark.slow
 @pytest.mark.embedded
 def test_the_session_on_a_very_small_model_never_breaks_a_file(tmp_path: Path) -> None:
-    small = ("--author", "embedded/smollm2-135m?max_tokens=96", "--no-checks", "--max-rules", "2")
+    small = ("--author", "embedded/smollm2-135m?max_tokens=64", "--no-checks", "--max-rules", "2")
     few = ("--rounds", "0", "--cases-per-rule", "1", "--inverse-cases", "1")
     (tmp_path / "prompt.md").write_text("Label the mood of a {{review}}. Reply in one word.\n", encoding="utf-8")
     spec, cases = tmp_path / "prompt.spec.yaml", tmp_path / "prompt.cases.yaml"

@@ -36,6 +36,9 @@ PLACES = {
 LOGINS = ("github_copilot", "chatgpt")
 """They ask people to log in, and take no key of the environment."""
 
+DEADLINE_S = 4.0
+"""Seconds that a call may take; libraries wait less than that before they try again."""
+
 PARAMETERS = (
     "temperature=0.4&max_tokens=9&top_p=0.9&seed=3&stop=x&logprobs=true&top_k=4&min_p=0.1&presence_penalty=0.1&"
     "frequency_penalty=0.1&repetition_penalty=1.1&repeat_penalty=1.1&reasoning_effort=low&verbosity=low&think=true&"
@@ -115,11 +118,18 @@ def questions(model: str) -> tuple[Request, Request]:
     return plain, plain.model_copy(update={"params": said, "reply_schema": schema, "template": "t", "stage": "judge"})
 
 
+class Hasty(asyncio.SelectorEventLoop):
+    """A loop in which the waits between two attempts are over at once, and deadlines are kept."""
+
+    def call_later(self, delay: float, callback: Any, *args: Any, **named: Any) -> asyncio.TimerHandle:
+        return super().call_later(0.0 if delay < DEADLINE_S else delay, callback, *args, **named)
+
+
 async def tried(model: str) -> None:
-    client = LitellmClient(ProviderOptions(timeout_s=4))
+    client = LitellmClient(ProviderOptions(timeout_s=DEADLINE_S))
     for request in questions(model):
         with contextlib.suppress(ModelError, TimeoutError):
-            await asyncio.wait_for(client.complete(request), 8)
+            await asyncio.wait_for(client.complete(request), 2 * DEADLINE_S)
 
 
 def main(only: str | None) -> None:
@@ -131,7 +141,8 @@ def main(only: str | None) -> None:
     for provider in sorted((listed | known_providers()) - set(LOGINS)):
         for model in (f"{provider}/m", f"{provider}/evil.example/m"):
             seen.clear()
-            asyncio.run(tried(model))
+            with asyncio.Runner(loop_factory=Hasty) as runner:
+                runner.run(tried(model))
             sent = {
                 (origin(url), tuple(name for canary, name in canaries.items() if canary in all_)) for url, all_ in seen
             }
