@@ -61,7 +61,9 @@ class Place:
 
     async def __call__(self, author: Author, *arguments: str, code: int = 0) -> Done:
         self.server.otherwise = author
-        asking = ("--api-base", f"{self.server.url}/v1", "--author", AUTHOR, "--no-checks")
+        asking = ["--api-base", f"{self.server.url}/v1", "--author", AUTHOR]
+        if arguments[0] != "generate":
+            asking.append("--no-checks")
         done = await promptpex_beside(*arguments, *asking, cwd=self.folder)
         assert done.code == code, done.out + done.err
         return done

@@ -108,8 +108,8 @@ def without_ids(tables: dict[str, bytes]) -> dict[str, list[dict[str, str]]]:
 @pytest.mark.slow
 def test_all_stages_on_the_embedded_model_give_files_that_validate(tmp_path: Path) -> None:
     (tmp_path / "prompt.md").write_text("Answer in one word: what colour is a {{thing}}?\n", encoding="utf-8")
-    few = ("--max-rules", "2", "--author", f"{EMBEDDED}?max_tokens=96", "--no-checks", "--inverse-cases", "0")
-    extracted = promptpex("extract", "prompt.md", *few, cwd=tmp_path)
+    few = ("--author", f"{EMBEDDED}?max_tokens=96", "--inverse-cases", "0")
+    extracted = promptpex("extract", "prompt.md", *few, "--max-rules", "2", "--no-checks", cwd=tmp_path)
     assert extracted.code == 0, extracted.err
     assert "do not rely on them" in extracted.err
     generated = promptpex("generate", "prompt.md", *few, "--cases-per-rule", "1", cwd=tmp_path)
