@@ -14,7 +14,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextvars import Context
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -121,8 +122,10 @@ def questions(model: str) -> tuple[Request, Request]:
 class Hasty(asyncio.SelectorEventLoop):
     """A loop in which the waits between two attempts are over at once, and deadlines are kept."""
 
-    def call_later(self, delay: float, callback: Any, *args: Any, **named: Any) -> asyncio.TimerHandle:
-        return super().call_later(0.0 if delay < DEADLINE_S else delay, callback, *args, **named)
+    def call_later(
+        self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        return super().call_later(0.0 if delay < DEADLINE_S else delay, callback, *args, context=context)
 
 
 async def tried(model: str) -> None:
