@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextvars import Context
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVarTuple
 
 from promptpex.core.errors import ModelError
 from promptpex.core.records import Message, Request
@@ -26,6 +26,8 @@ from promptpex.llm.providers.litellm import LitellmClient, loaded
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import known_providers
 from promptpex.llm.routes import origin
+
+Ts = TypeVarTuple("Ts")
 
 PLACES = {
     "AZURE_API_BASE": "https://azure.example",
@@ -123,7 +125,7 @@ class Hasty(asyncio.SelectorEventLoop):
     """A loop in which the waits between two attempts are over at once, and deadlines are kept."""
 
     def call_later(
-        self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+        self, delay: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
         return super().call_later(0.0 if delay < DEADLINE_S else delay, callback, *args, context=context)
 
