@@ -129,7 +129,7 @@ def stream(path: Path | str, *, what: str, error: type[InputError] = InputError)
 
 
 def read(path: Path | str, *, what: str, error: type[InputError] = InputError) -> list[CsvRow]:
-    """The rows of a CSV file; errors as in ``loads`` and ``textfile.read_text``."""
+    """The rows of a CSV file; errors as in ``loads`` and ``text_file.read_text``."""
     return loads(read_text(path, error=error, what=what, limit=MAX_BYTES), path=path, error=error)
 
 

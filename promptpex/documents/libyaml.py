@@ -1,8 +1,8 @@
 """The nodes of a YAML text by libyaml, in C: many times as fast as ruamel's reader in Python.
 
-libyaml follows YAML 1.1 and drops some details of the text. Where it might say something else than ruamel's reader of
-YAML 1.2, it is not asked, or not believed: ``compose`` raises ``Unsure``, and ``yamlfile`` reads that text with ruamel.
-What libyaml refuses is such a text too, so that what is wrong, and on which line, is always told by one reader.
+libyaml follows YAML 1.1 and drops some details of the text. Where its result might differ from that of ruamel, which
+reads YAML 1.2, it is not used: ``compose`` raises ``Unsure``, and ``yaml_reader`` reads the text with ruamel. The same
+holds for text that libyaml refuses, so that the error and its line always come from one reader.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ UNTAGGED = "?"
 """The tag of what has none and no quotes (YAML 1.2.2, section 3.3.2): what it means is up to the schema."""
 
 DEEPEST = 100
-"""Levels of nesting beyond which composing ends; ``yamlfile`` takes fewer."""
+"""Levels of nesting beyond which composing ends; ``yaml_reader`` takes fewer."""
 
 _BREAKS = re.compile("[\x85\u2028\u2029\ufeff]")
 """Line ends in YAML 1.1 and none in 1.2, and byte order marks, which 1.1 allows in more places."""

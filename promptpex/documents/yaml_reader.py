@@ -118,7 +118,7 @@ def read(
     """A YAML file as data with line numbers.
 
     Args:
-        to_edit: whether ``yamledit`` is to change the text; it needs to know where everything ends.
+        to_edit: whether ``yaml_patch`` is to change the text; it needs to know where everything ends.
 
     Raises:
         InputError: (as ``error``) a file that cannot be read, is not YAML, says a key twice, or unfolds too far.

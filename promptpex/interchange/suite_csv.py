@@ -14,9 +14,10 @@ from typing import Any
 from promptpex.codecs import jsonl, safe_csv
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import Case, Suite
+from promptpex.documents.document import Reading
 from promptpex.documents.record_problems import unknown_key
 from promptpex.interchange.format import Exported, Format, Imported, Source
-from promptpex.interchange.suite_rows import SuiteRows, gather, suite_of
+from promptpex.interchange.suite_rows import gather, suite_of
 
 PREFIX = "inputs."
 FIELDS = (
@@ -25,6 +26,11 @@ FIELDS = (
 )  # fmt: skip
 _UNFIT = re.compile("\0")
 """What a CSV file cannot hold, or no other program reads back."""
+
+
+def text(suite: Suite, before: str = "") -> str:
+    """The suite as CSV; what the file said ``before`` does not matter."""
+    return safe_csv.dumps(rows_of(suite))
 
 
 def rows_of(suite: Suite) -> list[list[str]]:
@@ -71,7 +77,7 @@ def _cell(name: str, value: Any, other: dict[str, Any]) -> str:
     return value or ""
 
 
-def parse(text: str, path: Path | str) -> SuiteRows:
+def parse(text: str, path: Path | str) -> Reading[Suite]:
     """The suite of a CSV text, the line of each case, and what is wrong with the rest.
 
     Raises:
@@ -139,7 +145,7 @@ def read(path: Path) -> Imported:
 
 def write(source: Source) -> Exported:
     """The suite as CSV that a spreadsheet opens without running anything."""
-    return Exported(safe_csv.dumps(rows_of(source.suite())))
+    return Exported(text(source.suite()))
 
 
 FORMAT = Format(

@@ -8,8 +8,9 @@ from typing import Any
 from promptpex.codecs import jsonl
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import Suite
+from promptpex.documents.document import Reading
 from promptpex.interchange.format import Exported, Format, Imported, Source
-from promptpex.interchange.suite_rows import SuiteRows, gather, suite_of
+from promptpex.interchange.suite_rows import gather, suite_of
 
 
 def text(suite: Suite, before: str = "") -> str:
@@ -20,7 +21,7 @@ def text(suite: Suite, before: str = "") -> str:
     return "".join(f"{old.get(line, line)}\n" for line in map(jsonl.dumps, values))
 
 
-def parse(text: str, path: Path | str) -> SuiteRows:
+def parse(text: str, path: Path | str) -> Reading[Suite]:
     """The suite of a JSON lines text, the line of each case, and what is wrong with the rest.
 
     Raises:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +12,20 @@ from promptpex.codecs.safe_csv import MAX_BYTES
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import Case, Problem, Suite
-from promptpex.documents.record_problems import raise_first, record_problems
-from promptpex.documents.yaml_records import claimed
-
-WHAT = "case file"
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteRows:
-    """A suite, the line that each of its cases begins on, and what is wrong with the rest of the file."""
-
-    suite: Suite
-    lines: tuple[int, ...]
-    problems: tuple[Problem, ...]
+from promptpex.documents.document import Reading
+from promptpex.documents.kinds import CASES
+from promptpex.documents.ownership import claimed
+from promptpex.documents.record_problems import record_problems
 
 
-def gather(rows: Iterable[tuple[int, dict[str, Any]]], path: Path | str) -> SuiteRows:
+def gather(rows: Iterable[tuple[int, dict[str, Any]]], path: Path | str) -> Reading[Suite]:
     """The suite of these rows, each with its line.
 
     A row may name the prompt under ``prompt``; one with neither an id nor inputs says nothing else.
     """
     prompt = ""
     cases: dict[str, Case] = {}
-    lines: list[int] = []
+    lines: dict[str, int] = {}
     problems: list[Problem] = []
     for line, row in rows:
         fields = dict(row)
@@ -53,17 +43,15 @@ def gather(rows: Iterable[tuple[int, dict[str, Any]]], path: Path | str) -> Suit
         if case.id in cases:
             problems.append(Problem(path=str(path), line=line, message=f"the case id {case.id!r} is used twice"))
             continue
-        cases[case.id] = case
-        lines.append(line)
-    return SuiteRows(Suite(prompt=prompt, cases=tuple(cases.values())), tuple(lines), tuple(problems))
+        cases[case.id], lines[case.id] = case, line
+    suite = Suite(prompt=prompt, cases=tuple(cases.values()))
+    return Reading(suite, tuple(problems), lines, error=SuiteError, path=path)
 
 
-def suite_of(path: Path, parse: Callable[[str, Path], SuiteRows]) -> Suite:
+def suite_of(path: Path, parse: Callable[[str, Path], Reading[Suite]]) -> Suite:
     """The suite of a file by the parser of its format.
 
     Raises:
         SuiteError: the first mistake, with file and line.
     """
-    rows = parse(read_text(path, error=SuiteError, what=WHAT, limit=MAX_BYTES), path)
-    raise_first(rows.problems, SuiteError, path)
-    return rows.suite
+    return parse(read_text(path, error=SuiteError, what=CASES.what, limit=MAX_BYTES), path).require()

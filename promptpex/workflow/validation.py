@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,9 @@ from promptpex.codecs.wording import plural
 from promptpex.config import check_effort, find_file, load
 from promptpex.core.errors import CheckError, InputError, PromptFileError
 from promptpex.core.ids import text_digest
-from promptpex.core.records import KEY_LENGTH, WHOLE_INPUT, Case, Problem, Prompt, Rule, Severity, Spec
+from promptpex.core.records import KEY_LENGTH, WHOLE_INPUT, Problem, Prompt, Rule, Severity, Spec, Suite
 from promptpex.documents import grades as grade_file
+from promptpex.documents.document import Reading
 from promptpex.documents.record_problems import as_problem
 from promptpex.specs import file as spec_file
 from promptpex.specs.input_declarations import declared
@@ -86,7 +87,7 @@ def _there(path: Path) -> Path | None:
 def _named_prompt(path: Path, stem: str) -> Path | None:
     """The prompt that a spec or case file names in its own folder, else one of its own name beside it."""
     for reader in (spec_file.examine, case_file.examine):
-        named = getattr(reader(path)[0], "prompt", "") if path.exists() else ""
+        named = reader(path).record.prompt if path.exists() else ""
         if named and is_inside(path.parent / named, path.parent) and (path.parent / named).is_file():
             return path.parent / named
     beside = [found for found in sorted(path.parent.glob(f"{glob.escape(stem)}.*")) if _is_prompt(found)]
@@ -104,18 +105,18 @@ def _of_set(files: _Set) -> list[Problem]:
     problems += _front_matter(prompt) if prompt is not None else []
     spec: Spec | None = None
     if files.spec is not None:
-        spec, found = spec_file.examine(files.spec)
-        found = found + _far_prompts(files.spec, spec.prompt if spec else "")
-        found = found + (_schemas(files.spec, spec) if spec else [])
-        problems += _sorted(found + (_spec_against(files.spec, spec, prompt) if spec and prompt else []))
+        spec_reading = spec_file.examine(files.spec)
+        spec = spec_reading.usable
+        of_spec = [*spec_reading.problems, *_far_prompts(files.spec, spec.prompt if spec else "")]
+        of_spec += _schemas(files.spec, spec_reading) if spec else []
+        problems += _sorted(of_spec + (_spec_against(files.spec, spec_reading, prompt) if spec and prompt else []))
     if files.grades is not None:
         problems += _grades(files.grades, spec)
     if files.cases is not None:
-        suite, found = case_file.examine(files.cases, spec, prompt)
-        found = found + _far_prompts(files.cases, suite.prompt if suite else "")
-        if suite is not None and spec is not None:
-            found = found + _invalid_inputs(files.cases, spec, suite.cases)
-        problems += _sorted(found)
+        case_reading = case_file.examine(files.cases, spec, prompt)
+        of_cases = [*case_reading.problems, *_far_prompts(files.cases, case_reading.record.prompt)]
+        of_cases += _invalid_inputs(files.cases, spec, case_reading) if spec is not None else []
+        problems += _sorted(of_cases)
     return problems
 
 
@@ -146,9 +147,9 @@ def _prompt(path: Path | None) -> tuple[Prompt | None, list[Problem]]:
         return None, [as_problem(failure)]
 
 
-def _spec_against(path: Path, spec: Spec, prompt: Prompt) -> list[Problem]:
+def _spec_against(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[Problem]:
     """What does not fit between a spec and its prompt: fingerprint, quoted words, sentences, variables."""
-    lines = spec_file.lines(path)
+    spec, lines = reading.record, reading.lines
     found: list[Problem] = []
 
     def add(message: str, line: int | None, severity: Severity, suggestion: str = "") -> None:
@@ -175,7 +176,7 @@ def _spec_against(path: Path, spec: Spec, prompt: Prompt) -> list[Problem]:
     return found
 
 
-def _against_words(rules: Sequence[Rule], prompt: Prompt, lines: dict[str, int], add: Callable[..., None]) -> None:
+def _against_words(rules: Sequence[Rule], prompt: Prompt, lines: Mapping[str, int], add: Callable[..., None]) -> None:
     for one in check_sources(rules, prompt_text(prompt)):
         if one.status == "missing":
             said = f"the rule {one.rule!r} rests on words that are not in the prompt: {_shown(one.source)}"
@@ -233,18 +234,17 @@ def _problem_of(reader: Callable[[], object]) -> Problem | None:
     return None
 
 
-def _schemas(path: Path, spec: Spec) -> list[Problem]:
+def _schemas(path: Path, reading: Reading[Spec]) -> list[Problem]:
     """The schemas of variables that cannot be used: without a word they would let everything pass."""
     return [
-        Problem(path=str(path), line=spec_file.input_line(path, name), message=said)
-        for name, said in unusable_schemas(spec.inputs).items()
+        Problem(path=str(path), line=reading.line("inputs", name), message=said)
+        for name, said in unusable_schemas(reading.record.inputs).items()
     ]
 
 
-def _invalid_inputs(path: Path, spec: Spec, cases: Sequence[Case]) -> list[Problem]:
+def _invalid_inputs(path: Path, spec: Spec, reading: Reading[Suite]) -> list[Problem]:
     found: list[Problem] = []
-    lines = case_file.lines(path)
-    for case in cases:
+    for case in reading.record.cases:
         try:
             wrong = check_inputs(spec.input_checks, case.inputs) if case.invalid is None else []
         except CheckError as failure:
@@ -252,7 +252,7 @@ def _invalid_inputs(path: Path, spec: Spec, cases: Sequence[Case]) -> list[Probl
         found += [
             Problem(
                 path=str(path),
-                line=lines.get(case.id),
+                line=reading.lines.get(case.id),
                 message=f"the case {case.id!r}: {sentence}",
                 suggestion="change the input, or the check",
                 severity="warning",

@@ -74,7 +74,7 @@ COMMANDS: dict[str, Callable[[Path], Any]] = {
     "rows": lambda _: next(iter(reports([row_of({"output": "a", "assert": [CONTAINS]}, 1)])))[1].unscored,
     "compile_checks": lambda _: _refused(lambda: compile_checks([CONTAINS])),
     "an assertion file": lambda folder: _refused(lambda: check_file.read(_file(folder, "a.yaml", f"[{CHECK}]"))),
-    "a spec": lambda folder: examine(_file(folder, "p.spec.yaml", SPEC))[1][0].message,
+    "a spec": lambda folder: examine(_file(folder, "p.spec.yaml", SPEC)).problems[0].message,
     "validate": lambda folder: str(validate([_file(folder, "p.spec.yaml", SPEC)])),
 }
 
@@ -218,9 +218,9 @@ def test_a_file_of_too_many_checks_is_refused(name: str, tmp_path: Path) -> None
 def test_a_spec_of_too_many_checks_is_refused(where: str, tmp_path: Path) -> None:
     rules = f"rules: [{{id: r1, rule: says a, checks: {TOO_MANY if where == 'rules' else []}}}]"
     checks = f"input_checks: {TOO_MANY if where == 'input_checks' else []}"
-    spec, problems = examine(_file(tmp_path, "p.spec.yaml", f"prompt: p.md\nintent: x\n{rules}\n{checks}\n"))
-    assert spec is None
-    assert [problem.message for problem in problems] == ["the spec has more than 20,000 checks"]
+    reading = examine(_file(tmp_path, "p.spec.yaml", f"prompt: p.md\nintent: x\n{rules}\n{checks}\n"))
+    assert reading.usable is None
+    assert [problem.message for problem in reading.problems] == ["the spec has more than 20,000 checks"]
 
 
 def test_items_are_given_while_there_is_time() -> None:

@@ -260,13 +260,12 @@ def test_a_case_of_peoples_that_names_no_rule_is_an_error_where_it_is_to_be_run(
     path.write_text(
         "prompt: p\ncases:\n  - id: a\n    rule: r9\n    inputs: {sentence: s, word: w}\n", encoding="utf-8"
     )
-    suite, problems = examine(path, SPEC, PROMPT)
-    assert suite is not None
-    assert [(one.line, one.severity) for one in problems] == [(3, "error")]
-    assert "'r9', which the spec has not" in problems[0].message
+    reading = examine(path, SPEC, PROMPT)
+    assert [(one.line, one.severity) for one in reading.problems] == [(3, "error")]
+    assert "'r9', which the spec does not have" in reading.problems[0].message
     with pytest.raises(SuiteError, match="r9"):
         read_suite(path, SPEC, PROMPT)
-    assert read_suite(path, SPEC, PROMPT, lost="warning") == suite
+    assert read_suite(path, SPEC, PROMPT, lost="warning") == reading.record
 
 
 def test_an_id_between_those_of_the_spec_was_a_rule_once() -> None:
@@ -281,19 +280,18 @@ def test_all_problems_are_found(tmp_path: Path) -> None:
     path.write_text(
         "prompt: p\ncases:\n  - {id: a}\n  - {id: b, inputs: {sentence: 1}, rule: r7, x: 1}\n", encoding="utf-8"
     )
-    _, problems = examine(path, SPEC, PROMPT)
-    assert [problem.line for problem in problems] == [3, 4]
+    reading = examine(path, SPEC, PROMPT)
+    assert [problem.line for problem in reading.problems] == [3, 4]
     path.write_text("prompt: p\ncases:\n  - {id: b, inputs: {sentence: 1}, rule: r7}\n", encoding="utf-8")
-    _, problems = examine(path, SPEC, PROMPT)
-    assert len(problems) == 2
+    reading = examine(path, SPEC, PROMPT)
+    assert len(reading.problems) == 2
 
 
 def test_a_machine_made_case_whose_rule_is_gone_is_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     write_suite(path, Suite(prompt="p", cases=(Case(id="a", rule="r9", inputs={"sentence": "s", "word": "w"}),)))
-    suite, problems = examine(path, SPEC, PROMPT)
-    assert suite is not None
-    assert [problem.severity for problem in problems] == ["warning"]
+    reading = examine(path, SPEC, PROMPT)
+    assert [problem.severity for problem in reading.problems] == ["warning"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from promptpex.core.errors import SpecError
 from promptpex.core.records import Check, InputCheck, Rule, Spec, VariableSpec
-from promptpex.specs.file import examine, lines, read_spec, write_spec
+from promptpex.specs.file import examine, read_spec, write_spec
 
 BENCHMARKS = sorted(Path(__file__).parents[2].glob("benchmarks/*/prompt.spec.yaml"))
 
@@ -158,7 +158,7 @@ def test_an_edited_rule_is_noticed_and_left_alone(tmp_path: Path) -> None:
 
 
 def test_lines_name_the_rules(tmp_path: Path) -> None:
-    assert lines(_hand(tmp_path)) == {"r1": 13, "own": 22}
+    assert examine(_hand(tmp_path)).lines == {"r1": 13, "own": 22}
 
 
 @pytest.mark.parametrize(
@@ -198,9 +198,9 @@ def test_all_problems_are_found_and_a_broken_file_is_left_alone(tmp_path: Path) 
     path = tmp_path / "a.yaml"
     text = "promt: p\nrules:\n  - id: r1\n    ruel: x\n  - id: r1\n    rule: y\n"
     path.write_text(text, encoding="utf-8")
-    spec, problems = examine(path)
-    assert spec is None
-    assert {problem.line for problem in problems} == {1, 3, 4}
+    reading = examine(path)
+    assert reading.usable is None
+    assert {problem.line for problem in reading.problems} == {1, 3, 4}
     with pytest.raises(SpecError):
         write_spec(path, Spec(prompt="p"))
     assert path.read_text(encoding="utf-8") == text

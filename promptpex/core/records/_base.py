@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from promptpex.core.ids import digest
 
 MAX_EXACT = 2**53
 """The largest number in a record: up to here a double holds every whole number (IEEE 754)."""
@@ -44,3 +46,14 @@ class Record(BaseModel):
 
     def _fields(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in type(self).model_fields}
+
+
+class OwnedRecord(Record):
+    """An item that belongs to people or to the machine; ``content`` is the hash of what the machine wrote."""
+
+    not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin"))
+    """Fields that the hash leaves out."""
+
+    def content_hash(self) -> str:
+        """The hash for ``content``: equal to it as long as the item is as the machine wrote it."""
+        return digest(self.model_dump(mode="json", exclude=set(self.not_content), exclude_defaults=True), 12)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
-from promptpex.core.ids import digest
-from promptpex.core.records._base import Record
+from promptpex.core.records._base import OwnedRecord, Record
 from promptpex.core.records.spec import Origin
 
 
-class Case(Record):
+class Case(OwnedRecord):
     """One test input.
 
     Attributes:
@@ -31,6 +30,8 @@ class Case(Record):
         content: hash of the case as generated; one that no longer matches it was edited by hand.
     """
 
+    not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin", "inputs_fingerprint"))
+
     id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
     rule: str | None = None
     inverse: bool = False
@@ -45,13 +46,6 @@ class Case(Record):
     expected_from: str | None = None
     invalid: str | None = None
     content: str | None = None
-
-    def content_hash(self) -> str:
-        """The hash for ``content``: equal to it as long as the case is as it was generated."""
-        return digest(self.model_dump(mode="json", exclude=_NOT_CONTENT, exclude_defaults=True), 12)
-
-
-_NOT_CONTENT = {"content", "origin", "inputs_fingerprint"}
 
 
 class Suite(Record):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
-from promptpex.core.ids import digest
-from promptpex.core.records._base import Record
+from promptpex.core.records._base import OwnedRecord, Record
 
 Origin = Literal["extracted", "generated", "edited", "added"]
 """Who made it. promptpex changes only what is ``extracted`` or ``generated``; the rest belongs to people."""
@@ -85,7 +84,7 @@ class VariableSpec(Record):
         return data
 
 
-class Rule(Record):
+class Rule(OwnedRecord):
     """One promise about the output, with its opposite.
 
     Attributes:
@@ -100,6 +99,8 @@ class Rule(Record):
         stale: whether the words it cites are no longer in the prompt.
         content: hash of the rule as extracted; one that no longer matches it was edited by hand.
     """
+
+    not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin", "stale"))
 
     id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
     rule: str = Field(min_length=1)
@@ -119,13 +120,6 @@ class Rule(Record):
     def needs_judge(self) -> bool:
         """Whether code alone cannot decide it."""
         return not self.checks or self.decides == "partly"
-
-    def content_hash(self) -> str:
-        """The hash for ``content``: equal to it as long as the rule is as it was extracted."""
-        return digest(self.model_dump(mode="json", exclude=_NOT_CONTENT, exclude_defaults=True), 12)
-
-
-_NOT_CONTENT = {"content", "origin", "stale"}
 
 
 class Spec(Record):

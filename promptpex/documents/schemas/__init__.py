@@ -7,44 +7,37 @@ changed.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
-from promptpex.core.records import Case, Check, InputCheck, Record, Rule, Spec, Suite, VariableSpec
+from promptpex.core.records import Check, InputCheck, VariableSpec
+from promptpex.documents.kinds import KINDS
+from promptpex.documents.parts import Items, Records, Text
 
-NAMES = ("spec", "cases")
+NAMES = tuple(kind.schema for kind in KINDS)
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-_TEXTS: dict[type[Record], tuple[str, ...]] = {
-    Spec: ("prompt", "prompt_fingerprint", "intent"),
-    Rule: ("id", "rule", "inverse", "source", "content"),
-    Suite: ("prompt",),
-    Case: (
-        "id", "rule", "reasoning", "expected", "scenario", "inputs_fingerprint", "expanded_from", "expected_from",
-        "invalid", "content",
-    ),
-}  # fmt: skip
-"""Fields that a file may also give as a bare number or word: what it shows is taken as text."""
 
 _BARE = ["string", "number", "boolean"]
 
 
 def schema(name: str) -> dict[str, Any]:
     """The schema of ``spec`` or ``cases`` files: what their readers accept, as far as JSON Schema can say it."""
-    kind: type[Record] = Spec if name == "spec" else Suite
-    made = kind.model_json_schema(by_alias=True, mode="validation")
+    kind = next(kind for kind in KINDS if kind.schema == name)
+    record = type(kind.empty)
+    made = record.model_json_schema(by_alias=True, mode="validation")
     parts: dict[str, Any] = made.get("$defs", {})
-    for record, fields in _TEXTS.items():
-        target = made if record is kind else parts.get(record.__name__)
-        if target is not None:
-            _loosen(target, fields)
-    for record in (Check, InputCheck):
-        if record.__name__ in parts:
-            _name_kinds(parts[record.__name__])
+    _loosen(made, [part.name for part in kind.parts if isinstance(part, Text)])
+    for part in kind.parts:
+        if isinstance(part, Items | Records):
+            _loosen(parts[part.record.__name__], part.texts)
+    for check in (Check, InputCheck):
+        if check.__name__ in parts:
+            _name_kinds(parts[check.__name__])
     if VariableSpec.__name__ in parts:
         parts["VariableSpec"] = _variable(parts["VariableSpec"])
     _allow_nothing(made)
-    for part in parts.values():
-        _allow_nothing(part)
+    for definition in parts.values():
+        _allow_nothing(definition)
     return {"$schema": DIALECT, "title": f"promptpex {name} file", **{k: v for k, v in made.items() if k != "title"}}
 
 
@@ -53,7 +46,7 @@ def text(name: str) -> str:
     return json.dumps(schema(name), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def _loosen(target: dict[str, Any], fields: tuple[str, ...]) -> None:
+def _loosen(target: dict[str, Any], fields: Iterable[str]) -> None:
     for name in fields:
         said = target["properties"][name]
         about = {key: said[key] for key in ("default", "description", "title") if key in said}

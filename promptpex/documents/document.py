@@ -1,0 +1,208 @@
+"""The two ways to a file that people edit: ``read`` it, and ``update`` it in place.
+
+What such a file holds is declared by a ``DocumentKind``; ``documents.kinds`` has those that there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from promptpex.codecs.atomic import write_text
+from promptpex.core.errors import InputError
+from promptpex.core.records import Problem, Record
+from promptpex.documents import yaml_reader, yaml_writer
+from promptpex.documents.findings import Findings, take
+from promptpex.documents.ownership import merged
+from promptpex.documents.parts import Checker, Items, Part, Text
+from promptpex.documents.record_problems import as_problem, raise_first, unknown_key
+from promptpex.documents.schema_ref import keep_schema, schema_place
+from promptpex.documents.yaml_patch import Edits
+from promptpex.documents.yaml_reader import YamlDoc
+
+D = TypeVar("D", bound=Record)
+
+
+@dataclass(frozen=True)
+class DocumentKind(Generic[D]):
+    """How a record stands in a YAML file.
+
+    Attributes:
+        what: the file, for messages: ``spec file``.
+        schema: the name of its JSON schema: ``spec``.
+        error: the class of its errors.
+        empty: the record of a file that says nothing.
+        parts: its keys, in the order of a new file.
+    """
+
+    what: str
+    schema: str
+    error: type[InputError]
+    empty: D
+    parts: tuple[Part, ...]
+
+    @property
+    def items(self) -> Items:
+        """The part that belongs to people and the machine item by item."""
+        return next(part for part in self.parts if isinstance(part, Items))
+
+
+@dataclass(frozen=True)
+class Reading(Generic[D]):
+    """What a file says.
+
+    Attributes:
+        record: what of it can be used; all of it if no problem is an error.
+        problems: everything that is wrong with it.
+        lines: the line that each item begins on, by its id.
+        doc: the YAML text with its lines; None for other formats, and for a file that is not YAML.
+        error: the class of its errors.
+        path: the file.
+    """
+
+    record: D
+    problems: tuple[Problem, ...] = ()
+    lines: Mapping[str, int] = field(default_factory=dict)
+    doc: YamlDoc | None = None
+    error: type[InputError] = InputError
+    path: Path | str | None = None
+
+    @property
+    def usable(self) -> D | None:
+        """The record, if no problem is an error."""
+        return None if any(problem.severity == "error" for problem in self.problems) else self.record
+
+    def line(self, *keys: str | int) -> int | None:
+        """The line of the value at this path of keys; None where the file could not be read."""
+        return self.doc.line(*keys) if self.doc is not None else None
+
+    def require(self) -> D:
+        """The record.
+
+        Raises:
+            InputError: (as ``error``) the first mistake, with file and line.
+        """
+        raise_first(self.problems, self.error, self.path)
+        return self.record
+
+
+def read(kind: DocumentKind[D], path: Path | str, *, checker: Checker | None = None) -> Reading[D]:
+    """What the file says, with all its problems.
+
+    Args:
+        checker: what else has to hold.
+    """
+    try:
+        doc = yaml_reader.read(path, error=kind.error, what=kind.what)
+    except InputError as failure:
+        return Reading(kind.empty, (as_problem(failure),), error=kind.error, path=path)
+    return _load(kind, doc, checker)
+
+
+def update(
+    kind: DocumentKind[D],
+    path: Path | str,
+    record: D,
+    *,
+    by_hand: bool = False,
+    schema: str | None = None,
+    checker: Checker | None = None,
+) -> D:
+    """Writes the record, or brings the file up to it with the least edits; gives what the file now says.
+
+    What has not changed keeps every byte: comments, order, quoting, blank lines. Items are matched by id. One that is a
+    person's on file is neither changed nor removed, unless ``by_hand`` says that a person asked for it.
+
+    Args:
+        schema: what the first line of a new file names as its JSON schema; by default a place that is the same on
+            every machine (``documents.schema_ref``).
+        checker: as for ``read``.
+
+    Raises:
+        InputError: (as ``kind.error``) the file on disk is broken (it is left as it is), or cannot be edited in place.
+        OSError: it cannot be written.
+    """
+    if not Path(path).exists():
+        wanted = _merged(kind, kind.empty, record, by_hand)
+        write_text(path, _new_text(kind, wanted, schema or schema_place(path, kind.schema)))
+    else:
+        doc = yaml_reader.read(path, error=kind.error, what=kind.what, to_edit=True)
+        old = _load(kind, doc, checker).require()
+        wanted = _merged(kind, old, record, by_hand)
+        text = _edited(kind, doc, old, wanted)
+        if text != doc.text:
+            _verify(kind, text, doc, wanted, checker)
+            write_text(path, doc.mark + text)
+    keep_schema(path)
+    return wanted
+
+
+def _load(kind: DocumentKind[D], doc: YamlDoc, checker: Checker | None) -> Reading[D]:
+    findings = Findings(doc)
+    record = _record(kind, doc.data, findings, checker)
+    name = kind.items.name
+    lines = {str(key): doc.line(*keys) for (part, key), keys in findings.places.items() if part == name}
+    return Reading(record, tuple(findings.problems), lines, doc, kind.error, doc.path)
+
+
+def _record(kind: DocumentKind[D], data: Any, findings: Findings, checker: Checker | None) -> D:
+    if not isinstance(data, dict):
+        findings.add(f"a {kind.what} must be a mapping with {' and '.join(_main_keys(kind))}")
+        return kind.empty
+    names = [part.name for part in kind.parts]
+    for key in data:
+        if key not in names:
+            message, suggestion = unknown_key(key, names)
+            findings.add(message, key, suggestion=suggestion)
+    if checker is not None and not checker.admits(data, findings):
+        return kind.empty
+    values = {part.name: part.load(data.get(part.name), findings) for part in kind.parts}
+    texts = {part.name: values.pop(part.name) for part in kind.parts if isinstance(part, Text)}
+    if checker is not None:
+        checker.check(values, findings)
+    head = take(type(kind.empty), texts, (), findings)
+    return (head or kind.empty).replace(**values)
+
+
+def _main_keys(kind: DocumentKind[D]) -> tuple[str, str]:
+    return repr(kind.parts[0].name), repr(kind.items.name)
+
+
+def _merged(kind: DocumentKind[D], old: D, new: D, by_hand: bool) -> D:
+    name = kind.items.name
+    return new.replace(**{name: merged(getattr(old, name), getattr(new, name), by_hand=by_hand)})
+
+
+def _new_text(kind: DocumentKind[D], record: D, schema: str) -> str:
+    """The text of a new file: the line that tells editors its schema, then the content."""
+    shown = {part.name: part.show(getattr(record, part.name)) for part in kind.parts}
+    content = {name: value for name, value in shown.items() if value is not None}
+    return f"# yaml-language-server: $schema={schema}\n{yaml_writer.document(content)}"
+
+
+def _edited(kind: DocumentKind[D], doc: YamlDoc, old: D, new: D) -> str:
+    edits = Edits(doc)
+    for part in kind.parts:
+        part.edit(edits, getattr(old, part.name), getattr(new, part.name))
+    return edits.text()
+
+
+def _verify(kind: DocumentKind[D], text: str, doc: YamlDoc, wanted: D, checker: Checker | None) -> None:
+    """Refuses a text that does not say what it should: an update must never damage a file."""
+    try:
+        again = _load(kind, yaml_reader.load(text, path=doc.path, error=kind.error, what=kind.what), checker).require()
+        is_as_wanted = _by_id(kind, again) == _by_id(kind, wanted)
+    except InputError:
+        is_as_wanted = False
+    if not is_as_wanted:
+        sentence = f"the {kind.what} cannot be edited in place without harm; it was left as it is"
+        raise kind.error(sentence, path=doc.path)
+
+
+def _by_id(kind: DocumentKind[D], record: D) -> tuple[Any, ...]:
+    """The record without the order of its items, which follows the file."""
+    name = kind.items.name
+    items = getattr(record, name)
+    return record.replace(**{name: ()}), {item.id: item for item in items}, len(items)

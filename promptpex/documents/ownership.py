@@ -1,0 +1,67 @@
+"""Whose an item of a file is: a person's, or the machine's, which alone may change or remove it.
+
+One that says ``extracted`` or ``generated`` and whose ``content`` hash still fits is the machine's. One that says
+``edited`` or ``added``, says nothing, or no longer fits its hash is a person's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, Self, TypeVar
+
+from promptpex.core.records import Origin
+
+MACHINE = ("extracted", "generated")
+
+
+class Owned(Protocol):
+    """An item that says whose it is; ``content`` is the hash of what the machine wrote."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def origin(self) -> Origin: ...
+    @property
+    def content(self) -> str | None: ...
+    def content_hash(self) -> str: ...
+    def replace(self, **changes: Any) -> Self: ...
+
+
+T = TypeVar("T", bound=Owned)
+
+
+def owned_by_people(origin: str) -> bool:
+    """Whether the machine must leave such an item alone."""
+    return origin not in MACHINE
+
+
+def claimed(item: T, written: Mapping[str, Any]) -> T:
+    """The item with the origin it has in truth, given what its file says."""
+    if written.get("origin") is None:
+        return item.replace(origin="added")
+    if item.origin in MACHINE and item.content is not None and item.content != item.content_hash():
+        return item.replace(origin="edited")
+    return item
+
+
+def sealed(item: T) -> T:
+    """The item as the machine writes it: with the hash of its content, if it is the machine's."""
+    return item if owned_by_people(item.origin) else item.replace(content=item.content_hash())
+
+
+def merged(old: Sequence[T], new: Sequence[T], *, by_hand: bool) -> tuple[T, ...]:
+    """The items that a file shall hold after an update, in the order of ``new``.
+
+    People's own on file stay as they are, also those that ``new`` does not name, unless ``by_hand`` says that a person
+    asked for the update.
+    """
+    on_file = {item.id: item for item in old}
+    named = {item.id for item in new}
+    result = []
+    for item in new:
+        before = on_file.get(item.id)
+        stays = before is not None and not by_hand and owned_by_people(before.origin)
+        result.append(before if before is not None and stays else sealed(item))
+    if by_hand:
+        return tuple(result)
+    return (*result, *(item for item in old if item.id not in named and owned_by_people(item.origin)))

@@ -1,0 +1,250 @@
+"""The parts that a file of people is declared of: texts, lists of records, records by name, items with an owner.
+
+Each part is one key at the top of the file. It reads its value from the file's data, shows it as data again, and edits
+it in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from promptpex.core.records import Record
+from promptpex.documents.findings import Findings, take
+from promptpex.documents.ownership import claimed
+from promptpex.documents.yaml_patch import Edits
+
+
+class Part(Protocol):
+    """One key at the top of a file."""
+
+    @property
+    def name(self) -> str:
+        """The key."""
+
+    def load(self, data: Any, findings: Findings) -> Any:
+        """The value that the data of the file says; what is wrong goes to ``findings``."""
+
+    def show(self, value: Any) -> Any:
+        """The value as data; None where the key is left out of a new file."""
+
+    def edit(self, edits: Edits, old: Any, new: Any) -> None:
+        """Brings the file from one value to the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text; a number or a bare word in the file is taken as it stands there."""
+
+    name: str
+
+    def load(self, data: Any, findings: Findings) -> Any:
+        """The text; whether it is one is said when the whole record is made."""
+        return findings.doc.source(self.name) if isinstance(data, bool | int | float) else data
+
+    def show(self, value: Any) -> Any:
+        """The text itself."""
+        return value
+
+    def edit(self, edits: Edits, old: Any, new: Any) -> None:
+        """Sets the key."""
+        if old != new:
+            edits.set((), self.name, new)
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """A list of records without ids, replaced as a whole; left out of a new file where it is empty.
+
+    Attributes:
+        record: their type.
+        texts: fields that may stand as a number or a bare word.
+    """
+
+    name: str
+    record: type[Record]
+    texts: tuple[str, ...] = ()
+
+    def load(self, data: Any, findings: Findings) -> Any:
+        """The records that can be read."""
+        records: list[Record] = []
+        for number, item in enumerate(_items(data, self.name, findings)):
+            record = take(self.record, item, (self.name, number), findings, texts=self.texts)
+            if record is not None:
+                findings.places[self.name, len(records)] = (self.name, number)
+                records.append(record)
+        return tuple(records)
+
+    def show(self, value: Any) -> Any:
+        """The records as data."""
+        return [record.to_dict() for record in value] or None
+
+    def edit(self, edits: Edits, old: Any, new: Any) -> None:
+        """Sets the whole list."""
+        if old != new:
+            edits.set((), self.name, [record.to_dict() for record in new])
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A mapping from names to records.
+
+    Attributes:
+        record: their type.
+        short: the field that a record may be written as: its text, or its list of texts, instead of a mapping.
+        wanted: what should be there, for the message where it is not a mapping.
+    """
+
+    name: str
+    record: type[Record]
+    short: str
+    wanted: str
+
+    def load(self, data: Any, findings: Findings) -> Any:
+        """The records that can be read, by name."""
+        if data is None:
+            return {}
+        if not isinstance(data, dict):
+            findings.add(f"{self.name!r} must {self.wanted}", self.name)
+            return {}
+        taken = {name: take(self.record, self._long(item), (self.name, name), findings) for name, item in data.items()}
+        return {name: record for name, record in taken.items() if record is not None}
+
+    def _long(self, item: Any) -> Any:
+        if isinstance(item, str | list):
+            return {self.short: [item] if isinstance(item, str) else item}
+        return {} if item is None else item
+
+    def show(self, value: Any) -> Any:
+        """The records as data, in the short form where that says all."""
+        return {name: self._shown(record) for name, record in value.items()}
+
+    def _shown(self, record: Record) -> Any:
+        fields = record.to_dict()
+        return fields.get(self.short, []) if set(fields) <= {self.short} else fields
+
+    def edit(self, edits: Edits, old: Any, new: Any) -> None:
+        """Sets, adds and removes single names; the whole mapping where none of the old names stays."""
+        if old == new:
+            return
+        removed = [name for name in old if name not in new]
+        if not old or len(removed) == len(old):
+            edits.set((), self.name, self.show(new))
+            return
+        for name, record in new.items():
+            if old.get(name) != record:
+                edits.set((self.name,), name, self._shown(record))
+        for name in removed:
+            edits.remove((self.name,), name, [])
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list of items with ids that belong to people or to the machine (``documents.ownership``).
+
+    Attributes:
+        record: their type, with ``id``, ``origin`` and ``content``.
+        noun: what one is called in messages.
+        texts: fields that may stand as a number or a bare word.
+        always: keys that stand in the file even where they have their default.
+    """
+
+    name: str
+    record: type[Record]
+    noun: str
+    texts: tuple[str, ...]
+    always: tuple[str, ...]
+
+    def load(self, data: Any, findings: Findings) -> Any:
+        """The items that can be read, each with the origin it has in truth; an id that is there twice is an error."""
+        items: list[Any] = []
+        for number, written in enumerate(_items(data, self.name, findings, self.noun)):
+            item: Any = take(self.record, written, (self.name, number), findings, texts=self.texts)
+            if item is None:
+                continue
+            first = findings.places.setdefault((self.name, item.id), (self.name, number))
+            if first != (self.name, number):
+                said = f"the {self.noun} id {item.id!r} is on line {findings.doc.line(*first, 'id')} too"
+                findings.add(said, self.name, number, "id", suggestion="give it another")
+                continue
+            items.append(claimed(item, written))
+        return tuple(items)
+
+    def show(self, value: Any) -> Any:
+        """The items as data."""
+        return [self._shown(item) for item in value]
+
+    def _shown(self, item: Record) -> dict[str, Any]:
+        """Fields at their default left out, but for the keys that always stand there."""
+        full, short = item.model_dump(mode="json", by_alias=True), item.to_dict()
+        return {name: short.get(name, full[name]) for name in full if name in short or name in self.always}
+
+    def edit(self, edits: Edits, old: Any, new: Any) -> None:
+        """Edits items by id: the file's order is kept, new ones come behind their neighbour."""
+        wanted = {item.id: item for item in new}
+        positions = {item.id: position for position, item in enumerate(old) if item.id in wanted}
+        for name, position in positions.items():
+            self._edit_item(edits, position, old[position], wanted[name])
+        added = [item for item in new if item.id not in positions]
+        if added and not positions:
+            edits.set((), self.name, self.show(added))
+            return
+        removed = [position for position, item in enumerate(old) if item.id not in wanted]
+        if removed:
+            edits.remove_items((self.name,), removed)
+        for after, group in _by_neighbour(new, positions):
+            edits.insert_items((self.name,), after, self.show(group))
+
+    def _edit_item(self, edits: Edits, position: int, old: Record, new: Record) -> None:
+        if old == new:
+            return
+        before, after = old.model_dump(mode="json", by_alias=True), new.model_dump(mode="json", by_alias=True)
+        shown, defaults = self._shown(new), _defaults(type(new))
+        for name in after:
+            if before[name] == after[name]:
+                continue
+            if name in shown:
+                edits.set((self.name, position), name, shown[name])
+            else:
+                edits.remove((self.name, position), name, defaults.get(name))
+
+
+def _items(data: Any, name: str, findings: Findings, noun: str = "item") -> Sequence[Any]:
+    if data is None:
+        return []
+    if not isinstance(data, list):
+        findings.add(f"{name!r} must be a list", name, suggestion=f"put '- ' before each {noun}")
+        return []
+    return data
+
+
+def _by_neighbour(items: Sequence[Any], positions: Mapping[str, int]) -> list[tuple[int | None, list[Any]]]:
+    """New items grouped by the item on file that they follow; those that follow none go to the end."""
+    groups: dict[int | None, list[Any]] = {}
+    after: int | None = None
+    for item in items:
+        if item.id in positions:
+            after = positions[item.id]
+        else:
+            groups.setdefault(after, []).append(item)
+    return list(groups.items())
+
+
+def _defaults(kind: type[Record]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, info in kind.model_fields.items():
+        default = info.get_default(call_default_factory=True, validated_data={})
+        key = info.serialization_alias or info.alias or name
+        values[key] = list(default) if isinstance(default, tuple) else default
+    return values
+
+
+class Checker(Protocol):
+    """What has to hold of a file beyond its parts by themselves."""
+
+    def admits(self, data: Mapping[str, Any], findings: Findings) -> bool:
+        """Whether the data is worth reading; if not, why is in the findings."""
+
+    def check(self, values: Mapping[str, Any], findings: Findings) -> None:
+        """Looks at the values of the parts, by their keys; what is wrong goes to the findings."""
