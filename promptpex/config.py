@@ -26,7 +26,7 @@ from promptpex.core.errors import ConfigError
 from promptpex.core.records import Record
 from promptpex.judging import modes
 from promptpex.llm.names import check_label
-from promptpex.llm.secrets import holds_key, scrub
+from promptpex.llm.redaction import holds_key, holds_key_field, names_key, scrub
 
 PREFIX = "PROMPTPEX_"
 SWITCHES = ("no_config", "trust_settings")
@@ -68,8 +68,6 @@ _SHAPING = (
 )  # fmt: skip
 _STOPPING = ("until_decided", "decide_at", "tolerance", "confidence", "weights")
 """They decide which questions are asked at all where a run may stop early, and nothing elsewhere."""
-_KEY_NAME = re.compile(r"api[_-]?key|secret|password|passwd|credential|bearer|(?:^|[_-])(?:token|key)$", re.IGNORECASE)
-_KEY_FIELD = re.compile(r"api[_-]?key\s*=", re.IGNORECASE)
 
 
 class Price(NamedTuple):
@@ -438,7 +436,7 @@ def _env_layer(env: Mapping[str, str], warnings: list[str]) -> _Layer:
             continue
         if name in Settings.model_fields:
             values[name] = _from_text(name, text.strip())
-        elif _KEY_NAME.search(name):
+        elif names_key(name):
             raise ConfigError(f"{variable}: {NO_KEYS}")
         else:
             warnings.append(f"{variable} is not a setting{near_name(name, Settings.model_fields, PREFIX)}")
@@ -478,12 +476,12 @@ def _problems(layer: _Layer) -> list[ConfigError]:
 def _stranger(name: str) -> str | None:
     if name in Settings.model_fields:
         return None
-    return NO_KEYS if _KEY_NAME.search(name) else f"there is no such setting{near_name(name, Settings.model_fields)}"
+    return NO_KEYS if names_key(name) else f"there is no such setting{near_name(name, Settings.model_fields)}"
 
 
 def _with_key(name: str, value: Any) -> str | None:
     texts = list(texts_in(value))
-    if any(holds_key(text) or _KEY_FIELD.search(text) for text in texts):
+    if any(holds_key(text) or holds_key_field(text) for text in texts):
         return NO_KEYS
     try:
         _check_texts(name, texts)

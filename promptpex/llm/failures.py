@@ -21,7 +21,7 @@ from promptpex.core.errors import (
     Unavailable,
     UnknownModel,
 )
-from promptpex.llm.secrets import scrub
+from promptpex.llm.redaction import scrub
 
 CLASSES: Mapping[str, type[ModelError]] = {
     # litellm

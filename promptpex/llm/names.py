@@ -17,8 +17,8 @@ from pydantic import ValidationError
 
 from promptpex.core.errors import ConfigError, UnknownModel
 from promptpex.core.records import ModelName, Params
+from promptpex.llm.redaction import holds_key, scrub
 from promptpex.llm.routes import OPENAI, OWN_PREFIXES, Provider, resolve
-from promptpex.llm.secrets import holds_key, scrub
 
 PARAMETERS = ("temperature", "max_tokens", "top_p", "seed", "stop", "logprobs")
 """What ``Params`` knows by name."""

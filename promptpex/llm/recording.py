@@ -24,8 +24,7 @@ from promptpex.core.errors import ConfigError, ModelError, NotRecorded, StoreErr
 from promptpex.core.ids import canonical, digest
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client
-from promptpex.llm.redaction import readable, without_keys
-from promptpex.llm.secrets import scrub
+from promptpex.llm.redaction import scrub, scrubbed_request, without_own_keys
 
 UNRECORDED = frozenset({"interrupted", "deadline", "not-recorded"})
 """Reasons that say something about the moment, not about the request."""
@@ -68,7 +67,7 @@ class RecordingClient:
             if error.reason not in UNRECORDED:
                 self._write(number, request, {"error": {"reason": error.reason, "message": scrub(error.message)}})
             raise
-        answer = without_keys(completion)  # an older store may hold one
+        answer = without_own_keys(completion)  # an older store may hold one
         self._write(number, request, {"completion": answer.model_dump(mode="json", exclude_defaults=True)})
         return completion
 
@@ -89,7 +88,7 @@ class RecordingClient:
         self._written[request_id] = (number if known is None else known[0], answered)
         if self._file.closed:
             return
-        asked, _ = readable(request)
+        asked, _ = scrubbed_request(request)
         line = {"id": request_id, "stage": asked.pop("stage", request.stage), "request": asked, **outcome}
         try:
             self._file.write(json.dumps(line, ensure_ascii=not _encodable(asked)) + "\n")
@@ -167,7 +166,7 @@ class ReplayClient:
         """Nothing to close."""
 
     def _same_question(self, request: Request) -> dict[str, Any]:
-        asked, _ = readable(request)
+        asked, _ = scrubbed_request(request)
         answers = self._by_question.get(_question(asked), {})
         if not request.model.startswith("replay/"):
             answers = {model: line for model, line in answers.items() if model == request.model}

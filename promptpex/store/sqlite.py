@@ -18,7 +18,7 @@ from promptpex.core.errors import StoreDamaged, StoreError, StoreLocked
 from promptpex.core.ids import canonical
 from promptpex.core.records import Completion, Request
 from promptpex.core.response_store import StoreEntry, StoreProblem, StoreStats
-from promptpex.llm.redaction import readable
+from promptpex.llm.redaction import scrubbed_request
 from promptpex.store.database import FAILURES, Synchronous, named_errors, open_database, store_error
 from promptpex.store.leases import Owner
 from promptpex.store.operations import Claim, Put, Release, Row
@@ -254,7 +254,7 @@ class SqliteStore:
         self._connection.close()
 
     def _row(self, request_id: str, request: Request, completion: Completion) -> Row:
-        asked, scrubbed = readable(request)
+        asked, scrubbed = scrubbed_request(request)
         answer = completion.model_dump_json(exclude_defaults=True)
         return (request_id, request.model, request.stage, self._clock(), int(scrubbed), _text_of(asked), answer)
 

@@ -34,7 +34,7 @@ from promptpex.llm.finish_reasons import usable
 from promptpex.llm.names import parse_models, provider_of
 from promptpex.llm.providers import chat_format, gguf, http, ollama
 from promptpex.llm.recording import RecordingClient, ReplayClient
-from promptpex.llm.redaction import readable
+from promptpex.llm.redaction import scrubbed_request
 from promptpex.promptfile import read_with_warnings, render
 from promptpex.report import runs
 from promptpex.specs.file import examine as examine_spec
@@ -304,7 +304,7 @@ def error_replies(maker: Maker, folder: Path) -> object:
 
 def recordings(maker: Maker, folder: Path) -> object:
     """Recordings, replayed and continued."""
-    asked, _ = readable(REQUEST)
+    asked, _ = scrubbed_request(REQUEST)
     good = {**seeds.RECORD, "request": asked, "id": REQUEST.id}
     kind = maker.rng.random()
     odd = maker.changed(good) if kind < 0.5 else {**good, "completion": maker.changed(seeds.COMPLETION)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from promptpex.core.records import Completion, Request
 from promptpex.core.response_store import StoreEntry, StoreProblem, StoreStats
-from promptpex.llm.redaction import readable
+from promptpex.llm.redaction import scrubbed_request
 from promptpex.store.useless_replies import useless_replies
 
 
@@ -42,7 +42,7 @@ class MemoryStore:
         return completion if earlier is None else earlier
 
     async def replace(self, request_id: str, request: Request, completion: Completion) -> None:
-        scrubbed = Request.model_validate(readable(request)[0])
+        scrubbed = Request.model_validate(scrubbed_request(request)[0])
         entry = StoreEntry(request_id, self._clock(), scrubbed, completion.replace(cached=False))
         self._memory.entries[request_id] = entry
 

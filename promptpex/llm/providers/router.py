@@ -10,9 +10,8 @@ from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client, Loading
 from promptpex.llm.names import provider_of, takes_base
 from promptpex.llm.providers.options import ProviderOptions
-from promptpex.llm.redaction import without_keys
+from promptpex.llm.redaction import scrub, without_own_keys
 from promptpex.llm.routes import Provider
-from promptpex.llm.secrets import scrub
 
 Opener = Callable[[str, str | None, ProviderOptions], Client]
 """Makes the client for a model's name and server."""
@@ -39,7 +38,7 @@ class Router:
     async def complete(self, request: Request) -> Completion:
         """The provider's answer to ``request``, or an ``errors.ModelError``; neither repeats a key of this machine."""
         try:
-            return without_keys(await self._client_of(request).complete(request))
+            return without_own_keys(await self._client_of(request).complete(request))
         except ModelError as error:
             error.reply = error.reply and scrub(error.reply)
             raise

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.llm.secrets import HIDDEN, scrub
+from promptpex.llm.redaction import HIDDEN, scrub
 
 
 @pytest.mark.parametrize(
