@@ -13,8 +13,8 @@ from promptpex.core.ids import digest
 if TYPE_CHECKING:
     from promptpex.core.records import InputCheck, Output, Rule, Verdict
 
-CHECKS_VERSION = "assertions-1"
-"""The engine's version; part of each verdict's fingerprint, raised when a kind judges otherwise than before."""
+CHECKS_VERSION = "assertions-2"
+"""The version of the checks; part of each verdict's fingerprint, raised when a kind judges otherwise than before."""
 
 
 def check_rules(

@@ -6,8 +6,7 @@ import re
 import unicodedata
 
 from promptpex.core.ids import text_digest
-
-_ENDS = re.compile(r"(?<=[.!?…。！？।؟])[\"'”’»)\]]*\s+|(?<=[。！？])|\n+")
+from promptpex.core.sentences import split
 
 
 def folded(text: str) -> str:
@@ -23,7 +22,8 @@ def words(text: str) -> list[str]:
 
 def sentences(text: str) -> list[str]:
     """The text parted at line breaks and behind the marks that end a sentence, blanks trimmed, empty parts left out."""
-    return [part.strip() for part in _ENDS.split(text) if part and part.strip()]
+    parts = (part.strip() for line in text.splitlines() for part in split(line, small_letters=True))
+    return [part for part in parts if part]
 
 
 def slug(name: str) -> str:

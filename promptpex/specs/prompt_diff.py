@@ -10,8 +10,8 @@ from typing import Literal
 from pydantic import Field
 
 from promptpex.core.records import Prompt, Record, Rule, Spec, Suite
+from promptpex.core.sentences import folded, sentences
 from promptpex.specs.quote_match import ComparisonBudget
-from promptpex.specs.sentences import folded, sentences
 from promptpex.specs.source_quotes import cited_parts, cites, prompt_text
 
 PAIRED = 55.0

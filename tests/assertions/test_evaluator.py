@@ -126,6 +126,22 @@ def test_word_count_has_units(unit: str, value: Any, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("", 0),
+        ("no mark at all", 1),
+        ("it is late. so go. see fig. 3.", 3),
+        ("1. Buy milk from Mr. and Mrs. Poe. 2 l, i.e. two.", 2),
+        ("Wait... what?! Yes!", 3),
+        ("四。五。『六！』", 3),
+        ("छह। سبعة؟ ثمانية", 3),
+    ],
+)
+def test_sentences_are_those_of_the_one_splitter(text: str, count: int) -> None:
+    assert status(text, {"kind": "word-count", "value": count, "unit": "sentences"}) == "pass"
+
+
+@pytest.mark.parametrize(
     ("assertion", "output", "expected"),
     [
         ({"kind": "ends-with", "value": "b"}, "ab", "pass"),

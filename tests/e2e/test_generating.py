@@ -13,8 +13,8 @@ import pytest
 import pytest_asyncio
 from ruamel.yaml import YAML
 
+from promptpex.core.sentences import sentences
 from promptpex.promptfile import read
-from promptpex.specs.sentences import sentences
 from promptpex.specs.source_quotes import instructions
 from tests.e2e.command import ROOT, Done, promptpex_beside
 from tests.e2e.scripted_author import AUTHOR, Author, fenced

@@ -7,10 +7,10 @@ import random
 import pytest
 
 from promptpex.core.records import Message, Prompt, Rule, Spec
+from promptpex.core.sentences import sentences
 from promptpex.specs import quote_match, source_quotes
 from promptpex.specs.prompt_diff import diff_prompts, diff_sentences
 from promptpex.specs.quote_match import ComparisonBudget
-from promptpex.specs.sentences import sentences
 
 pytestmark = pytest.mark.timeout(60)
 """Each of these took from a minute to days."""

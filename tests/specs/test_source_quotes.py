@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.core.records import Case, Rule, Spec, Suite
+from promptpex.core.sentences import folded, sentences
 from promptpex.promptfile import parse
 from promptpex.specs.prompt_diff import SentenceChange, diff_sentences
-from promptpex.specs.sentences import folded, sentences
 from promptpex.specs.source_quotes import check_sources, mark_stale, uncovered
 
 TEXT = """\

@@ -11,6 +11,7 @@ from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.wording import plural
+from promptpex.core.sentences import split
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,51 +61,25 @@ def _bad(assertion: Assertion) -> Unscorable:
 def _evaluate(assertion: Assertion, bounds: Bounds, checked: CheckedOutput) -> KindResult:
     count = counted(checked.text, assertion.unit)
     passed = bounds.least <= count <= bounds.most
-    found = plural(count, assertion.unit.removesuffix("s"))
-    return KindResult(passed, f"the output has {found}, {'as' if passed else 'not'} {bounds.words()} wanted")
+    counts = plural(count, assertion.unit.removesuffix("s"))
+    return KindResult(passed, f"the output has {counts}, {'as' if passed else 'not'} {bounds.words()} wanted")
 
 
 def counted(text: str, unit: str) -> int:
     """How many of the unit the text has.
 
     Words are runs between JavaScript's blanks; characters are Unicode code points; lines are those that are not
-    blank; sentences end with ``.``, ``!``, ``?`` or their full-width forms before a blank or the end, and a text
-    without any such mark is one sentence.
+    blank; sentences are those of ``core.sentences``, and a text without a mark that ends one is one sentence.
     """
     if unit == "characters":
         return len(text)
     if unit == "lines":
         return sum(1 for line in re.split("\r\n|[\n\r\u2028\u2029]", text) if js_values.trim(line))
     if unit == "sentences":
-        return sentences(text)
+        return sum(1 for part in split(text, small_letters=True) if _WORD.search(part))
     return len(js_values.words(text))
 
 
-_ABBREVIATION = re.compile(
-    r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|vs|etc|e\.g|i\.e|cf|No|Inc|Ltd|Co|approx|Fig|al)\.$|\b[A-Z]\.$", re.I
-)
-_SENTENCE_END = re.compile("(?<![.!?…])[.!?…]++[\"'”’)\\]]*+(?=\\s)|[。！？]++[」』”’）]*+")
 _WORD = re.compile(r"\w")
-
-
-def sentences(text: str) -> int:
-    """Sentences, counted by their closing marks; common abbreviations and initials do not close one."""
-    body = text.strip()
-    if not body:
-        return 0
-    count, start, word = 0, 0, _next_word(body, 0)
-    for match in _SENTENCE_END.finditer(body):
-        end = match.end()
-        if word >= end or _ABBREVIATION.search(body[max(start, end - 12) : end]):
-            continue
-        count, start, word = count + 1, end, _next_word(body, end)
-    return count + (1 if word < len(body) else 0)
-
-
-def _next_word(text: str, start: int) -> int:
-    """Where the next letter or digit stands; the text's length where none does."""
-    match = _WORD.search(text, start)
-    return len(text) if match is None else match.start()
-
 
 KINDS = (Kind("word-count", _bounds, _evaluate),)

@@ -1,7 +1,8 @@
-"""The sentences of a prompt, in any script: prose, lists, tables and code, each as people would count them.
+"""Sentences, in any script: those of running text (``split``), and those of a prompt (``sentences``).
 
-A wrapped paragraph is joined before it is split; a list item, a heading, a row of a table and a block of code stand for
-themselves. Full stops of East Asian scripts, of Devanagari, Arabic, Ethiopic, Khmer and Burmese end a sentence as well.
+Full stops of East Asian scripts, of Devanagari, Arabic, Ethiopic, Khmer and Burmese end a sentence as well. In a prompt
+a wrapped paragraph is joined before it is split; a list item, a heading, a row of a table and a line of code count for
+themselves.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _END = re.compile(
     rf"(?:(?<![.!?…])[.!?…]++[{re.escape(_CLOSING)}]*+(?=\s)|[。！？｡؟۔।॥።។၊။]++[{re.escape(_CLOSING)}]*+)"
 )
 _SHORT = re.compile(
-    r"(?:^|[\s(])(?:[A-Za-zÀ-ỹ]|e\.g|i\.e|etc|vs|cf|approx|no|fig|dr|mr|mrs|ms|st|prof|vd|tp|ths?|gs|z\.b|d\.h|bzw)\.\Z",
+    r"(?:^|[\s(])(?:[A-Za-zÀ-ỹ]|e\.g|i\.e|etc|vs|cf|approx|no|fig|dr|mr|mrs|ms|st|prof|sr|jr|inc|ltd|co|al|vd|tp|ths?|gs|z\.b|d\.h|bzw)\.\Z",
     re.IGNORECASE,
 )
 _LONGEST_SHORT = 16
@@ -38,8 +39,8 @@ def sentences(text: str) -> tuple[str, ...]:
 
     What holds no letter and no digit outside of template tags (rules, bare variables) is no sentence.
     """
-    found = (" ".join(part.split()) for block, _ in _blocks(text) for part in _split(block))
-    return tuple(part for part in found if any(map(str.isalnum, _outside_tags(part))))
+    parts = (" ".join(part.split()) for block, _ in _blocks(text) for part in split(block))
+    return tuple(part for part in parts if any(map(str.isalnum, _outside_tags(part))))
 
 
 def headings(text: str) -> frozenset[str]:
@@ -103,24 +104,32 @@ def _outside_tags(text: str) -> str:
     return "".join((*kept, text[at:]))
 
 
-def _split(block: str) -> Iterator[str]:
+def split(text: str, *, small_letters: bool = False) -> Iterator[str]:
+    """The text cut behind the marks that end a sentence; the parts joined are the text.
+
+    Args:
+        small_letters: whether a sentence may begin with a small letter, as chats of people and models do; otherwise a
+            full stop before one is taken for that of an abbreviation.
+    """
     start = 0
-    number = _NUMBER.match(block)
-    for match in _END.finditer(block):
-        if match.group().startswith(".") and not _ends_here(block, match, number):
+    number = _NUMBER.match(text)
+    for match in _END.finditer(text):
+        if match.group().startswith(".") and not _ends_here(text, match, number, small_letters):
             continue
-        yield block[start : match.end()]
+        yield text[start : match.end()]
         start = match.end()
-    yield block[start:]
+    yield text[start:]
 
 
-def _ends_here(block: str, match: re.Match[str], number: re.Match[str] | None) -> bool:
-    """Whether a full stop ends a sentence: not behind an abbreviation or a number at the start, not before a small
-    letter. Looks at a few characters around it, whatever the length of the block."""
+def _ends_here(block: str, match: re.Match[str], number: re.Match[str] | None, small_letters: bool) -> bool:
+    """Whether a full stop ends a sentence: not behind an abbreviation or a number at the start. Looks at a few
+    characters around it, whatever the length of the block."""
     stop = match.start() + 1
     numbered = number is not None and number.start(1) < stop <= number.end()
     if numbered or _SHORT.search(block, max(0, stop - _LONGEST_SHORT), stop):
         return False
+    if small_letters:
+        return True
     after = _AFTER.match(block, match.end())
     rest = after.end() if after is not None else match.end()
     return not block[rest : rest + 1].islower()
