@@ -104,22 +104,6 @@ def _left_open(group: Sequence[Verdict]) -> str | None:
     return cut or ("judges-tied" if some else group[0].unscored)
 
 
-def row_status(verdicts: Iterable[Verdict]) -> tuple[str, str | None]:
-    """An output's own verdict: fail when a verdict that counts fails, else unscored when one could not judge, else
-    pass; with the reason code when unscored. Without any verdict that counts: unscored, ``no-judge``.
-
-    The rule in its plain form: tables decide the same by columns (``tables.row_verdicts``), and tests hold the two
-    together on random verdicts.
-    """
-    counting = [verdict for verdict in verdicts if verdict.counts]
-    if any(verdict.status == "fail" for verdict in counting):
-        return "fail", None
-    open_ = next((verdict for verdict in counting if verdict.status == "unscored"), None)
-    if open_ is not None:
-        return "unscored", open_.unscored
-    return ("pass", None) if counting else ("unscored", "no-judge")
-
-
 def _verdict(output: Output, rule: str, code: str, reason: str, *, source: str, counts: bool) -> Verdict:
     return Verdict(
         case=output.case,

@@ -69,7 +69,12 @@ class Usage:
 
     @cached_property
     def entries(self) -> dict[Key, Entry]:
-        return {entry.key: entry for module in self.modules for entry in _entries(module)}
+        made: dict[Key, Entry] = {}
+        for entry in (entry for module in self.modules for entry in _entries(module)):
+            if (other := made.setdefault(entry.key, entry)) is not entry:  # one for each system, under ``if``
+                other.names |= entry.names
+                other.attributes |= entry.attributes
+        return made
 
     @cached_property
     def imports(self) -> dict[str, dict[str, Key]]:
@@ -145,13 +150,18 @@ def templates(root: Path) -> str:
 
 def _entries(module: Module) -> Iterator[Entry]:
     loose = Entry((module.name, "<module>"), module.path, 1, True)
+    calls = (node for node in ast.walk(module.tree) if isinstance(node, ast.Call))
+    by_name = any(_called(node.func) == "import_module" for node in calls)
     for node in _top(module.tree.body):
         if isinstance(node, FunctionNode):
             yield _entry(module, node.name, node, _registers(node))
         elif isinstance(node, ast.ClassDef):
             yield from _class(module, node)
         elif (name := _constant(node)) is not None:
-            yield _entry(module, name, node, False)
+            entry = _entry(module, name, node, False)
+            if by_name and isinstance(value := getattr(node, "value", None), ast.Constant):
+                entry.dynamic, entry.attributes = True, {("", str(value.value))}
+            yield entry
         else:
             _collect(node, loose)
     yield loose

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from promptpex.core.records import Verdict
-from promptpex.judging.decide import agreed, left_open, row_status, unjudged, unusable, weigh
+from promptpex.judging.decide import agreed, left_open, unjudged, unusable, weigh
+from tests.judging.output_verdict import row_status
 from tests.samples import output, spec
 
 

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.core.records import Case, Verdict
-from promptpex.judging.decide import row_status
 from promptpex.tables import (
     OUTPUT_COLUMNS,
     RULE_OUTCOME_COLUMNS,
@@ -21,6 +20,7 @@ from promptpex.tables import (
     verdicts,
 )
 from promptpex.tables.frames import marked, said_by
+from tests.judging.output_verdict import row_status
 from tests.tables.by_hand import colours, output, run, verdict
 
 EMPTY = run()

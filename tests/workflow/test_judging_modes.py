@@ -13,7 +13,6 @@ from promptpex.config import load
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Case, Check, Request, Rule, Run, Spec, Suite, VariableSpec
 from promptpex.interchange import junit
-from promptpex.judging.decide import row_status
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import parse
 from promptpex.report import summarise, to_dict
@@ -21,6 +20,7 @@ from promptpex.report.html import html
 from promptpex.report.terminal import notes
 from promptpex.workflow import early_stopping, running
 from promptpex.workflow.session import open_session
+from tests.judging.output_verdict import row_status
 
 SECRET = "Atlantis-7731"
 ONE_WORD = Check(kind="word-count", value=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
@@ -94,8 +93,6 @@ def _finish_reason(assertion: Assertion, value: str, checked: CheckedOutput) -> 
         same, f"the finish reason is {shown(checked.finish_reason)}{'' if same else f', not {shown(value)}'}"
     )
 
-
-_Evaluate = Callable[[Assertion, object, CheckedOutput], KindResult]
 
 KINDS = (
     Kind("cost", _limit, _cost, renders=False),
