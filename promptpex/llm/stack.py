@@ -31,12 +31,13 @@ from promptpex.core.response_store import ResponseStore
 from promptpex.llm.cache import CachedClient
 from promptpex.llm.client import Client, Loading
 from promptpex.llm.meter import Meter, MeteredClient
+from promptpex.llm.pacing import CALL_DEADLINE_S, CONCURRENCY, MAX_ATTEMPTS
 from promptpex.llm.pacing.admission import AheadClient
 from promptpex.llm.pacing.budget import Budget, BudgetedClient, Rates
 from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.first_request import FirstClient, Gate, TriedClient
 from promptpex.llm.pacing.limits import Limiter
-from promptpex.llm.pacing.retry import MAX_ATTEMPTS, RetryingClient, RetryPolicy
+from promptpex.llm.pacing.retry import RetryingClient, RetryPolicy
 from promptpex.llm.providers.prices import rates_of
 from promptpex.llm.recording import RecordingClient
 from promptpex.llm.routes import resolve
@@ -59,10 +60,10 @@ class StackOptions:
         prices: the user's own: model name to US dollars per million tokens in and out.
     """
 
-    concurrency: int = 32
+    concurrency: int = CONCURRENCY
     rpm: int | None = None
     tpm: int | None = None
-    call_deadline_s: float = 300.0
+    call_deadline_s: float = CALL_DEADLINE_S
     run_deadline_s: float | None = None
     max_attempts: int = MAX_ATTEMPTS
     max_cost: float | None = None

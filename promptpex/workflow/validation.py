@@ -16,7 +16,7 @@ from promptpex.cases.samples import read_samples
 from promptpex.cases.scenarios import read_scenarios
 from promptpex.codecs.ordinary_files import is_inside
 from promptpex.codecs.wording import plural
-from promptpex.config import check_effort, find_file, load
+from promptpex.config import checked_effort, find_file, load
 from promptpex.core.errors import CheckError, InputError, PromptFileError
 from promptpex.core.ids import text_digest
 from promptpex.core.records import KEY_LENGTH, WHOLE_INPUT, Problem, Prompt, Rule, Severity, Spec, Suite
@@ -200,7 +200,7 @@ def _front_matter(prompt: Prompt) -> list[Problem]:
         lambda: checked_language(meta.get("language"), path),
         lambda: read_scenarios(meta.get("scenarios"), variables=variables, path=path),
         lambda: read_samples(meta.get("samples"), variables=variables, path=path),
-        lambda: check_effort(meta.get("effort"), path=path),
+        lambda: meta.get("effort") is None or checked_effort(meta["effort"], path=path),
         *(partial(declared, prompt, name) for name in variables),
     )
     return [problem for reader in readers if (problem := _problem_of(reader)) is not None]

@@ -207,7 +207,7 @@ class Efforts(list[Event]):
 
 
 async def test_an_effort_that_there_is_not_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="effort 'huge' is none of min, low"):
+    with pytest.raises(ConfigError, match="effort 'huge' is not one of min, low"):
         await do(extract, folder(tmp_path, ONE, front="---\neffort: huge\n---\n"), Author(RULES).client())
 
 

@@ -1,1 +1,12 @@
 """When a request is sent: queues, limits, retries, budget, circuit breaker, cancellation."""
+
+from __future__ import annotations
+
+CONCURRENCY = 32
+"""Requests in flight per server, by default; a server that answers with 429 is given fewer."""
+
+MAX_ATTEMPTS = 5
+"""Tries of one request in all, by default."""
+
+CALL_DEADLINE_S = 300.0
+"""Seconds for one request, its attempts and the waits between them, by default."""

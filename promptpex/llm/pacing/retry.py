@@ -23,13 +23,11 @@ from promptpex.core.errors import (
 from promptpex.core.events import Listener, Retrying, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client
+from promptpex.llm.pacing import CALL_DEADLINE_S, MAX_ATTEMPTS
 from promptpex.llm.pacing.breaker import FIRST_PROBE_BACKOFF_S, MAX_FIRST_WAIT_S, MAX_WAIT_S, Breaker
 from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.limits import Limiter, Slot
 from promptpex.llm.pacing.servers import Server, server_of
-
-MAX_ATTEMPTS = 5
-"""Tries of one request in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class RetryPolicy:
     max_attempts: int = MAX_ATTEMPTS
     first_backoff_s: float = 0.5
     max_backoff_s: float = 30.0
-    call_deadline_s: float = 300.0
+    call_deadline_s: float = CALL_DEADLINE_S
     run_deadline_s: float | None = None
     max_wait_s: float = MAX_WAIT_S
     max_first_wait_s: float = MAX_FIRST_WAIT_S

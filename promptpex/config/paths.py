@@ -13,7 +13,6 @@ import stat
 from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 from promptpex.codecs.ordinary_files import ROOTS, is_inside
 
@@ -28,13 +27,13 @@ Refuse = Callable[[str, str], Exception]
 
 
 def anchored(
-    values: Mapping[str, Any], defaults: Mapping[str, str], *, top: Path, cwd: Path, refuse: Refuse
+    values: Mapping[str, object], defaults: Mapping[str, str], *, top: Path, cwd: Path, refuse: Refuse
 ) -> dict[str, str]:
     """The paths at their places, as seen from the working folder.
 
     Args:
         values: what a settings file says.
-        defaults: paths that nobody set; they too may be links of the checkout.
+        defaults: paths that nothing sets; they too may be links in the checkout.
         top: the folder that paths are relative to, and must not lead out of.
         refuse: makes the error.
 
@@ -46,18 +45,18 @@ def anchored(
             file = _file_of(label)
             if file is not None and not (is_inside(cwd / file, top) and not file.startswith("~")):
                 raise refuse(name, f"the file of {label!r} is outside the project; name it by a flag")
-    found = {}
-    for name, said in {**defaults, **{name: values[name] for name in PATHS if name in values}}.items():
-        if not isinstance(said, str | Path):
+    paths = {}
+    for name, path in {**defaults, **{name: values[name] for name in PATHS if name in values}}.items():
+        if not isinstance(path, str | Path):
             continue
-        if "\0" in str(said) or not is_inside(top / said, top) or ".git" in _parts(top / said, top):
-            raise refuse(name, f"{said} leads out of the project {top}; if you want that, {_instead(name)}")
-        found[name] = _seen_from(cwd, top.resolve() / said, top)
-    return found
+        if "\0" in str(path) or not is_inside(top / path, top) or ".git" in _parts(top / path, top):
+            raise refuse(name, f"{path} leads out of the project {top}; if you want that, {_instead(name)}")
+        paths[name] = _seen_from(cwd, top.resolve() / path, top)
+    return paths
 
 
-def refuse_downloads(values: Mapping[str, Any], refuse: Refuse) -> None:
-    """Refuses what would be fetched because a settings file of the project says so, and nobody else.
+def refuse_downloads(values: Mapping[str, object], refuse: Refuse) -> None:
+    """Refuses what would be fetched only because a settings file of the project says so.
 
     Raises:
         Exception: what ``refuse`` makes.
@@ -72,7 +71,7 @@ def refuse_downloads(values: Mapping[str, Any], refuse: Refuse) -> None:
 
 
 def anchor(start: Path, cwd: Path) -> Path:
-    """The folder of a prompt's project, where no settings file says it.
+    """The folder of a prompt's project, where no settings file marks it.
 
     The nearest one from ``start`` upward, below the home folder and the root of the file system, that git keeps, that
     is known by its pyproject, or that has the user's own ``.promptpex``; else the working folder, if ``start`` is in it
@@ -81,11 +80,11 @@ def anchor(start: Path, cwd: Path) -> Path:
     folder, here = start.resolve(), cwd.resolve()
     tops = _tops(folder)
     below = takewhile(lambda place: place not in tops, (folder, *folder.parents))
-    places = [place for place in below if not _anybodys(place)]
-    for known in (_has(".git"), _has(*ROOTS), _is_own):
-        found = next(filter(known, places), None)
-        if found is not None:
-            return found
+    places = [place for place in below if not _is_shared(place)]
+    for is_marked in (_has(".git"), _has(*ROOTS), _is_own):
+        marked = next(filter(is_marked, places), None)
+        if marked is not None:
+            return marked
     return here if folder.is_relative_to(here) and here not in tops else folder
 
 
@@ -97,8 +96,8 @@ def _tops(folder: Path) -> set[Path]:
     return tops
 
 
-def _anybodys(place: Path) -> bool:
-    """Whether all users of the machine may write here, as in /tmp: what lies there marks nobody's project."""
+def _is_shared(place: Path) -> bool:
+    """Whether all users of the machine may write here, as in /tmp: what lies there does not mark a project."""
     try:
         return os.name == "posix" and bool(place.stat().st_mode & stat.S_IWOTH)
     except OSError:
@@ -110,7 +109,7 @@ def _has(*names: str) -> Callable[[Path], bool]:
 
 
 def _is_own(place: Path) -> bool:
-    """Whether the user has our folder here; another user's, as in a folder that all may write to, is none."""
+    """Whether the user has our folder here; another user's, as in a folder that all may write to, does not count."""
     try:
         owner = (place / OWN_FOLDER).lstat().st_uid
     except OSError:
@@ -118,8 +117,8 @@ def _is_own(place: Path) -> bool:
     return owner == getattr(os, "getuid", lambda: owner)()
 
 
-def _labels(said: Any) -> Iterable[str]:
-    parts = [said] if isinstance(said, str) else said if isinstance(said, list | tuple) else []
+def _labels(value: object) -> Iterable[str]:
+    parts = [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else []
     return [label.strip() for part in parts if isinstance(part, str) for label in part.split(",")]
 
 

@@ -1,0 +1,137 @@
+"""The places that settings come from, each read into a layer: the user's file, the project's file, the environment."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from promptpex.codecs.settings_files import PROJECT, find_file, not_obeyed, user_file
+from promptpex.codecs.text_file import read_text
+from promptpex.config.settings import Settings
+from promptpex.config.wording import NO_KEYS, flag_of, line_of, near_name
+from promptpex.core.errors import ConfigError
+from promptpex.llm.redaction import names_key
+
+PREFIX = "PROMPTPEX_"
+SWITCHES = ("no_config", "trust_settings")
+"""Switches about settings files themselves, so that only flags and the environment can set them."""
+
+OTHER_VARIABLES = frozenset({"config", "debug", "api_key", *SWITCHES})
+"""Variables with our prefix that are not settings: the file, tracebacks, the key of the user's own server."""
+
+ROLES = ("models", "author", "judge")
+"""Settings whose variable may not be empty: another model would be asked than was meant, and paid."""
+
+
+class Layer(NamedTuple):
+    """Settings from one place.
+
+    Attributes:
+        where: names the place in ``Resolved.origins``.
+        values: by the settings' names.
+        path, text: the file and what it says, where it is one.
+    """
+
+    where: str
+    values: dict[str, object]
+    path: Path | None = None
+    text: str = ""
+
+
+def switched(name: str, given: object, env: Mapping[str, str]) -> bool:
+    """A switch as its flag gives it, else as its variable says.
+
+    Raises:
+        ConfigError: the variable is neither true nor false.
+    """
+    text = env.get(f"{PREFIX}{name.upper()}", "").strip().lower()
+    if text not in ("", "0", "1", "false", "true", "no", "yes"):
+        raise ConfigError(f"{PREFIX}{name.upper()} must be true or false")
+    return bool(given) if given is not None else text in ("1", "true", "yes")
+
+
+def user_layer(warnings: list[str]) -> Layer:
+    """The user's own file; empty where there is none, or where it is not obeyed, which ``warnings`` then says."""
+    path = user_file()
+    if not path.is_file():
+        return Layer("file", {})
+    why = not_obeyed(path, path.parent)
+    if why is not None:
+        warnings.append(f"{path} is not obeyed: {why}")
+        return Layer("file", {})
+    return _read(path, f"user file {path.name}")
+
+
+def project_layer(named: Path | None, start: Path, warnings: list[str]) -> Layer:
+    """The project's file, ``named`` or found from ``start`` upward; empty as in ``user_layer``."""
+    path = named or find_file(start)
+    if path is None:
+        return Layer("file", {})
+    why = None if named else not_obeyed(path, start)
+    if why is not None:
+        warnings.append(f"{path} is not obeyed: {why}; name it with --config to use it")
+        return Layer("file", {})
+    return _read(path, f"file {path.name}")
+
+
+def _read(path: Path, where: str) -> Layer:
+    try:
+        text = read_text(path, error=ConfigError, what="settings file")
+    except ConfigError as failure:
+        if failure.message.endswith("is empty"):
+            return Layer(where, {}, path)
+        raise
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as failure:
+        place = re.search(r"at line (\d+)", str(failure))
+        line = int(place.group(1)) if place else None
+        reason = re.sub(r" \(at .*\)$", "", str(failure))
+        raise ConfigError(f"the settings file is not valid TOML: {reason}", path=path, line=line) from None
+    if path.name == PROJECT:
+        tool = data.get("tool")
+        data = tool.get("promptpex", {}) if isinstance(tool, dict) else {}
+    if not isinstance(data, dict):
+        raise ConfigError("[tool.promptpex] must be a table", path=path)
+    return Layer(where, {name.replace("-", "_"): value for name, value in data.items()}, path, text)
+
+
+def environment_layer(env: Mapping[str, str], warnings: list[str]) -> Layer:
+    """The settings among the variables; ``warnings`` names those with our prefix that are not settings.
+
+    Raises:
+        ConfigError: a key among them, or one that must be JSON and is not.
+    """
+    values: dict[str, object] = {}
+    for variable, text in sorted(env.items()):
+        name = variable.removeprefix(PREFIX).lower()
+        empty = not text.strip() and name not in ROLES
+        if not variable.startswith(PREFIX) or empty or name in OTHER_VARIABLES:
+            continue
+        if name in Settings.model_fields:
+            values[name] = _from_text(name, text.strip())
+        elif names_key(name):
+            raise ConfigError(f"{variable}: {NO_KEYS}")
+        else:
+            warnings.append(f"{variable} is not a setting{near_name(name, Settings.model_fields, PREFIX)}")
+    return Layer("environment", values)
+
+
+def _from_text(name: str, text: str) -> object:
+    """A variable's text as a setting; tables and lists of tables are written as JSON."""
+    try:
+        return json.loads(text) if name in ("prices", "instructions", "scenarios") else text
+    except (ValueError, RecursionError):
+        raise ConfigError(f"{PREFIX}{name.upper()} must be JSON") from None
+
+
+def setting_error(layer: Layer, name: str, message: str) -> ConfigError:
+    """The error of a setting, named as its place names it: with file and line, as a variable, or as a flag."""
+    if layer.path is not None:
+        return ConfigError(f"{name}: {message}", path=layer.path, line=line_of(name, layer.text))
+    named = {"default": name, "environment": f"{PREFIX}{name.upper()}"}
+    return ConfigError(f"{named.get(layer.where, flag_of(name))}: {message}")

@@ -1,0 +1,122 @@
+"""The settings in force: all layers over each other, each setting with its origin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from promptpex.config.effort import EFFORT, apply_preset, checked_effort
+from promptpex.config.layers import (
+    PREFIX,
+    SWITCHES,
+    Layer,
+    environment_layer,
+    project_layer,
+    setting_error,
+    switched,
+    user_layer,
+)
+from promptpex.config.paths import anchor, anchored, refuse_downloads
+from promptpex.config.problems import problems_of, raise_problems
+from promptpex.config.settings import Settings
+from promptpex.core.errors import ConfigError
+from promptpex.core.records import Record
+
+
+class Resolved(Record):
+    """The settings; for each, its origin: ``default``, ``preset low``, ``user file ...``, ``file ...``, ``environment``
+    or ``flag``.
+
+    ``trusted``: whether the user trusts the project's file like flags. ``unattended``: whether ``CI`` is set, as build
+    servers do.
+    """
+
+    settings: Settings
+    origins: dict[str, str]
+    warnings: tuple[str, ...] = ()
+    file: str | None = None
+    trusted: bool = False
+    unattended: bool = False
+
+    def by_user(self, name: str) -> bool:
+        """Whether the user gave this setting: by flag, environment or the user's own file, or by trusting the
+        project's file."""
+        return self.trusted or not self.origins[name].startswith("file")
+
+
+def load(flags: Mapping[str, object], *, start: Path, env: Mapping[str, str]) -> Resolved:
+    """The settings in force.
+
+    Args:
+        flags: what the command line gave, by the settings' names; None counts as not given. ``config`` names the file;
+            ``no_config`` reads none, the user's neither; ``trust_settings`` lets keys go to servers that it names.
+        start: the folder from which upward a settings file is looked for.
+        env: the environment.
+
+    Raises:
+        ConfigError: an unknown setting, a value of the wrong kind, a key among the settings, a file that cannot be
+            read; with file and line, or the name of the variable or flag.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    alone, trusted = (switched(name, given.pop(name, None), env) for name in SWITCHES)
+    config = given.pop("config", None) or env.get(f"{PREFIX}CONFIG")
+    named = Path(str(config)) if config else None
+    if alone and named:
+        raise ConfigError(f"a settings file is named ({config}), and none is to be read; leave out one of the two")
+    warnings: list[str] = []
+    files = [] if alone else [user_layer(warnings), project_layer(named, start, warnings)]
+    layers = [*files, environment_layer(env, warnings), Layer("flag", given)]
+    raise_problems([problem for layer in layers for problem in problems_of(layer)])
+    values: dict[str, object] = {}
+    origins = dict.fromkeys(Settings.model_fields, "default")
+    for layer in layers:
+        values.update(layer.values)
+        origins.update(dict.fromkeys(layer.values, layer.where))
+    apply_preset(values, origins)
+    project = files[-1] if files else Layer("file", {})
+    values.update(_paths(project, layers[len(files) :], values, start, named=bool(named), trusted=trusted))
+    path = project.path
+    return Resolved(
+        settings=Settings.model_validate(values),
+        origins=origins,
+        warnings=tuple(warnings),
+        file=str(path) if path is not None else None,
+        trusted=trusted,
+        unattended=env.get("CI", "").strip().lower() not in ("", "0", "false", "no"),
+    )
+
+
+def with_effort(resolved: Resolved, effort: object, *, path: Path | str | None = None) -> Resolved:
+    """The settings with the effort that a prompt's front matter asks for, where nothing else sets them.
+
+    Raises:
+        ConfigError: there is no such effort.
+    """
+    if effort is None or resolved.settings.effort is not None:
+        return resolved
+    preset = EFFORT[checked_effort(effort, path=path)]
+    chosen = {name: value for name, value in preset.items() if resolved.origins[name] == "default"}
+    origins = {**resolved.origins, **dict.fromkeys(chosen, f"preset {effort}"), "effort": "front matter"}
+    return resolved.replace(settings=resolved.settings.replace(**chosen, effort=effort), origins=origins)
+
+
+def _paths(
+    file: Layer, over: Sequence[Layer], values: Mapping[str, object], start: Path, *, named: bool, trusted: bool
+) -> dict[str, str]:
+    """The paths that nothing sets, and those of the project's file that no flag or variable overrides; what that file
+    would download is refused unless it is trusted."""
+    cwd = Path.cwd()
+    set_here = dict(file.values)
+    for layer in over:
+        set_here = {name: value for name, value in set_here.items() if name not in layer.values}
+    unset = {name: str(Settings.model_fields[name].default) for name in ("results", "store") if name not in values}
+    folder = file.path.resolve().parent if file.path is not None else None
+    home = folder if folder is not None and not named else anchor(start, cwd)
+
+    def refuse(name: str, message: str) -> ConfigError:
+        return setting_error(file if name in set_here else Layer("default", {}), name, message)
+
+    if not trusted:
+        refuse_downloads(set_here, refuse)
+    defaults = anchored({}, unset, top=home, cwd=cwd, refuse=refuse)
+    return defaults if folder is None else {**defaults, **anchored(set_here, {}, top=folder, cwd=cwd, refuse=refuse)}

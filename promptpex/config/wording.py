@@ -1,0 +1,83 @@
+"""Names and texts of settings, for errors that say where and what was meant."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from promptpex.codecs.wording import nearest
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+MAX_PRICE = 1_000_000
+"""The highest price believed, in US dollars per million tokens: over a thousand times the dearest model's."""
+
+NO_KEYS = (
+    "API keys do not belong in settings, which are written into every run's manifest; put it into the environment "
+    "variable that its provider names, such as OPENAI_API_KEY"
+)
+
+
+def flag_of(name: str) -> str:
+    """The flag that gives a setting."""
+    return f"--{name.replace('_', '-')}"
+
+
+def texts_in(value: object) -> Iterable[str]:
+    """Every text in a value, keys too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from (*texts_in(key), *texts_in(item))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from texts_in(item)
+
+
+def is_cut(value: object) -> bool:
+    """Whether a text in it holds half of a character, as a variable does that is not UTF-8."""
+    return any("\ud800" <= letter <= "\udfff" for text in texts_in(value) for letter in text)
+
+
+def line_of(name: str, text: str) -> int | None:
+    """The line of a TOML text that sets a name; None where it is not found."""
+    word = re.escape(name).replace("_", "[_-]")
+    match = re.search(rf"""(?m)^[ \t]*(?:\[+[^\]\n]*?)?["']?{word}["']?[ \t]*(?:=|\.|\])""", text)
+    return text.count("\n", 0, match.start()) + 1 if match else None
+
+
+def in_words(error: ErrorDetails) -> str:
+    """What is wrong with a setting's value, and the value: from one of pydantic's ``errors()``."""
+    inner = "".join(f"{part}." for part in error["loc"][1:])
+    message = error["msg"].removeprefix("Value error, ").replace("Input should", "it should")
+    message = message.replace("a valid tuple", "a list").replace("a valid dictionary", "a table")
+    shown = json.dumps(error.get("input"), default=str, ensure_ascii=False)[:60]
+    given = f", not {shown}" if str(error.get("input")).strip() else "; give one, or leave the setting out"
+    return f"{inner[:-1] + ': ' if inner else ''}{message}{given}"
+
+
+def near_name(name: str, known: Iterable[str], prefix: str = "") -> str:
+    """The end of a sentence that names the likeliest of the known names; empty where none is near."""
+    near = nearest(name, known)
+    if near is None:
+        return ""
+    return f"; did you mean {prefix}{near.upper() if prefix else near}?"
+
+
+def dollars(name: str, price: object) -> tuple[float, float]:
+    """The prices of input and output, US dollars per million tokens, from a pair or a table.
+
+    Raises:
+        ValueError: it is neither, or a price is not from 0 to ``MAX_PRICE``.
+    """
+    if isinstance(price, Mapping) and set(price) == {"input", "output"}:
+        price = (price["input"], price["output"])
+    if not isinstance(price, list | tuple) or len(price) != 2:
+        raise ValueError(f"the price of {name} needs 'input' and 'output', US dollars per million tokens")
+    if any(not isinstance(part, int | float) or isinstance(part, bool) or not 0 <= part <= MAX_PRICE for part in price):
+        raise ValueError(f"the price of {name} must be two numbers from 0 to {MAX_PRICE:,}")
+    return float(price[0]), float(price[1])
