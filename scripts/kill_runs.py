@@ -34,7 +34,7 @@ from pathlib import Path
 from aiohttp import web
 from bench_client import environment, write_project
 
-from promptpex.llm.pacing.admission import LEAST
+from promptpex.llm.cache import MIN_ADMITTED
 
 CONCURRENCIES = (4, 16, 32)
 MOMENTS = {"while it starts": 0.15, "while it asks": 0.75, "when all is asked": 0.1}
@@ -127,7 +127,7 @@ def reply_to(question: str) -> str:
 
 def in_flight(concurrency: int) -> int:
     """Requests that may be on their way, from being handed over to being durable."""
-    return max(LEAST, 2 * concurrency)
+    return max(MIN_ADMITTED, 2 * concurrency)
 
 
 @contextlib.asynccontextmanager

@@ -24,6 +24,9 @@ MAX_WAIT_S = 900.0
 SILENT_S = 3.0
 """Seconds after which the user is told that another process's answers are waited for."""
 
+MIN_ADMITTED = 32
+"""Requests per model that are let through at a time, however few may be in flight."""
+
 
 class CachedClient:
     """Answers from the store, else asks ``inner`` and stores the answer.
@@ -38,6 +41,9 @@ class CachedClient:
     Args:
         inner: who is asked.
         store: where answers are kept.
+        concurrency: most requests in flight to a server. Twice as many per model are let through at a time, in order.
+            A run starts thousands at once: if each went straight to the store and claimed itself, none would be sent
+            before all had, and another process on the same store would find everything claimed. None = no bound.
         fresh: whether every request is taken for a fresh one.
         stop: refuses what is not asked yet, also what another process is asking.
         sleep: waits that many seconds.
@@ -49,6 +55,7 @@ class CachedClient:
         inner: Client,
         store: ResponseStore,
         *,
+        concurrency: int | None = None,
         fresh: bool = False,
         cancel_token: CancelToken | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -63,6 +70,8 @@ class CachedClient:
         self._emit = emit
         self._said_that_we_wait = False
         self._flights: dict[str, asyncio.Future[Completion | None]] = {}
+        self._width = None if concurrency is None else max(MIN_ADMITTED, 2 * concurrency)
+        self._admissions: dict[tuple[str, str | None], asyncio.Semaphore] = {}
 
     async def complete(self, request: Request) -> Completion:
         """The answer to ``request``, durable in the store.
@@ -70,6 +79,20 @@ class CachedClient:
         Raises:
             StoreError: the answer could not be stored.
         """
+        if self._width is None:
+            return await self._complete(request)
+        key = (request.model, request.api_base)
+        admission = self._admissions.get(key)
+        if admission is None:
+            admission = self._admissions[key] = asyncio.Semaphore(self._width)
+        async with admission:
+            return await self._complete(request)
+
+    async def close(self) -> None:
+        """Closes ``inner``; the store belongs to whoever opened it."""
+        await self._inner.close()
+
+    async def _complete(self, request: Request) -> Completion:
         if request.model.startswith("replay/"):
             return await self._inner.complete(request)
         request_id = request.id
@@ -83,10 +106,6 @@ class CachedClient:
             shared = await asyncio.shield(flight)
             if shared is not None:
                 return _cached(shared)
-
-    async def close(self) -> None:
-        """Closes ``inner``; the store belongs to whoever opened it."""
-        await self._inner.close()
 
     async def _fly(self, request_id: str, request: Request) -> Completion:
         """Asks for all who ask the same now. Who joined goes on alone (None) when this task is cancelled."""

@@ -14,6 +14,8 @@ from functools import lru_cache
 from typing import Literal
 from urllib.parse import urlsplit
 
+from promptpex.core.records import Request
+
 Provider = Literal["openai-compatible", "ollama", "embedded", "replay", "fake", "litellm"]
 PriceSource = Literal["free", "table", "unknown"]
 
@@ -72,6 +74,11 @@ def resolve(name: str, api_base: str | None = None) -> Route:
     """
     provider, vendor = _provider(name, api_base)
     return Route(provider, _server(provider, vendor, api_base), _price_source(provider, api_base))
+
+
+def server_of(request: Request) -> Server:
+    """The server that a request goes to, under whichever of its names the model is asked for."""
+    return resolve(request.model, request.api_base).server
 
 
 def origin(url: str) -> str:

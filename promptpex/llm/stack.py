@@ -4,14 +4,13 @@
 
     RecordingClient    what the run asked and got, stored answers and errors included
       MeteredClient    counts and events
-        AheadClient    so many on their way, so that the first are sent soon
-          CachedClient   paid for once
-            SchemaFallback   reply schemas in words where a model takes none
-              FirstClient      each model once before many times
-                RetryingClient   queue, deadlines, attempts
-                  TriedClient      the first attempt's answer lets all go
-                    BudgetedClient   reserves what is about to be sent
-                      the provider
+        CachedClient   paid for once; lets so many through at a time
+          SchemaFallback   reply schemas in words where a model takes none
+            FirstClient      each model once before many times
+              RetryingClient   queue, deadlines, attempts
+                TriedClient      the first attempt's answer lets all go
+                  BudgetedClient   reserves what is about to be sent
+                    the provider
 
 The id of a request is taken above the fallback, so what is learned about a model changes no id. The budget is below
 the queue, so that what merely waits reserves nothing, and stored answers are free.
@@ -32,7 +31,6 @@ from promptpex.llm.cache import CachedClient
 from promptpex.llm.client import Client, Loading
 from promptpex.llm.meter import Meter, MeteredClient
 from promptpex.llm.pacing import CALL_DEADLINE_S, CONCURRENCY, MAX_ATTEMPTS
-from promptpex.llm.pacing.admission import AheadClient
 from promptpex.llm.pacing.budget import Budget, BudgetedClient, Rates
 from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.first_request import FirstClient, Gate, TriedClient
@@ -167,9 +165,14 @@ def build(
     )
     client = SchemaFallback(FirstClient(client, gate, emit), emit)
     if store is not None:
-        client = AheadClient(
-            CachedClient(client, store, fresh=options.fresh, cancel_token=cancel_token, sleep=sleep, emit=emit),
-            options.concurrency,
+        client = CachedClient(
+            client,
+            store,
+            concurrency=options.concurrency,
+            fresh=options.fresh,
+            cancel_token=cancel_token,
+            sleep=sleep,
+            emit=emit,
         )
     client = MeteredClient(client, meter, emit)
     if options.record is not None:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from promptpex.core.records import Case, ModelName, Output
-from promptpex.llm.pacing.servers import server_of_model
+from promptpex.llm.routes import resolve
 from promptpex.workflow.collect import Cell
 
 SerialServer = Callable[[ModelName], str | None]
@@ -47,7 +47,7 @@ def fair_order(cases: Sequence[Case], seed: int) -> list[Case]:
 
 def serial_server(model: ModelName) -> str | None:
     """The server on which the model takes turns with others, loaded one at a time; None where it need not."""
-    server = server_of_model(model.name, model.api_base)
+    server = resolve(model.name, model.api_base).server
     return server.key if server.one_model_at_a_time else None
 
 

@@ -8,7 +8,7 @@ import pytest
 from promptpex.core.errors import RateLimited, StoreError
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Completion, Request
-from promptpex.llm.cache import CachedClient
+from promptpex.llm.cache import MIN_ADMITTED, CachedClient
 from promptpex.llm.fake import FakeClient
 from promptpex.store import SqliteStore
 from tests.llm.questions import request
@@ -189,3 +189,19 @@ async def test_whoever_waits_for_another_process_is_told_once(tmp_path: Path) ->
     assert len(heard) == 1
     assert isinstance(heard[0], Notice)
     assert "another promptpex process" in heard[0].message
+
+
+async def test_so_many_are_let_through_at_a_time_and_all_arrive() -> None:
+    inner = FakeClient(lambda asked: asked.messages[0].content, latency_s=0.001)
+    client = CachedClient(inner, MemoryStore(), concurrency=20)
+    answers = await asyncio.gather(*(client.complete(request(str(n))) for n in range(200)))
+    assert [answer.text for answer in answers] == [str(n) for n in range(200)]
+    assert inner.max_in_flight == 40
+    assert [asked.messages[0].content for asked in inner.requests] == [str(n) for n in range(200)]
+
+
+async def test_models_do_not_wait_for_each_other() -> None:
+    inner = FakeClient(lambda asked: "x", latency_s=0.01)
+    client = CachedClient(inner, MemoryStore(), concurrency=1)
+    await asyncio.gather(*(client.complete(request(str(n), model=model)) for n in range(100) for model in "ab"))
+    assert inner.max_in_flight == 2 * MIN_ADMITTED
