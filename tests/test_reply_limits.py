@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, BeforeValidator
 
 from promptpex.cases import baseline, expand, expected, generate, validity
-from promptpex.cases.reply_models import TOLERATED
+from promptpex.cases.generate import TOLERATED
 from promptpex.core import stage_templates
 from promptpex.judging import modes
 from promptpex.specs import extract, groundedness, propose_checks

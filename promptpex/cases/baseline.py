@@ -11,8 +11,7 @@ from functools import lru_cache
 
 from pydantic import BaseModel, create_model
 
-from promptpex.cases.generate import read_value
-from promptpex.cases.reply_models import inputs_type
+from promptpex.cases.generate import inputs_type, read_value
 from promptpex.codecs.input_text import inputs_text
 from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, ignore_events
 from promptpex.core.ids import digest

@@ -13,9 +13,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, create_model
 
-from promptpex.cases.generate import input_spec_text
+from promptpex.cases.generate import input_spec_text, inputs_type
 from promptpex.cases.input_text import folded
-from promptpex.cases.reply_models import inputs_type
 from promptpex.codecs.input_text import inputs_text, named_text, value_text
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.ids import digest

@@ -100,23 +100,23 @@ async def expected_outputs(
         index: [(judge.label, column[place]) for judge, column in zip(judges, columns, strict=True)]
         for place, index in enumerate(good)
     }
-    return [_settled(case, outputs[index], replies.get(index), threshold) for index, case in enumerate(cases)]
+    return [_scored(case, outputs[index], replies.get(index), threshold) for index, case in enumerate(cases)]
 
 
-def with_expected(suite: Suite, found: Sequence[Expected], emit: Listener = ignore_events) -> Suite:
+def with_expected(suite: Suite, results: Sequence[Expected], emit: Listener = ignore_events) -> Suite:
     """The suite with the expected outputs that were found; a case that has one, or is a person's, stays."""
-    by_case = {one.case: one for one in found}
+    by_case = {result.case: result for result in results}
     open_cases = {case.id for case in lacking(suite)}
 
     def filled(case: Case) -> Case:
-        one = by_case.get(case.id)
-        if one is None or one.text is None or case.id not in open_cases:
+        result = by_case.get(case.id)
+        if result is None or result.text is None or case.id not in open_cases:
             return case
-        return case.replace(expected=one.text, expected_from=one.source, content=None)
+        return case.replace(expected=result.text, expected_from=result.source, content=None)
 
-    without = [one for one in found if one.text is None]
-    for one in without:
-        emit(Notice(f"expected: none for case {one.case}: {one.reason}"))
+    for result in results:
+        if result.text is None:
+            emit(Notice(f"expected: none for case {result.case}: {result.reason}"))
     return suite.replace(cases=tuple(filled(case) for case in suite.cases))
 
 
@@ -168,7 +168,7 @@ async def _scores(
     return await map_requests(SCORE_STAGE, judge.label, pairs, ask, emit, default=nothing)
 
 
-def _settled(
+def _scored(
     case: Case, output: Output, replies: Sequence[tuple[str, ScoreReply | None]] | None, threshold: float
 ) -> Expected:
     if replies is None:

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any
 
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from promptpex.cases.plan import TEMPLATE, Generation, Plan, Target
 from promptpex.cases.rag_context import balance_answerable, context_variable
-from promptpex.cases.reply_models import inputs_type
 from promptpex.codecs.input_text import value_text
 from promptpex.codecs.wording import plural
 from promptpex.core.events import Listener, Notice, ignore_events
@@ -25,20 +24,25 @@ from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Sp
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
-from promptpex.llm.schemas import REASON, list_up_to
+from promptpex.llm.schemas import REASON, list_up_to, shortened
+
+LONGEST_VALUE = 6000
+"""Characters that a model is asked to keep one value to, unless another limit is given."""
+TOLERATED = 10
+"""A value may be this many times as long before it is cut: a long one is still usable, an endless one is not."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Ask:
+class _Batch:
     """One request: up to ``batch`` cases for one target; ``number`` tells the requests of a target apart.
 
-    ``holding`` of the cases, the first ones, have the answer in their context; None = the prompt has no context.
+    ``answerable`` of the cases, the first ones, have the answer in their context; None: the prompt has no context.
     """
 
     target: Target
     count: int
     number: int
-    holding: int | None = None
+    answerable: int | None = None
 
 
 async def generate(
@@ -55,19 +59,19 @@ async def generate(
 
     A target whose request fails has fewer cases, with a notice; the next generation asks for these again.
     """
-    asks = _with_contexts(list(_asks(plan, options.batch)), prompt, spec, plan)
+    batches = _with_contexts(list(_batches(plan, options.batch)), prompt, spec, plan)
 
-    async def ask(one: _Ask) -> list[Case]:
-        known = _known(plan, one.target)
-        rendered = request_text(prompt, spec, one.target, one.count, known, options, holding=one.holding)
+    async def ask(batch: _Batch) -> list[Case]:
+        existing = _existing(plan, batch.target)
+        rendered = request_text(prompt, spec, batch.target, batch.count, existing, options, answerable=batch.answerable)
         reply = await author.ask(
-            rendered, reply_type(free_variables(prompt, one.target), one.count), stage="cases", repeat=one.number
+            rendered, reply_type(free_variables(prompt, batch.target), batch.count), stage="cases", repeat=batch.number
         )
-        return _recorded(_cases(reply.value, one.target, spec), one.holding)
+        return _recorded(_cases(reply.value, batch.target, spec), batch.answerable)
 
     nothing: list[Case] = []
-    replies = await map_requests("cases", author.label, asks, ask, emit, default=nothing)
-    made = _merged(plan, asks, replies)
+    replies = await map_requests("cases", author.label, batches, ask, emit, default=nothing)
+    made = _merged(plan, batches, replies)
     short = plan.missing - len(made)
     if short > 0:
         many = plural(plan.missing, "case")
@@ -76,10 +80,10 @@ async def generate(
 
 
 def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec, emit: Listener = ignore_events) -> tuple[Suite, Plan]:
-    """The suite with those retired cases back in it that nothing has come for, and the plan as it was then kept to.
+    """The suite with the retired cases that nothing has replaced back in it, and the plan as it was then carried out.
 
-    An author who fails must not make a suite smaller: a stale case goes when its target has as many cases as it should.
-    One whose id has been given to a new case gets another.
+    A failing author must not make a suite smaller: a stale case goes only when its target has all its cases. One whose
+    id has been given to a new case gets another.
     """
     taken = {case.id for case in suite.cases}
     back: list[Case] = []
@@ -114,12 +118,12 @@ def request_text(
     spec: Spec,
     target: Target,
     count: int,
-    known: Sequence[str],
+    existing: Sequence[str],
     options: Generation,
     *,
-    holding: int | None = None,
+    answerable: int | None = None,
 ) -> Rendered:
-    """The rendered template that asks for ``count`` cases of one target, ``holding`` of them with a telling context."""
+    """The rendered template for ``count`` cases of one target, ``answerable`` of them with the answer in the context."""
     return render(
         TEMPLATE,
         prompt=prompt.text(),
@@ -131,9 +135,9 @@ def request_text(
         count=count,
         scenario=_scenario_text(target),
         samples="\n".join(options.samples),
-        known=list(known),
-        variable=context_variable(prompt, spec) or "" if holding is not None else "",
-        holding=holding or 0,
+        known=list(existing),
+        variable=context_variable(prompt, spec) or "" if answerable is not None else "",
+        holding=answerable or 0,
         language=options.language or "",
         instructions=options.instructions,
     )
@@ -173,6 +177,14 @@ def free_variables(prompt: Prompt, target: Target) -> tuple[str, ...]:
     return tuple(name for name in prompt.variables if name not in fixed)
 
 
+@lru_cache(maxsize=256)
+def inputs_type(variables: tuple[str, ...], longest: int = LONGEST_VALUE) -> type[BaseModel]:
+    """An object with a text under each variable's name, asked for with at most ``longest`` characters."""
+    text = Annotated[str, shortened(TOLERATED * longest)]
+    fields: dict[str, Any] = {f"v{index}": (text, Field(alias=name)) for index, name in enumerate(variables)}
+    return create_model("Inputs", __config__=ConfigDict(populate_by_name=True), **fields)
+
+
 @lru_cache(maxsize=64)
 def reply_type(variables: tuple[str, ...], count: int) -> type[BaseModel]:
     """The shape of a reply: a list of at most ``count`` cases, each with its reasoning and a text for each variable."""
@@ -184,8 +196,8 @@ def reply_type(variables: tuple[str, ...], count: int) -> type[BaseModel]:
 def read_value(text: str, variable: VariableSpec | None) -> Any:
     """A variable's value from the author's text, by the type that the spec gives.
 
-    Of an enumeration the value that the text writes; for the other types what the text says as JSON. A text that says
-    no such value stays a text, for the lint to find.
+    Of an enumeration the value that the text writes; of the other types the text read as JSON. A text without such a
+    value stays a text, for lint to name.
     """
     if variable is None or (variable.type == "text" and variable.values is None):
         return text
@@ -201,7 +213,7 @@ def read_value(text: str, variable: VariableSpec | None) -> Any:
 
 
 def _refused(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _finite(text: str) -> float:
@@ -209,29 +221,29 @@ def _finite(text: str) -> float:
     return value if math.isfinite(value) else _refused(text)
 
 
-def _asks(plan: Plan, batch: int) -> Iterator[_Ask]:
+def _batches(plan: Plan, batch: int) -> Iterator[_Batch]:
     for target, missing in plan.make:
         for number, start in enumerate(range(0, missing, batch)):
-            yield _Ask(target, min(batch, missing - start), number)
+            yield _Batch(target, min(batch, missing - start), number)
 
 
-def _with_contexts(asks: list[_Ask], prompt: Prompt, spec: Spec, plan: Plan) -> list[_Ask]:
+def _with_contexts(batches: list[_Batch], prompt: Prompt, spec: Spec, plan: Plan) -> list[_Batch]:
     """The requests with the share of their cases whose context holds the answer, where the author writes contexts."""
     context = context_variable(prompt, spec)
-    writing = [ask for ask in asks if context in free_variables(prompt, ask.target)]
+    writing = [batch for batch in batches if context in free_variables(prompt, batch.target)]
     if not writing:
-        return asks
-    shares = iter(balance_answerable(plan.keep, [(ask.target.stem, ask.count) for ask in writing]))
-    return [replace(ask, holding=next(shares)) if ask in writing else ask for ask in asks]
+        return batches
+    shares = iter(balance_answerable(plan.keep, [(batch.target.stem, batch.count) for batch in writing]))
+    return [replace(batch, answerable=next(shares)) if batch in writing else batch for batch in batches]
 
 
-def _recorded(cases: list[Case], holding: int | None) -> list[Case]:
-    if holding is None:
+def _recorded(cases: list[Case], answerable: int | None) -> list[Case]:
+    if answerable is None:
         return cases
-    return [case.replace(answer_in_context=index < holding) for index, case in enumerate(cases)]
+    return [case.replace(answer_in_context=index < answerable) for index, case in enumerate(cases)]
 
 
-def _known(plan: Plan, target: Target) -> list[str]:
+def _existing(plan: Plan, target: Target) -> list[str]:
     cases = (case for case in plan.keep if case.rule == target.rule.id and case.inverse == target.inverse)
     return [json.dumps(case.inputs, ensure_ascii=False) for case in cases if case.expanded_from is None]
 
@@ -257,23 +269,23 @@ def _cases(reply: BaseModel, target: Target, spec: Spec) -> list[Case]:
     return cases
 
 
-def _merged(plan: Plan, asks: Sequence[_Ask], replies: Sequence[Sequence[Case]]) -> list[Case]:
+def _merged(plan: Plan, batches: Sequence[_Batch], replies: Sequence[Sequence[Case]]) -> list[Case]:
     """The new cases that repeat no input, each target with at most what it misses, under ids that are free."""
     seen = {_same(case) for case in plan.keep}
     taken = {case.id for case in plan.keep}
     made: list[Case] = []
     room = {target.inputs_fingerprint: missing for target, missing in plan.make}
-    for ask, cases in zip(asks, replies, strict=True):
+    for batch, cases in zip(batches, replies, strict=True):
         for case in cases:
             if (
-                room[ask.target.inputs_fingerprint] < 1
+                room[batch.target.inputs_fingerprint] < 1
                 or _same(case) in seen
                 or not any(map(str, case.inputs.values()))
             ):
                 continue
             seen.add(_same(case))
-            room[ask.target.inputs_fingerprint] -= 1
-            made.append(case.replace(id=_free_id(ask.target.stem, taken)))
+            room[batch.target.inputs_fingerprint] -= 1
+            made.append(case.replace(id=_free_id(batch.target.stem, taken)))
     return made
 
 

@@ -125,12 +125,12 @@ def plan(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, options: Gene
         if case.invalid is None:
             same.append(case)
     make = tuple((target, target.count - len(fresh[target.inputs_fingerprint])) for target in targets)
-    known = {rule.id for rule in spec.rules if not rule.stale}
+    current = {rule.id for rule in spec.rules if not rule.stale}
     return Plan(
         keep=tuple(keep),
         retire=tuple(retire),
         make=tuple((target, count) for target, count in make if count > 0),
-        orphans=tuple(case for case in keep if case.rule is not None and case.rule not in known),
+        orphans=tuple(case for case in keep if case.rule is not None and case.rule not in current),
     )
 
 

@@ -38,9 +38,9 @@ def context_variable(prompt: Prompt, spec: Spec) -> str | None:
     ``type: context`` or ``type: document`` under an input. Else a text variable that is named like a document beside
     one that is named like a question; a prompt that translates a ``document`` into a ``language`` has no context.
     """
-    said = _said(prompt)
-    if said is not None:
-        return said if said in prompt.variables and len(prompt.variables) > 1 else None
+    declared = _declared(prompt)
+    if declared is not None:
+        return declared if declared in prompt.variables and len(prompt.variables) > 1 else None
     texts = [name for name in prompt.variables if name not in spec.inputs or spec.inputs[name].type == "text"]
     if not any(_is_named(name, _QUESTIONS, _QUESTION_PAIRS) for name in texts):
         return None
@@ -49,7 +49,7 @@ def context_variable(prompt: Prompt, spec: Spec) -> str | None:
     return named[0] if named else None
 
 
-def _said(prompt: Prompt) -> str | None:
+def _declared(prompt: Prompt) -> str | None:
     """What the front matter says: a variable's name, empty for none, None where it says nothing."""
     top = prompt.meta.get("context", prompt.unknown.get("context"))
     if isinstance(top, str):
@@ -91,11 +91,11 @@ def balance_answerable(kept: Iterable[Case], wanted: Sequence[tuple[str, int]]) 
     lead = records.count(True) - records.count(False)
     shares = []
     for stem, count in wanted:
-        odd_goes_to_holding = int(text_digest(stem, 2), 16) % 2 == 0
+        odd_goes_to_answerable = int(text_digest(stem, 2), 16) % 2 == 0
         with_answer = 0
         for _ in range(count):
-            holds = lead < 0 or (lead == 0 and odd_goes_to_holding)
-            lead += 1 if holds else -1
-            with_answer += holds
+            answerable = lead < 0 or (lead == 0 and odd_goes_to_answerable)
+            lead += 1 if answerable else -1
+            with_answer += answerable
         shares.append(with_answer)
     return shares

@@ -26,72 +26,72 @@ def read_scenarios(value: Any, *, variables: Sequence[str], path: Path | str | N
         path: the file it stands in, for errors.
 
     Raises:
-        ConfigError: another shape, an unknown key, a name that is missing or there twice, a constraint that is no
+        ConfigError: another shape, an unknown key, a name that is missing or used twice, a constraint that is not
             text, a fixed variable that the prompt does not have, or all variables fixed.
     """
     if value is None:
         return ()
-    found = tuple(_scenario(name, said, variables, path) for name, said in _named(value, path))
-    names = [scenario.name.casefold() for scenario in found]
-    for scenario in found:
+    scenarios = tuple(_scenario(name, content, variables, path) for name, content in _named(value, path))
+    names = [scenario.name.casefold() for scenario in scenarios]
+    for scenario in scenarios:
         if names.count(scenario.name.casefold()) > 1:
-            raise ConfigError(f"the scenario {scenario.name!r} is there twice; give one another name", path=path)
-    return found
+            raise ConfigError(f"there are two scenarios {scenario.name!r}; rename one", path=path)
+    return scenarios
 
 
 def _named(value: Any, path: Path | str | None) -> Iterable[tuple[Any, Any]]:
     if isinstance(value, Mapping):
-        return [(name, {} if said is None else _shorthand(said)) for name, said in value.items()]
+        return [(name, {} if content is None else _shorthand(content)) for name, content in value.items()]
     if not isinstance(value, list | tuple):
         raise ConfigError("'scenarios' must be a mapping of names, or a list of mappings with a 'name'", path=path)
     items = []
-    for number, said in enumerate(value, 1):
-        said = said.model_dump() if isinstance(said, Record) else said
-        if not isinstance(said, Mapping) or said.get("name") is None:
+    for number, content in enumerate(value, 1):
+        content = content.model_dump() if isinstance(content, Record) else content
+        if not isinstance(content, Mapping) or content.get("name") is None:
             raise ConfigError(f"scenario {number} needs a 'name'", path=path)
-        items.append((said["name"], {key: item for key, item in said.items() if key != "name"}))
+        items.append((content["name"], {key: item for key, item in content.items() if key != "name"}))
     return items
 
 
-def _shorthand(said: Any) -> Any:
-    return {"constraints": said} if isinstance(said, str | list | tuple) else said
+def _shorthand(content: Any) -> Any:
+    return {"constraints": content} if isinstance(content, str | list | tuple) else content
 
 
-def _scenario(name: Any, said: Any, variables: Sequence[str], path: Path | str | None) -> Scenario:
+def _scenario(name: Any, content: Any, variables: Sequence[str], path: Path | str | None) -> Scenario:
     if not isinstance(name, str | int) or not str(name).strip():
         raise ConfigError(f"a scenario's name must be a text, not {name!r}", path=path)
     where = f"scenario {str(name).strip()!r}"
-    if isinstance(said, Record):
-        said = said.model_dump(exclude={"name"})
-    if not isinstance(said, Mapping):
+    if isinstance(content, Record):
+        content = content.model_dump(exclude={"name"})
+    if not isinstance(content, Mapping):
         raise ConfigError(f"{where} must have 'constraints' or 'fixed', or both", path=path)
-    for key in said:
+    for key in content:
         if key not in KEYS:
             raise ConfigError(f"{where}: unknown key {key!r}{_hint(key, KEYS[1:])}", path=path)
-    fixed = _fixed(said.get("fixed"), where, variables, path)
-    return Scenario(str(name).strip(), _constraints(said.get("constraints"), where, path), fixed)
+    fixed = _fixed(content.get("fixed"), where, variables, path)
+    return Scenario(str(name).strip(), _constraints(content.get("constraints"), where, path), fixed)
 
 
-def _constraints(said: Any, where: str, path: Path | str | None) -> tuple[str, ...]:
-    if said is None:
+def _constraints(content: Any, where: str, path: Path | str | None) -> tuple[str, ...]:
+    if content is None:
         return ()
-    lines = [said] if isinstance(said, str) else said
+    lines = [content] if isinstance(content, str) else content
     if not isinstance(lines, list | tuple) or not all(isinstance(line, str) for line in lines):
         raise ConfigError(f"{where}: 'constraints' must be a sentence or a list of sentences", path=path)
     return tuple(line.strip() for line in lines if line.strip())
 
 
-def _fixed(said: Any, where: str, variables: Sequence[str], path: Path | str | None) -> dict[str, Any]:
-    if said is None:
+def _fixed(content: Any, where: str, variables: Sequence[str], path: Path | str | None) -> dict[str, Any]:
+    if content is None:
         return {}
-    if not isinstance(said, Mapping):
+    if not isinstance(content, Mapping):
         raise ConfigError(f"{where}: 'fixed' must give a value to each variable that it names", path=path)
-    for name in said:
+    for name in content:
         if name not in variables:
             raise ConfigError(f"{where}: the prompt has no variable {name!r}{_hint(name, variables)}", path=path)
-    if set(said) == set(variables):
+    if set(content) == set(variables):
         raise ConfigError(f"{where}: all variables are fixed, so that there is nothing to generate", path=path)
-    return dict(said)
+    return dict(content)
 
 
 def _hint(name: Any, known: Sequence[str]) -> str:

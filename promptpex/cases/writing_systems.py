@@ -36,7 +36,7 @@ _OF_LANGUAGE = {
 }
 
 _MARKED = frozenset(("vi", "cs", "sk", "pl", "tr", "hu", "ro", "lv", "lt", "is"))
-"""Languages in Latin script of which nobody writes a long text by their rules without a letter beyond ASCII."""
+"""Languages in Latin script in which no correct long text does without letters beyond ASCII."""
 
 
 def scripts_of(text: str) -> Counter[str]:

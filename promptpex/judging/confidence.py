@@ -20,8 +20,8 @@ def confidences(completion: Completion, labels: tuple[str, str]) -> list[float]:
     if not tokens or "".join(token.token for token in tokens) != completion.text:
         return []
     pattern = re.compile(r'"verdict"\s*:\s*"(' + "|".join(labels) + r')"')
-    found = [_probability(tokens, match.start(1), match[1], labels) for match in pattern.finditer(completion.text)]
-    return [share for share in found if share is not None] if None not in found else []
+    shares = [_probability(tokens, match.start(1), match[1], labels) for match in pattern.finditer(completion.text)]
+    return [share for share in shares if share is not None] if None not in shares else []
 
 
 def _probability(tokens: Sequence[TokenLogprob], at: int, label: str, labels: tuple[str, str]) -> float | None:

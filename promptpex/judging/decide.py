@@ -1,4 +1,4 @@
-"""Which verdict counts: code first, judges for the rest, and what neither could say."""
+"""Which verdict counts: code first, judges for the rest, and what neither could decide."""
 
 from __future__ import annotations
 
@@ -76,11 +76,11 @@ def weigh(
 
 
 def agreed(group: Sequence[Verdict], quorum: Quorum) -> Verdict:
-    """What several judges say together of one rule on one output.
+    """The joint verdict of several judges on one rule of one output.
 
-    Majority: more than half of those who could judge; a tie, or nobody, is unscored. Unanimous: pass only if every
+    Majority: more than half of those who could judge; a tie, or no vote, is unscored. Unanimous: pass only if every
     judge passes it; one fail among scored verdicts is a fail; one unscored without a fail leaves it unscored. Where a
-    judge was not asked any more, that is the reason: it says nothing of the judges.
+    judge was no longer asked, that is the reason: it says nothing about the judges.
     """
     votes = [verdict.status for verdict in group if verdict.status != "unscored"]
     failed, passed = votes.count("fail"), votes.count("pass")
@@ -98,7 +98,7 @@ def agreed(group: Sequence[Verdict], quorum: Quorum) -> Verdict:
 
 
 def _left_open(group: Sequence[Verdict]) -> str | None:
-    """Why several judges come to nothing together."""
+    """Why several judges reach no verdict together."""
     cut = next((verdict.unscored for verdict in group if verdict.unscored in NOT_ASKED), None)
     some = any(verdict.status != "unscored" for verdict in group)
     return cut or ("judges-tied" if some else group[0].unscored)

@@ -133,8 +133,10 @@ async def propose_rules(
     emit(StageEnded("rules", author.label))
     named: Sequence[RuleReply] = reply.value.rules  # type: ignore[attr-defined]
     if len(named) >= options.max_rules:
-        said = f"the author named as many rules as it may ({options.max_rules}); the prompt may promise more"
-        emit(Notice(f"{said}: see what `promptpex validate` says no rule rests on, or raise --max-rules", "warning"))
+        limit = f"the author named as many rules as it may ({options.max_rules}); the prompt may promise more"
+        emit(
+            Notice(f"{limit}: `promptpex validate` lists the sentences without a rule; or raise --max-rules", "warning")
+        )
     return _numbered(named, known, taken)
 
 
@@ -155,8 +157,8 @@ async def add_inverses(
         return (await author.ask(rendered, InverseReply, stage="inverse")).value.inverse.strip()
 
     inverses = await map_requests("inverse", author.label, missing, ask, emit, default="")
-    found = dict(zip((rule.id for rule in missing), inverses, strict=True))
-    return [rule.replace(inverse=found[rule.id] or None) if rule.id in found else rule for rule in rules]
+    by_rule = dict(zip((rule.id for rule in missing), inverses, strict=True))
+    return [rule.replace(inverse=by_rule[rule.id] or None) if rule.id in by_rule else rule for rule in rules]
 
 
 async def _intent(author: RoleModel, text: str, options: Extraction, emit: Listener) -> str:
@@ -199,8 +201,8 @@ async def input_specs(
 
     nothing: tuple[str, ...] = ()
     constraints = await map_requests("inputs", author.label, wanted, ask, emit, default=nothing)
-    found = zip(wanted, constraints, strict=True)
-    return {name: types[name].replace(constraints=lines) for name, lines in found if lines or name != WHOLE_INPUT}
+    lines_of = zip(wanted, constraints, strict=True)
+    return {name: types[name].replace(constraints=lines) for name, lines in lines_of if lines or name != WHOLE_INPUT}
 
 
 def stripped(lines: Sequence[str]) -> list[str]:

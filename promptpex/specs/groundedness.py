@@ -1,7 +1,7 @@
-"""Groundedness: whether the prompt says what a rule says.
+"""Groundedness: whether the prompt says what a rule says, which rules about ``source_quotes`` do not tell.
 
-The words that a rule quotes come first: where enough of them stand in the prompt, the matter is settled by code. The
-rest goes to a judge, one request per rule (after PromptPex, arXiv 2503.05070v1, §4, groundedness of rules).
+The words that a rule quotes come first: where enough of them stand in the prompt, code decides. The rest goes to a
+judge, one request per rule (after PromptPex, arXiv 2503.05070v1, §4, groundedness of rules).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HOW: dict[quote_match.How, str] = {"exact": "quote", "near": "near-quote"}
 
 
 class GroundedReply(BaseModel):
-    """A judge's word on one rule: the reason first."""
+    """A judge's answer about one rule: the reason first."""
 
     reason: Annotated[str, REASON]
     verdict: Literal["yes", "no", "unclear"]
@@ -37,7 +37,7 @@ class GroundedReply(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Groundedness:
-    """Whether one rule rests on the prompt.
+    """Whether the prompt supports one rule.
 
     Attributes:
         rule: its id.
@@ -63,15 +63,15 @@ async def grounded(
     """The groundedness of each rule, in their order.
 
     Args:
-        role_model: the judge for the rules that their words do not settle; None = these are unknown.
+        role_model: the judge for the rules that their quoted words do not settle; None = these are unknown.
         instructions: the owner's note for the judge.
 
     Raises:
         ModelError: of a kind that holds for the whole judge.
     """
     text = prompt.text()
-    found = {rule.id: by_quote(rule, text) for rule in rules}
-    missing = [rule for rule in rules if found[rule.id] is None]
+    decided = {rule.id: by_quote(rule, text) for rule in rules}
+    undecided = [rule for rule in rules if decided[rule.id] is None]
     if role_model is not None:
         judge = role_model
 
@@ -84,11 +84,11 @@ async def grounded(
             return Groundedness(rule.id, status, f"judge:{judge.label}", value.reason.strip())
 
         nothing: Groundedness | None = None
-        said = await map_requests(STAGE, judge.label, missing, ask, emit, default=nothing)
-        found.update({rule.id: one for rule, one in zip(missing, said, strict=True)})
+        judged = await map_requests(STAGE, judge.label, undecided, ask, emit, default=nothing)
+        decided.update({rule.id: answer for rule, answer in zip(undecided, judged, strict=True)})
     how = "none" if role_model is None else f"judge:{role_model.label}"
     why = "its quoted words do not settle it" if role_model is None else "its answer could not be read"
-    return [found[rule.id] or Groundedness(rule.id, "unknown", how, why) for rule in rules]
+    return [decided[rule.id] or Groundedness(rule.id, "unknown", how, why) for rule in rules]
 
 
 def by_quote(rule: Rule, prompt_text: str) -> Groundedness | None:

@@ -1,4 +1,4 @@
-"""What a prompt's front matter declares of its variables, as input specs: types, allowed values, bounds, schemas.
+"""What a prompt's front matter declares about its variables, as input specs: types, allowed values, bounds, schemas.
 
 Under ``inputs``, in our words or those of JSON schema and Prompty: ``{type: enum, values: [a, b]}``,
 ``{enum: [a, b]}``, ``{type: number, minimum: 0}``, ``{type: object, schema: {...}}``.
@@ -36,17 +36,17 @@ def declared(prompt: Prompt, name: str) -> VariableSpec:
     """What the front matter says of a variable; a text without bounds where it says nothing.
 
     Raises:
-        PromptFileError: values, bounds or a schema that cannot be meant.
+        PromptFileError: values, bounds or a schema that make no sense.
     """
     inputs = prompt.meta.get("inputs")
     about = inputs.get(name) if isinstance(inputs, Mapping) else None
-    said = dict(about) if isinstance(about, Mapping) else {}
+    declaration = dict(about) if isinstance(about, Mapping) else {}
     fields: dict[str, Any] = {
-        field: next(said[word] for word in words if said.get(word) is not None)
+        field: next(declaration[word] for word in words if declaration.get(word) is not None)
         for field, words in FIELDS.items()
-        if any(said.get(word) is not None for word in words)
+        if any(declaration.get(word) is not None for word in words)
     }
-    kind = said.get("type", said.get("kind"))
+    kind = declaration.get("type", declaration.get("kind"))
     fields["type"] = _type(kind, fields)
     if fields["type"] == "json" and "schema" not in fields and kind in ("object", "array"):
         fields["schema"] = {"type": kind}
@@ -58,8 +58,8 @@ def declared(prompt: Prompt, name: str) -> VariableSpec:
         raise PromptFileError(f"the input {name!r}: {place}: {plain_message(error)}", path=prompt.path) from None
 
 
-def _type(said: Any, fields: Mapping[str, Any]) -> str:
-    known = TYPES.get(said.lower() if isinstance(said, str) else "", "text")
-    if known == "text" and isinstance(fields.get("values"), list | tuple):
+def _type(kind: Any, fields: Mapping[str, Any]) -> str:
+    type_name = TYPES.get(kind.lower() if isinstance(kind, str) else "", "text")
+    if type_name == "text" and isinstance(fields.get("values"), list | tuple):
         return "enum"
-    return "json" if known == "text" and "schema" in fields else known
+    return "json" if type_name == "text" and "schema" in fields else type_name

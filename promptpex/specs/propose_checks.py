@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from promptpex.assertions import check, compile_checks
+from promptpex.codecs.wording import plural
 from promptpex.core.errors import CheckError
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Check, Output, Rule, Verdict
@@ -103,7 +104,7 @@ async def propose_checks(
     emit: Listener = ignore_events,
 ) -> list[Proposal]:
     """A proposal for every rule that has no checks yet, in order, each kept or dropped with its reason."""
-    bare = [rule for rule in rules if not rule.checks and not rule.stale]
+    unchecked = [rule for rule in rules if not rule.checks and not rule.stale]
 
     async def ask(rule: Rule) -> Proposal | None:
         rendered = render(
@@ -113,9 +114,9 @@ async def propose_checks(
         return examined(rule, reply.value, evidence)
 
     nothing: Proposal | None = None
-    found = await map_requests(STAGE, author.label, bare, ask, emit, default=nothing)
-    pairs = zip(bare, found, strict=True)
-    return [one or Proposal(rule.id, dropped="the author gave no usable reply") for rule, one in pairs]
+    proposals = await map_requests(STAGE, author.label, unchecked, ask, emit, default=nothing)
+    pairs = zip(unchecked, proposals, strict=True)
+    return [proposal or Proposal(rule.id, dropped="the author gave no usable reply") for rule, proposal in pairs]
 
 
 def with_checks(rules: Sequence[Rule], proposals: Sequence[Proposal]) -> list[Rule]:
@@ -202,15 +203,15 @@ def _alike(text: str, other: str) -> int:
 
 def _contradicted(proposal: Proposal, evidence: Evidence) -> str | None:
     """Whether every verdict so far says otherwise; a pass of checks that decide in part contradicts nothing."""
-    told = evidence.of(proposal.rule)
-    said = [(_status(proposal.checks, output.text or "", evidence, output), kept) for output, kept in told]
-    told_apart = [
+    judged = evidence.of(proposal.rule)
+    statuses = [(_status(proposal.checks, output.text or "", evidence, output), kept) for output, kept in judged]
+    agreements = [
         (status == "pass") == kept
-        for status, kept in said
+        for status, kept in statuses
         if status == "fail" or (status == "pass" and proposal.decides == "wholly")
     ]
-    if told_apart and not any(told_apart):
-        return f"contradicts all {len(told_apart)} verdicts so far"
+    if agreements and not any(agreements):
+        return f"contradicts all {plural(len(agreements), 'verdict')} so far"
     return None
 
 

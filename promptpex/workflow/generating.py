@@ -149,7 +149,7 @@ async def _with_expected(session: Session, prompt: Prompt, spec: Spec, suite: Su
     async def answer(case: Case) -> Output:
         return await _one_output(session, prompt, case, model)
 
-    found = await expected_outputs(
+    results = await expected_outputs(
         lacking(suite),
         answer,
         session.roles.judges(),
@@ -158,7 +158,7 @@ async def _with_expected(session: Session, prompt: Prompt, spec: Spec, suite: Su
         instructions=instructions_of(session.settings, prompt).get("expected", ""),
         emit=session.emit,
     )
-    return with_expected(suite, found, session.emit)
+    return with_expected(suite, results, session.emit)
 
 
 async def _one_output(session: Session, prompt: Prompt, case: Case, model: ModelName) -> Output:
