@@ -123,7 +123,7 @@ def request_text(
     *,
     answerable: int | None = None,
 ) -> Rendered:
-    """The rendered template for ``count`` cases of one target, ``answerable`` of them with the answer in the context."""
+    """The rendered template for ``count`` cases of one target, ``answerable`` of which hold the answer."""
     return render(
         TEMPLATE,
         prompt=prompt.text(),
