@@ -1,9 +1,9 @@
 """The tables of a kept evaluation, made again from its runs without asking anybody:
 ``python scripts/reference_tables.py [FOLDER]``.
 
-Reads the runs that ``promptpex bench`` left under FOLDER (``results/reference/bench``), writes ``table2.csv``,
-``table3.csv`` and ``agreement.csv`` there, and prints them as Markdown, as they stand in ``docs/evaluation.md``. Which
-cases are valid and which rules grounded is not kept in the runs, so ``shares.csv`` stays as it is.
+Reads the runs that ``promptpex evaluate-paper`` left under FOLDER (``results/reference/evaluation``), writes
+``table2.csv``, ``table3.csv`` and ``agreement.csv`` there, and prints them as Markdown, as they stand in
+``docs/evaluation.md``. Which cases are valid and which rules grounded is not kept in the runs, so ``shares.csv`` stays as it is.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.codecs.atomic import write_text
-from promptpex.paper.benchmark import Bench, cosines
 from promptpex.paper.evaluation import tabled
+from promptpex.paper.prompt_evaluation import Evaluation
 from promptpex.paper.result_tables import Tables
+from promptpex.paper.similarity import cosines
 from promptpex.report import runs
 from promptpex.report.files import csv_text
 from promptpex.report.summary import records
 
-FOLDER = Path("results/reference/bench")
+FOLDER = Path("results/reference/evaluation")
 NAMES = ("table2", "table3", "agreement")
 DASH = "–"
 
@@ -35,7 +36,7 @@ def rebuilt(folder: Path) -> Tables:
     for place in sorted(path.parent for path in folder.glob("*/prompt")):
         run = runs.read(place / "prompt")
         by_spec = runs.read(place / "spec") if (place / "spec").is_dir() else None
-        found.append((place.name, Bench(run, by_spec, (), (), cosines(run, by_spec))))
+        found.append((place.name, Evaluation(run, by_spec, (), (), cosines(run, by_spec))))
     made = tabled(found)
     return {name: made[name] for name in NAMES}
 
@@ -83,9 +84,9 @@ def _gap(row: Row) -> str:
 
 
 def main(folder: Path) -> int:
-    """Writes and prints the tables; 1 where the folder holds no run of ``promptpex bench``."""
+    """Writes and prints the tables; 1 where the folder holds no run of ``promptpex evaluate-paper``."""
     if not any(folder.glob("*/prompt")):
-        print(f"{folder} holds no run of promptpex bench: name its folder, such as {FOLDER}", file=sys.stderr)
+        print(f"{folder} holds no run of promptpex evaluate-paper: name its folder, such as {FOLDER}", file=sys.stderr)
         return 1
     tables = rebuilt(folder)
     for name, table in tables.items():

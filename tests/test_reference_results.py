@@ -16,7 +16,7 @@ from promptpex.paper.result_tables import Tables
 from promptpex.report.files import csv_text
 
 ROOT = Path(__file__).parent.parent
-FOLDER = ROOT / "results" / "reference" / "bench"
+FOLDER = ROOT / "results" / "reference" / "evaluation"
 SCRIPT: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "reference_tables.py"))
 
 

@@ -315,13 +315,15 @@ def test_a_file_that_a_flag_names_is_not_written_through_a_link_out(
     assert run_cli([*line, "ordinary.jsonl"]) in (0, 3)
 
 
-@pytest.mark.parametrize("place", ["results/bench", "results/bench/prompt"])
+@pytest.mark.parametrize("place", ["results/evaluation", "results/evaluation/prompt"])
 def test_the_tables_of_bench_are_not_written_through_a_link(
     there: Path, capsys: pytest.CaptureFixture[str], place: str
 ) -> None:
     (there / place).parent.mkdir(parents=True)
     (there / place).symlink_to(users(there).parent, target_is_directory=True)
-    assert run_cli(["bench", "prompt.md", "--models", "fake/RED", "--author", "fake/x", "--judge", "none"]) == 2
+    assert (
+        run_cli(["evaluate-paper", "prompt.md", "--models", "fake/RED", "--author", "fake/x", "--judge", "none"]) == 2
+    )
     assert untouched(there)
     assert "a link leads this folder out" in capsys.readouterr().err
 

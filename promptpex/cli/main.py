@@ -18,13 +18,13 @@ STEPS = (
     ("Run", ("estimate", "run", "judge", "check")),
     ("Read", ("report", "compare", "gate")),
     ("Exchange", ("import", "export")),
-    ("Housekeeping", ("models", "cache", "bench")),
+    ("Housekeeping", ("models", "cache", "evaluate-paper")),
 )
 """The commands by step, in the order of use; each is ``promptpex.cli.<name>:command``, but for those in ``MODULES``."""
 
 COMMANDS = tuple(name for _, names in STEPS for name in names)
 
-MODULES = {"import": "import_"}
+MODULES = {"import": "import_", "evaluate-paper": "evaluate_paper"}
 """Commands whose module cannot have their name."""
 
 ELSEWHERE = {"eval": "run", "evaluate": "run", "test": "run", "score": "judge", "grade": "judge", "lint": "validate"}

@@ -11,9 +11,8 @@ from promptpex.codecs.ordinary_files import refuse_led_out
 from promptpex.core.errors import ModelError, RunError, Stopped
 from promptpex.core.events import Notice
 from promptpex.core.records import Prompt, Spec, Suite
-from promptpex.paper import benchmark
 from promptpex.paper import result_tables as tables
-from promptpex.paper.benchmark import Bench
+from promptpex.paper.prompt_evaluation import Evaluation, evaluate_prompt
 from promptpex.paper.result_tables import Tables
 from promptpex.report import runs
 from promptpex.report.files import csv_text
@@ -24,6 +23,7 @@ from promptpex.workflow.preconditions import raise_if_cancelled
 from promptpex.workflow.session import Session
 
 BASELINE = "baseline.yaml"
+"""The baseline suite of a prompt, in its folder of the results."""
 
 
 async def evaluate(
@@ -34,40 +34,40 @@ async def evaluate(
     Gives ``table2``, ``table3``, ``agreement``, ``shares`` and ``failed`` (``promptpex.paper.result_tables``). Under
     ``folder``, each prompt has its baseline suite and the folders of its runs.
 
-    A prompt for which a model fails is told by a notice and in ``failed``; the others' tables are made all the same.
+    A prompt for which a model fails is named in a notice and in ``failed``; the tables of the others are made.
 
     Raises:
         ModelError: a model failed for every prompt; the first failure.
-        RunError: a link leads a folder of the results elsewhere.
+        RunError: a folder of the results is a link that leads out of it.
     """
     results = Path(session.settings.results)
     if folder.is_relative_to(results):
         refuse_led_out(folder, results, RunError)
-    found: list[tuple[str, Bench]] = []
+    done: list[tuple[str, Evaluation]] = []
     failures: list[tuple[str, ModelError]] = []
     prompts = [read_prompt(session, files.prompt) for files in all_files]
     for prompt, files in zip(prompts, all_files, strict=True):
         try:
-            found.append((prompt.name, await _one(session, prompt, files, folder, baseline, sample)))
+            done.append((prompt.name, await _one(session, prompt, files, folder, baseline, sample)))
         except Stopped:
             raise
         except ModelError as error:
             failures.append((prompt.name, error))
             session.emit(Notice(f"{prompt.name} is not evaluated: {error}", "warning"))
-        _write_tables(folder, tabled(found, failures))
-    if failures and not found:
+        _write_tables(folder, tabled(done, failures))
+    if failures and not done:
         raise failures[0][1]
-    return tabled(found, failures)
+    return tabled(done, failures)
 
 
 async def _one(
     session: Session, prompt: Prompt, files: Files, folder: Path, baseline: int, sample: int | None
-) -> Bench:
+) -> Evaluation:
     spec, suite = await _material(session, prompt, files)
     place = runs.folder_for(folder, prompt.name, BASELINE)
     refuse_led_out(place, folder, RunError)
     base = await _baseline(session, files, prompt, place, baseline)
-    done = await benchmark.bench(session, prompt, spec, suite, base, sample=sample)
+    done = await evaluate_prompt(session, prompt, spec, suite, base, sample=sample)
     raise_if_cancelled(session)
     for name, run in (("prompt", done.run), ("spec", done.by_spec)):
         if run is not None:
@@ -75,14 +75,14 @@ async def _one(
     return done
 
 
-def tabled(found: Sequence[tuple[str, Bench]], failures: Sequence[tuple[str, ModelError]] = ()) -> Tables:
+def tabled(evaluations: Sequence[tuple[str, Evaluation]], failures: Sequence[tuple[str, ModelError]] = ()) -> Tables:
     """The tables of several evaluations, and of those that failed, by the prompts' names."""
-    agreements = [tables.agreement_with_spec(name, one.run, one.by_spec, one.cosines) for name, one in found]
+    agreements = [tables.agreement_with_spec(name, one.run, one.by_spec, one.cosines) for name, one in evaluations]
     return {
-        "table2": tables.stacked([tables.suites(name, one.run) for name, one in found], tables.CONTRAST_COLUMNS),
-        "table3": tables.stacked([tables.sides(name, one.run) for name, one in found], tables.CONTRAST_COLUMNS),
+        "table2": tables.stacked([tables.suites(name, one.run) for name, one in evaluations], tables.CONTRAST_COLUMNS),
+        "table3": tables.stacked([tables.sides(name, one.run) for name, one in evaluations], tables.CONTRAST_COLUMNS),
         "agreement": tables.stacked(agreements, tables.AGREEMENT_COLUMNS),
-        "shares": tables.shares([row for name, one in found for row in _shares(name, one)]),
+        "shares": tables.shares([row for name, one in evaluations for row in _shares(name, one)]),
         "failed": tables.failed([(name, error.reason, str(error)) for name, error in failures]),
     }
 
@@ -102,29 +102,29 @@ async def _material(session: Session, prompt: Prompt, files: Files) -> tuple[Spe
 
 
 async def _baseline(session: Session, files: Files, prompt: Prompt, place: Path, count: int) -> Suite:
-    kept = _kept(place, prompt)
-    if kept is not None:
-        return kept
+    existing = _existing_baseline(place, prompt)
+    if existing is not None:
+        return existing
     made = await generating.make_baseline(session, prompt, suite_for=files.prompt.name, count=count)
-    _write(place, made)
+    _write_baseline(place, made)
     return made
 
 
-def _kept(place: Path, prompt: Prompt) -> Suite | None:
+def _existing_baseline(place: Path, prompt: Prompt) -> Suite | None:
     return read_suite(place, None, prompt) if place.exists() else None
 
 
-def _write(place: Path, suite: Suite) -> None:
+def _write_baseline(place: Path, suite: Suite) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     write_suite(place, suite)
 
 
-def _shares(name: str, one: Bench) -> list[dict[str, object]]:
-    known = {"valid": True, "invalid": False, "yes": True, "no": False}
-    aims = {case.id: case.rule is not None for case in one.run.suite.cases}
+def _shares(name: str, one: Evaluation) -> list[dict[str, object]]:
+    answer = {"valid": True, "invalid": False, "yes": True, "no": False}
+    generated_cases = {case.id: case.rule is not None for case in one.run.suite.cases}
     rows: list[dict[str, object]] = []
     for what, generated in (("generated cases valid", True), ("baseline cases valid", False)):
-        answers = [known.get(each.status) for each in one.validity if aims[each.case] == generated]
+        answers = [answer.get(each.status) for each in one.validity if generated_cases[each.case] == generated]
         rows.append(tables.share(name, what, answers))
-    rows.append(tables.share(name, "rules grounded", [known.get(each.status) for each in one.groundedness]))
+    rows.append(tables.share(name, "rules grounded", [answer.get(each.status) for each in one.groundedness]))
     return rows

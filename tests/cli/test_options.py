@@ -14,7 +14,7 @@ from promptpex.cli.estimate import show
 from promptpex.cli.main import COMMANDS, MODULES, run_cli
 from promptpex.workflow.estimate import EstimateLine
 
-ASKING = {"run", "estimate", "extract", "generate", "judge", "bench"}
+ASKING = {"run", "estimate", "extract", "generate", "judge", "evaluate-paper"}
 """Commands that open a session, in which something is going on."""
 
 
@@ -44,7 +44,7 @@ def test_no_command_takes_what_it_never_reads() -> None:
     by_verb = {verb: flags(command) for verb, command in commands()}
     assert not {"--cases-per-rule", "--rounds", "--expansion", "--validity", "--language"} & by_verb["extract"]
     assert not {"--temperature", "--max-tokens"} & (by_verb["extract"] | by_verb["judge"])
-    assert {"--temperature", "--cases-per-rule"} <= by_verb["run"] & by_verb["estimate"] & by_verb["bench"]
+    assert {"--temperature", "--cases-per-rule"} <= by_verb["run"] & by_verb["estimate"] & by_verb["evaluate-paper"]
     assert not {"--max-rules", "--checks", "--verify"} & by_verb["generate"]
     assert (
         not {"--concurrency", "--timeout", "--deadline", "--record", "--max-cost", "--pull", "--quorum"}

@@ -44,7 +44,7 @@ def test_a_prompt_file_that_cannot_be_used(tmp_path: Path, name: str, content: b
     assert says in done.err
 
 
-@pytest.mark.parametrize("verb", ["run", "estimate", "extract", "generate", "bench", "validate"])
+@pytest.mark.parametrize("verb", ["run", "estimate", "extract", "generate", "evaluate-paper", "validate"])
 @pytest.mark.parametrize("name", [".", "/", "..", "results"])
 def test_a_folder_is_no_prompt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verb: str, name: str

@@ -13,8 +13,8 @@ from promptpex.core.errors import ModelError
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Case, Request
 from promptpex.llm.fake import FakeClient
-from promptpex.paper.benchmark import literal, sampled, spec_as_prompt
 from promptpex.paper.evaluation import evaluate
+from promptpex.paper.prompt_evaluation import literal, sampled, spec_as_prompt
 from promptpex.promptfile import render
 from promptpex.stats import clopper_pearson
 from promptpex.workflow.files import Files, files_of

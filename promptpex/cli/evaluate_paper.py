@@ -1,4 +1,4 @@
-"""``promptpex bench``: PromptPex's own evaluation, with intervals and tests."""
+"""``promptpex evaluate-paper``: PromptPex's own evaluation, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from promptpex.paper.result_tables import Tables
 
 
-@click.command("bench", cls=Command)
+@click.command("evaluate-paper", cls=Command)
 @click.argument("prompts", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options.models
 @options.author
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @options.extraction
 @options.sampling
 @options.request_options
-@options.of_files("-o", "--out", type=options.PATH, metavar="DIR", help="Folder of the tables [RESULTS/bench].")
+@options.of_files("-o", "--out", type=options.PATH, metavar="DIR", help="Folder of the tables [RESULTS/evaluation].")
 @options.results_beside_out
 @options.settings_options
 @options.session_output_options
@@ -52,7 +52,7 @@ def command(
     files = [files_of(prompt) for prompt in prompts]
 
     async def job(session: Any) -> Any:
-        folder = out or Path(session.settings.results) / "bench"
+        folder = out or Path(session.settings.results) / "evaluation"
         return folder, await evaluate(session, files, folder=folder, baseline=baseline, sample=sample)
 
     folder, tables = work(flags, job, start=prompts[0].parent)

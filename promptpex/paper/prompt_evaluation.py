@@ -1,4 +1,4 @@
-"""PromptPex's own evaluation (arXiv 2503.05070v1, §4) of a prompt, its spec and its suite.
+"""PromptPex's own evaluation (arXiv 2503.05070v1, §4) of one prompt with its spec and its suite.
 
 Generated against baseline cases, rules against inverse rules, validity of the cases, groundedness of the rules, and
 spec agreement: intent and rules, sent as a prompt, against the prompt itself on the baseline's valid cases.
@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 from promptpex.cases.validity import Validity, ValidityCheck, validity
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Message, Prompt, Run, Spec, Suite
-from promptpex.paper.similarity import word_cosine
+from promptpex.paper.similarity import cosines
 from promptpex.specs.groundedness import Groundedness, grounded
 from promptpex.workflow.running import begin, execute
 from promptpex.workflow.session import Session
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
-    """What the evaluation of one prompt found.
+class Evaluation:
+    """The evaluation of one prompt.
 
     Attributes:
         run: generated and baseline cases (those without a rule) on all models, judged.
@@ -39,16 +39,16 @@ class Bench:
     cosines: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
 
-async def bench(
+async def evaluate_prompt(
     session: Session, prompt: Prompt, spec: Spec, suite: Suite, baseline: Suite, *, sample: int | None = None
-) -> Bench:
+) -> Evaluation:
     """The evaluation of one prompt; every reply is kept in the store as in any run.
 
     Args:
         session: names models, author (who judges validity, unless code alone is to, and groundedness) and judges.
         suite: the generated cases.
         baseline: cases made from the prompt alone.
-        sample: at most so many cases of each suite, drawn by the seed, rules and inverses alike; None = all.
+        sample: at most so many cases of each suite, drawn by the seed, rules and inverses equally; None = all.
     """
     cases = (*sampled(suite.usable(), sample, session.settings.seed), *_without_rule(baseline.usable(), sample))
     author = session.roles.author()
@@ -57,26 +57,26 @@ async def bench(
     judge = author if _judged(session) else None
     valid = await validity(cases, ValidityCheck(prompt, spec, judge, emit=session.emit))
     rules = [rule for rule in spec.rules if not rule.stale]
-    known = await grounded(author, prompt, rules, emit=session.emit)
+    groundedness = await grounded(author, prompt, rules, emit=session.emit)
     fit = ("valid",) if _judged(session) else ("valid", "unknown")
     good = {one.case for one in valid if one.status in fit}
     chosen = tuple(case for case in cases if case.rule is None and case.id in good)
     by_spec = await _by_spec(session, prompt, spec, chosen)
-    return Bench(run, by_spec, tuple(valid), tuple(known), cosines(run, by_spec))
+    return Evaluation(run, by_spec, tuple(valid), tuple(groundedness), cosines(run, by_spec))
 
 
 def _judged(session: Session) -> bool:
-    """Whether the author judges validity: unless somebody said ``--no-validity``, which leaves it to code."""
+    """Whether the author judges validity; ``--no-validity`` leaves it to code."""
     return session.settings.validity or session.resolved.origins.get("validity") == "default"
 
 
 def spec_as_prompt(prompt: Prompt, spec: Spec) -> Prompt:
     """A prompt that says what the spec says: the intent and the rules as a system message, then the inputs."""
     rules = "\n".join(f"- {rule.rule}" for rule in spec.rules if not rule.stale)
-    told = literal(f"{spec.intent}\n\nThe answer keeps these rules:\n{rules}")
+    instructions = literal(f"{spec.intent}\n\nThe answer keeps these rules:\n{rules}")
     inputs = "\n\n".join(f"{{{{ {name} }}}}" if len(prompt.variables) == 1 else f"{name}:\n{{{{ {name} }}}}"
                          for name in prompt.variables)  # fmt: skip
-    messages = (Message(role="system", content=told), Message(role="user", content=inputs))
+    messages = (Message(role="system", content=instructions), Message(role="user", content=inputs))
     mark = digest([message.model_dump() for message in messages], 16)
     return Prompt(name=f"{prompt.name}-spec", messages=messages, variables=prompt.variables, fingerprint=mark)
 
@@ -89,14 +89,14 @@ def literal(text: str) -> str:
 
 
 def sampled(cases: Sequence[Case], most: int | None, seed: int) -> list[Case]:
-    """At most ``most`` cases, in their order: as many of each rule and inverse as go, drawn by the seed."""
+    """At most ``most`` cases, in their order: equally many of each rule and inverse, drawn by the seed."""
     if most is None or len(cases) <= most:
         return list(cases)
-    aims: dict[tuple[str | None, bool], list[Case]] = defaultdict(list)
+    targets: dict[tuple[str | None, bool], list[Case]] = defaultdict(list)
     for case in cases:
-        aims[case.rule, case.inverse].append(case)
+        targets[case.rule, case.inverse].append(case)
     rng = random.Random(seed)
-    piles = [rng.sample(pile, len(pile)) for pile in aims.values()]
+    piles = [rng.sample(pile, len(pile)) for pile in targets.values()]
     rng.shuffle(piles)
     chosen: set[str] = set()
     while len(chosen) < most:
@@ -115,16 +115,3 @@ async def _by_spec(session: Session, prompt: Prompt, spec: Spec, cases: tuple[Ca
         return None
     as_prompt = spec_as_prompt(prompt, spec)
     return await execute(session, await begin(session, as_prompt, spec, Suite(prompt=spec.prompt, cases=cases)))
-
-
-def cosines(run: Run, by_spec: Run | None) -> dict[str, tuple[float, ...]]:
-    """Per model, how alike the answers of prompt and spec are, from 0 to 1, for each output that both have."""
-    if by_spec is None:
-        return {}
-    texts = {output.key: output.text for output in by_spec.outputs if output.error is None}
-    found: dict[str, list[float]] = {model: [] for model in run.manifest.models}
-    for output in run.outputs:
-        other = texts.get(output.key)
-        if output.error is None and other is not None:
-            found[output.model].append(word_cosine(output.text or "", other))
-    return {model: tuple(values) for model, values in found.items()}
