@@ -3,7 +3,8 @@
 
 Reads the runs that ``promptpex evaluate-paper`` left under FOLDER (``results/reference/evaluation``), writes
 ``table2.csv``, ``table3.csv`` and ``agreement.csv`` there, and prints them as Markdown, as they stand in
-``docs/evaluation.md``. Which cases are valid and which rules grounded is not kept in the runs, so ``shares.csv`` stays as it is.
+``docs/evaluation.md``. Which cases are valid and which rules grounded is not kept in the runs, so
+``shares.csv`` stays as it is.
 """
 
 from __future__ import annotations
