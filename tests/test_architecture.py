@@ -1,6 +1,6 @@
-"""Which room may import which: the table of ARCHITECTURE.md, held to the code.
+"""Which package may import which: the table of ARCHITECTURE.md, held to the code.
 
-A room is a module or package directly under ``promptpex/``. Every import counts, wherever it stands: at the top, inside
+A package here is a module or folder directly under ``promptpex/``. Every import counts, wherever it stands: at the top, inside
 a function, or under ``TYPE_CHECKING``.
 """
 
@@ -31,7 +31,7 @@ LEVELS: dict[int, tuple[str, ...]] = {
     7: ("cli", "__init__"),
     8: ("__main__",),
 }
-LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
+LEVEL = {package: level for level, packages in LEVELS.items() for package in packages}
 
 FILES = {"core", "codecs", "documents"}
 STAGES = {"specs", "cases", "judging", "synthesis", "alignment"}
@@ -99,7 +99,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "uvicorn": ("web",),
     "xllamacpp": ("llm",),
 }
-"""Libraries that are slow or large, each with the rooms that may use it; none of them at the top of a module."""
+"""Libraries that are slow or large, each with the packages that may use it; none of them at the top of a module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +112,12 @@ class Import:
     late: bool
 
     @property
-    def room(self) -> str:
-        return room_of(self.path)
+    def package(self) -> str:
+        return package_of(self.path)
 
     @property
     def target(self) -> str | None:
-        """The room that is imported; ``promptpex`` for the root; None for a module of somebody else."""
+        """The package that is imported; ``promptpex`` for the root; None for a module of somebody else."""
         parts = self.module.split(".")
         if parts[0] != ENTRY:
             return None
@@ -127,12 +127,12 @@ class Import:
         return f"{self.path.relative_to(PACKAGE.parent).as_posix()}:{self.line} imports {self.module}"
 
 
-def room_of(path: Path) -> str:
-    """The room that a file of the package is in."""
+def package_of(path: Path) -> str:
+    """The package that a file of the package is in."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def rooms_on_disk() -> set[str]:
+def packages_on_disk() -> set[str]:
     """Every module and every folder of the package that holds something."""
     modules = {path.stem for path in PACKAGE.glob("*.py")}
     folders = {
@@ -144,18 +144,18 @@ def rooms_on_disk() -> set[str]:
 
 
 def imports_of(path: Path) -> Iterator[Import]:
-    """Every import of a file; ``from promptpex import x`` counts as an import of the room ``x`` if there is one."""
-    yield from _found(ast.parse(path.read_text(encoding="utf-8")), path, late=False)
+    """Every import of a file; ``from promptpex import x`` counts as an import of the package ``x`` if there is one."""
+    yield from _imports_in(ast.parse(path.read_text(encoding="utf-8")), path, late=False)
 
 
-def _found(node: ast.AST, path: Path, *, late: bool) -> Iterator[Import]:
+def _imports_in(node: ast.AST, path: Path, *, late: bool) -> Iterator[Import]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import):
             yield from (Import(path, child.lineno, alias.name, late) for alias in child.names)
         elif isinstance(child, ast.ImportFrom):
             yield from (Import(path, child.lineno, module, late) for module in _modules(child))
         else:
-            yield from _found(child, path, late=late or _is_late(child))
+            yield from _imports_in(child, path, late=late or _is_late(child))
 
 
 def _modules(node: ast.ImportFrom) -> list[str]:
@@ -174,28 +174,28 @@ def _is_late(node: ast.AST) -> bool:
 
 
 SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if "_prompts" not in path.parts)
-IMPORTS = [found for path in SOURCES for found in imports_of(path)]
-INNER = [found for found in IMPORTS if found.target is not None and found.target != found.room]
+IMPORTS = [imported for path in SOURCES for imported in imports_of(path)]
+INNER = [imported for imported in IMPORTS if imported.target is not None and imported.target != imported.package]
 
 
-def test_every_room_is_in_the_table() -> None:
+def test_every_package_is_in_the_table() -> None:
     assert set(MAY_IMPORT) == set(LEVEL)
-    unknown = rooms_on_disk() - set(LEVEL)
-    assert not unknown, f"rooms without a level: {sorted(unknown)}; give them a place in LEVELS and MAY_IMPORT"
+    unknown = packages_on_disk() - set(LEVEL)
+    assert not unknown, f"packages without a level: {sorted(unknown)}; give them a place in LEVELS and MAY_IMPORT"
 
 
-def test_no_room_imports_what_its_row_does_not_allow() -> None:
-    wrong = [str(found) for found in INNER if found.target not in (MAY_IMPORT[found.room] | {ENTRY})]
+def test_no_package_imports_what_its_row_does_not_allow() -> None:
+    wrong = [str(imported) for imported in INNER if imported.target not in (MAY_IMPORT[imported.package] | {ENTRY})]
     assert not wrong, "\n".join(wrong)
 
 
-def test_nobody_inside_imports_the_package_root() -> None:
-    wrong = [str(found) for found in IMPORTS if found.target == ENTRY]
+def test_nothing_inside_imports_the_package_root() -> None:
+    wrong = [str(imported) for imported in IMPORTS if imported.target == ENTRY]
     assert not wrong, "\n".join(wrong)
 
 
 def test_the_table_allows_no_import_of_a_higher_level() -> None:
-    upward = [(room, to) for room, allowed in MAY_IMPORT.items() for to in allowed if LEVEL[to] > LEVEL[room]]
+    upward = [(package, to) for package, allowed in MAY_IMPORT.items() for to in allowed if LEVEL[to] > LEVEL[package]]
     assert not upward
 
 
@@ -206,45 +206,45 @@ def test_the_table_has_no_cycle() -> None:
 
 def test_stages_see_no_more_of_the_models_than_how_to_ask() -> None:
     wrong = [
-        str(found)
-        for found in INNER
-        if found.room in STAGES and found.target == "llm" and found.module.split(".")[2] not in STAGES_SEE
+        str(imported)
+        for imported in INNER
+        if imported.package in STAGES and imported.target == "llm" and imported.module.split(".")[2] not in STAGES_SEE
     ]
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("room", ["tables", "report", "web", "engines", "stats", "solver"])
-def test_rooms_that_cannot_spend_money(room: str) -> None:
-    reached, todo = set[str](), [room]
+@pytest.mark.parametrize("package", ["tables", "report", "web", "engines", "stats", "solver"])
+def test_packages_that_cannot_spend_money(package: str) -> None:
+    reached, todo = set[str](), [package]
     while todo:
         for allowed in MAY_IMPORT[todo.pop()] - reached:
             reached.add(allowed)
             todo.append(allowed)
     spending = reached & {"llm", "workflow"}
-    assert not spending, f"{room} reaches {sorted(spending)}"
+    assert not spending, f"{package} reaches {sorted(spending)}"
 
 
 def test_heavy_libraries_stay_at_home_and_come_late() -> None:
-    heavy = [(found, found.module.split(".")[0]) for found in IMPORTS]
-    away = [str(found) for found, name in heavy if name in HOMES and found.room not in HOMES[name]]
-    early = [str(found) for found, name in heavy if name in HOMES and not found.late]
+    heavy = [(imported, imported.module.split(".")[0]) for imported in IMPORTS]
+    away = [str(imported) for imported, name in heavy if name in HOMES and imported.package not in HOMES[name]]
+    early = [str(imported) for imported, name in heavy if name in HOMES and not imported.late]
     assert not away, "\n".join(away)
     assert not early, "\n".join(early)
 
 
 def test_the_table_speaks_of_libraries_in_use() -> None:
-    used = {found.module.split(".")[0] for found in IMPORTS}
-    planned = {"ray"} | {name for name, homes in HOMES.items() if not rooms_on_disk() & set(homes)}
+    used = {imported.module.split(".")[0] for imported in IMPORTS}
+    planned = {"ray"} | {name for name, homes in HOMES.items() if not packages_on_disk() & set(homes)}
     idle = set(HOMES) - used - planned
-    assert not idle, f"nobody imports {sorted(idle)}: correct the names in HOMES"
+    assert not idle, f"nothing imports {sorted(idle)}: correct the names in HOMES"
 
 
-def test_the_architecture_page_names_every_room() -> None:
+def test_the_architecture_page_names_every_package() -> None:
     page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)/?` \| (\d)", page, flags=re.MULTILINE))
-    missing = rooms_on_disk() - set(rows)
+    missing = packages_on_disk() - set(rows)
     assert not missing, f"ARCHITECTURE.md has no row for {sorted(missing)}"
-    wrong = {room: level for room, level in rows.items() if int(level) != LEVEL.get(room)}
+    wrong = {package: level for package, level in rows.items() if int(level) != LEVEL.get(package)}
     assert not wrong, f"ARCHITECTURE.md gives another level than the table: {wrong}"
 
 
@@ -252,8 +252,8 @@ def test_an_upward_import_would_be_seen(tmp_path: Path) -> None:
     source = "def f():\n    from promptpex.cli.main import cli\nfrom promptpex import run, stats\nimport pandas\n"
     path = tmp_path / "x.py"
     path.write_text(source, encoding="utf-8")
-    found = [(one.module, one.target, one.late) for one in imports_of(path)]
-    assert found == [
+    imported = [(one.module, one.target, one.late) for one in imports_of(path)]
+    assert imported == [
         ("promptpex.cli.main", "cli", True),
         ("promptpex", "promptpex", False),
         ("promptpex.stats", "stats", False),
