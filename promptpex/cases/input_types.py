@@ -1,4 +1,4 @@
-"""Typed variables: what is wrong with a value under its variable's type, bounds and schema."""
+"""Typed variables: what is wrong with a value under its variable's type, bounds and JSON schema (of any draft)."""
 
 from __future__ import annotations
 
@@ -73,30 +73,30 @@ def _schema(value: Any, variable: VariableSpec) -> list[str]:
     """What breaks the schema; nothing where the schema itself cannot be used, which is for ``validate`` to say."""
     if not variable.schema_:
         return []
-    from promptpex.assertions.kinds.json_schema import compiled
+    from promptpex.assertions.kinds.json_schema import compiled_input
     from promptpex.assertions.model import Unscorable
     from promptpex.assertions.time_limits import Turn
 
     try:
         with Turn():
-            said = compiled(variable.schema_).problem(value)
+            problem = compiled_input(variable.schema_).problem(value)
     except Unscorable:
         return []
-    return [f"is not as it should be: {said}"] if said else []
+    return [f"is not as it should be: {problem}"] if problem else []
 
 
 def unusable_schemas(inputs: Mapping[str, VariableSpec]) -> dict[str, str]:
-    """For each variable whose schema cannot be used, what is wrong with it; without a word it would hold nothing."""
-    from promptpex.assertions.kinds.json_schema import compiled
+    """For each variable whose schema cannot be used, what is wrong with it; unnoticed, it would accept everything."""
+    from promptpex.assertions.kinds.json_schema import compiled_input
     from promptpex.assertions.model import Unscorable
 
-    found = {}
+    problems = {}
     for name, variable in inputs.items():
         try:
-            compiled(variable.schema_ or {})
+            compiled_input(variable.schema_ or {})
         except Unscorable as failure:
-            found[name] = f"the schema of {name!r} cannot be used, and nothing is held against it: {failure.message}"
-    return found
+            problems[name] = f"the schema of {name!r} cannot be used, so no value is checked: {failure.message}"
+    return problems
 
 
 def _shown(value: Any) -> str:

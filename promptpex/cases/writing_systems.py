@@ -1,12 +1,10 @@
-"""Scripts: which writing systems a text is in, read off the names that Unicode gives its letters."""
+"""Writing systems: which scripts a text is in, by the Unicode property Script of its letters."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
-from functools import lru_cache
-
-_ONE = {"HIRAGANA": "Kana", "KATAKANA": "Kana", "CJK": "Han", "HALFWIDTH": "Kana", "IDEOGRAPHIC": "Han"}
+from functools import cache, lru_cache
+from typing import Any
 
 _OF_LANGUAGE = {
     "Cyrillic": "ru uk be bg mk sr kk ky mn tg",
@@ -21,9 +19,11 @@ _OF_LANGUAGE = {
     "Malayalam": "ml",
     "Gujarati": "gu",
     "Gurmukhi": "pa",
+    "Oriya": "or",
     "Sinhala": "si",
     "Thai": "th",
     "Lao": "lo",
+    "Tibetan": "bo dz",
     "Khmer": "km",
     "Myanmar": "my",
     "Georgian": "ka",
@@ -34,6 +34,10 @@ _OF_LANGUAGE = {
     "Kana": "ja",
     "Latin": "sr kk az uz ku",
 }
+"""Scripts with the languages written in them today; one that is not listed is in Latin script."""
+
+_PROPERTY = {"Kana": r"\p{Script=Hiragana}\p{Script=Katakana}"}
+"""Scripts that are counted under another name than Unicode's."""
 
 _MARKED = frozenset(("vi", "cs", "sk", "pl", "tr", "hu", "ro", "lv", "lt", "is"))
 """Languages in Latin script in which no correct long text does without letters beyond ASCII."""
@@ -51,20 +55,28 @@ def scripts_of(text: str) -> Counter[str]:
 
 @lru_cache(maxsize=8192)
 def script_of(char: str) -> str:
-    """The script of a letter; empty for what is no letter, or a letter that belongs to no script in particular."""
-    if unicodedata.category(char) not in ("Lu", "Ll", "Lt", "Lo"):
-        return ""
-    first = unicodedata.name(char, "").split(" ")[0].split("-")[0]
-    if first in ("MATHEMATICAL", "FEMININE", "MASCULINE", "MICRO", "FULLWIDTH", "DOUBLE", "SCRIPT"):
-        return ""
-    return _ONE.get(first, first.capitalize())
+    """The script of a letter, ``Other`` for the rarer ones; empty for anything else: modifiers, ordinal signs and
+    fullwidth forms, which occur in texts of any script, and letters of no script in particular.
+    """
+    match = _letter().fullmatch(char)
+    return match.lastgroup or "" if match is not None else ""
+
+
+@cache
+def _letter() -> Any:
+    import regex
+
+    scripts = {name: _PROPERTY.get(name, rf"\p{{Script={name}}}") for name in (*_OF_LANGUAGE, "Bopomofo")}
+    groups = [rf"(?P<{name}>[{members}])" for name, members in scripts.items()]
+    no_script = r"\p{Lm}\p{Script=Common}\p{Script=Inherited}ªº\uFF21-\uFF3A\uFF41-\uFF5A"
+    return regex.compile(rf"(?V1)(?=[\p{{L}}--[{no_script}]])(?:{'|'.join(groups)}|(?P<Other>.))", regex.DOTALL)
 
 
 def of_language(tag: str) -> frozenset[str]:
     """The scripts that a language (a BCP 47 tag such as ``vi`` or ``pt-BR``) is written in; Latin if not known."""
     language = tag.replace("_", "-").split("-")[0].lower()
-    found = frozenset(script for script, tags in _OF_LANGUAGE.items() if language in tags.split())
-    return found or frozenset({"Latin"})
+    scripts = frozenset(script for script, tags in _OF_LANGUAGE.items() if language in tags.split())
+    return scripts or frozenset({"Latin"})
 
 
 def wants_marks(tag: str) -> bool:

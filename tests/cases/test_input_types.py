@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.cases.input_types import type_problems
+from promptpex.cases.input_types import type_problems, unusable_schemas
 from promptpex.core.records import VariableSpec
 
 SCHEMA = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
@@ -32,7 +32,7 @@ def test_values_that_fit(value: Any, fields: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "fields", "said"),
+    ("value", "fields", "problem"),
     [
         (3, {}, "v is 3, and not a text"),
         (True, {"type": "number"}, "v is true, and not of type number"),
@@ -49,8 +49,8 @@ def test_values_that_fit(value: Any, fields: dict[str, Any]) -> None:
         ("ab", {"min_length": 3}, "v has 2 characters, fewer than 3"),
     ],
 )
-def test_values_that_do_not(value: Any, fields: dict[str, Any], said: str) -> None:
-    assert type_problems("v", value, VariableSpec.model_validate(fields)) == [said]
+def test_values_that_do_not(value: Any, fields: dict[str, Any], problem: str) -> None:
+    assert type_problems("v", value, VariableSpec.model_validate(fields)) == [problem]
 
 
 VALUES = st.recursive(
@@ -65,4 +65,40 @@ VALUES = st.recursive(
 def test_any_value_is_judged(value: Any, kind: str, other: Any) -> None:
     schema = {"const": other, "type": other} if other is not None else None
     fields = {"type": kind, "values": (other,), "minimum": 0, "max_length": 5, "schema": schema}
-    assert all(said.startswith("v ") for said in type_problems("v", value, VariableSpec.model_validate(fields)))
+    assert all(problem.startswith("v ") for problem in type_problems("v", value, VariableSpec.model_validate(fields)))
+
+
+NEWEST = "https://json-schema.org/draft/2020-12/schema"
+
+
+@pytest.mark.parametrize(
+    ("schema", "fitting", "broken"),
+    [
+        ({"$schema": NEWEST, "prefixItems": [{"type": "integer"}], "items": False}, [1], [1, 2]),
+        ({"type": "string", "x-note": "ours", "format": "of our own", "pattern": "^a"}, "ab", "b"),
+        ({"dependentRequired": {"a": ["b"]}}, {"a": 1, "b": 2}, {"a": 1}),
+        ({"$defs": {"n": {"minimum": 3}}, "$ref": "#/$defs/n", "maximum": 5}, 4, 6),
+        ({"properties": {"a": True}, "unevaluatedProperties": False}, {"a": 1}, {"b": 1}),
+        ({"$schema": "http://json-schema.org/draft-04/schema#", "maximum": 3, "exclusiveMaximum": True}, 2, 3),
+    ],
+    ids=["newest draft", "unknown keyword and format", "dependent", "beside a reference", "unevaluated", "draft-04"],
+)
+def test_schemas_are_read_as_their_draft_says(schema: dict[str, Any], fitting: Any, broken: Any) -> None:
+    variable = VariableSpec.model_validate({"type": "json", "schema": schema})
+    assert unusable_schemas({"v": variable}) == {}
+    assert [bool(type_problems("v", value, variable)) for value in (fitting, broken)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ({"type": "strnig"}, "strnig"),
+        ({"$schema": "https://example.org/mine"}, "not a known draft"),
+        ({"prefixItems": [{"pattern": "("}]}, "does not compile"),
+        ({"$ref": "#/$defs/none"}, "leads nowhere"),
+        ({"unevaluatedProperties": False, "patternProperties": {"^(a+)+$": True}}, "not supported"),
+    ],
+)
+def test_a_schema_that_cannot_be_used_is_named(schema: dict[str, Any], reason: str) -> None:
+    (problem,) = unusable_schemas({"v": VariableSpec.model_validate({"type": "json", "schema": schema})}).values()
+    assert reason in problem

@@ -6,13 +6,17 @@ The validating itself is the package jsonschema's, with the keywords of ``schema
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from promptpex.assertions.javascript import v8
 from promptpex.assertions.kinds import schema_formats, schema_keywords
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.quoting import shown
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema"
 _KEYWORDS = frozenset((
@@ -23,9 +27,13 @@ _KEYWORDS = frozenset((
     "uniqueItems", "contains", "maxProperties", "minProperties", "required", "properties", "patternProperties",
     "additionalProperties", "dependencies", "propertyNames", "if", "then", "else", "allOf", "anyOf", "oneOf", "not",
 ))  # fmt: skip
-_ONE = ("additionalItems", "contains", "additionalProperties", "propertyNames", "if", "then", "else", "not")
-_LISTS = ("allOf", "anyOf", "oneOf")
-_MAPS = ("properties", "patternProperties", "definitions", "$defs")
+_ONE = (
+    "additionalItems", "contains", "additionalProperties", "propertyNames", "if", "then", "else", "not",
+    "unevaluatedItems", "unevaluatedProperties",
+)  # fmt: skip
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_MAPS = ("properties", "patternProperties", "definitions", "$defs", "dependentSchemas")
+"""Keywords that hold a schema, a list of schemas, and schemas by name; those of later drafts are refused in checks."""
 
 
 class Schema:
@@ -37,9 +45,9 @@ class Schema:
 
     def __init__(self, source: Mapping[str, object]) -> None:
         _refuse_unknown(source)
-        _check_against_draft(source)
+        _check_against(_draft_07(), source)
         self._validator = schema_keywords.validator(source)
-        _check_references(source)
+        _check_references(source, DRAFT_07 + "#")
 
     def problem(self, value: object) -> str | None:
         """What is wrong with the value, in one sentence; None when nothing is.
@@ -64,6 +72,42 @@ class Schema:
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
         at = f" at {place[:80].lstrip('.')}" if place else ""
         return f"the JSON does not follow the schema{at}: {_one_line(error.message)}"
+
+
+class InputSchema(Schema):
+    """The schema of an input, as the standard says: of the newest draft or the one that ``$schema`` names; unknown
+    keywords and formats mean nothing.
+
+    Raises:
+        Unscorable: code ``bad-schema``, for one that breaks the rules of its draft.
+    """
+
+    def __init__(self, source: Mapping[str, object]) -> None:
+        draft = _draft_of(source)
+        _check_against(draft, source)
+        for schema in subschemas(source):
+            _check_patterns(schema)
+        if _uses(source, "unevaluatedProperties") and _uses(source, "patternProperties"):
+            raise _bad("unevaluatedProperties together with patternProperties is not supported")
+        self._validator = schema_keywords.validator(source, draft)
+        _check_references(source, draft.META_SCHEMA["$schema"])
+
+
+def compiled_input(source: Mapping[str, object]) -> Schema:
+    """The schema of an input made ready; equal ones are made once.
+
+    Raises:
+        Unscorable: code ``bad-schema``.
+    """
+    try:
+        return _compiled_input(json.dumps(source))
+    except (RecursionError, TypeError, ValueError) as error:
+        raise _bad("it nests too deep, or holds what JSON does not have") from error
+
+
+@lru_cache(maxsize=512)
+def _compiled_input(source: str) -> Schema:
+    return InputSchema(json.loads(source))
 
 
 def compiled(source: Mapping[str, object]) -> Schema:
@@ -131,10 +175,7 @@ def _refuse_keywords(schema: Mapping[str, object]) -> None:
     if "nullable" in schema and "type" not in schema:
         raise _bad("nullable needs a type beside it")
     _refuse_odd_enum(schema.get("enum"))
-    patterns = schema.get("patternProperties")
-    for pattern in [schema.get("pattern"), *(patterns if isinstance(patterns, Mapping) else ())]:
-        if isinstance(pattern, str):
-            _check_pattern(pattern)
+    _check_patterns(schema)
 
 
 def _refuse_odd_enum(values: object) -> None:
@@ -144,6 +185,13 @@ def _refuse_odd_enum(values: object) -> None:
         raise _bad("an enum without values allows nothing")
     if len(set(map(schema_keywords.hashable, values))) < len(values):
         raise _bad("an enum names a value twice")
+
+
+def _check_patterns(schema: Mapping[str, object]) -> None:
+    patterns = schema.get("patternProperties")
+    for pattern in [schema.get("pattern"), *(patterns if isinstance(patterns, Mapping) else ())]:
+        if isinstance(pattern, str):
+            _check_pattern(pattern)
 
 
 def _check_pattern(pattern: str) -> None:
@@ -170,22 +218,47 @@ def _refuse_ignored(schema: Mapping[str, object]) -> None:
                 raise _bad(f"the property {shown(str(twice))} also matches the pattern {shown(pattern)}")
 
 
-def _check_against_draft(schema: Mapping[str, object]) -> None:
-    from jsonschema import Draft7Validator, FormatChecker, SchemaError
+def _draft_07() -> type[Validator]:
+    from jsonschema import Draft7Validator
 
+    return Draft7Validator
+
+
+def _draft_of(schema: Mapping[str, object]) -> type[Validator]:
+    """jsonschema's class for the draft that a schema names; the newest where it names none."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import validator_for
+
+    named = schema.get("$schema")
+    if named is None:
+        return Draft202012Validator
+    if not isinstance(named, str) or not schema_keywords.drafts().get(named.rstrip("#")):
+        raise _bad(f"its $schema is {shown(str(named))}, which is not a known draft")
+    return validator_for(dict(schema), default=Draft202012Validator)
+
+
+def _uses(root: Mapping[str, object], keyword: str) -> bool:
+    return any(keyword in schema for schema in subschemas(root))
+
+
+def _check_against(draft: type[Validator], schema: Mapping[str, object]) -> None:
+    from jsonschema import FormatChecker, SchemaError
+
+    check: Callable[..., None] = draft.check_schema  # its type leaves out that formats can be passed over
     try:
-        Draft7Validator.check_schema(dict(schema), format_checker=FormatChecker(formats=()))
+        check(dict(schema), format_checker=FormatChecker(formats=()))
     except SchemaError as error:
         place = ".".join(str(part) for part in error.absolute_path)
         raise _bad(f"{place + ': ' if place else ''}{_one_line(error.message)}") from error
 
 
-def _check_references(root: Mapping[str, object]) -> None:
+def _check_references(root: Mapping[str, object], dialect: str) -> None:
     """References inside the schema have to lead somewhere; those through ``$id`` are looked up when they are met."""
     from referencing.exceptions import Unresolvable
-    from referencing.jsonschema import DRAFT7
+    from referencing.jsonschema import specification_with
 
-    resolver = schema_keywords.drafts().resolver_with_root(DRAFT7.create_resource(root))
+    specification = specification_with(dialect)
+    resolver = schema_keywords.drafts().resolver_with_root(specification.create_resource(root))
     for schema in subschemas(root):
         reference = schema.get("$ref")
         if isinstance(reference, str) and reference.startswith("#"):

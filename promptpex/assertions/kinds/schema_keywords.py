@@ -39,9 +39,13 @@ Keyword = Callable[[Validator, Any, object, SchemaData], "Iterable[ValidationErr
 """What judges a keyword: the validator, the keyword's own value, the JSON value, the schema around it."""
 
 
-def validator(schema: SchemaData) -> Validator:
-    """The validator of a schema; references are looked up in it and in the drafts themselves, nothing is fetched."""
-    return _validator_class()(schema, registry=drafts())
+def validator(schema: SchemaData, draft: Any = None) -> Validator:
+    """The validator of a schema; references are looked up in it and in the drafts themselves, nothing is fetched.
+
+    Args:
+        draft: jsonschema's validator class for the schema's draft; None = draft-07.
+    """
+    return _validator_class(draft)(schema, registry=drafts())
 
 
 @cache
@@ -66,9 +70,11 @@ def _timed(keyword: Keyword) -> Keyword:
 
 
 @cache
-def _validator_class() -> Callable[..., Validator]:
+def _validator_class(draft: Any = None) -> Callable[..., Validator]:
     from jsonschema import Draft7Validator
     from jsonschema.validators import extend
+
+    base: Any = draft or Draft7Validator
 
     keywords: dict[str, Keyword] = {
         "pattern": _pattern,
@@ -81,9 +87,9 @@ def _validator_class() -> Callable[..., Validator]:
         "maxLength": _max_length,
         "uniqueItems": _unique_items,
     }
-    timed = {name: _timed(keyword) for name, keyword in {**Draft7Validator.VALIDATORS, **keywords}.items()}
+    timed = {name: _timed(keyword) for name, keyword in {**base.VALIDATORS, **keywords}.items()}
     made: Any = extend  # its type says too little of what it takes and gives
-    extended: Callable[..., Validator] = made(Draft7Validator, validators=timed, type_checker=_types())
+    extended: Callable[..., Validator] = made(base, validators=timed, type_checker=_types())
     return extended
 
 
@@ -165,7 +171,7 @@ def _multiple_of(validator: Validator, factor: float, value: object, schema: Sch
 
 
 def _format(validator: Validator, name: str, value: object, schema: SchemaData) -> Iterator[ValidationError]:
-    if not schema_formats.holds(name, value):
+    if name in schema_formats.NAMES and not schema_formats.holds(name, value):
         yield _wrong(f"{shown(js_values.compact_json(value))} is no {name}")
 
 
