@@ -164,7 +164,9 @@ async def ask_stack(client: str, base: str, concurrency: int, folder: Path, afte
     from promptpex.llm.stack import StackOptions, build
     from promptpex.store import SqliteStore
 
-    kept = None if client.endswith("without store") else after.enter_context(SqliteStore(folder / "store.db"))
+    kept = (
+        None if client.endswith("without store") else await after.enter_async_context(SqliteStore(folder / "store.db"))
+    )
     options = StackOptions(concurrency=concurrency)
     stack = build(Router(), store=kept, rng=random.Random(0), clock=time.monotonic, options=options)
     after.push_async_callback(stack.close)

@@ -1,6 +1,6 @@
 """Names of models: reading ``gpt-4o-mini?temperature=0,llama3.2:1b``, and telling who answers to a name.
 
-Nothing is imported or asked over the network to tell; what litellm knows is read from the table that it ships.
+Nothing is imported or asked over the network to tell; what litellm knows is in a table of ours.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In this order: a prefix of our own (``ollama/``, ``openai/``, ...); a provider's prefix that litellm knows; the server
 that is named for the model; litellm's table of bare names; the names that OpenAI gives; and last a tag, which is
-Ollama's. Nothing is imported or asked over the network; what litellm knows is read from the tables that it ships.
+Ollama's. Nothing is imported or asked over the network; what litellm knows is in the table of ``providers/prices.py``.
 """
 
 from __future__ import annotations
@@ -109,11 +109,11 @@ def _provider(name: str, api_base: str | None) -> tuple[Provider | None, str]:
     if api_base:
         at_ollama = _tagged(name) and not urlsplit(api_base).path.strip("/")
         return ("ollama" if at_ollama else "openai-compatible"), prefix
-    entry = known_models().get(name)
-    if _OPENAI_NAMES.match(name) or (entry is not None and entry.get("litellm_provider") == "openai"):
+    known = known_models().get(name)
+    if _OPENAI_NAMES.match(name) or (known is not None and known.provider == "openai"):
         return "openai-compatible", "openai"
-    if entry is not None:
-        return "litellm", vendor_of(str(entry.get("litellm_provider") or prefix))
+    if known is not None:
+        return "litellm", vendor_of(known.provider or prefix)
     return ("ollama", "ollama") if _tagged(name) else (None, prefix)
 
 

@@ -116,12 +116,8 @@ async def _listed(base_url: str | None, options: ProviderOptions) -> list[str]:
 
 
 def _is_chat(name: str) -> bool:
-    entry = known_models().get(name)
-    return (
-        entry is not None
-        and entry.get("mode") == "chat"
-        and "text" in entry.get("supported_output_modalities", ["text"])
-    )
+    model = known_models().get(name)
+    return model is not None and model.mode == "chat" and model.answers_in_text
 
 
 def _by_keys(day: date) -> list[AvailableModel]:
@@ -139,10 +135,8 @@ def _variable(provider: str) -> str:
 def _of_provider(provider: str, day: date) -> Iterable[AvailableModel]:
     names = [
         name
-        for name, entry in known_models().items()
-        if entry.get("litellm_provider") == provider
-        and entry.get("mode") == "chat"
-        and str(entry.get("deprecation_date") or "9999") > day.isoformat()
+        for name, model in known_models().items()
+        if model.provider == provider and model.mode == "chat" and (model.retired_on or "9999") > day.isoformat()
     ]
     return [AvailableModel(_prefixed(name, provider), "litellm", note=_price(name)) for name in _cheapest_first(names)]
 

@@ -221,7 +221,7 @@ def _quieten(litellm: Any) -> None:
 def missing_keys(litellm: Any, model: str) -> list[str]:
     """Environment variables that the model's provider needs and that are not set."""
     prefix = model.partition("/")[0] if "/" in model else ""
-    provider = prefix or str(known_models().get(model, {}).get("litellm_provider", ""))
+    provider = prefix or (known_models()[model].provider if model in known_models() else "")
     if provider in _OWN_CREDENTIALS:
         return []
     try:

@@ -1,40 +1,67 @@
 """What an answer cost: the user's price, else a known one, else unknown. Never 0 for unknown.
 
-Known prices come from the table that litellm ships, read as a file: importing the library would take seconds.
+Known prices come from ``known_models.json``, which ``scripts/model_table.py`` makes from litellm's public tables. (The
+library itself takes 2 s to import; genai-prices takes 0.14 s and a second HTTP stack, and knows half of the models and
+none of the providers' names.)
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, distribution
-from typing import Any
+from pathlib import Path
+from typing import NamedTuple
 
 from promptpex.core.records import Completion
 
-_TABLE = "model_prices_and_context_window_backup.json"
-_PROVIDERS = "provider_endpoints_support_backup.json"
+TABLE = Path(__file__).with_name("known_models.json")
 
 Prices = Mapping[str, tuple[float, float]]
 """Model name to US dollars per million tokens in and out."""
 
 
-@lru_cache(maxsize=1)
-def known_models() -> Mapping[str, Mapping[str, Any]]:
-    """litellm's table: model name to its provider, mode, limits and prices per token; empty without the file."""
-    table = _shipped(_TABLE)
-    return {name: entry for name, entry in table.items() if isinstance(entry, dict) and name != "sample_spec"}
+class KnownModel(NamedTuple):
+    """What litellm knows of a model.
+
+    Attributes:
+        provider: by litellm's name.
+        mode: ``chat``, ``embedding`` ...; None = not said.
+        usd_in, usd_out: US dollars per million tokens; None = not said.
+        retired_on: ISO date, if there is one.
+        answers_in_text: whether text is among what it answers.
+    """
+
+    provider: str
+    mode: str | None
+    usd_in: float | None
+    usd_out: float | None
+    retired_on: str | None
+    answers_in_text: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    providers: frozenset[str]
+    models: Mapping[str, KnownModel]
 
 
 @lru_cache(maxsize=1)
+def _table() -> _Table:
+    data = json.loads(TABLE.read_text(encoding="utf-8"))
+    models = {name: KnownModel(*row) for name, row in data["models"].items()}
+    return _Table(frozenset(data["providers"]), models)
+
+
+def known_models() -> Mapping[str, KnownModel]:
+    """The models that litellm knows, by their names there."""
+    return _table().models
+
+
 def known_providers() -> frozenset[str]:
-    """Prefixes of model names that litellm serves, by its tables."""
-    priced = {str(entry.get("litellm_provider", "")) for entry in known_models().values()}
-    listed = _shipped(_PROVIDERS).get("providers")
-    names = priced | set(listed if isinstance(listed, dict) else ()) | _enumerated()
-    return frozenset(name for name in names if name and " " not in name and "/" not in name)
+    """Prefixes of model names that litellm serves."""
+    return _table().providers
 
 
 def vendor_of(provider: str) -> str:
@@ -60,26 +87,6 @@ _ONE_SERVICE = {
 }
 
 
-def _enumerated() -> set[str]:
-    """litellm's own list of providers, from the source of its types."""
-    try:
-        text = distribution("litellm").read_text("../litellm/types/utils.py") or ""
-    except (PackageNotFoundError, OSError, ValueError):
-        return set()
-    found = re.search(r"^class LlmProviders\(.*?(?=^\S)", text, re.MULTILINE | re.DOTALL)
-    return set(re.findall(r"""^\s+[A-Z0-9_]+\s*=\s*["']([^"']+)["']""", found[0], re.MULTILINE)) if found else set()
-
-
-def _shipped(name: str) -> dict[str, Any]:
-    """A JSON file of the installed litellm; empty without it."""
-    try:
-        text = distribution("litellm").read_text(f"../litellm/{name}")
-        table = json.loads(text) if text else {}
-    except (PackageNotFoundError, OSError, ValueError):
-        return {}
-    return table if isinstance(table, dict) else {}
-
-
 def price_of(model: str, tokens_in: int | None, tokens_out: int | None, prices: Prices | None = None) -> float | None:
     """US dollars for so many tokens of ``model``; None when the price or a count is unknown.
 
@@ -103,10 +110,9 @@ def rates_of(model: str, prices: Prices | None = None) -> tuple[float, float] | 
     if model.startswith("openrouter/") and model.endswith(":free"):
         return (0.0, 0.0)
     for name in _listed_as(model):
-        entry = known_models()[name]
-        rate_in, rate_out = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
-        if isinstance(rate_in, (int, float)) and isinstance(rate_out, (int, float)) and (rate_in or rate_out):
-            return rate_in * 1e6, rate_out * 1e6
+        usd_in, usd_out = known_models()[name].usd_in, known_models()[name].usd_out
+        if usd_in is not None and usd_out is not None and (usd_in or usd_out):
+            return usd_in, usd_out
     return None
 
 
@@ -122,7 +128,7 @@ def _listed_as(model: str) -> list[str]:
     bare += [":".join(parts[:2]) for parts in tuned if parts[0] == "ft" and len(parts) > 2]
     known = known_models()
     own = vendor_of(prefix) if slash else "openai"
-    same = [name for name in bare if vendor_of(str(known.get(name, {}).get("litellm_provider", ""))) == own]
+    same = [name for name in bare if name in known and vendor_of(known[name].provider) == own]
     return [name for name in (model, *same) if name in known]
 
 

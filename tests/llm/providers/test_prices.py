@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
 from promptpex.core.records import Completion
-from promptpex.llm.providers.prices import cost_of, known_models, known_providers, price_of, rates_of
+from promptpex.llm.providers.prices import TABLE, cost_of, known_models, known_providers, price_of, rates_of
 
+ROOT = Path(__file__).parents[3]
 ANSWER = Completion(text="x", tokens_in=1000, tokens_out=500)
 
 
@@ -26,11 +30,7 @@ def test_an_unknown_price_is_none() -> None:
 
 
 def test_a_free_entry_of_the_table_is_unknown() -> None:
-    free = [
-        name
-        for name, entry in known_models().items()
-        if entry.get("input_cost_per_token") == 0 and entry.get("output_cost_per_token") == 0
-    ]
+    free = [name for name, model in known_models().items() if model.usd_in == 0 and model.usd_out == 0]
     assert free
     assert all(price_of(name, 1000, 1000) != 0 for name in free)
 
@@ -49,6 +49,16 @@ def test_a_model_of_the_same_name_on_another_server_has_no_known_price() -> None
 
 def test_the_providers_are_known() -> None:
     assert {"anthropic", "gemini", "openrouter", "hosted_vllm", "groq"} <= known_providers()
+
+
+def test_the_table_is_what_litellm_says() -> None:
+    """Made again by ``scripts/model_table.py`` whenever the pinned version is raised."""
+    made_from = json.loads(TABLE.read_text(encoding="utf-8"))["litellm"]
+    if version("litellm") != made_from:
+        pytest.skip(f"the table is of litellm {made_from}, and {version('litellm')} is installed")
+    code = "from scripts.model_table import table; import sys; sys.stdout.write(table())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == TABLE.read_text(encoding="utf-8")
 
 
 def test_a_price_imports_nothing_heavy() -> None:
