@@ -152,7 +152,7 @@ def test_no_file_of_a_run_is_written_through_a_link(checkout: Path, name: str) -
     (folder / name).symlink_to(users(checkout))
     made = colours()
     runs.begin(folder, made)
-    with runs.Appender(folder / "outputs.jsonl") as kept:
+    with runs.RecordWriter(folder / "outputs.jsonl") as kept:
         kept.add(made.outputs[0])
     runs.finish(folder, made)
     write(summarise(made), folder)

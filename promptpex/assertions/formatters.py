@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from promptpex.assertions.model import CheckReport, CheckResult, Status
 from promptpex.assertions.rows import CheckRow
 from promptpex.codecs.controls import escaped, visible
-from promptpex.codecs.surrogates import escape_surrogates
+from promptpex.core.surrogates import escape_surrogates
 
 if TYPE_CHECKING:
     from promptpex.codecs.junit import JUnitCase, Outcome

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +9,7 @@ from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
+from promptpex.codecs.wording import cut, did_you_mean
 
 P = TypeVar("P")
 """What a kind makes of an assertion's value: a text, a pattern, bounds, a schema."""
@@ -76,9 +76,10 @@ def kind(name: str) -> Kind[Any]:
 
 
 def _suggestion(name: str) -> str:
-    close = difflib.get_close_matches(name.removeprefix("not-").replace("_", "-").lower(), KIND_NAMES, n=1, cutoff=0.6)
-    return f"; did you mean {close[0]}?" if close else f"; the kinds are {', '.join(KIND_NAMES)}"
+    meant = did_you_mean(name.removeprefix("not-").replace("_", "-").lower(), KIND_NAMES)
+    otherwise = f"the kinds are {', '.join(KIND_NAMES)}"
+    return f"; {meant or otherwise}"
 
 
 def _quoted(name: str) -> str:
-    return repr(name if len(name) <= 40 else name[:37] + "...")
+    return repr(cut(name, 40))

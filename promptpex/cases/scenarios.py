@@ -5,12 +5,12 @@ A mapping ``{name: {constraints: [...], fixed: {variable: value}}}`` or a list o
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from promptpex.cases.plan import Scenario
+from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Record
 
@@ -95,5 +95,5 @@ def _fixed(content: Any, where: str, variables: Sequence[str], path: Path | str 
 
 
 def _hint(name: Any, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(str(name), list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else f"; it can be {', '.join(known)}"
+    otherwise = f"it can be {', '.join(known)}"
+    return f"; {did_you_mean(str(name), known) or otherwise}"

@@ -65,15 +65,15 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from difflib import get_close_matches
+            from promptpex.codecs.wording import nearest
 
             if args[0] in ELSEWHERE:
                 ours = ELSEWHERE[args[0]]
                 message = f"there is no command {args[0]!r} here; it is called {ours!r}: promptpex {ours} --help"
                 raise click.UsageError(message, error.ctx) from None
-            near = get_close_matches(args[0], COMMANDS, n=1, cutoff=0.5)
-            if near:
-                raise click.UsageError(f"{error.message} Did you mean '{near[0]}'?", error.ctx) from None
+            near = nearest(args[0], COMMANDS, likeness=0.5)
+            if near is not None:
+                raise click.UsageError(f"{error.message} Did you mean '{near}'?", error.ctx) from None
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, BinaryIO, TypeVar
+from typing import IO, Any, BinaryIO, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -19,16 +19,15 @@ from pydantic_core import PydanticSerializationError
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.controls import escaped
 from promptpex.codecs.ordinary_files import created, opened
-from promptpex.codecs.surrogates import escape_surrogates, has_surrogate
 from promptpex.core.errors import InputError
 from promptpex.core.records import Record
+from promptpex.core.surrogates import escape_surrogates, has_surrogate
 
 R = TypeVar("R", bound=Record)
 _BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class RawLine:
+class RawLine(NamedTuple):
     """A line before it is parsed.
 
     Attributes:
@@ -53,13 +52,16 @@ class JsonLine:
     text: str
 
 
-def dumps(value: Any) -> str:
+def dumps(value: Any, *, allow_nan: bool = False) -> str:
     """The value on one line: non-ASCII kept, but for what UTF-8 cannot hold or a terminal obeys.
 
+    Args:
+        allow_nan: whether NaN and infinities are written as Python does, which only we read back.
+
     Raises:
-        ValueError: for NaN and infinities.
+        ValueError: for NaN and infinities, where they are not allowed.
     """
-    return escape_surrogates(escaped(json.dumps(value, ensure_ascii=False, allow_nan=False)))
+    return escape_surrogates(escaped(json.dumps(value, ensure_ascii=False, allow_nan=allow_nan)))
 
 
 def dump_record(record: Record, *, indent: int | None = None) -> str:

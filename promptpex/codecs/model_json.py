@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from promptpex.core.surrogates import replace_surrogates
+
 MAX_CHARS = 4_000_000
 """Longer replies are refused unread."""
 
@@ -31,7 +33,6 @@ _FENCE = re.compile(r"\s*(```|~~~)")
 _OPENING = re.compile(r"[{\[]")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 _JSON_START = re.compile(r"\{\s*(?:[\"'}]|\w+\s*:)|\[\s*[{\[\"'\dtfn-]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class ReplyError(ValueError):
@@ -107,7 +108,7 @@ def _clean(value: Any, depth: int = 0) -> Any:
     if depth > MAX_DEPTH:
         raise ReplyError(f"The reply's JSON is nested deeper than {MAX_DEPTH} levels.")
     if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
+        return replace_surrogates(value)
     if isinstance(value, dict):
         return {_clean(key): _clean(each, depth + 1) for key, each in value.items()}
     if isinstance(value, list):

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from promptpex.codecs.atomic import write_text
@@ -22,6 +23,8 @@ from promptpex.core.errors import InputError
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
 _BLANK = re.compile("[\\s\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\x00-\x1f\x7f-\x9f]*")
 """What stands in front of a formula unseen, or is taken away by a spreadsheet."""
+_LINE_END = "\r\n"
+"""Python's writer quotes a cell that holds a line end only if its own line end holds the same character."""
 MAX_BYTES = 100_000_000
 MAX_CELL = 10_000_000
 
@@ -54,15 +57,17 @@ def _runs(cell: str) -> bool:
 
 def dumps(rows: Iterable[Sequence[str]]) -> str:
     """The rows as CSV text, every cell guarded; lines end in CR LF as RFC 4180 has it."""
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\r\n", quoting=csv.QUOTE_MINIMAL)
-    for row in rows:
-        cells = [guard(cell) for cell in row]
-        if all(not cell for cell in cells):
-            out.write(",".join(['""'] * max(1, len(cells))) + "\r\n")
-        else:
-            writer.writerow(cells)
-    return out.getvalue()
+    return dump_cells([guard(cell) for cell in row] or [""] for row in rows)
+
+
+def dump_cells(rows: Iterable[Iterable[Any]], *, line_end: str = _LINE_END) -> str:
+    """Rows as CSV text, their cells as they are: numbers, and texts that are guarded already."""
+    lines: list[str] = []
+    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator=_LINE_END)
+    writer.writerows(rows)
+    if line_end == _LINE_END:
+        return "".join(lines)
+    return "".join(line.removesuffix(_LINE_END) + line_end for line in lines)
 
 
 def loads(text: str, *, path: Path | str | None = None, error: type[InputError] = InputError) -> list[CsvRow]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 
 NAMED = 8
 """Ids that a sentence names one by one."""
+QUOTED = 80
+"""Characters of a sentence that a message quotes: a line of a terminal."""
 _LIKENESS = 0.6
 """How alike two names must be (``difflib``'s ratio, 0 to 1) for one to be taken for a misspelling of the other."""
 
@@ -27,10 +29,10 @@ def nearest(name: str, names: Iterable[str], *, likeness: float = _LIKENESS) -> 
     return near[0] if near else None
 
 
-def did_you_mean(name: str, names: Iterable[str], *, likeness: float = _LIKENESS) -> str:
-    """``did you mean 'rule'?``; empty where no name is near."""
-    near = nearest(name, names, likeness=likeness)
-    return f"did you mean {near!r}?" if near is not None else ""
+def did_you_mean(name: str, names: Iterable[str], *, count: int = 1, likeness: float = _LIKENESS) -> str:
+    """``did you mean 'rule'?``, with up to ``count`` names; empty where none is near."""
+    near = difflib.get_close_matches(name, list(names), count, cutoff=likeness)
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def cut(text: str, length: int) -> str:
@@ -38,6 +40,6 @@ def cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
-def one_line(text: str, length: int) -> str:
-    """The text on one line, all runs of blanks and line ends as single blanks, cut to ``length`` characters."""
-    return cut(" ".join(text.split()), length)
+def quoted(text: str, length: int = QUOTED) -> str:
+    """The text between quotation marks, on one line, cut to ``length`` characters."""
+    return f"“{cut(' '.join(text.split()), length)}”"

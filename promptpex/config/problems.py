@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from promptpex.config.layers import Layer, setting_error
 from promptpex.config.settings import Settings
-from promptpex.config.wording import NO_KEYS, in_words, is_cut, near_name, texts_in
+from promptpex.config.wording import NO_KEYS, in_words, is_not_utf8, near_name, texts_in
 from promptpex.core.errors import ConfigError
 from promptpex.llm.names import check_label
 from promptpex.llm.redaction import holds_key, holds_key_field, names_key, scrub
@@ -76,5 +76,5 @@ def _invalid(values: Mapping[str, object]) -> list[tuple[str, str]]:
         errors = failure.errors(include_url=False)
         return [(str(error["loc"][0]) if error["loc"] else "", in_words(error)) for error in errors]
     except UnicodeEncodeError:
-        return [(name, "it holds bytes that are not UTF-8") for name, value in values.items() if is_cut(value)]
+        return [(name, "it holds bytes that are not UTF-8") for name, value in values.items() if is_not_utf8(value)]
     return []

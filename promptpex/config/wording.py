@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from promptpex.codecs.wording import nearest
+from promptpex.core.surrogates import has_surrogate
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -38,9 +39,9 @@ def texts_in(value: object) -> Iterable[str]:
             yield from texts_in(item)
 
 
-def is_cut(value: object) -> bool:
+def is_not_utf8(value: object) -> bool:
     """Whether a text in it holds half of a character, as a variable does that is not UTF-8."""
-    return any("\ud800" <= letter <= "\udfff" for text in texts_in(value) for letter in text)
+    return any(has_surrogate(text) for text in texts_in(value))
 
 
 def line_of(name: str, text: str) -> int | None:

@@ -17,6 +17,7 @@ from promptpex.codecs.ordinary_files import read_bytes
 from promptpex.codecs.text_file import decode
 from promptpex.core.errors import InputError
 from promptpex.core.records import collector_paused
+from promptpex.core.surrogates import has_surrogate
 from promptpex.documents import libyaml
 from promptpex.documents.libyaml import STANDARD_TAG, UNTAGGED
 
@@ -34,7 +35,6 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\
 _INFINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
 _FIRST = frozenset("~nNtTfF+-.0123456789")
 """What a scalar that is not a text begins with."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _KNOWN = ("str", "int", "float", "bool", "null", "timestamp", "merge", "value", "seq", "map")
 _TAGS = frozenset((UNTAGGED, *(STANDARD_TAG + name for name in _KNOWN)))
 
@@ -189,14 +189,14 @@ class _Builder:
             if name.value in data:
                 first = lines[name.value] + self.first_line
                 raise self.fail(f"the key {name.value!r} is there twice (first on line {first}); keep one", name)
-            if half_character(name.value):
+            if has_surrogate(name.value):
                 raise self.fail("the key holds half of a character (a lone surrogate); remove it", name)
             lines[name.value] = name.start_mark.line
             data[name.value] = self.build(value, depth + 1)
         return data
 
     def scalar(self, node: Any, tag: str) -> Any:
-        if half_character(node.value):
+        if has_surrogate(node.value):
             raise self.fail("the text holds half of a character (a lone surrogate); remove it", node)
         if node.style or tag == f"{STANDARD_TAG}str":
             return node.value
@@ -207,11 +207,6 @@ class _Builder:
 
     def fail(self, message: str, node: Node) -> InputError:
         return self.error(message, path=self.path, line=node.start_mark.line + self.first_line)
-
-
-def half_character(text: str) -> bool:
-    """Whether the text holds a lone surrogate, which no encoding, and so no request to a model, can carry."""
-    return not text.isascii() and _SURROGATE.search(text) is not None
 
 
 def plain_value(text: str) -> Any:

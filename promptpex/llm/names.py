@@ -5,7 +5,6 @@ Nothing is imported or asked over the network to tell; what litellm knows is in 
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
@@ -15,6 +14,7 @@ from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
 
+from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import ConfigError, UnknownModel
 from promptpex.core.records import ModelName, Params
 from promptpex.llm.redaction import holds_key, scrub
@@ -235,8 +235,8 @@ def _params(values: dict[str, Any], extra: dict[str, Any], name: str) -> Params:
 def _unknown(name: str) -> str:
     from promptpex.llm.providers.prices import known_models
 
-    close = difflib.get_close_matches(name, list(known_models()), n=3, cutoff=0.75)
-    hint = f"did you mean {' or '.join(close)}? Otherwise " if close else ""
+    meant = did_you_mean(name, known_models(), count=3, likeness=0.75)
+    hint = f"{meant} Otherwise " if meant else ""
     return (
         f"No provider is known for the model {name}; {hint}write ollama/{name} or {name}:TAG for Ollama, "
         f"openai/{name} with --api-base for a server, or PROVIDER/{name}."

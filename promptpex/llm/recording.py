@@ -17,8 +17,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from promptpex.codecs import jsonl
 from promptpex.codecs.atomic import write_text
-from promptpex.codecs.ordinary_files import created, opened
+from promptpex.codecs.ordinary_files import created
 from promptpex.core import errors
 from promptpex.core.errors import ConfigError, ModelError, NotRecorded, StoreError
 from promptpex.core.ids import canonical, digest
@@ -53,7 +54,7 @@ class RecordingClient:
         self._written: dict[str, tuple[int, bool]] = {}
         try:
             self._take_over()
-            self._file = os.fdopen(created(self._path, append=True), "a", encoding="utf-8", newline="\n")
+            self._file = jsonl.Appender(self._path, append=True)
         except OSError as error:
             raise ConfigError(f"The recording cannot be written: {error.strerror}.", path=path) from error
 
@@ -73,7 +74,7 @@ class RecordingClient:
 
     async def close(self) -> None:
         """Puts the file in order and closes it, then ``inner``. May be called twice."""
-        if not self._file.closed:
+        if not self._file.is_closed:
             with contextlib.suppress(OSError):  # a full disk: each line that was told of is in the file
                 self._file.close()
                 self._put_in_order()
@@ -86,13 +87,12 @@ class RecordingClient:
         if known is not None and known[1] >= answered and not (request.fresh and answered):
             return
         self._written[request_id] = (number if known is None else known[0], answered)
-        if self._file.closed:
+        if self._file.is_closed:
             return
         asked, _ = scrubbed_request(request)
         line = {"id": request_id, "stage": asked.pop("stage", request.stage), "request": asked, **outcome}
         try:
-            self._file.write(json.dumps(line, ensure_ascii=not _encodable(asked)) + "\n")
-            self._file.flush()
+            self._file.add(f"{jsonl.dumps(line, allow_nan=True)}\n")
         except OSError as error:
             raise StoreError(
                 f"{self._path}: the recording cannot be written ({error.strerror}); see to it and run the same command "
@@ -203,13 +203,10 @@ def _final_kinds() -> dict[str, type[ModelError]]:
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:
     """Each whole line's number from 0, its data, and the byte where it ends; half a line at the end is left out."""
-    end = 0
-    with opened(path, error=ConfigError, what="recording") as file:
-        for number, raw in enumerate(file):
-            if not raw.endswith(b"\n"):
-                return
-            end += len(raw)
-            yield number, _line(raw, path, number + 1), end
+    for line in jsonl.raw_lines(path, error=ConfigError, what="recording"):
+        if not line.is_whole:
+            return
+        yield line.number - 1, _line(line.data, path, line.number), line.end
 
 
 def _line(raw: bytes, path: Path, number: int) -> dict[str, Any]:
@@ -226,11 +223,3 @@ def _line(raw: bytes, path: Path, number: int) -> dict[str, Any]:
     except (ValueError, ValidationError, KeyError, TypeError, AttributeError, RecursionError):
         raise wrong from None
     return dict(line)
-
-
-def _encodable(value: Any) -> bool:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from pathlib import Path
 
 from jinja2 import TemplateSyntaxError
 
 from promptpex.codecs.text_file import read_text
+from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import PromptFileError
 from promptpex.core.ids import canonical, text_digest
 from promptpex.core.records import INPUT_VARIABLE, Problem, Prompt
@@ -142,8 +142,7 @@ def _warnings(prompt: Prompt, parsed: Parsed, path: Path | str) -> list[Problem]
         found.append(Problem(path=str(path), line=line, message=message, suggestion=suggestion, severity="warning"))
 
     for key in prompt.unknown:
-        near = difflib.get_close_matches(key, KNOWN, 1)
-        hint = f"did you mean {near[0]!r}?" if near else "it is kept and not used"
+        hint = did_you_mean(key, KNOWN) or "it is kept and not used"
         warn(f"the front matter key {key!r} is not known", key, hint)
     language = _template_language(prompt.meta.get("template"))
     if language not in (None, "jinja2", "jinja"):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.ordinary_files import refuse_led_out
-from promptpex.codecs.safe_csv import guard
+from promptpex.codecs.safe_csv import dump_cells, guard
 from promptpex.core.errors import RunError
 from promptpex.report import html
 from promptpex.report.summary import Summary
@@ -54,15 +53,8 @@ def _where_there_is_any(summary: Summary, folder: Path) -> list[Path]:
 
 def csv_text(frame: pd.DataFrame) -> str:
     """A table as CSV: a header, ``\\n`` at line ends, missing values empty, no cell that a spreadsheet would run."""
-    lines: list[str] = []
-    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator=_QUOTING_END)
-    writer.writerow(frame.columns)
-    writer.writerows(zip(*(_cells(frame[name]) for name in frame.columns), strict=True))
-    return "".join(line.removesuffix(_QUOTING_END) + "\n" for line in lines)
-
-
-_QUOTING_END = "\r\n"
-"""The writer quotes a cell with a line end in it only where its own line end holds the same sign."""
+    rows = zip(*(_cells(frame[name]) for name in frame.columns), strict=True)
+    return dump_cells(chain([frame.columns], rows), line_end="\n")
 
 
 def _cells(column: pd.Series[Any]) -> Iterable[Any]:

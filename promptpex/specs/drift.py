@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from promptpex.codecs.wording import quoted
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
 from promptpex.specs.source_quotes import SourceStatus, check_sources, prompt_text, uncovered
 
-SHOWN = 100
 MOST = 8
 """Sentences and rules that are named one by one; of the rest only the number is given."""
 
@@ -21,7 +21,7 @@ def notices(prompt: Prompt, spec: Spec) -> list[str]:
     """A sentence for each rule whose words are gone or changed, and for each sentence of the prompt without a rule."""
     rules = [rule for rule in spec.rules if not rule.stale]
     lost = [_lost(source) for source in check_sources(rules, prompt_text(prompt)) if source.status != "kept"]
-    uncited = [f"no rule rests on: {shown(sentence)}" for sentence in uncovered(rules, prompt)]
+    uncited = [f"no rule rests on: {quoted(sentence)}" for sentence in uncovered(rules, prompt)]
     return [*_few(lost, "rules whose words are gone"), *_few(uncited, "sentences that no rule rests on")]
 
 
@@ -40,16 +40,10 @@ def orphans(spec: Spec, suite: Suite) -> list[Case]:
     return [case for case in suite.cases if case.rule is not None and case.rule not in current]
 
 
-def shown(text: str) -> str:
-    """A sentence in quotation marks, cut if it is long."""
-    flat = " ".join(text.split())
-    return f"“{flat}”" if len(flat) <= SHOWN else f"“{flat[: SHOWN - 1]}…”"
-
-
 def _lost(source: SourceStatus, how: str = "are gone") -> str:
-    sentence = f"rule {source.rule} rests on words that {how}: {shown(source.source)}"
+    sentence = f"rule {source.rule} rests on words that {how}: {quoted(source.source)}"
     changed_to = source.nearest if source.status == "changed" else None
-    return f"{sentence}; the prompt says {shown(changed_to)}" if changed_to else sentence
+    return f"{sentence}; the prompt says {quoted(changed_to)}" if changed_to else sentence
 
 
 def _few(lines: list[str], what: str) -> list[str]:

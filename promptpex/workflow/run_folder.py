@@ -22,7 +22,7 @@ async def execute_into_folder(session: Session, begun: Run) -> tuple[Run, Path]:
     begun = begun.replace(manifest=_as_first_made(folder, begun.manifest))
     runs.begin(folder, begun)
     failures: list[RunError] = []
-    with runs.Appender(folder / "outputs.jsonl") as outputs:
+    with runs.RecordWriter(folder / "outputs.jsonl") as outputs:
 
         def append(output: Output) -> None:
             """A folder that cannot be written ends the run as the user would: requests in flight are paid, so they may

@@ -15,7 +15,7 @@ from promptpex.cases.input_types import unusable_schemas
 from promptpex.cases.samples import read_samples
 from promptpex.cases.scenarios import read_scenarios
 from promptpex.codecs.ordinary_files import is_inside
-from promptpex.codecs.wording import plural
+from promptpex.codecs.wording import plural, quoted
 from promptpex.config import checked_effort, find_file, load
 from promptpex.core.errors import CheckError, InputError, PromptFileError
 from promptpex.core.ids import text_digest
@@ -31,7 +31,6 @@ from promptpex.workflow.instructions import checked_instructions, checked_langua
 SPEC_END, CASES_END, GRADES_END = ".spec.yaml", ".cases.yaml", grade_file.ENDING
 _CASE_SUFFIXES = (CASES_END, ".cases.yml", ".cases.csv", ".cases.jsonl", ".csv", ".jsonl")
 _SPEC_SUFFIXES = (SPEC_END, ".spec.yml")
-SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,17 +178,17 @@ def _spec_against(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[Pr
 def _against_words(rules: Sequence[Rule], prompt: Prompt, lines: Mapping[str, int], add: Callable[..., None]) -> None:
     for one in check_sources(rules, prompt_text(prompt)):
         if one.status == "missing":
-            said = f"the rule {one.rule!r} rests on words that are not in the prompt: {_shown(one.source)}"
+            said = f"the rule {one.rule!r} rests on words that are not in the prompt: {quoted(one.source)}"
             add(said, lines.get(one.rule), "warning", "remove the rule, or quote the words it rests on now")
         elif one.status == "changed":
             said = f"the words that the rule {one.rule!r} rests on have changed; the prompt now says: "
-            add(said + _shown(one.nearest or ""), lines.get(one.rule), "warning", "read the rule again")
+            add(said + quoted(one.nearest or ""), lines.get(one.rule), "warning", "read the rule again")
     for rule in rules:
         if rule.origin == "extracted" and not rule.stale and not (rule.source or "").strip():
             said = f"the rule {rule.id!r} quotes no words of the prompt"
             add(said, lines.get(rule.id), "info", "add them under 'source', or see `extract --verify`")
     for sentence in uncovered(rules, prompt):
-        add(f"no rule rests on: {_shown(sentence)}", None, "info")
+        add(f"no rule rests on: {quoted(sentence)}", None, "info")
 
 
 def _front_matter(prompt: Prompt) -> list[Problem]:
@@ -260,8 +259,3 @@ def _invalid_inputs(path: Path, spec: Spec, reading: Reading[Suite]) -> list[Pro
             for sentence in wrong
         ]
     return found
-
-
-def _shown(text: str) -> str:
-    flat = " ".join(text.split())
-    return f"“{flat}”" if len(flat) <= SHOWN else f"“{flat[: SHOWN - 1]}…”"

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from promptpex.cli.main import run_cli
 from promptpex.codecs import jsonl, safe_csv
 from promptpex.codecs.controls import OBEYED, escaped, visible
+from promptpex.codecs.jsonl import dump_record
 from promptpex.core.records import Case, Suite
 from promptpex.interchange import junit
-from promptpex.report.runs.folder import line
 from tests.tables.by_hand import output, run, verdict
 
 SIGNS = ["\x1b]0;x\x07", "\x9b31m", "\x7f", "\u202eevil", "\u2066x", "\u200f", "\x00", "\r"]
@@ -25,7 +25,7 @@ def test_no_sign_is_obeyed(sign: str) -> None:
     text = f"a{sign}b"
     assert not OBEYED.search(visible(text))
     assert visible("a\n\tb é 😀 👩‍👩‍👧") == "a\n\tb é 😀 👩‍👩‍👧"
-    for written in (jsonl.dumps(text), escaped(json.dumps([text], ensure_ascii=False)), line(output(text=text))):
+    for written in (jsonl.dumps(text), escaped(json.dumps([text], ensure_ascii=False)), dump_record(output(text=text))):
         assert not OBEYED.search(written.replace("\n", ""))
     assert json.loads(jsonl.dumps(text)) == text
 

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TypeGuard
 
+from promptpex.core.surrogates import escape_surrogates, has_surrogate
+
 BLANKS = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -132,9 +134,9 @@ def _write(value: object, put: Callable[[str], None]) -> None:
 def quoted(value: str) -> str:
     """A JSON string as ``JSON.stringify`` writes it: lone surrogates escaped, other non-ASCII kept."""
     written = json.dumps(value, ensure_ascii=False)
-    if not value.isascii() and any("\ud800" <= unit <= "\udfff" for unit in value):
+    if has_surrogate(value):
         pairs = from_utf16(to_utf16(written))
-        return "".join(f"\\u{ord(unit):04x}" if "\ud800" <= unit <= "\udfff" else unit for unit in pairs)
+        return escape_surrogates(pairs)
     return written
 
 

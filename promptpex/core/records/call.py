@@ -11,6 +11,7 @@ from pydantic import Field, field_validator
 from promptpex.core.ids import digest
 from promptpex.core.records._base import Amount, Count, Ordinal, Record
 from promptpex.core.records.prompt import Message
+from promptpex.core.surrogates import replace_surrogates
 
 
 class Params(Record):
@@ -129,6 +130,4 @@ class Completion(Record):
     @classmethod
     def _encodable(cls, text: str | None) -> str | None:
         """Lone surrogates, which no file can hold, become U+FFFD."""
-        if text is None or text.isascii():
-            return text
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return replace_surrogates(text) if text is not None else None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from promptpex.core.errors import BadRequest, ConfigError, GarbledReply, MalformedReply, ModelError, TimedOut
+from promptpex.core.surrogates import replace_surrogates
 from promptpex.llm.failures import from_exception, from_status, short
 
 if TYPE_CHECKING:
@@ -138,12 +139,9 @@ class JsonPoster:
 
 
 def encoded(body: Mapping[str, Any], model: str) -> bytes:
-    """``body`` as JSON; lone surrogates, which UTF-8 has not, as U+FFFD."""
+    """``body`` as JSON; lone surrogates, which UTF-8 does not have, as U+FFFD."""
     try:
-        return json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8")
-    except UnicodeEncodeError:
-        text = json.dumps(body, ensure_ascii=False, allow_nan=False)
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
+        return replace_surrogates(json.dumps(body, ensure_ascii=False, allow_nan=False)).encode("utf-8")
     except (TypeError, ValueError) as error:
         raise BadRequest(f"{model}: a parameter cannot be sent as JSON ({error}).", model=model) from error
 

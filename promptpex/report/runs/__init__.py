@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from promptpex.report.runs.folder import (
-    Appender,
+    RecordWriter,
     begin,
     finish,
     folder_for,
@@ -16,7 +16,7 @@ from promptpex.report.runs.folder import (
 )
 
 __all__ = [
-    "Appender",
+    "RecordWriter",
     "begin",
     "finish",
     "folder_for",

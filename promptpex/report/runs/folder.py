@@ -6,20 +6,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError
 
-from promptpex.codecs import settings_files
+from promptpex.codecs import jsonl, settings_files
 from promptpex.codecs.atomic import write_text
-from promptpex.codecs.controls import escaped
-from promptpex.codecs.ordinary_files import created, is_inside, opened, read_bytes, refuse_led_out
+from promptpex.codecs.ordinary_files import is_inside, read_bytes, refuse_led_out
 from promptpex.core.errors import RunError
 from promptpex.core.records import (
     RUNNING,
@@ -79,9 +76,9 @@ def begin(folder: Path, run: Run) -> None:
     refuse_led_out(folder, folder.parent.parent, RunError)
     with _writing(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _put(folder / MANIFEST, _json(run.manifest.replace(partial=RUNNING), indent=1))
+        _put(folder / MANIFEST, jsonl.dump_record(run.manifest.replace(partial=RUNNING), indent=1))
         (folder / VERDICTS).unlink(missing_ok=True)
-        _put(folder / INPUTS, _json(_Inputs(prompt=run.prompt, spec=run.spec, suite=run.suite), indent=1))
+        _put(folder / INPUTS, jsonl.dump_record(_Inputs(prompt=run.prompt, spec=run.spec, suite=run.suite), indent=1))
 
 
 def finish(folder: Path, run: Run) -> None:
@@ -92,9 +89,9 @@ def finish(folder: Path, run: Run) -> None:
     """
     begin(folder, run)
     with _writing(folder):
-        _put(folder / OUTPUTS, "".join(line(output) for output in run.outputs))
-        _put(folder / VERDICTS, "".join(line(verdict) for verdict in run.verdicts))
-        _put(folder / MANIFEST, _json(run.manifest, indent=1))
+        _put(folder / OUTPUTS, "".join(jsonl.dump_record(output) for output in run.outputs))
+        _put(folder / VERDICTS, "".join(jsonl.dump_record(verdict) for verdict in run.verdicts))
+        _put(folder / MANIFEST, jsonl.dump_record(run.manifest, indent=1))
 
 
 def _put(path: Path, text: str) -> None:
@@ -102,13 +99,8 @@ def _put(path: Path, text: str) -> None:
     write_text(path, text, links=False)
 
 
-def line(record: Record) -> str:
-    """A record as one line of JSON, with its newline."""
-    return _json(record)
-
-
-class Appender:
-    """Appends records to a file as they come; a crash leaves whole lines and at most one cut one at the end.
+class RecordWriter:
+    """Writes records to a new file as they come; a crash leaves whole lines and at most one cut line at the end.
 
     Raises:
         RunError: the file cannot be written.
@@ -116,13 +108,13 @@ class Appender:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file: IO[str] | None = None
+        self._file: jsonl.Appender | None = None
 
-    def __enter__(self) -> Appender:
+    def __enter__(self) -> RecordWriter:
         with _writing(self._path.parent):
             if self._path.is_symlink():
                 self._path.unlink()
-            self._file = os.fdopen(created(self._path), "w", encoding="utf-8", newline="\n")
+            self._file = jsonl.Appender(self._path)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
@@ -134,8 +126,7 @@ class Appender:
         """Writes a record and hands it to the operating system."""
         if self._file is not None:
             with _writing(self._path.parent):
-                self._file.write(line(record))
-                self._file.flush()
+                self._file.add(jsonl.dump_record(record))
 
 
 @collector_paused()
@@ -251,7 +242,7 @@ def _writing(folder: Path) -> Iterator[None]:
 def _record(path: Path, kind: type[R]) -> R:
     try:
         data = read_bytes(path, error=RunError, what="file of the run", limit=LONGEST, links=False)
-        return _parsed(data, kind)
+        return jsonl.parse_record(data, kind)
     except RunError as error:
         raise RunError(f"{error.message}; run `promptpex run` again to restore it", path=path) from error
     except (ValueError, RecursionError) as error:
@@ -261,22 +252,13 @@ def _record(path: Path, kind: type[R]) -> R:
 def _lines(path: Path, kind: type[R]) -> Iterator[R]:
     if not os.path.lexists(path):
         return
-    with opened(path, error=RunError, what="file of the run", links=False) as file:
-        for number, text in enumerate(file, 1):
-            if not text.endswith(b"\n"):
-                return
-            try:
-                yield _parsed(text, kind)
-            except (ValueError, RecursionError) as error:
-                raise RunError(f"is damaged ({_why(error)})", path=path, line=number) from error
-
-
-def _parsed(text: bytes, kind: type[R]) -> R:
-    """A record from its JSON. What pydantic's own parser refuses is up to Python's: that one knows lone surrogates."""
-    try:
-        return kind.model_validate_json(text)
-    except ValidationError:
-        return kind.model_validate(json.loads(text.decode("utf-8")))
+    for line in jsonl.raw_lines(path, error=RunError, what="file of the run", links=False):
+        if not line.is_whole:
+            return
+        try:
+            yield jsonl.parse_record(line.data, kind)
+        except (ValueError, RecursionError) as error:
+            raise RunError(f"is damaged ({_why(error)})", path=path, line=line.number) from error
 
 
 def _why(error: Exception) -> str:
@@ -284,17 +266,6 @@ def _why(error: Exception) -> str:
         first = error.errors()[0]
         return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
     return str(error).split("\n")[0]
-
-
-def _json(record: Record, indent: int | None = None) -> str:
-    """A record as JSON. Lone surrogates, which UTF-8 does not have, stand as JSON's own escapes; they read back the
-    same."""
-    try:
-        text = record.model_dump_json(by_alias=True, exclude_defaults=True, indent=indent)
-    except PydanticSerializationError:
-        plain = json.dumps(record.to_dict(), ensure_ascii=False, indent=indent)
-        text = plain.encode("utf-8", "backslashreplace").decode("utf-8")
-    return f"{escaped(text)}\n"
 
 
 def runs_in(results: Path) -> Iterable[Path]:

@@ -14,10 +14,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from promptpex import tables
+from promptpex.codecs.jsonl import dump_record
 from promptpex.core.errors import RunError
 from promptpex.core.records import Columns, Output, RunColumns, TokenLogprob, Verdict
 from promptpex.report import runs
-from promptpex.report.runs.folder import line
 from tests.tables.by_hand import colours, output, run, verdict
 
 ODD = ["", "\x00", "a", "a\x00", "\ud800", "\\ud800", "\udfff\ud800", "\ud83d\ude00", "a\u2028b", "\u2029", "\u0085"]
@@ -81,8 +81,8 @@ def test_the_tables_are_those_of_the_records(
     runs.finish(folder, run(told, said))
     records, columns = runs.read(folder), runs.read_columns(folder)
     # Two surrogates side by side come back as the one character that they stand for, so the lines are what counts.
-    said = [Verdict.model_validate(json.loads(line(one))) for one in said]
-    told = [Output.model_validate(json.loads(line(one))) for one in told]
+    said = [Verdict.model_validate(json.loads(dump_record(one))) for one in said]
+    told = [Output.model_validate(json.loads(dump_record(one))) for one in told]
     assert records == run(told, said)
     for table in (tables.verdicts, tables.outputs):
         of_records, of_columns = table(records), table(columns)
@@ -144,7 +144,7 @@ def test_a_damaged_line_is_named_with_its_number_and_the_reason(
     tmp_path: Path, read: Callable[[Path], Any], damage: bytes, why: str
 ) -> None:
     runs.begin(tmp_path, colours())
-    good = line(verdict(reason="\u2028 \u0085 \ud800 two\nlines")).encode("utf-8")
+    good = dump_record(verdict(reason="\u2028 \u0085 \ud800 two\nlines")).encode("utf-8")
     (tmp_path / "verdicts.jsonl").write_bytes(good * 4100 + damage + good)
     with pytest.raises(RunError) as caught:
         read(tmp_path)
@@ -215,5 +215,5 @@ def test_a_line_is_read_or_refused_as_python_reads_json(
             runs.read_columns(folder)
     else:
         of = Output(case=read.case, model=read.model, repeat=read.repeat)
-        (folder / "outputs.jsonl").write_text(line(of), encoding="utf-8")
+        (folder / "outputs.jsonl").write_text(dump_record(of), encoding="utf-8")
         assert repr(runs.read_columns(folder).verdicts) == repr(wanted)

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from promptpex.codecs.jsonl import dump_record
 from promptpex.core.errors import RunError
 from promptpex.core.records import Case, TokenLogprob
 from promptpex.report import runs
-from promptpex.report.runs.folder import line, runs_in
+from promptpex.report.runs.folder import runs_in
 from tests.tables.by_hand import colours, output, run, verdict
 
 ANY_TEXT = st.text(st.characters(), max_size=40)
@@ -47,7 +48,7 @@ def test_lone_surrogates_and_line_separators_are_kept_and_the_file_is_utf8(tmp_p
     runs.finish(tmp_path, made)
     assert (tmp_path / "outputs.jsonl").read_bytes().decode("utf-8").count("\n") == 1
     assert runs.read(tmp_path) == made
-    with runs.Appender(tmp_path / "outputs.jsonl") as appender:
+    with runs.RecordWriter(tmp_path / "outputs.jsonl") as appender:
         appender.add(made.outputs[0])
     assert runs.read(tmp_path) == made
 
@@ -69,7 +70,7 @@ def test_finishing_twice_writes_the_same_bytes(tmp_path: Path) -> None:
 def test_each_record_is_on_disk_as_soon_as_it_is_added(tmp_path: Path) -> None:
     made = colours()
     runs.begin(tmp_path, made)
-    with runs.Appender(tmp_path / "outputs.jsonl") as appender:
+    with runs.RecordWriter(tmp_path / "outputs.jsonl") as appender:
         for count, one in enumerate(made.outputs, 1):
             appender.add(one)
             assert runs.read(tmp_path).outputs == made.outputs[:count]
@@ -105,7 +106,7 @@ def test_a_run_that_only_began_reads_as_empty(tmp_path: Path) -> None:
 )
 def test_a_damaged_line_is_named_with_its_number(tmp_path: Path, damage: bytes) -> None:
     runs.begin(tmp_path, colours())
-    good = line(output()).encode("utf-8")
+    good = dump_record(output()).encode("utf-8")
     (tmp_path / "outputs.jsonl").write_bytes(good * 2 + damage + good)
     with pytest.raises(RunError, match="is damaged") as caught:
         runs.read(tmp_path)
@@ -201,7 +202,7 @@ def test_no_run_at_all_says_how_to_make_one(tmp_path: Path) -> None:
 
 
 def test_a_line_is_json_without_escapes_that_people_cannot_read() -> None:
-    told = line(output(text="Tiếng Việt"))
+    told = dump_record(output(text="Tiếng Việt"))
     assert "Tiếng Việt" in told
     assert json.loads(told) == {"case": "c1", "model": "m", "text": "Tiếng Việt"}
 

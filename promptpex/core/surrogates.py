@@ -6,6 +6,8 @@ Python's texts can hold them, and JSON can write them as an escape. One policy f
 - JSON that we write: kept as JSON's own escape, which reads back the same (``escape_surrogates``);
 - what is shown, or sent to a model: U+FFFD in the place of each (``replace_surrogates``);
 - hashes: kept as they are (Python's ``surrogatepass``, in ``core.ids``).
+
+It is in ``core`` since records need it.
 """
 
 from __future__ import annotations
@@ -28,5 +30,5 @@ def escape_surrogates(json_text: str) -> str:
 
 
 def replace_surrogates(text: str) -> str:
-    """The text with U+FFFD for each lone surrogate."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+    """The text with U+FFFD for each lone surrogate; two halves that make a character become it."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if has_surrogate(text) else text
