@@ -8,21 +8,27 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Sequence
+from importlib import metadata
+from importlib.metadata import Distribution, PathDistribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 BENCHMARK = ROOT / "benchmarks" / "speech-tag"
 TIMEOUT_S = 600
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(2 * TIMEOUT_S)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(2 * TIMEOUT_S),
+    pytest.mark.skipif(os.name != "posix", reason="the environment is made of symbolic links"),
+]
 
 # Drives the installed package on a copied benchmark that has no spec: reads the packaged templates, needs no model.
 EXTRACT = """
 import json, promptpex
-from promptpex import templates
+from promptpex.core import stage_templates as templates
 
 replies = {"State its intent": {"intent": "Tag a word."}, "what a valid": {"constraints": ["It is a word."]},
            "must hold BETWEEN": {"constraints": []},
@@ -71,19 +77,42 @@ def _build(folder: Path) -> Path:
 
 
 def _install(wheel: Path, folder: Path) -> Path:
-    """An empty environment with the wheel and its dependencies; the folder of its commands."""
-    uv = _uv()
-    if uv:
-        _run(uv, "venv", "--quiet", "--python", sys.executable, folder, cwd=folder.parent)
-    else:
-        _run(sys.executable, "-m", "venv", folder, cwd=folder.parent)
+    """An environment that holds the wheel and what it declares to need, and nothing else; the folder of its commands.
+
+    What it needs is linked from the environment of the tests, so that nothing is downloaded.
+    """
+    _run(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder.parent)
     commands = folder / ("Scripts" if sys.platform == "win32" else "bin")
-    python = commands / "python"
-    installer: Sequence[str | Path] = (
-        (uv, "pip", "install", "--quiet", "--python", python) if uv else (python, "-m", "pip", "install", "--quiet")
-    )
-    _run(*installer, wheel, cwd=folder.parent)
+    code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    site = Path(_run(commands / "python", "-c", code, cwd=folder).stdout.strip())
+    zipfile.ZipFile(wheel).extractall(site)
+    ours = PathDistribution(next(site.glob("promptpex-*.dist-info")))
+    for source in _needed(ours):
+        if not (site / source.name).exists():
+            (site / source.name).symlink_to(source)
+    for entry in ours.entry_points.select(group="console_scripts"):
+        command, line = commands / entry.name, f"from {entry.module} import {entry.attr}\n{entry.attr}()\n"
+        command.write_text(f"#!{commands / 'python'}\n{line}", encoding="utf-8")
+        command.chmod(0o755)
     return commands
+
+
+def _needed(wanted: Distribution) -> set[Path]:
+    """The files and folders that a distribution's requirements have installed, and theirs, without any extra."""
+    todo, seen, paths = [("", wanted)], set[tuple[str, str]](), set[Path]()
+    while todo:
+        extra, distribution = todo.pop()
+        for requirement in map(Requirement, distribution.requires or ()):
+            if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
+                continue
+            for wish in ("", *requirement.extras):
+                if (requirement.name, wish) not in seen:
+                    seen.add((requirement.name, wish))
+                    todo.append((wish, metadata.distribution(requirement.name)))
+        if distribution is not wanted:
+            tops = {file.parts[0] for file in distribution.files or () if file.parts[0] not in ("..", "__pycache__")}
+            paths |= {Path(str(distribution.locate_file(top))) for top in tops}
+    return paths
 
 
 @pytest.fixture(scope="module")
