@@ -70,7 +70,7 @@ def _getaddrinfo(host: Any, *rest: Any, **named: Any) -> Any:
 @pytest.fixture(autouse=True)
 def _no_overruns_before() -> None:
     """What hung in another test is not held against this one."""
-    strikes.PROCESS_STRIKES.forget()
+    strikes.PROCESS_STRIKES.reset()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -224,7 +224,7 @@ def _filled(doc: YamlDoc, item: Written, keys: Keys, path: Path) -> dict[str, ob
         name = value.removeprefix(_FILE)
         file = inside(path.parent, name, error=CheckError, what="value's file", path=path, line=doc.line(*keys))
         try:
-            with time_limits.Turn(each=time_limits.READING_SECONDS):
+            with time_limits.TimedCheck(each=time_limits.READING_SECONDS):
                 filled["value"] = _value_file(doc, file, keys)
         except Unscorable as late:
             raise doc.fail(f"the value's file {file.name}: {late.message}", *keys) from late

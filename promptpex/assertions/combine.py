@@ -68,7 +68,7 @@ def _by_threshold(
     if first_unscored is not None:
         return _bounded(results, threshold, first_unscored)
     reached = score is not None and score >= threshold
-    shown = "a score that is no number" if score is None else f"the score {score:.6g}"
+    shown = "a score that is not a number" if score is None else f"the score {score:.6g}"
     return ("pass" if reached else "fail"), f"{shown} {'reaches' if reached else 'is below'} {threshold:.6g}"
 
 

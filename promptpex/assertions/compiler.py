@@ -90,7 +90,7 @@ def require_usable(made: Compiled, where: str = "") -> Compiled:
 
 def _strict(step: Step, where: str) -> None:
     try:
-        with time_limits.Turn(step.time, each=time_limits.READING_SECONDS):
+        with time_limits.TimedCheck(step.time, each=time_limits.READING_SECONDS):
             _refuse(step)
     except Unscorable as error:
         raise CheckError(f"{where}: {error.message}" if where else error.message) from error
@@ -124,7 +124,7 @@ def _step(check: object) -> Step:
     assertion = None
     try:
         assertion = parse.assertion(check)
-        with time_limits.Turn(each=time_limits.READING_SECONDS):
+        with time_limits.TimedCheck(each=time_limits.READING_SECONDS):
             return _planned(assertion)
     except Unscorable as error:
         problem = error

@@ -46,7 +46,7 @@ def _matches(step: Step, checked: CheckedOutput) -> Iterable[v8.Match]:
     if checked.output is None or step.problem is not None:
         return
     try:
-        with time_limits.Turn(step.time):
+        with time_limits.TimedCheck(step.time):
             match = (_plan(step, checked), "", checked.text)
     except Exception:  # ``evaluate`` meets it again, and says so of this one output
         return
@@ -77,8 +77,8 @@ def _result(step: Step, checked: CheckedOutput) -> CheckResult:
         return _of_set(step, checked)
     try:
         if checked.output is None:
-            raise Unscorable("no-output", "there is no output to judge")
-        with time_limits.Turn(step.time):
+            raise Unscorable("no-output", "there is no output to check")
+        with time_limits.TimedCheck(step.time):
             result = _evaluated(step, checked)
         return _scored(step.assertion, result, checked)
     except Unscorable as error:

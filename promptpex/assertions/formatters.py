@@ -33,22 +33,25 @@ def _json(value: object) -> str:
 
 def table(reports: Reports) -> Iterator[str]:
     """A row an output: id, status, score, reason; on a terminal a line each. Control characters are shown as U+FFFD."""
-    head, room = f"{'id':<24}  {'status':<8}  {'score':>6}  reason\n", _room()
+    head, width = f"{'id':<24}  {'status':<8}  {'score':>6}  reason\n", _reason_width()
     for row, report in reports:
         score = "" if report.score is None else f"{report.score:.3f}"
-        yield f"{head}{_cell(row.id, 24):<24}  {report.status:<8}  {score:>6}  {_cell(report.reason, room)}\n"
+        yield f"{head}{_cell(row.id, 24):<24}  {report.status:<8}  {score:>6}  {_cell(report.reason, width)}\n"
         head = ""
     yield head
 
 
-_LEAST, _MOST, _BEFORE = 20, 100, 44
+_MIN_REASON, _MAX_REASON = 20, 100
+"""Characters of a reason, however narrow or wide the terminal is."""
+_OTHER_COLUMNS = 44
+"""Characters of id, status and score, with the blanks between."""
 
 
-def _room() -> int:
-    """How many characters of a reason are shown: as many as a terminal has left beside the other columns."""
+def _reason_width() -> int:
+    """How many characters of a reason are shown: what a terminal has left after the other columns."""
     if not sys.stdout.isatty():
-        return _MOST
-    return min(max(shutil.get_terminal_size().columns - _BEFORE - 1, _LEAST), _MOST)
+        return _MAX_REASON
+    return min(max(shutil.get_terminal_size().columns - _OTHER_COLUMNS - 1, _MIN_REASON), _MAX_REASON)
 
 
 def _cell(value: object, width: int) -> str:

@@ -1,4 +1,4 @@
-"""The shapes inside the room: an assertion, the checked it judges, what a judgement says, and what stops one."""
+"""An assertion, the output that it checks, the results, and what stops a check."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Status = Literal["pass", "fail", "unscored"]
 
 
 class Unscorable(Exception):
-    """A check that cannot judge.
+    """A check that cannot be decided.
 
     Args:
         code: the reason code: ``bad-value``, ``bad-template``, ``no-cost``, ``no-latency``, ``no-logprobs``,
@@ -31,7 +31,7 @@ class Unscorable(Exception):
 class Assertion:
     """One assertion as written, checked for its shape: what ``records.Check`` says, without pydantic's weight.
 
-    ``kind`` keeps its ``not-``; ``value`` is ``jsvalues.MISSING`` where none was given.
+    ``kind`` keeps its ``not-``; ``value`` is ``js_values.MISSING`` where none was given.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class Assertion:
 
 @dataclass
 class CheckedOutput:
-    """All that a check may look at.
+    """An output, and all else that a check may look at.
 
     Attributes:
         output: the raw output, a text or any JSON value.
@@ -94,7 +94,7 @@ class CheckedOutput:
         return js_values.lower(self.text)
 
     def with_output(self, output: object) -> CheckedOutput:
-        """The same checked about another output."""
+        """The same about another output."""
         return CheckedOutput(
             output=output,
             vars=self.vars,
@@ -110,7 +110,7 @@ class CheckedOutput:
 
 @dataclass(frozen=True, slots=True)
 class KindResult:
-    """What a kind says of an output, before ``not-``.
+    """What a kind finds on an output, before ``not-``.
 
     Attributes:
         passed: the verdict.
@@ -180,7 +180,7 @@ class CheckReport:
     Attributes:
         status: fail when an assertion that counts fails, else unscored when one could not judge, else pass;
             with a threshold the weighted score decides.
-        score: weighted mean; None when it cannot be told.
+        score: weighted mean; None when it cannot be computed.
         reason: the deciding assertion's reason.
         unscored: the reason code when ``status`` is unscored.
         results: in the order of the assertions.

@@ -57,7 +57,7 @@ def read(source: Path) -> Iterator[CheckRow]:
     """The rows of a file or of a run's folder, in order, one by one; ``-`` is stdin as JSON lines.
 
     Raises:
-        CheckError: a file that cannot be read, or a line that is none, with its number.
+        CheckError: a file that cannot be read, or a line that is not a row, with its number.
     """
     if str(source) == "-":
         return _json_rows(jsonl.read_stream(sys.stdin.buffer, path=source, error=CheckError), source, {})
@@ -85,7 +85,7 @@ def run_inputs(path: Path) -> dict[str, Any]:
     """What a run's folder keeps of its prompt, spec and suite, as data.
 
     Raises:
-        CheckError: it cannot be read, or is no JSON object.
+        CheckError: it cannot be read, or is not a JSON object.
     """
     try:
         data = json.loads(read_bytes(path, error=CheckError, what="run's inputs", limit=INPUTS_LIMIT))

@@ -60,7 +60,7 @@ def used_up() -> bool:
     return opened is not None and opened.used_up
 
 
-class Turn:
+class TimedCheck:
     """One check on one output, its seconds counted for itself and for all.
 
     Args:

@@ -75,10 +75,10 @@ def _schema(value: Any, variable: VariableSpec) -> list[str]:
         return []
     from promptpex.assertions.kinds.json_schema import compiled_input
     from promptpex.assertions.model import Unscorable
-    from promptpex.assertions.time_limits import Turn
+    from promptpex.assertions.time_limits import TimedCheck
 
     try:
-        with Turn():
+        with TimedCheck():
             problem = compiled_input(variable.schema_).problem(value)
     except Unscorable:
         return []

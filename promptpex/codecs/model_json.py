@@ -2,6 +2,9 @@
 
 Total: any text gives a value or a ``ReplyError``, in time bounded by a small multiple of the text's length. Nothing is
 guessed: several different answers in one reply, or half of one, are errors, since either guess could turn a verdict.
+
+What a check takes for JSON in an output is another question (``assertions.kinds.json_search``): every strict value,
+nothing mended.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def _blocks(text: str) -> Iterator[tuple[str, bool]]:
 
 def _outside_tags(text: str) -> str:
     """The text without its template tags; a tag that is not closed is text. Each end is looked for once."""
-    kept: list[str] = []
+    outside: list[str] = []
     at, endless = 0, set[str]()
     for match in _TAG.finditer(text):
         end = _TAG_END[match.group(1)]
@@ -99,9 +99,9 @@ def _outside_tags(text: str) -> str:
         if close < 0:
             endless.add(end)
             continue
-        kept.append(text[at : match.start()])
+        outside.append(text[at : match.start()])
         at = close + 2
-    return "".join((*kept, text[at:]))
+    return "".join((*outside, text[at:]))
 
 
 def split(text: str, *, small_letters: bool = False) -> Iterator[str]:

@@ -37,7 +37,7 @@ SUFFIXES = (
 
 
 @dataclass
-class Turn:
+class ParsedMessage:
     """A message with the line of the file that its text begins on."""
 
     message: Message
@@ -45,16 +45,16 @@ class Turn:
 
 
 @dataclass
-class Parsed:
+class ParsedPrompt:
     """What a file holds, before variables are looked for."""
 
-    turns: list[Turn]
+    messages: list[ParsedMessage]
     front: dict[str, object] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
 
-def parse_text(text: str, path: Path | str) -> Parsed:
+def parse_text(text: str, path: Path | str) -> ParsedPrompt:
     """The parsed file, by the form its name says it has.
 
     Raises:
@@ -75,18 +75,18 @@ def stem(path: Path | str) -> str:
     return name[: len(name) - len(suffix)] or name
 
 
-def _from_body(text: str, path: Path | str, *, prompty: bool) -> Parsed:
+def _from_body(text: str, path: Path | str, *, prompty: bool) -> ParsedPrompt:
     lines = text.split("\n")
-    parsed = Parsed([])
+    parsed = ParsedPrompt([])
     start = 0
     if lines[0].rstrip() == "---":
         start = _front_matter(lines, path, parsed)
     role_line = _PROMPTY_ROLE_LINE if prompty else _ROLE_LINE
-    parsed.turns = _split_roles(lines, start, role_line, parsed.warnings)
+    parsed.messages = _split_roles(lines, start, role_line, parsed.warnings)
     return parsed
 
 
-def _front_matter(lines: list[str], path: Path | str, parsed: Parsed) -> int:
+def _front_matter(lines: list[str], path: Path | str, parsed: ParsedPrompt) -> int:
     end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
     if end is None:
         raise PromptFileError(
@@ -97,7 +97,7 @@ def _front_matter(lines: list[str], path: Path | str, parsed: Parsed) -> int:
     return end + 1
 
 
-def _take_front(doc: yaml_reader.YamlDoc, parsed: Parsed) -> None:
+def _take_front(doc: yaml_reader.YamlDoc, parsed: ParsedPrompt) -> None:
     if doc.data is None:
         return
     if not isinstance(doc.data, dict):
@@ -106,9 +106,9 @@ def _take_front(doc: yaml_reader.YamlDoc, parsed: Parsed) -> None:
     parsed.lines = {key: doc.line(key) for key in doc.data}
 
 
-def _split_roles(lines: list[str], start: int, role_line: re.Pattern[str], warnings: list[str]) -> list[Turn]:
+def _split_roles(lines: list[str], start: int, role_line: re.Pattern[str], warnings: list[str]) -> list[ParsedMessage]:
     fenced = _fenced_lines(lines, start)
-    turns: list[Turn] = []
+    messages: list[ParsedMessage] = []
     role: Role = "system"
     begin = start
     split = False
@@ -118,12 +118,12 @@ def _split_roles(lines: list[str], start: int, role_line: re.Pattern[str], warni
             continue
         content = "\n".join(lines[begin:number])
         if content.strip():
-            turns.append(Turn(Message(role=role, content=content.strip()), _first_line(lines, begin)))
+            messages.append(ParsedMessage(Message(role=role, content=content.strip()), _first_line(lines, begin)))
         elif split:
             warnings.append(f"line {begin}: the {role} message is empty and left out")
         if match is not None:
             role, begin, split = _ROLES[match.group(1).lower()], number + 1, True
-    return turns
+    return messages
 
 
 def _first_line(lines: list[str], begin: int) -> int:
@@ -146,12 +146,12 @@ def _fenced_lines(lines: list[str], start: int) -> set[int]:
     return inside
 
 
-def _from_yaml(text: str, path: Path | str) -> Parsed:
+def _from_yaml(text: str, path: Path | str) -> ParsedPrompt:
     doc = yaml_reader.load(text, path=path, error=PromptFileError, what=WHAT)
     messages = doc.data.get("messages") if isinstance(doc.data, dict) else None
     if not isinstance(messages, list):
         raise doc.fail("a prompt in YAML needs 'messages', a list of roles and contents")
-    parsed = Parsed([])
+    parsed = ParsedPrompt([])
     _take_front(doc, parsed)
     del parsed.front["messages"]
     for number, item in enumerate(messages):
@@ -161,21 +161,21 @@ def _from_yaml(text: str, path: Path | str) -> Parsed:
 
 
 def _line_of(failure: json.JSONDecodeError) -> int:
-    """The line at which JSON breaks. From Python 3.13 on a trailing comma is told at the comma, not at what follows."""
+    """The line at which JSON breaks; Python 3.13 and later report a trailing comma at the comma itself."""
     if not failure.msg.startswith("Illegal trailing comma"):
         return failure.lineno
     after = failure.doc[failure.pos + 1 :]
     return failure.doc.count("\n", 0, len(failure.doc) - len(after.lstrip())) + 1
 
 
-def _from_json(text: str, path: Path | str) -> Parsed:
+def _from_json(text: str, path: Path | str) -> ParsedPrompt:
     try:
         data = json.loads(text)
     except json.JSONDecodeError as failure:
         raise PromptFileError(f"the JSON is broken: {failure.msg}", path=path, line=_line_of(failure)) from None
     except (RecursionError, ValueError):
         raise PromptFileError("the JSON is nested too deeply or holds too long a number", path=path) from None
-    parsed = Parsed([])
+    parsed = ParsedPrompt([])
     if isinstance(data, dict):
         parsed.front = {key: value for key, value in data.items() if key != "messages"}
         data = data.get("messages")
@@ -186,20 +186,20 @@ def _from_json(text: str, path: Path | str) -> Parsed:
     return parsed
 
 
-def _take_message(item: object, number: int, line: int | None, path: Path | str, parsed: Parsed) -> None:
+def _take_message(item: object, number: int, line: int | None, path: Path | str, parsed: ParsedPrompt) -> None:
     where = f"message {number + 1}"
     if not isinstance(item, Mapping) or not isinstance(item.get("role"), str):
         raise PromptFileError(f"{where} needs a 'role' and a 'content'", path=path, line=line)
     role = _ROLES.get(item["role"].lower())
     if role is None:
-        known = "system, user or assistant"
-        raise PromptFileError(f"{where} has the role {item['role']!r}; use {known}", path=path, line=line)
+        message = f"{where} has the role {item['role']!r}; use system, user or assistant"
+        raise PromptFileError(message, path=path, line=line)
     content = _content(item.get("content"), where, line, path)
     extra = sorted(str(key) for key in item if key not in ("role", "content"))
     if extra:
         parsed.warnings.append(f"{where}: not used: {', '.join(extra)}")
     if content.strip():
-        parsed.turns.append(Turn(Message(role=role, content=content.strip()), line or 1))
+        parsed.messages.append(ParsedMessage(Message(role=role, content=content.strip()), line or 1))
     else:
         parsed.warnings.append(f"{where} is empty and left out")
 
@@ -214,6 +214,6 @@ def _content(content: object, where: str, line: int | None, path: Path | str) ->
     texts: list[str] = []
     for part in content:
         if not isinstance(part, Mapping) or part.get("type") != "text" or not isinstance(part.get("text"), str):
-            raise PromptFileError(f"{where} has a part that is no text; only text can be sent", path=path, line=line)
+            raise PromptFileError(f"{where} has a part that is not text; only text can be sent", path=path, line=line)
         texts.append(part["text"])
     return "\n".join(texts)

@@ -11,16 +11,16 @@ from promptpex.core.errors import InputError, PromptFileError
 from promptpex.documents.yaml_reader import MAX_BYTES
 from promptpex.promptfile.formats import stem
 
-Kind = Literal["spec", "cases", "grades"]
+FileKind = Literal["spec", "cases", "grades"]
 
 _PROMPT = re.compile(rb"""(?m)^prompt:[ \t]*(?P<quote>["']?)(?P<name>[^"'#\r\n]*?)(?P=quote)[ \t]*(?:#.*)?\r?$""")
 
 
-def beside(prompt: Path, kind: Kind) -> Path:
+def beside(prompt: Path, kind: FileKind) -> Path:
     """Where the prompt's spec, cases or grades are, or are to be written.
 
     Earlier versions cut the name at its first dot, so that ``mail.v1.md`` and ``mail.v2.md`` shared ``mail.spec.yaml``.
-    Such a file is still found where it alone is there and names this prompt.
+    Such a file is still used where there is no other and it names this prompt.
 
     Raises:
         PromptFileError: the path names no file, as ``.`` and ``/`` do.
@@ -38,7 +38,7 @@ def beside(prompt: Path, kind: Kind) -> Path:
 
 def _names(file: Path, prompt: str) -> bool:
     try:
-        found = _PROMPT.search(read_bytes(file, error=InputError, what="file", limit=MAX_BYTES))
+        prompt_line = _PROMPT.search(read_bytes(file, error=InputError, what="file", limit=MAX_BYTES))
     except InputError:
         return False
-    return found is not None and found["name"].decode("utf-8", "replace").strip() == prompt
+    return prompt_line is not None and prompt_line["name"].decode("utf-8", "replace").strip() == prompt

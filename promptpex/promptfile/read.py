@@ -12,7 +12,7 @@ from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import PromptFileError
 from promptpex.core.ids import canonical, text_digest
 from promptpex.core.records import INPUT_VARIABLE, Problem, Prompt
-from promptpex.promptfile.formats import WHAT, Parsed, parse_text, stem
+from promptpex.promptfile.formats import WHAT, ParsedPrompt, parse_text, stem
 from promptpex.promptfile.render import named_variables
 
 # fmt: off
@@ -57,10 +57,10 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _build(parsed: Parsed, path: Path | str) -> tuple[Prompt, list[Problem]]:
-    if not parsed.turns:
+def _build(parsed: ParsedPrompt, path: Path | str) -> tuple[Prompt, list[Problem]]:
+    if not parsed.messages:
         raise PromptFileError("the prompt is empty: there is no text below the front matter", path=path)
-    messages = tuple(turn.message for turn in parsed.turns)
+    messages = tuple(each.message for each in parsed.messages)
     named = _variables(parsed, path)
     meta = {key: value for key, value in parsed.front.items() if key in KNOWN}
     unknown = {key: value for key, value in parsed.front.items() if key not in KNOWN}
@@ -79,19 +79,19 @@ def _build(parsed: Parsed, path: Path | str) -> tuple[Prompt, list[Problem]]:
     return prompt, _warnings(prompt, parsed, path)
 
 
-def _variables(parsed: Parsed, path: Path | str) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for turn in parsed.turns:
+def _variables(parsed: ParsedPrompt, path: Path | str) -> tuple[str, ...]:
+    names: dict[str, None] = {}
+    for each in parsed.messages:
         try:
-            found.update(dict.fromkeys(named_variables([turn.message.content])))
+            names.update(dict.fromkeys(named_variables([each.message.content])))
         except TemplateSyntaxError as failure:
-            line = turn.line + max(failure.lineno, 1) - 1
-            said = f"the template is broken: {failure.message}; text with {{{{ or {{% goes between "
-            raise PromptFileError(said + "{% raw %} and {% endraw %}", path=path, line=line) from None
-    return tuple(found)
+            line = each.line + max(failure.lineno, 1) - 1
+            problem = f"the template is broken: {failure.message}; text with {{{{ or {{% goes between "
+            raise PromptFileError(problem + "{% raw %} and {% endraw %}", path=path, line=line) from None
+    return tuple(names)
 
 
-def _normalised(meta: dict[str, object], parsed: Parsed, path: Path | str) -> dict[str, object]:
+def _normalised(meta: dict[str, object], parsed: ParsedPrompt, path: Path | str) -> dict[str, object]:
     """Inputs as a mapping of names (Prompty v1 has one, v2 a list), samples as one list."""
     result = dict(meta)
     if "inputs" in result:
@@ -134,12 +134,12 @@ def _template_language(template: object) -> str | None:
     return template.lower() if isinstance(template, str) else None
 
 
-def _warnings(prompt: Prompt, parsed: Parsed, path: Path | str) -> list[Problem]:
-    found = [Problem(path=str(path), message=text, severity="warning") for text in parsed.warnings]
+def _warnings(prompt: Prompt, parsed: ParsedPrompt, path: Path | str) -> list[Problem]:
+    warnings = [Problem(path=str(path), message=text, severity="warning") for text in parsed.warnings]
 
     def warn(message: str, key: str, suggestion: str = "") -> None:
         line = parsed.lines.get(key)
-        found.append(Problem(path=str(path), line=line, message=message, suggestion=suggestion, severity="warning"))
+        warnings.append(Problem(path=str(path), line=line, message=message, suggestion=suggestion, severity="warning"))
 
     for key in prompt.unknown:
         hint = did_you_mean(key, KNOWN) or "it is kept and not used"
@@ -156,4 +156,4 @@ def _warnings(prompt: Prompt, parsed: Parsed, path: Path | str) -> list[Problem]
     for name in prompt.variables:
         if declared and name not in declared and not prompt.implicit_input:
             warn(f"the variable {name!r} is used and not among the declared inputs", "inputs", "declare it")
-    return found
+    return warnings

@@ -26,10 +26,10 @@ def test_other_outputs_and_rules_keep_their_verdicts() -> None:
         Rule(id="r2", rule="plain", checks=(Check(kind="contains", value="["),)),
     ]
     outputs = [Output(case=f"c{n}", model="m", text=text) for n, text in enumerate([DEEP, '["a"]', "[b"])]
-    found = {(one.case, one.rule): one.status for one in check_rules(rules, outputs, lambda _: {})}
-    assert found["c0", "r1"] == "unscored"
-    assert found["c1", "r1"] == "pass"
-    assert found["c0", "r2"] == found["c1", "r2"] == found["c2", "r2"] == "pass"
+    statuses = {(one.case, one.rule): one.status for one in check_rules(rules, outputs, lambda _: {})}
+    assert statuses["c0", "r1"] == "unscored"
+    assert statuses["c1", "r1"] == "pass"
+    assert statuses["c0", "r2"] == statuses["c1", "r2"] == statuses["c2", "r2"] == "pass"
 
 
 @pytest.mark.parametrize("output", [10**5000, {"a": 10**400}, [-(10**5000)], {1: 2}, "\ud800"], ids=range(5))

@@ -42,8 +42,8 @@ def test_rows_bring_their_own_assertions(tmp_path: Path, capsys: pytest.CaptureF
         ],
     )
     assert run_cli(["check", str(path), "--json"]) == 0
-    found = lines(capsys.readouterr().out)
-    assert [(row["id"], row["status"]) for row in found] == [
+    rows_out = lines(capsys.readouterr().out)
+    assert [(row["id"], row["status"]) for row in rows_out] == [
         ("a", "pass"),
         (2, "unscored"),
         (3, "pass"),
@@ -52,8 +52,8 @@ def test_rows_bring_their_own_assertions(tmp_path: Path, capsys: pytest.CaptureF
         ("odd", "unscored"),
         ("one", "pass"),
     ]
-    assert {"id", "status", "score", "reason", "assertions"} <= set(found[0])
-    assert found[1]["assertions"][0]["status"] == "pass"
+    assert {"id", "status", "score", "reason", "assertions"} <= set(rows_out[0])
+    assert rows_out[1]["assertions"][0]["status"] == "pass"
 
 
 @pytest.mark.parametrize("text", ["id,output\na,{long}\n", 'id,output\na,"{long}'], ids=["whole", "broken"])
@@ -77,9 +77,9 @@ def test_the_recorded_cases_through_the_command(tmp_path: Path, capsys: pytest.C
         for case in chosen
     ]
     assert run_cli(["check", str(rows_file(tmp_path, rows)), "--json", "-q"]) == 1
-    found = lines(capsys.readouterr().out)
-    assert [row["id"] for row in found] == [case["id"] for case in chosen]
-    for case, row in zip(chosen, found, strict=True):
+    rows_out = lines(capsys.readouterr().out)
+    assert [row["id"] for row in rows_out] == [case["id"] for case in chosen]
+    for case, row in zip(chosen, rows_out, strict=True):
         assert agrees(case, _Row(row)), (case["id"], row)  # type: ignore[arg-type]
 
 
@@ -125,7 +125,7 @@ def test_a_rows_vars_stand_over_those_of_the_file(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "message"),
     [
         ("- {type: contains, value: a}\n- {type: regex, value: '['}\n", 2, "does not compile"),
         ("assert:\n  - type: contains\n    value: a\n  - type: containz\n    value: b\n", 4, "did you mean contains?"),
@@ -138,7 +138,7 @@ def test_a_rows_vars_stand_over_those_of_the_file(tmp_path: Path, capsys: pytest
     ],
 )
 def test_a_bad_assertion_is_refused_with_file_and_line(
-    text: str, line: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str, line: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "assertions.yaml"
     path.write_text(text, encoding="utf-8")
@@ -146,12 +146,12 @@ def test_a_bad_assertion_is_refused_with_file_and_line(
     assert run_cli(["check", str(rows), "--assertions", str(path)]) == 2
     shown = capsys.readouterr()
     assert f"{path}:{line}: " in shown.err
-    assert said in shown.err
+    assert message in shown.err
     assert shown.out == ""
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("rows.jsonl", '{"output": "a"}\n{"output": \n', ":2: the line is not valid JSON"),
         ("rows.jsonl", "[1]\n", ":1: a row is an object"),
@@ -162,14 +162,14 @@ def test_a_bad_assertion_is_refused_with_file_and_line(
     ],
 )
 def test_bad_rows_are_refused_with_file_and_line(
-    name: str, text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     checks = tmp_path / "a.yaml"
     checks.write_text("- {type: contains, value: a}\n", encoding="utf-8")
     assert run_cli(["check", str(path), "--assertions", str(checks), "--json"]) == 2
-    assert str(path) + said in capsys.readouterr().err
+    assert str(path) + message in capsys.readouterr().err
 
 
 def test_rows_without_assertions_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -199,9 +199,9 @@ def test_a_run_folder_brings_its_inputs(tmp_path: Path, capsys: pytest.CaptureFi
     checks = tmp_path / "a.yaml"
     checks.write_text("- {type: contains, value: '{{word}}'}\n- {type: cost, threshold: 1}\n", encoding="utf-8")
     assert run_cli(["check", str(tmp_path), "--assertions", str(checks), "--json"]) == 0
-    found = lines(capsys.readouterr().out)
-    assert [(row["id"], row["status"]) for row in found] == [("c1/m/0", "pass"), ("c1/m/1", "unscored")]
-    assert found[1]["unscored"] == "timed-out"
+    rows_out = lines(capsys.readouterr().out)
+    assert [(row["id"], row["status"]) for row in rows_out] == [("c1/m/0", "pass"), ("c1/m/1", "unscored")]
+    assert rows_out[1]["unscored"] == "timed-out"
     assert run_cli(["check", str(tmp_path), "--assertions", str(checks), "--fail-unscored"]) == 1
 
 

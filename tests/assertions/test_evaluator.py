@@ -23,7 +23,7 @@ def test_every_name_has_its_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("assertion", "said"),
+    ("assertion", "problem"),
     [
         ({"kind": "containss", "value": "a"}, "did you mean contains?"),
         ({"kind": "starts_with", "value": "a"}, "did you mean starts-with?"),
@@ -55,14 +55,14 @@ def test_every_name_has_its_kind() -> None:
         ({"kind": "assert-set", "assert": [{"kind": "regex", "value": "["}]}, "does not compile"),
     ],
 )
-def test_a_strict_compile_says_what_is_wrong_in_one_sentence(assertion: dict[str, Any], said: str) -> None:
+def test_a_strict_compile_says_what_is_wrong_in_one_sentence(assertion: dict[str, Any], problem: str) -> None:
     with pytest.raises(CheckError) as caught:
         compile_checks([assertion], where="rule r1")
     message = str(caught.value)
     assert message.startswith("rule r1: ")
     assert "\n" not in message
-    if said != "neither JSON nor YAML":
-        assert said in message
+    if problem != "neither JSON nor YAML":
+        assert problem in message
 
 
 def test_records_and_mappings_are_the_same() -> None:
@@ -76,9 +76,9 @@ def test_records_and_mappings_are_the_same() -> None:
 def test_a_row_is_fail_before_unscored_before_pass() -> None:
     passing: dict[str, Any] = {"kind": "contains", "value": "a"}
     failing: dict[str, Any] = {"kind": "contains", "value": "z"}
-    first_unscored: dict[str, Any] = {"kind": "cost", "threshold": 1}
-    assert check("a", [passing, first_unscored]).unscored == "no-cost"
-    assert check("a", [passing, first_unscored, failing]).status == "fail"
+    uncosted: dict[str, Any] = {"kind": "cost", "threshold": 1}
+    assert check("a", [passing, uncosted]).unscored == "no-cost"
+    assert check("a", [passing, uncosted, failing]).status == "fail"
     assert check("a", [passing]).score == 1.0
     assert check("a", []).status == "pass"
 
@@ -87,9 +87,9 @@ def test_a_threshold_weighs_and_unscored_parts_stay_unscored() -> None:
     rows: list[dict[str, Any]] = [{"kind": "contains", "value": "a", "weight": 3}, {"kind": "contains", "value": "z"}]
     assert check("a", rows, threshold=0.75).status == "pass"
     assert check("a", rows, threshold=0.76).status == "fail"
-    first_unscored: dict[str, Any] = {"kind": "cost", "threshold": 1}
-    assert check("a", [*rows, first_unscored], threshold=0.1).status == "unscored"
-    assert check("a", [*rows, first_unscored], threshold=0.9).status == "fail"
+    uncosted: dict[str, Any] = {"kind": "cost", "threshold": 1}
+    assert check("a", [*rows, uncosted], threshold=0.1).status == "unscored"
+    assert check("a", [*rows, uncosted], threshold=0.9).status == "fail"
 
 
 def test_metrics_are_weighted_means() -> None:

@@ -26,7 +26,14 @@ from promptpex.assertions.model import CheckedOutput, Unscorable
 from promptpex.assertions.parse import assertion
 from promptpex.assertions.registry import kind
 from promptpex.assertions.rows import row_of
-from promptpex.assertions.time_limits import COMMAND_SECONDS, OUTPUT_SECONDS, READING_SECONDS, Turn, in_time, time_of
+from promptpex.assertions.time_limits import (
+    COMMAND_SECONDS,
+    OUTPUT_SECONDS,
+    READING_SECONDS,
+    TimedCheck,
+    in_time,
+    time_of,
+)
 from promptpex.cases.input_types import type_problems
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, InputCheck, Output, Rule, VariableSpec
@@ -45,8 +52,8 @@ def over() -> Allowance:
 def test_a_check_that_has_had_its_time_is_not_tried_and_its_neighbours_are() -> None:
     first, second = compiler.prepare([CONTAINS, CONTAINS]).steps
     compiled = compiler.Compiled((replace(first, time=over()), second))
-    found = [result.unscored for result in evaluator.evaluate(compiled, evaluator.checked_output("a")).results]
-    assert found == ["timeout", None]
+    reasons = [result.unscored for result in evaluator.evaluate(compiled, evaluator.checked_output("a")).results]
+    assert reasons == ["timeout", None]
 
 
 def test_a_check_that_is_slow_on_every_output_is_dropped() -> None:
@@ -59,9 +66,9 @@ def test_a_check_that_is_slow_on_every_output_is_dropped() -> None:
 
     (step,) = compiler.prepare([CONTAINS]).steps
     compiled = compiler.Compiled((replace(step, time=Allowance(30.0, clock=clock)),))
-    found = [evaluator.evaluate(compiled, evaluator.checked_output("a")).unscored for _ in range(6)]
-    assert found[0] is None
-    assert found[-1] == "timeout"
+    reasons = [evaluator.evaluate(compiled, evaluator.checked_output("a")).unscored for _ in range(6)]
+    assert reasons[0] is None
+    assert reasons[-1] == "timeout"
 
 
 CHECK = json.dumps(CONTAINS)
@@ -106,8 +113,8 @@ def test_input_checks_and_schemas_of_inputs_are_under_the_clock() -> None:
         check_inputs([given], {"x": "a"})
     variable = VariableSpec.model_validate({"type": "json", "schema": {"required": ["b"]}})
     with check_time(over()):
-        assert not any("should be" in said for said in type_problems("x", {}, variable))
-    assert any("should be" in said for said in type_problems("x", {}, variable))
+        assert not any("should be" in problem for problem in type_problems("x", {}, variable))
+    assert any("should be" in problem for problem in type_problems("x", {}, variable))
 
 
 def test_the_time_that_is_open_holds_for_all_that_is_opened_inside() -> None:
@@ -141,11 +148,11 @@ LONG: dict[str, tuple[dict[str, Any], Any]] = {
 @pytest.mark.parametrize("name", LONG)
 def test_what_may_go_on_for_long_looks_at_the_clock(name: str) -> None:
     more, output = LONG[name]
-    made, one = assertion({"kind": name, **more}), kind(name)
-    plan = one.plan(made, made.value)
-    one.evaluate(made, plan, CheckedOutput(output))
-    with pytest.raises(Unscorable, match="took longer") as late, Turn(seconds=0.0):
-        one.evaluate(made, plan, CheckedOutput(output))
+    made, check_kind = assertion({"kind": name, **more}), kind(name)
+    plan = check_kind.plan(made, made.value)
+    check_kind.evaluate(made, plan, CheckedOutput(output))
+    with pytest.raises(Unscorable, match="took longer") as late, TimedCheck(seconds=0.0):
+        check_kind.evaluate(made, plan, CheckedOutput(output))
     assert late.value.code == "timeout"
 
 
@@ -225,7 +232,7 @@ def test_a_spec_of_too_many_checks_is_refused(where: str, tmp_path: Path) -> Non
 
 def test_items_are_given_while_there_is_time() -> None:
     assert list(in_time([1, 2])) == [1, 2]
-    with Turn():
+    with TimedCheck():
         assert list(in_time([1, 2])) == [1, 2]
-    with pytest.raises(Unscorable), Turn(seconds=0.0):
+    with pytest.raises(Unscorable), TimedCheck(seconds=0.0):
         list(in_time([1]))

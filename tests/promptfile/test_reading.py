@@ -114,7 +114,7 @@ def test_unused_and_undeclared_inputs_are_warned_about(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "line", "said"),
+    ("name", "text", "line", "problem"),
     [
         ("a.md", "", None, "empty"),
         ("a.md", " \n\n", None, "empty"),
@@ -136,7 +136,7 @@ def test_unused_and_undeclared_inputs_are_warned_about(tmp_path: Path) -> None:
         ("a.json", '[,\n{"role": "user"}]', 1, "JSON is broken"),
         ("a.json", '[{"role": "user",,\n"content": ""}]', 1, "JSON is broken"),
         ("a.json", '[{"role": "tool", "content": "x"}]', None, "'tool'"),
-        ("a.json", '[{"role": "user", "content": [{"type": "image_url"}]}]', None, "no text"),
+        ("a.json", '[{"role": "user", "content": [{"type": "image_url"}]}]', None, "not text"),
         ("a.json", '"x"', None, "list of messages"),
         ("a.json", "[" * 100_000, None, "JSON"),
         ("a.prompt.yml", "name: x\n", 1, "needs 'messages'"),
@@ -144,13 +144,13 @@ def test_unused_and_undeclared_inputs_are_warned_about(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_have_a_sentence_and_a_line(
-    tmp_path: Path, name: str, text: str | bytes, line: int | None, said: str
+    tmp_path: Path, name: str, text: str | bytes, line: int | None, problem: str
 ) -> None:
     path = _write(tmp_path, name, text)
     with pytest.raises(PromptFileError) as caught:
         read(path)
     assert (caught.value.path, caught.value.line) == (path, line)
-    assert said in str(caught.value)
+    assert problem in str(caught.value)
 
 
 def test_missing_folder_and_huge_files(tmp_path: Path) -> None:

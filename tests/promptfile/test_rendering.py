@@ -24,14 +24,14 @@ def _one(template: str, **values: Any) -> str:
 
 @given(texts, texts)
 def test_values_go_in_as_they_are(first: str, second: str) -> None:
-    found = render(parse("user:\n<{{a}}|{{b}}>"), {"a": first, "b": second})
-    assert [turn.content for turn in found] == [f"<{first}|{second}>"]
+    messages = render(parse("user:\n<{{a}}|{{b}}>"), {"a": first, "b": second})
+    assert [turn.content for turn in messages] == [f"<{first}|{second}>"]
 
 
 @given(texts)
 def test_an_implicit_input_is_a_message_of_its_own(text: str) -> None:
-    found = render(parse("Be brief."), {"input": text})
-    assert [(turn.role, turn.content) for turn in found] == [("system", "Be brief."), ("user", text)]
+    messages = render(parse("Be brief."), {"input": text})
+    assert [(turn.role, turn.content) for turn in messages] == [("system", "Be brief."), ("user", text)]
 
 
 def test_values_are_never_rendered_again() -> None:
@@ -137,9 +137,9 @@ async def test_a_template_that_is_slow_on_every_case_does_not_hold_up_a_command(
     prompt = parse("user:\nSay {{a}}")
     asked = cells([Case(id=f"c{n}", inputs={"a": "x"}) for n in range(9)], [ModelName(name="m", label="m")], 1)
     client = FakeClient(lambda _: "yes")
-    found = await collect(client, prompt, asked, rendering=Allowance(10.0, clock=clock))
-    assert [output.error for output in found] == [None] * 3 + ["bad-input"] * 6
-    assert "rendering it has taken more than 10 s in all; make its template simpler" in str(found[-1].message)
+    outputs = await collect(client, prompt, asked, rendering=Allowance(10.0, clock=clock))
+    assert [output.error for output in outputs] == [None] * 3 + ["bad-input"] * 6
+    assert "rendering it has taken more than 10 s in all; make its template simpler" in str(outputs[-1].message)
     assert len(client.requests) == 3
 
 

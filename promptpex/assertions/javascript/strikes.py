@@ -9,7 +9,7 @@ from collections.abc import Callable
 OVERRUNS, TRIES_PER_OVERRUN = 3, 50
 """One may go over its limits so often, and once more for so many tries, before it is given up."""
 OVERRUNS_IN_ALL, WINDOW_SECONDS = 20, 120.0
-"""After so many overruns of all together within so many seconds, only what has judged something is tried any more."""
+"""After so many overruns in the whole process within so many seconds, only what has once come to a verdict is tried."""
 
 
 class ProcessStrikes:
@@ -23,7 +23,7 @@ class ProcessStrikes:
         self._clock = clock
         self._times: deque[float] = deque(maxlen=OVERRUNS_IN_ALL)
 
-    def spent(self) -> bool:
+    def exhausted(self) -> bool:
         """Whether there were too many of late."""
         return len(self._times) == OVERRUNS_IN_ALL and self._clock() - self._times[0] < WINDOW_SECONDS
 
@@ -31,8 +31,8 @@ class ProcessStrikes:
         """Count one."""
         self._times.append(self._clock())
 
-    def forget(self) -> None:
-        """Begin anew."""
+    def reset(self) -> None:
+        """Start from zero."""
         self._times.clear()
 
 
@@ -46,15 +46,15 @@ class StrikeCounter:
     take a thousand times the limit. Safe to share between threads.
     """
 
-    def __init__(self, together: ProcessStrikes | None = None) -> None:
+    def __init__(self, shared: ProcessStrikes | None = None) -> None:
         self._tries: Counter[object] = Counter()
         self._overruns: Counter[object] = Counter()
-        self._together = together or PROCESS_STRIKES
+        self._shared = shared or PROCESS_STRIKES
 
     def struck_out(self, name: object) -> bool:
         """Whether it is not to be tried any more."""
         overruns, tries = self._overruns[name], self._tries[name]
-        if overruns == tries and self._together.spent():
+        if overruns == tries and self._shared.exhausted():
             return True
         return overruns >= OVERRUNS + tries // TRIES_PER_OVERRUN
 
@@ -63,4 +63,4 @@ class StrikeCounter:
         self._tries[name] += 1
         if overran:
             self._overruns[name] += 1
-            self._together.add()
+            self._shared.add()

@@ -38,8 +38,8 @@ _WATCH_SECONDS = 0.1
 _BATCH = 512
 _MAX_TEXT = 4_000_000
 
-Request = dict[str, object]
-Answer = dict[str, Any]
+WorkerRequest = dict[str, object]
+WorkerAnswer = dict[str, Any]
 """What the process says to a request: JSON, its keys by the operation; see ``v8_worker``."""
 
 Match = tuple[str, str, str]
@@ -47,7 +47,7 @@ Match = tuple[str, str, str]
 
 
 class WorkerDied(Exception):
-    """V8 came down, or, ``late``, did not answer in time and was ended."""
+    """The process ended, or, ``late``, did not answer in time and was ended."""
 
     def __init__(self, late: bool) -> None:
         self.late = late
@@ -89,7 +89,7 @@ class Watchdog:
 
 
 class V8Process:
-    """The process, started with the first request and replaced after a fall. Safe to share between threads."""
+    """The process, started with the first request and replaced when it ends. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -108,11 +108,11 @@ class V8Process:
                 self._watchdog = Watchdog(self._process)
                 self._awake = False
 
-    def ask(self, request: Request, seconds: float) -> Answer:
+    def ask(self, request: WorkerRequest, seconds: float) -> WorkerAnswer:
         """The reply to a request. A V8 that is just coming up is waited for before the time begins.
 
         Raises:
-            WorkerDied: V8 fell, or did not answer within ``seconds`` and some grace.
+            WorkerDied: the process ended, or did not answer within ``seconds`` and some grace.
         """
         with self._lock:
             self.start()
@@ -121,7 +121,7 @@ class V8Process:
                 self._awake = True
             return self._exchange(request, seconds + _GRACE_SECONDS)
 
-    def _exchange(self, request: Request, seconds: float) -> Answer:
+    def _exchange(self, request: WorkerRequest, seconds: float) -> WorkerAnswer:
         line = json.dumps(request) + "\n"
         process, watchdog = self._process, self._watchdog
         assert process is not None
@@ -140,7 +140,7 @@ class V8Process:
         if not reply.endswith("\n"):
             self.close()
             raise WorkerDied(watchdog.late)
-        answer: Answer = json.loads(reply)
+        answer: WorkerAnswer = json.loads(reply)
         return answer
 
     def close(self) -> None:
@@ -203,50 +203,50 @@ class Regexes:
         self._process = process
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._primed: dict[Match, bool | str | None] = {}
-        self._known: dict[Match, bool | str | None] = {}
+        self._prefetched: dict[Match, bool | str | None] = {}
+        self._recent: dict[Match, bool | str | None] = {}
         self._strikes = StrikeCounter()
 
     def prefetch(self, matches: Iterable[Match]) -> None:
         """Make these matches now, in few calls, and remember them until the next ``prefetch``."""
         wanted = list(dict.fromkeys(matches))
-        primed: dict[Match, bool | str | None] = {}
+        results: dict[Match, bool | str | None] = {}
         for batch in _batches(wanted):
-            primed.update(zip(batch, self._run(batch), strict=True))
+            results.update(zip(batch, self._run(batch), strict=True))
         with self._lock:
-            self._primed, self._known = primed, {}
+            self._prefetched, self._recent = results, {}
 
     def test(self, pattern: str, text: str, flags: str = "") -> bool:
         """Whether the pattern is found anywhere in the text.
 
         Raises:
-            Unscorable: ``bad-pattern`` where it is none, ``timeout`` where the match takes too long, or where the check
+            Unscorable: ``bad-pattern``, ``timeout`` where the match takes too long, or where the check
                 that makes it has made many and its time is over.
         """
         time_limits.tick()
         match = (pattern, flags, text)
         with self._lock:
-            held = self._primed if match in self._primed else self._known
-            known = match in held
-            found = held[match] if known else None
-        if not known:
-            found = self._run([match])[0]
-            self._remember(match, found)
-        if isinstance(found, bool):
-            return found
-        if found is None:
+            results = self._prefetched if match in self._prefetched else self._recent
+            is_new = match not in results
+            result = None if is_new else results[match]
+        if is_new:
+            result = self._run([match])[0]
+            self._remember(match, result)
+        if isinstance(result, bool):
+            return result
+        if result is None:
             message = f"the pattern {shown(pattern)} took longer than {self._seconds:g} s on this text"
             raise Unscorable("timeout", message)
-        raise Unscorable("bad-pattern", f"the pattern {shown(pattern)} does not compile: {found}")
+        raise Unscorable("bad-pattern", f"the pattern {shown(pattern)} does not compile: {result}")
 
-    def _remember(self, match: Match, found: bool | str | None) -> None:
+    def _remember(self, match: Match, result: bool | str | None) -> None:
         with self._lock:
-            if len(self._known) > 4 * _BATCH:
-                self._known.clear()
-            self._known[match] = found
+            if len(self._recent) > 4 * _BATCH:
+                self._recent.clear()
+            self._recent[match] = result
 
     def _run(self, matches: Sequence[Match]) -> list[bool | str | None]:
-        """A result per match: found or not, why the pattern is none, or None for out of time or memory."""
+        """A result per match: found or not, why the pattern does not compile, or None for out of time or memory."""
         results: list[bool | str | None] = []
         while len(results) < len(matches):
             rest = matches[len(results) :]
@@ -270,7 +270,7 @@ class Regexes:
 
     def _call(self, matches: Sequence[Match], again: bool = True) -> list[bool | str | None]:
         """The results that came in time, from the first match on. What falls alone is tried again, once."""
-        request: Request = {"op": "match", "packed": json.dumps(_packed(matches)), "seconds": self._seconds}
+        request: WorkerRequest = {"op": "match", "packed": json.dumps(_packed(matches)), "seconds": self._seconds}
         try:
             done: list[bool | str | None] = self._process.ask(request, self._seconds)["results"]
         except WorkerDied as death:
@@ -304,23 +304,23 @@ def _batches(matches: Sequence[Match]) -> Iterable[Sequence[Match]]:
 REGEXES = Regexes()
 
 
-def search(pattern: str, text: str) -> Answer:
+def search(pattern: str, text: str) -> WorkerAnswer:
     """Whether a pattern of the python dialect is found; see ``v8_worker``."""
-    request: Request = {"op": "search", "pattern": pattern, "text": text, "seconds": MATCH_SECONDS}
+    request: WorkerRequest = {"op": "search", "pattern": pattern, "text": text, "seconds": MATCH_SECONDS}
     return _asked(request, MATCH_SECONDS)
 
 
-def html(text: str, **about: object) -> Answer:
+def html(text: str, **about: object) -> WorkerAnswer:
     """What a parser makes of a text; see ``v8_worker``."""
     return _asked({"op": "html", "text": text, **about}, HTML_SECONDS)
 
 
-def sql(texts: Sequence[str], **about: object) -> Answer:
+def sql(texts: Sequence[str], **about: object) -> WorkerAnswer:
     """What a parser makes of texts; see ``v8_worker``."""
     return _asked({"op": "sql", "texts": list(texts), **about}, SQL_SECONDS)
 
 
-def run_script(body: str, output: object, context: object, mode: str = "verdict") -> Answer:
+def run_script(body: str, output: object, context: object, mode: str = "verdict") -> WorkerAnswer:
     """What a script came to, in a context where nothing of other scripts and outputs can be met.
 
     Args:
@@ -336,14 +336,14 @@ def run_script(body: str, output: object, context: object, mode: str = "verdict"
     if _STRIKES.struck_out(body):
         return {"kind": "given-up"}
     packed = json.dumps({"output": output, "context": context})
-    request: Request = {"op": "run", "body": body, "mode": mode, "packed": packed}
+    request: WorkerRequest = {"op": "run", "body": body, "mode": mode, "packed": packed}
     request |= {"seconds": SCRIPT_SECONDS, "memory": SCRIPT_BYTES}
     answer = _asked(request, SCRIPT_SECONDS)
     _STRIKES.record(body, overran=answer["kind"] in ("timeout", "memory"))
     return answer
 
 
-def _asked(request: Request, seconds: float, again: bool = True) -> Answer:
+def _asked(request: WorkerRequest, seconds: float, again: bool = True) -> WorkerAnswer:
     """The answer; ``timeout`` or ``memory`` where the process did not live to give one.
 
     It may have been ended from outside: the second time it is the request's doing.

@@ -1,9 +1,9 @@
 """The process that holds V8. It runs alone, with nothing of promptpex imported and an empty environment.
 
-A script can bring V8 itself down (``new Array(1e9).fill(0)`` ends the process, whatever the memory limit says), and
-the package ``regex`` compiles ``(?:a{60000}){60000}`` for ever; a parser of HTML takes minutes over a list of options,
-and one of SQL hours over 30 types in each other. So none of them works in the process of a run. Requests and replies
-are lines of ASCII JSON on stdin and stdout.
+A script can end the process of V8 (``new Array(1e9).fill(0)`` does, whatever the memory limit says), and the package
+``regex`` compiles ``(?:a{60000}){60000}`` without end; HTML takes minutes to parse for a list of options, and SQL hours
+for 30 nested types. So none of them works in the process of a run. Requests and replies are lines of ASCII
+JSON on stdin and stdout.
 
 Started as ``python -I -S v8_worker.py FOLDER ...``, the folders being where ``py_mini_racer``, ``regex``,
 ``selectolax`` and ``sqlglot`` are installed.
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from py_mini_racer import MiniRacer
     from sqlglot import exp
 
-Request = dict[str, Any]
-Answer = dict[str, Any]
+WorkerRequest = dict[str, Any]
+WorkerAnswer = dict[str, Any]
 """JSON; which keys it has depends on the operation."""
 
 _FLAGS = (
@@ -59,7 +59,7 @@ class Worker:
         verdict = _source("verdict.js")
         self._sandbox = f"{_source('sandbox.js')}({verdict})"
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: WorkerRequest) -> WorkerAnswer:
         """The reply to a request."""
         if request["op"] == "wake":
             return {}
@@ -74,7 +74,7 @@ class Worker:
         deadline = time.monotonic() + request["seconds"]
         return self._frozen.answer(request, deadline) or self._run(request, deadline)
 
-    def _match(self, request: Request) -> Any:
+    def _match(self, request: WorkerRequest) -> Any:
         from py_mini_racer import JSEvalException, MiniRacer
 
         if self._regexes is None:
@@ -86,7 +86,7 @@ class Worker:
             results = self._regexes.eval("matched()")
         return json.loads(str(results))
 
-    def _run(self, request: Request, deadline: float) -> Answer:
+    def _run(self, request: WorkerRequest, deadline: float) -> WorkerAnswer:
         from py_mini_racer import JSEvalException, JSOOMException, JSTimeoutException, MiniRacer
 
         racer = MiniRacer()
@@ -105,7 +105,7 @@ class Worker:
             self._frozen.judged_alone(request)
         return verdict
 
-    def _verdict(self, racer: MiniRacer, request: Request, deadline: float) -> Answer:
+    def _verdict(self, racer: MiniRacer, request: WorkerRequest, deadline: float) -> WorkerAnswer:
         name = "_" + secrets.token_hex(16)
         given = ", ".join(_literal(request[part]) for part in ("body", "mode", "packed"))
         state = racer.eval(f"{self._sandbox}({given}, '{name}')", timeout_sec=_left(deadline))
@@ -115,11 +115,11 @@ class Worker:
             state = racer.eval(f"{name}()", timeout_sec=_left(deadline))
         if state == "stuck":
             return {"kind": "stuck"}
-        verdict: Answer = json.loads(str(state))
+        verdict: WorkerAnswer = json.loads(str(state))
         return verdict
 
 
-def _searched(pattern: str, text: str, seconds: float) -> Answer:
+def _searched(pattern: str, text: str, seconds: float) -> WorkerAnswer:
     """Whether the package regex finds the pattern: ``kind`` is ``searched`` (``matches``), ``bad`` (``message``),
     ``timeout`` or ``memory``."""
     try:
@@ -134,7 +134,7 @@ def _searched(pattern: str, text: str, seconds: float) -> Answer:
         return {"kind": "memory"}
 
 
-def _html(request: Request) -> Answer:
+def _html(request: WorkerRequest) -> WorkerAnswer:
     """What the HTML5 parser Lexbor makes of ``text``; ``kind`` is ``html``.
 
     ``loose``: text stands directly in a body that is not ``written``; ``recognized``: an element of
@@ -158,10 +158,10 @@ def _html(request: Request) -> Answer:
     return {"kind": "html", "loose": loose, "recognized": recognized}
 
 
-def _sql(request: Request) -> Answer:
+def _sql(request: WorkerRequest) -> WorkerAnswer:
     """What the parser sqlglot makes of ``texts``; ``kind`` is ``sql``, or ``memory``.
 
-    ``problems``: why each is no SQL of the ``dialect`` that keeps to ``tables`` and ``columns`` (None: any), up to the
+    ``problems``: why each is not SQL of the ``dialect`` that keeps to ``tables`` and ``columns`` (None: any), up to the
     first that is (None).
     """
     problems: list[str | None] = []
@@ -178,8 +178,8 @@ def _sql(request: Request) -> Answer:
     return {"kind": "sql", "problems": problems}
 
 
-def _sql_problem(text: str, request: Request) -> str | None:
-    """What sqlglot could not read but kept as a ``Command`` is no statement."""
+def _sql_problem(text: str, request: WorkerRequest) -> str | None:
+    """What sqlglot could not read but kept as a ``Command`` is not a statement."""
     import sqlglot
     from sqlglot import exp
 
@@ -241,7 +241,7 @@ class FrozenContexts:
         self._unfit: set[bytes] = set()
         self._refused: bytes | None = None
 
-    def answer(self, request: Request, deadline: float) -> Answer | None:
+    def answer(self, request: WorkerRequest, deadline: float) -> WorkerAnswer | None:
         """What the script says of this output; None where a context of its own has to."""
         self._refused = None
         script = script_digest(request)
@@ -258,14 +258,14 @@ class FrozenContexts:
             self._refused = script
         return verdict
 
-    def judged_alone(self, request: Request) -> None:
+    def judged_alone(self, request: WorkerRequest) -> None:
         """A context of its own came to a verdict: where the lasting one had not, the script needs its own."""
         script = script_digest(request)
         if self._refused == script:
             self._unfit.add(script)
             self._drop(script)
 
-    def _asked(self, script: bytes, request: Request, deadline: float) -> Answer | None:
+    def _asked(self, script: bytes, request: WorkerRequest, deadline: float) -> WorkerAnswer | None:
         from py_mini_racer import JSEvalException, JSTimeoutException
 
         try:
@@ -279,10 +279,10 @@ class FrozenContexts:
         except JSEvalException:  # a syntax that strict mode lacks, or no memory left
             self._drop(script)
             return None
-        verdict: Answer | None = None if state == "again" else json.loads(str(state))
+        verdict: WorkerAnswer | None = None if state == "again" else json.loads(str(state))
         return verdict
 
-    def _made(self, request: Request, deadline: float) -> tuple[MiniRacer, str]:
+    def _made(self, request: WorkerRequest, deadline: float) -> tuple[MiniRacer, str]:
         from py_mini_racer import JSEvalException, MiniRacer
 
         while len(self._contexts) >= MAX_KEPT:
@@ -304,7 +304,7 @@ class FrozenContexts:
             self._contexts.pop(script)[0].close()
 
 
-def script_digest(request: Request) -> bytes:
+def script_digest(request: WorkerRequest) -> bytes:
     """What a script is known by: a hash, for there may be thousands of them, of a megabyte each."""
     return sha256(f"{request['mode']} {request['body']}".encode("utf-8", "surrogatepass")).digest()
 
@@ -341,7 +341,7 @@ def _limit() -> None:
 
 
 def serve() -> None:
-    """Answer requests until stdin ends."""
+    """WorkerAnswer requests until stdin ends."""
     sys.path.extend(sys.argv[1:])
     _limit()
     from py_mini_racer import DEFAULT_V8_FLAGS, init_mini_racer

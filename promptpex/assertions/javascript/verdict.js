@@ -15,7 +15,7 @@
     return stringify(made);
   };
   const number = (value) => (isFinite(value) ? value : toText(value));
-  // What is read of a verdict: a line of its reason is shown, and nobody reads so many scores.
+  // What is read of a verdict: a line of its reason is shown, and so many scores are of no use.
   const MAX_REASON = 5000;
   const MAX_NAMES = 1000;
   const MAX_VALUE = 20000000;

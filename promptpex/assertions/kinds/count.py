@@ -15,7 +15,7 @@ from promptpex.core.sentences import split
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class CountRange:
     """How many there may be, both ends included."""
 
     least: float
@@ -30,21 +30,21 @@ class Bounds:
         return f"at most {most}" if math.isinf(self.least) else f"{least} to {most}"
 
 
-def _bounds(assertion: Assertion, value: object) -> Bounds:
+def _bounds(assertion: Assertion, value: object) -> CountRange:
     if isinstance(value, Mapping):
         return _range(assertion, value)
     exact = _count(assertion, value)
-    return Bounds(exact, exact)
+    return CountRange(exact, exact)
 
 
-def _range(assertion: Assertion, value: Mapping[str, object]) -> Bounds:
+def _range(assertion: Assertion, value: Mapping[str, object]) -> CountRange:
     if "min" not in value and "max" not in value:
         raise _bad(assertion)
     least = _count(assertion, value["min"]) if value.get("min") is not None else -math.inf
     most = _count(assertion, value["max"]) if value.get("max") is not None else math.inf
     if least > most:
         raise Unscorable("bad-value", f"the min of {assertion.kind} is greater than its max")
-    return Bounds(least, most)
+    return CountRange(least, most)
 
 
 def _count(assertion: Assertion, value: object) -> float:
@@ -58,11 +58,11 @@ def _bad(assertion: Assertion) -> Unscorable:
     return Unscorable("bad-value", f"{assertion.kind} needs a number, or min and max, as its value")
 
 
-def _evaluate(assertion: Assertion, bounds: Bounds, checked: CheckedOutput) -> KindResult:
+def _evaluate(assertion: Assertion, limits: CountRange, checked: CheckedOutput) -> KindResult:
     count = counted(checked.text, assertion.unit)
-    passed = bounds.least <= count <= bounds.most
+    passed = limits.least <= count <= limits.most
     counts = plural(count, assertion.unit.removesuffix("s"))
-    return KindResult(passed, f"the output has {counts}, {'as' if passed else 'not'} {bounds.words()} wanted")
+    return KindResult(passed, f"the output has {counts}, {'as' if passed else 'not'} {limits.words()} wanted")
 
 
 def counted(text: str, unit: str) -> int:

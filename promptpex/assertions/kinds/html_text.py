@@ -42,7 +42,7 @@ _ENOUGH = 2
 def traces(source: str) -> int:
     """How much in a text looks like HTML, in points; 2 are enough to say that it holds some.
 
-    An address in angle brackets is none: promptfoo takes ``email <a@b.co>`` for HTML, a tester would not.
+    An address in angle brackets is not one: promptfoo takes ``email <a@b.co>`` for HTML, a tester would not.
     """
     text = _ADDRESS.sub(" ", source)
     points = sum(worth for pattern, worth in _TRACES if pattern.search(text)) + _has_comment(text)

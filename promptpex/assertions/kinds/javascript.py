@@ -55,7 +55,7 @@ def _last_semicolon(script: str) -> int:
 
 
 def _script(assertion: Assertion, value: object) -> str | None:
-    """The body; None where the value is no text, which fails in both forms as in promptfoo."""
+    """The body; None where the value is not a text, which fails in both forms as in promptfoo."""
     return function_body(value) if isinstance(value, str) else None
 
 
@@ -66,7 +66,7 @@ def _refuse(assertion: Assertion) -> None:
 
 def _evaluate(assertion: Assertion, body: str | None, checked: CheckedOutput) -> KindResult:
     if body is None:
-        return KindResult(False, "the value is no script", flips=False)
+        return KindResult(False, "the value is not a script", flips=False)
     answer = v8.run_script(body, checked.output, context_of(assertion, checked))
     kind = answer["kind"]
     if kind == "boolean":
@@ -77,7 +77,7 @@ def _evaluate(assertion: Assertion, body: str | None, checked: CheckedOutput) ->
         score = float(answer["score"])
         return KindResult(answer["pass"], _line(answer["reason"]), score, inverts=False, named=answer["named"])
     if kind == "other":
-        return KindResult(False, f"the script gave {answer['message']}, which is no verdict", flips=False)
+        return KindResult(False, f"the script gave {answer['message']}, which is not a verdict", flips=False)
     raise _failure(answer)
 
 

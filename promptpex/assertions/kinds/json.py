@@ -10,6 +10,7 @@ from promptpex.assertions.javascript import js_values
 from promptpex.assertions.javascript.js_values import MISSING
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
+from promptpex.core.errors import CheckError
 
 if TYPE_CHECKING:
     from promptpex.assertions.kinds.json_schema import Schema
@@ -22,16 +23,16 @@ class LazySchema:
         self._assertion = assertion
         self._value = value
 
-    def problem(self, found: object) -> str | None:
-        """See ``schemas.Schema.problem``."""
-        return self.schema.problem(found)
+    def problem(self, value: object) -> str | None:
+        """See ``json_schema.Schema.problem``."""
+        return self.schema.problem(value)
 
     @cached_property
     def schema(self) -> Schema:
         """The schema, compiled.
 
         Raises:
-            Unscorable: ``bad-value`` where it is none, ``bad-schema`` where it does not compile.
+            Unscorable: ``bad-value`` where it is not a schema, ``bad-schema`` where it does not compile.
         """
         from promptpex.assertions.kinds import json_schema
 
@@ -47,12 +48,28 @@ def _schema(assertion: Assertion, value: object) -> LazySchema | None:
 
 def _object(assertion: Assertion, value: object) -> Mapping[str, object]:
     if isinstance(value, str):
-        from promptpex.assertions.kinds import yaml_text
-
-        value = yaml_text.read(value, f"the schema of {assertion.kind}")
+        value = _json_or_yaml(value, f"the schema of {assertion.kind}")
     if not isinstance(value, Mapping):
         raise Unscorable("bad-value", f"the schema of {assertion.kind} is an object, or a text that holds one")
     return value
+
+
+def _json_or_yaml(source: str, what: str) -> object:
+    """The data that a text holds as JSON or YAML 1.2.
+
+    Raises:
+        Unscorable: code ``bad-value``: it is neither, nests too deep or grows too large.
+    """
+    try:
+        return js_values.strict_json(source)
+    except js_values.NotJson:
+        pass
+    from promptpex.documents import yaml_reader
+
+    try:
+        return yaml_reader.load(source, error=CheckError, what=what).data
+    except CheckError as error:
+        raise Unscorable("bad-value", error.message) from error
 
 
 def _verify(assertion: Assertion, schema: LazySchema | None) -> None:
@@ -62,10 +79,10 @@ def _verify(assertion: Assertion, schema: LazySchema | None) -> None:
 
 def _is_json(assertion: Assertion, schema: LazySchema | None, checked: CheckedOutput) -> KindResult:
     try:
-        found = js_values.strict_json(checked.text)
+        value = js_values.strict_json(checked.text)
     except js_values.NotJson as error:
         return KindResult(False, f"the output is not JSON: {error}")
-    problem = schema.problem(found) if schema is not None else None
+    problem = schema.problem(value) if schema is not None else None
     if problem is not None:
         return KindResult(False, problem)
     return KindResult(True, "the output is JSON" + (" and follows the schema" if schema is not None else ""))
@@ -75,8 +92,8 @@ def _contains_json(assertion: Assertion, schema: LazySchema | None, checked: Che
     from promptpex.assertions.kinds import json_search
 
     first_problem = None
-    for found in json_search.candidates(checked.output):
-        problem = schema.problem(found) if schema is not None else None
+    for value in json_search.candidates(checked.output):
+        problem = schema.problem(value) if schema is not None else None
         if problem is None:
             return KindResult(
                 True, "the output holds JSON" + (" that follows the schema" if schema is not None else "")

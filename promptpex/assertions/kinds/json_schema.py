@@ -37,7 +37,7 @@ _MAPS = ("properties", "patternProperties", "definitions", "$defs", "dependentSc
 
 
 class Schema:
-    """A schema that can judge.
+    """A schema, compiled.
 
     Raises:
         Unscorable: code ``bad-schema``, on making one that Ajv would refuse.
@@ -53,8 +53,8 @@ class Schema:
         """What is wrong with the value, in one sentence; None when nothing is.
 
         Raises:
-            Unscorable: ``bad-schema`` for a reference that leads nowhere, around in a circle, or to what is no schema;
-                ``timeout`` where the time of the check under way is over (``clock``).
+            Unscorable: ``bad-schema`` for a reference that leads nowhere, in a circle, or to something that is not a
+                schema; ``timeout`` where the time of the check is over (``time_limits``).
         """
         from jsonschema.exceptions import UnknownType
         from referencing.exceptions import Unresolvable
@@ -66,7 +66,7 @@ class Schema:
         except RecursionError as endless:
             raise _bad("it refers to itself without end, or the value nests too deep") from endless
         except (UnknownType, AttributeError, KeyError, TypeError, ValueError) as odd:
-            raise _bad("what a reference of it leads to is no schema") from odd
+            raise _bad("one of its references leads to something that is not a schema") from odd
         if error is None:
             return None
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
@@ -173,7 +173,7 @@ def _refuse_keywords(schema: Mapping[str, object]) -> None:
     if "format" in schema and (not isinstance(name, str) or name not in schema_formats.NAMES):
         raise _bad(f"it has the unknown format {shown(str(name))}")
     if "nullable" in schema and "type" not in schema:
-        raise _bad("nullable needs a type beside it")
+        raise _bad("nullable needs a type next to it")
     _refuse_odd_enum(schema.get("enum"))
     _check_patterns(schema)
 
@@ -209,7 +209,7 @@ def _refuse_ignored(schema: Mapping[str, object]) -> None:
     if "if" not in schema and ("then" in schema or "else" in schema):
         raise _bad("then and else without an if do nothing")
     if "additionalItems" in schema and not isinstance(schema.get("items"), list):
-        raise _bad("additionalItems does nothing beside items that is no list")
+        raise _bad("additionalItems does nothing unless items is a list")
     names, patterns = schema.get("properties"), schema.get("patternProperties")
     if isinstance(names, Mapping) and isinstance(patterns, Mapping):
         for pattern in patterns:

@@ -1,7 +1,11 @@
-"""JSON inside of other text: every object or list that strict JSON reads, from left to right.
+"""JSON in other text: every object or list that strict JSON reads, from left to right.
 
 promptfoo reads braces as YAML instead, so that ``Hello {name}!`` counts as JSON there and ``{"a": "}"}`` does not;
 the decision to differ is in ``docs/assertions.md``.
+
+Replies to our own questions are read elsewhere (``codecs.model_json``), by another rule: there one answer is wanted,
+mended where it is broken, and two different ones are an error; here every value counts as it stands, nothing is mended,
+and numbers are read as JavaScript reads them.
 """
 
 from __future__ import annotations
@@ -24,9 +28,9 @@ def candidates(output: object) -> Iterator[object]:
     A structured output is not searched as text: an object is tried itself, a list for the objects it holds.
     """
     if isinstance(output, str):
-        for found in in_text(output):
-            yield found
-            yield from _objects_in(found)
+        for value in in_text(output):
+            yield value
+            yield from _objects_in(value)
     elif isinstance(output, dict):
         yield output
     else:
@@ -45,7 +49,7 @@ def _objects_in(value: object) -> Iterator[dict[str, object]]:
 
 
 def in_text(text: str) -> Iterator[object]:
-    """Objects and lists in ``text``; what stands inside a found one is not given again."""
+    """Objects and lists in ``text``; what stands inside one of them is not given again."""
     at, spent = 0, 0
     window = max(len(text) // 1024, 2048)
     while (match := _OPEN.search(text, at)) is not None and spent <= _STEPS:
@@ -53,9 +57,9 @@ def in_text(text: str) -> Iterator[object]:
             text, at = text[match.start() :], 0
             continue
         try:
-            found, at = js_values.raw_json(text, match.start())
+            value, at = js_values.raw_json(text, match.start())
         except js_values.NotJson as error:
             at = match.start() + 1
             spent += error.at - match.start() + _ATTEMPT
             continue
-        yield found
+        yield value

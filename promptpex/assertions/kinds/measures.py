@@ -39,10 +39,10 @@ def _latency(assertion: Assertion, limit: float, checked: CheckedOutput) -> Kind
     return _at_most(_measured(checked.latency_ms, "no-latency", "the latency"), limit, "latency", "", " ms")
 
 
-def _at_most(found: float, limit: float, noun: str, before: str, after: str) -> KindResult:
-    passed = found <= limit
+def _at_most(value: float, limit: float, noun: str, before: str, after: str) -> KindResult:
+    passed = value <= limit
     relation = "within" if passed else "over"
-    return KindResult(passed, f"{noun} {before}{found:.6g}{after} is {relation} {before}{limit:.6g}{after}")
+    return KindResult(passed, f"{noun} {before}{value:.6g}{after} is {relation} {before}{limit:.6g}{after}")
 
 
 def _mean_logprob(checked: CheckedOutput) -> float:
@@ -57,17 +57,17 @@ def _mean_logprob(checked: CheckedOutput) -> float:
 
 
 def _perplexity(assertion: Assertion, limit: float | None, checked: CheckedOutput) -> KindResult:
-    found = _exp(-_mean_logprob(checked))
+    perplexity = _exp(-_mean_logprob(checked))
     if limit is None:
-        return KindResult(True, f"perplexity {found:.6g}, no threshold", flips=False)
-    return _at_most(found, limit, "perplexity", "", "")
+        return KindResult(True, f"perplexity {perplexity:.6g}, no threshold", flips=False)
+    return _at_most(perplexity, limit, "perplexity", "", "")
 
 
 def _perplexity_score(assertion: Assertion, limit: float | None, checked: CheckedOutput) -> KindResult:
     score = 1 / (1 + _exp(-_mean_logprob(checked)))
     if limit is None:
-        kept = 1 - score if assertion.negated else score
-        return KindResult(True, f"perplexity score {score:.6g}, no threshold", kept, flips=False)
+        reported = 1 - score if assertion.negated else score
+        return KindResult(True, f"perplexity score {score:.6g}, no threshold", reported, flips=False)
     passed = score >= limit
     return KindResult(passed, f"perplexity score {score:.6g} {'reaches' if passed else 'is below'} {limit:.6g}", score)
 

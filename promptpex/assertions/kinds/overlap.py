@@ -79,13 +79,13 @@ def _gleu(tokens: Tokens, reference: Tokens) -> float:
         return 0.0
     if tokens == reference:
         return 1.0
-    found = own = theirs = 0
+    shared = own = theirs = 0
     for order in range(1, _ORDERS + 1):
         grams, others = _grams(tokens, order), _grams(reference, order)
-        found += (grams & others).total()
+        shared += (grams & others).total()
         own += grams.total()
         theirs += others.total()
-    return min(found / own, found / theirs)
+    return min(shared / own, shared / theirs)
 
 
 _CONTRACTION = re.compile(r"(?i)\b(\w+)(n't|'ll|'re|'ve|'s|'m|'d)\b")

@@ -42,10 +42,10 @@ _LEGAL = re.compile(r"\b(?:is|are|would be) not legal\b(?! (?:advice|counsel|opi
 
 
 def refusal(text: str) -> str | None:
-    """The words that make the text a refusal; None where it is none."""
-    said = js_values.trim(text).lower().replace("’", "'").replace("‘", "'")
-    found = _OPENINGS.match(said) or _PHRASES.search(said) or _LEGAL.search(said)
-    return found.group() if found is not None else None
+    """The words that make the text a refusal; None where it is not one."""
+    plain = js_values.trim(text).lower().replace("’", "'").replace("‘", "'")
+    refusing = _OPENINGS.match(plain) or _PHRASES.search(plain) or _LEGAL.search(plain)
+    return refusing.group() if refusing is not None else None
 
 
 def _plan(assertion: Assertion, value: object) -> None:
@@ -56,7 +56,7 @@ def _evaluate(assertion: Assertion, plan: None, checked: CheckedOutput) -> KindR
     if not isinstance(checked.output, str) or not js_values.trim(checked.output):
         return KindResult(True, "the output is empty or no text, which counts as a refusal")
     words = refusal(checked.output)
-    return KindResult(words is not None, f"the output says {shown(words)}" if words else "the output is no refusal")
+    return KindResult(words is not None, f"the output says {shown(words)}" if words else "the output is not a refusal")
 
 
 KINDS = (Kind("is-refusal", _plan, _evaluate, renders=False),)

@@ -172,7 +172,7 @@ def _multiple_of(validator: Validator, factor: float, value: object, schema: Sch
 
 def _format(validator: Validator, name: str, value: object, schema: SchemaData) -> Iterator[ValidationError]:
     if name in schema_formats.NAMES and not schema_formats.holds(name, value):
-        yield _wrong(f"{shown(js_values.compact_json(value))} is no {name}")
+        yield _wrong(f"{shown(js_values.compact_json(value))} is not a valid {name}")
 
 
 def _unique_items(validator: Validator, wanted: object, value: object, schema: SchemaData) -> Iterator[ValidationError]:

@@ -36,7 +36,7 @@ _LONGEST = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SqlRules:
     """What the SQL has to be: its dialect, and the tables and columns that it may name; None = any."""
 
     dialect: str = "mysql"
@@ -44,15 +44,15 @@ class Wanted:
     columns: frozenset[str] | None = None
 
 
-def _wanted(assertion: Assertion, value: object) -> Wanted:
+def _rules(assertion: Assertion, value: object) -> SqlRules:
     if value is js_values.MISSING or value is None:
-        return Wanted()
+        return SqlRules()
     if not isinstance(value, Mapping):
         raise _bad(assertion, "an object of databaseType, allowedTables and allowedColumns as its value")
     name = str(value.get("databaseType", value.get("database", "mysql"))).lower()
     if name not in _DIALECTS:
         raise _bad(assertion, f"a databaseType it knows, such as MySQL or PostgreSQL, not {name[:40]!r}")
-    return Wanted(
+    return SqlRules(
         _DIALECTS[name], _names(assertion, value, "allowedTables"), _names(assertion, value, "allowedColumns")
     )
 
@@ -67,11 +67,11 @@ def _names(assertion: Assertion, value: Mapping[str, object], key: str) -> froze
     return frozenset(name.rsplit("::", 1)[-1].lower() for name in names)
 
 
-def _bad(assertion: Assertion, wanted: str) -> Unscorable:
-    return Unscorable("bad-value", f"{assertion.kind} needs {wanted}")
+def _bad(assertion: Assertion, needed: str) -> Unscorable:
+    return Unscorable("bad-value", f"{assertion.kind} needs {needed}")
 
 
-def problems(sources: Sequence[str], wanted: Wanted) -> list[str | None]:
+def problems(sources: Sequence[str], rules: SqlRules) -> list[str | None]:
     """Why each text is not the SQL that is wanted; None for one that is, and for those behind it, which are not parsed.
 
     They are parsed in the process of V8 and all together within its limits: sqlglot tries types again in other ways, so
@@ -80,17 +80,17 @@ def problems(sources: Sequence[str], wanted: Wanted) -> list[str | None]:
     Raises:
         Unscorable: ``timeout`` or ``memory``: parsing them takes too much.
     """
-    found = [_obvious(source) for source in sources]
-    asked = [source for source, known in zip(sources, found, strict=True) if known is None]
+    obvious = [_obvious(source) for source in sources]
+    asked = [source for source, problem in zip(sources, obvious, strict=True) if problem is None]
     if not asked:
-        return found
-    answer = v8.sql(asked, dialect=wanted.dialect, tables=_listed(wanted.tables), columns=_listed(wanted.columns))
+        return obvious
+    answer = v8.sql(asked, dialect=rules.dialect, tables=_listed(rules.tables), columns=_listed(rules.columns))
     if answer["kind"] != "sql":
         raise Unscorable(
             answer["kind"], "the output was not read as SQL: parsing it takes too long, or too much memory"
         )
     parsed = iter(answer["problems"])
-    return [next(parsed, None) if known is None else known for known in found]
+    return [next(parsed, None) if problem is None else problem for problem in obvious]
 
 
 def _obvious(source: str) -> str | None:
@@ -106,17 +106,17 @@ def _listed(names: frozenset[str] | None) -> list[str] | None:
     return None if names is None else sorted(names)
 
 
-def _is_sql(assertion: Assertion, wanted: Wanted, checked: CheckedOutput) -> KindResult:
-    (found,) = problems([checked.text], wanted)
-    return KindResult(found is None, found or "the output is SQL")
+def _is_sql(assertion: Assertion, rules: SqlRules, checked: CheckedOutput) -> KindResult:
+    (problem,) = problems([checked.text], rules)
+    return KindResult(problem is None, problem or "the output is SQL")
 
 
-def _contains_sql(assertion: Assertion, wanted: Wanted, checked: CheckedOutput) -> KindResult:
+def _contains_sql(assertion: Assertion, rules: SqlRules, checked: CheckedOutput) -> KindResult:
     blocks = [match.group(1) for match in in_time(_FENCE.finditer(checked.text))] or [checked.text]
-    found = problems(blocks, wanted)
-    if None in found:
+    of_blocks = problems(blocks, rules)
+    if None in of_blocks:
         return KindResult(True, "the output holds SQL")
-    return KindResult(False, str(found[0]))
+    return KindResult(False, str(of_blocks[0]))
 
 
 _ONE_RENAMED = re.compile(
@@ -125,4 +125,4 @@ _ONE_RENAMED = re.compile(
 """``SELECT a b FROM t`` is SQL, with ``a`` renamed, but nearly always a lost comma; promptfoo refuses it too."""
 
 
-KINDS = (Kind("is-sql", _wanted, _is_sql), Kind("contains-sql", _wanted, _contains_sql))
+KINDS = (Kind("is-sql", _rules, _is_sql), Kind("contains-sql", _rules, _contains_sql))

@@ -79,16 +79,16 @@ def comma_fields(source: str) -> tuple[str, ...]:
 
 def _quoted_field(source: str, at: int) -> tuple[str, int]:
     """The text inside quotes from ``at`` on, and where the comma or the end after it stands."""
-    held: list[str] = []
+    characters: list[str] = []
     while at < len(source):
         pair = source[at : at + 2]
         if pair in ('""', '\\"', "\\\\"):
-            held.append(pair[1])
+            characters.append(pair[1])
             at += 2
         elif source[at] == '"':
-            return "".join(held), _after_quote(source, at + 1)
+            return "".join(characters), _after_quote(source, at + 1)
         else:
-            held.append(source[at])
+            characters.append(source[at])
             at += 1
     raise bad_value("a quote in the list of texts is not closed")
 
@@ -112,13 +112,13 @@ def _refuse_empty(assertion: Assertion) -> None:
 
 
 def _contains(assertion: Assertion, needle: str, checked: CheckedOutput) -> KindResult:
-    found = js_values.includes(checked.text, needle)
-    return KindResult(found, f"the output {'holds' if found else 'does not hold'} {shown(needle)}")
+    holds = js_values.includes(checked.text, needle)
+    return KindResult(holds, f"the output {'holds' if holds else 'does not hold'} {shown(needle)}")
 
 
 def _icontains(assertion: Assertion, needle: str, checked: CheckedOutput) -> KindResult:
-    found = js_values.includes(checked.lower, js_values.lower(needle))
-    return KindResult(found, f"the output {'holds' if found else 'does not hold'} {shown(needle)} in any case")
+    holds = js_values.includes(checked.lower, js_values.lower(needle))
+    return KindResult(holds, f"the output {'holds' if holds else 'does not hold'} {shown(needle)} in any case")
 
 
 def _all_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], CheckedOutput], KindResult]:
@@ -133,9 +133,9 @@ def _all_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], CheckedOutput],
 
 def _any_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], CheckedOutput], KindResult]:
     def evaluate(assertion: Assertion, items: tuple[str, ...], checked: CheckedOutput) -> KindResult:
-        found = next((item for item in in_time(items) if _held(item, checked, fold)), None)
-        if found is not None:
-            return KindResult(True, f"the output holds {shown(found)}")
+        first = next((item for item in in_time(items) if _held(item, checked, fold)), None)
+        if first is not None:
+            return KindResult(True, f"the output holds {shown(first)}")
         return KindResult(False, f"the output holds none of the {len(items)} texts")
 
     return evaluate
@@ -163,22 +163,22 @@ def _equals(assertion: Assertion, value: object, checked: CheckedOutput) -> Kind
 
 def _equal_json(value: object, checked: CheckedOutput) -> KindResult:
     try:
-        found = js_values.strict_json(checked.text)
+        data = js_values.strict_json(checked.text)
     except js_values.NotJson:
         return KindResult(False, "the output is not JSON")
-    same = js_values.same(found, value)
+    same = js_values.same(data, value)
     wanted = shown(js_values.compact_json(value))
     return KindResult(same, "the output is equal" if same else f"the output is not the JSON value {wanted}")
 
 
 def _starts(assertion: Assertion, value: str, checked: CheckedOutput) -> KindResult:
-    found = js_values.starts_with(checked.text, value)
-    return KindResult(found, f"the output {'starts' if found else 'does not start'} with {shown(value)}")
+    starts = js_values.starts_with(checked.text, value)
+    return KindResult(starts, f"the output {'starts' if starts else 'does not start'} with {shown(value)}")
 
 
 def _ends(assertion: Assertion, value: str, checked: CheckedOutput) -> KindResult:
-    found = js_values.ends_with(checked.text, value)
-    return KindResult(found, f"the output {'ends' if found else 'does not end'} with {shown(value)}")
+    ends = js_values.ends_with(checked.text, value)
+    return KindResult(ends, f"the output {'ends' if ends else 'does not end'} with {shown(value)}")
 
 
 def _levenshtein(assertion: Assertion, value: str, checked: CheckedOutput) -> KindResult:
