@@ -97,7 +97,7 @@ SHARE_COLUMNS: Mapping[str, str] = {
     "low": "Float64",
     "high": "Float64",
 }
-"""Shares of cases that are valid and of rules that are grounded, of those that could be told; the exact interval of
+"""Shares of cases that are valid and of rules that are grounded, of those with an answer; the exact interval of
 Clopper and Pearson."""
 
 FAILED_COLUMNS: Mapping[str, str] = {"benchmark": "string", "reason": "string", "message": "string"}
@@ -142,10 +142,10 @@ def failed(rows: Sequence[tuple[str, str, str]]) -> pd.DataFrame:
 
 def share(name: str, what: str, answers: Sequence[bool | None]) -> dict[str, Any]:
     """One row of ``SHARE_COLUMNS``; None is not known and not counted."""
-    told = [answer for answer in answers if answer is not None]
-    found = clopper_pearson(sum(told), len(told), CONFIDENCE)
-    row = {"benchmark": name, "what": what, "yes": sum(told), "n": len(told), "unknown": len(answers) - len(told)}
-    return {**row, "share": found.estimate, "low": found.low, "high": found.high}
+    known = [answer for answer in answers if answer is not None]
+    interval = clopper_pearson(sum(known), len(known), CONFIDENCE)
+    row = {"benchmark": name, "what": what, "yes": sum(known), "n": len(known), "unknown": len(answers) - len(known)}
+    return {**row, "share": interval.estimate, "low": interval.low, "high": interval.high}
 
 
 def shares(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -167,10 +167,10 @@ def _row(
     row: dict[str, Any] = {"model": model}
     for side, called, group in zip(("first", "second"), names, groups, strict=True):
         grid = group.asked
-        found = estimated(group.usable, number, correlation, CONFIDENCE)
+        estimate = estimated(group.usable, number, correlation, CONFIDENCE)
         row |= {side: called, f"{side}_broken": int(grid.broken[number].sum()), f"{side}_n": grid.scored(number)}
         row |= {f"{side}_unscored": grid.missing(number) + group.not_asked[model]}
-        row |= {f"{side}_share": found.estimate, f"{side}_low": found.low, f"{side}_high": found.high}
+        row |= {f"{side}_share": estimate.estimate, f"{side}_low": estimate.low, f"{side}_high": estimate.high}
         row |= {f"{side}_at_least": bool(group.usable.missing(number))}
     gap = _gap(groups, number, correlation)
     row |= {"difference": gap.estimate, "difference_low": gap.low, "difference_high": gap.high}
@@ -206,17 +206,17 @@ def _paired(
         parts.append(some.assign(model=pd.array([called] * len(some), dtype="string")))
     grid = counted(pd.concat(parts, ignore_index=True), ("prompt", "spec")).asked
     both = grid.only(np.flatnonzero((grid.sizes("seen") > 0).all(axis=0)))
-    told, alike = pair(both, 0, 1), cosines.get(model, ())
-    gap = difference_interval(told, CONFIDENCE)
-    row: dict[str, Any] = {"benchmark": name, "model": model, "cases": told.n}
+    pairs, alike = pair(both, 0, 1), cosines.get(model, ())
+    gap = difference_interval(pairs, CONFIDENCE)
+    row: dict[str, Any] = {"benchmark": name, "model": model, "cases": pairs.n}
     for number, called in enumerate(both.models):
         row |= {f"{called}_broken": int(both.broken[number].sum()), f"{called}_scored": both.scored(number)}
         row |= {f"{called}_share": mean_share(both, number)}
     return row | {
-        "unscored": int((grid.asked > 0).all(axis=0).sum()) - told.n,
+        "unscored": int((grid.asked > 0).all(axis=0).sum()) - pairs.n,
         "difference": gap.estimate,
         "difference_low": gap.low,
         "difference_high": gap.high,
-        "p": sign_flip_p(told.whole) if told.n else None,
+        "p": sign_flip_p(pairs.whole) if pairs.n else None,
         "cosine": sum(alike) / len(alike) if alike else None,
     }

@@ -18,7 +18,7 @@ from promptpex.promptfile import RENDERING_SECONDS, render
 
 STAGE = "output"
 _MEASURED = ("finish_reason", "tokens_in", "tokens_out", "cost_usd", "latency_ms", "model_reported", "logprobs")
-"""What an output keeps of its completion, beside the text."""
+"""The fields of a completion that an output keeps, apart from the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ async def collect(
     on_output: Callable[[Output], None] = lambda output: None,
     rendering: Allowance | None = None,
 ) -> list[Output]:
-    """An output for every question, in their order; ``on_output`` hears each as it comes.
+    """An output for every question, in their order; ``on_output`` is given each as it comes.
 
     They are asked in ``order``, which holds the number of each; by default as they stand. Once rendering the prompt
     has taken more than ``rendering`` gives, what is left is not asked.
@@ -92,10 +92,10 @@ async def collect(
         on_output(output)
         return number, output
 
-    found = dict(await run_all(answer, range(len(questions)) if order is None else order))
+    outputs = dict(await run_all(answer, range(len(questions)) if order is None else order))
     for label in labels:
         emit(StageEnded(STAGE, label))
-    return [found[number] for number in range(len(questions))]
+    return [outputs[number] for number in range(len(questions))]
 
 
 async def _answer(client: Client, prompt: Prompt, question: Cell, defaults: Params, time: Allowance) -> Output:

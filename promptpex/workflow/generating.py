@@ -33,7 +33,7 @@ class Quality:
     Attributes:
         cases: all of them.
         excluded: unusable ones, kept with their reason.
-        independent: usable ones that are no near-duplicates of one another.
+        independent: usable ones that are not near-duplicates of one another.
         duplicates: pairs of near-duplicates.
         lint: the ids of the cases that have a finding, by its code.
         bare: rule ids that no usable case aims at.
@@ -136,8 +136,8 @@ def quality(prompt: Prompt, spec: Spec, suite: Suite, suite_language: str | None
 
 def _by_code(findings: Mapping[str, Sequence[Finding]]) -> dict[str, list[str]]:
     ids: dict[str, list[str]] = {}
-    for case, found in findings.items():
-        for code in sorted({finding.code for finding in found}):
+    for case, of_case in findings.items():
+        for code in sorted({finding.code for finding in of_case}):
             ids.setdefault(code, []).append(case)
     return ids
 

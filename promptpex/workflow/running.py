@@ -35,7 +35,9 @@ async def begin(session: Session, prompt: Prompt, spec: Spec, suite: Suite, *, a
     models = session.roles.models()
     judges = judges_for(session, prompt, spec)
     await _require_within_tpm(session, prompt, suite, judges)
-    warn_about_self_preference(session, [one.role_model.label for one in judges], [one.label for one in models], author)
+    warn_about_self_preference(
+        session, [judge.role_model.label for judge in judges], [model.label for model in models], author
+    )
     manifest = _manifest(session, prompt, spec, suite, models, judges).replace(author=author)
     return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite)
 
@@ -44,7 +46,7 @@ async def _require_within_tpm(session: Session, prompt: Prompt, suite: Suite, ju
     """Refuses what could not be sent within ``tpm``, before anything is sent."""
     if session.settings.tpm is None:
         return
-    require_answers_within_tpm(session, [one.role_model.model for one in judges])
+    require_answers_within_tpm(session, [judge.role_model.model for judge in judges])
     questions = cells(suite.usable(), session.roles.models(), session.settings.repeats)
     await require_requests_within_tpm(session, requests_for(prompt, questions, session.roles.output_params()))
 
@@ -94,7 +96,7 @@ async def judge(session: Session, run: Run) -> Run:
     names = [*(rule.id for rule in rules), *mode_rules]
     verdicts += [verdict for output in outputs if output.error for verdict in unusable(output, names)]
     manifest = _judged_by(session, run.manifest).replace(
-        judges=tuple(one.role_model.label for one in judges),
+        judges=tuple(judge.role_model.label for judge in judges),
         mode_rules=mode_rules,
         partial=_partial(outputs, verdicts),
     )
@@ -145,18 +147,18 @@ async def _ask_judges(
     for judge in judges:
         session.emit(StageStarted(JUDGE, len(outputs) * turns, judge.role_model.label))
 
-    async def one(asked: tuple[int, int, int]) -> list[Verdict]:
+    async def judge_one(asked: tuple[int, int, int]) -> list[Verdict]:
         judge, output, turn = judges[asked[0]], outputs[asked[1]], asked[2]
         verdicts = await judge.judge(output, inputs.get(output.case, {}), turn=turn)
         missing = next((verdict.unscored for verdict in verdicts if verdict.unscored), None)
         session.emit(StepDone(JUDGE, judge.role_model.label, missing))
         return verdicts
 
-    found = dict(zip(order, await run_all(one, order), strict=True))
+    verdicts_of = dict(zip(order, await run_all(judge_one, order), strict=True))
     for judge in judges:
         session.emit(StageEnded(JUDGE, judge.role_model.label))
     return [
-        [verdict for turn in range(turns) for at in range(len(outputs)) for verdict in found[number, at, turn]]
+        [verdict for turn in range(turns) for at in range(len(outputs)) for verdict in verdicts_of[number, at, turn]]
         for number in range(len(judges))
     ]
 
@@ -197,20 +199,20 @@ def _manifest(
 
 def counted(session: Session, manifest: Manifest) -> Manifest:
     """The manifest with the number of answers that providers and the store have given to models and judges."""
-    totals = [each for (stage, _), each in session.meter.totals.items() if stage in (OUTPUT, JUDGE)]
-    return manifest.replace(asked=sum(each.requests for each in totals), stored=sum(each.cached for each in totals))
+    totals = [total for (stage, _), total in session.meter.totals.items() if stage in (OUTPUT, JUDGE)]
+    return manifest.replace(asked=sum(total.requests for total in totals), stored=sum(total.cached for total in totals))
 
 
 def reported(manifest: Manifest, outputs: Sequence[Output]) -> Manifest:
     """The manifest with the ids that the providers returned."""
-    found: dict[str, dict[str, None]] = {label: {} for label in manifest.models}
+    ids_of: dict[str, dict[str, None]] = {label: {} for label in manifest.models}
     for output in outputs:
         if output.model_reported:
-            found[output.model][output.model_reported] = None
-    return manifest.replace(reported={label: tuple(ids) for label, ids in found.items()})
+            ids_of[output.model][output.model_reported] = None
+    return manifest.replace(reported={label: tuple(ids) for label, ids in ids_of.items()})
 
 
 def _partial(outputs: Sequence[Output], verdicts: Sequence[Verdict]) -> str | None:
-    """Why the run is partial, if it is: something was not asked of a model or of a judge, and will be by going on."""
-    found = {output.error for output in outputs} | {verdict.unscored for verdict in verdicts}
-    return next((why for why in ("interrupted", "deadline", "budget") if found & {why, f"judge-{why}"}), None)
+    """Why the run is partial, if it is: some requests were not sent, and the same command sends them."""
+    reasons = {output.error for output in outputs} | {verdict.unscored for verdict in verdicts}
+    return next((why for why in ("interrupted", "deadline", "budget") if reasons & {why, f"judge-{why}"}), None)

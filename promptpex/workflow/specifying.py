@@ -28,7 +28,7 @@ async def extract(session: Session, prompt: Prompt, *, spec_for: str, before: Ru
 
 
 async def add_checks(session: Session, prompt: Prompt, spec: Spec, before: Run | None = None) -> Spec:
-    """The spec with checks proposed for the rules that have none; what is dropped is told with its reason."""
+    """The spec with checks proposed for the rules that have none; each dropped proposal is emitted with its reason."""
     proposals = await propose_checks(
         session.roles.author(),
         spec.rules,
@@ -119,8 +119,10 @@ async def update(
     )
     rules, fresh = _revived(marked.rules, proposed)
     new = await add_inverses(author, spec.intent, fresh, options=options, emit=session.emit)
-    found = await input_specs(author, prompt, missing, options=options, emit=session.emit)
-    updated = spec.replace(prompt_fingerprint=prompt.fingerprint, rules=(*rules, *new), inputs={**spec.inputs, **found})
+    inputs = await input_specs(author, prompt, missing, options=options, emit=session.emit)
+    updated = spec.replace(
+        prompt_fingerprint=prompt.fingerprint, rules=(*rules, *new), inputs={**spec.inputs, **inputs}
+    )
     if session.settings.checks:
         updated = await _checked(session, prompt, updated, updated.rules if _wants_checks(session) else new, before)
     return _told(spec, updated, prompt)
@@ -172,13 +174,13 @@ def _told(before: Spec, after: Spec, prompt: Prompt) -> Update:
     old = {rule.id: rule for rule in before.rules}
     turned = [rule for rule in after.rules if rule.id in old and old[rule.id].stale != rule.stale]
     people = [rule for rule in after.rules if rule.origin in ("edited", "added")]
-    away = [one.rule for one in check_sources(people, prompt_text(prompt)) if one.status != "kept"]
+    missing = [quote.rule for quote in check_sources(people, prompt_text(prompt)) if quote.status != "kept"]
     return Update(
         spec=after,
         added=tuple(rule.id for rule in after.rules if rule.id not in old),
         stale=tuple(rule.id for rule in turned if rule.stale),
         back=tuple(rule.id for rule in turned if not rule.stale),
-        yours=tuple(away),
+        yours=tuple(missing),
     )
 
 

@@ -35,7 +35,7 @@ _SPEC_SUFFIXES = (SPEC_END, ".spec.yml")
 
 @dataclass(frozen=True, slots=True)
 class _Set:
-    """A prompt with what belongs to it; a file that was not found is None."""
+    """A prompt with what belongs to it; a file that does not exist is None."""
 
     prompt: Path | None
     spec: Path | None
@@ -49,12 +49,12 @@ def validate(paths: Iterable[Path | str]) -> list[Problem]:
     A prompt brings its spec, its cases and its grades along; a spec or a case file brings the prompt it names, for
     comparison.
     """
-    found: dict[str, Problem] = {}
+    problems: dict[str, Problem] = {}
     with check_time():
         for path in paths:
             for problem in _of_set(_belonging(Path(path))):
-                found.setdefault(str(problem), problem)
-    return list(found.values())
+                problems.setdefault(str(problem), problem)
+    return list(problems.values())
 
 
 def _belonging(path: Path) -> _Set:
@@ -75,8 +75,8 @@ def _far_prompts(file: Path | None, named: str) -> list[Problem]:
     """The problem of a file that names a prompt outside its folder; such a prompt is not read."""
     if file is None or not named or is_inside(file.parent / named, file.parent):
         return []
-    said = f"the prompt {named!r} is outside the folder of this file, and is not read"
-    return [Problem(path=str(file), message=said, suggestion="name the prompt beside this file")]
+    message = f"the prompt {named!r} is outside the folder of this file, and is not read"
+    return [Problem(path=str(file), message=message, suggestion="name the prompt beside this file")]
 
 
 def _there(path: Path) -> Path | None:
@@ -89,8 +89,8 @@ def _named_prompt(path: Path, stem: str) -> Path | None:
         named = reader(path).record.prompt if path.exists() else ""
         if named and is_inside(path.parent / named, path.parent) and (path.parent / named).is_file():
             return path.parent / named
-    beside = [found for found in sorted(path.parent.glob(f"{glob.escape(stem)}.*")) if _is_prompt(found)]
-    return next((found for found in beside if promptfile.stem(found) == stem), beside[0] if len(beside) == 1 else None)
+    beside = [file for file in sorted(path.parent.glob(f"{glob.escape(stem)}.*")) if _is_prompt(file)]
+    return next((file for file in beside if promptfile.stem(file) == stem), beside[0] if len(beside) == 1 else None)
 
 
 def _is_prompt(path: Path) -> bool:
@@ -126,10 +126,10 @@ def _grades(path: Path, spec: Spec | None) -> list[Problem]:
         digest = text_digest(rule.rule, KEY_LENGTH)
         old = sum(grade.subject == rule.id and grade.subject_digest not in (None, digest) for grade in grades)
         if old:
-            said = (
+            message = (
                 f"{plural(old, 'grade')} of the rule {rule.id!r} {'was' if old == 1 else 'were'} given to other words"
             )
-            problems.append(Problem(path=str(path), message=said, suggestion="look at them again", severity="info"))
+            problems.append(Problem(path=str(path), message=message, suggestion="look at them again", severity="info"))
     return problems
 
 
@@ -149,50 +149,50 @@ def _prompt(path: Path | None) -> tuple[Prompt | None, list[Problem]]:
 def _spec_against(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[Problem]:
     """What does not fit between a spec and its prompt: fingerprint, quoted words, sentences, variables."""
     spec, lines = reading.record, reading.lines
-    found: list[Problem] = []
+    problems: list[Problem] = []
 
     def add(message: str, line: int | None, severity: Severity, suggestion: str = "") -> None:
         place = str(prompt.path) if severity == "info" and line is None else str(path)
-        found.append(Problem(path=place, line=line, message=message, suggestion=suggestion, severity=severity))
+        problems.append(Problem(path=place, line=line, message=message, suggestion=suggestion, severity=severity))
 
     if prompt.path and Path(spec.prompt).name != Path(prompt.path).name:
-        told = f"this is the spec of {spec.prompt!r}, and is used for {Path(prompt.path).name!r}"
-        add(told, None, "warning", "correct 'prompt', or give the prompt a spec of its own")
+        message = f"this is the spec of {spec.prompt!r}, and is used for {Path(prompt.path).name!r}"
+        add(message, None, "warning", "correct 'prompt', or give the prompt a spec of its own")
     if spec.prompt_fingerprint and spec.prompt_fingerprint != prompt.fingerprint:
-        said = f"the prompt has changed since this spec was written (it is {prompt.fingerprint} now)"
-        add(said, None, "warning", "look at its rules, or run extract --update")
+        message = f"the prompt has changed since this spec was written (it is {prompt.fingerprint} now)"
+        add(message, None, "warning", "look at its rules, or run extract --update")
     _against_words(spec.rules, prompt, lines, add)
     for name in spec.inputs:
         if name != WHOLE_INPUT and name not in prompt.variables:
-            add(f"the input spec tells of {name!r}, which the prompt does not take", None, "warning", "remove it")
+            add(f"the input spec has {name!r}, which the prompt does not take", None, "warning", "remove it")
     for name in prompt.variables:
         if spec.inputs and name not in spec.inputs:
-            add(f"the input spec says nothing of {name!r}", None, "warning", "add it under 'inputs'")
+            add(f"the input spec lacks {name!r}", None, "warning", "add it under 'inputs'")
     for check in spec.input_checks:
         if check.variable not in prompt.variables:
             takes = ", ".join(prompt.variables)
             add(f"an input check names {check.variable!r}; the prompt takes {takes}", None, "error")
-    return found
+    return problems
 
 
 def _against_words(rules: Sequence[Rule], prompt: Prompt, lines: Mapping[str, int], add: Callable[..., None]) -> None:
-    for one in check_sources(rules, prompt_text(prompt)):
-        if one.status == "missing":
-            said = f"the rule {one.rule!r} rests on words that are not in the prompt: {quoted(one.source)}"
-            add(said, lines.get(one.rule), "warning", "remove the rule, or quote the words it rests on now")
-        elif one.status == "changed":
-            said = f"the words that the rule {one.rule!r} rests on have changed; the prompt now says: "
-            add(said + quoted(one.nearest or ""), lines.get(one.rule), "warning", "read the rule again")
+    for source in check_sources(rules, prompt_text(prompt)):
+        if source.status == "missing":
+            message = f"the rule {source.rule!r} rests on words that are not in the prompt: {quoted(source.source)}"
+            add(message, lines.get(source.rule), "warning", "remove the rule, or quote the words it rests on now")
+        elif source.status == "changed":
+            message = f"the words that the rule {source.rule!r} rests on have changed; the prompt now says: "
+            add(message + quoted(source.nearest or ""), lines.get(source.rule), "warning", "read the rule again")
     for rule in rules:
         if rule.origin == "extracted" and not rule.stale and not (rule.source or "").strip():
-            said = f"the rule {rule.id!r} quotes no words of the prompt"
-            add(said, lines.get(rule.id), "info", "add them under 'source', or see `extract --verify`")
+            message = f"the rule {rule.id!r} quotes no words of the prompt"
+            add(message, lines.get(rule.id), "info", "add them under 'source', or see `extract --verify`")
     for sentence in uncovered(rules, prompt):
         add(f"no rule rests on: {quoted(sentence)}", None, "info")
 
 
 def _front_matter(prompt: Prompt) -> list[Problem]:
-    """What of the front matter the stages could not use; they would say so one by one."""
+    """What the stages cannot use of the front matter; they would report it one by one."""
     meta, path, variables = prompt.meta, prompt.path, prompt.variables
     readers: tuple[Callable[[], object], ...] = (
         lambda: checked_instructions(meta.get("instructions") or {}, path),
@@ -211,8 +211,8 @@ def _settings(start: Path, prompt: Prompt | None) -> list[Problem]:
         settings = load({}, start=start, env={}).settings
     except InputError as failure:
         return [as_problem(failure)]
-    found, variables = find_file(start), prompt.variables if prompt else ()
-    file = str(found) if found else None
+    settings_file, variables = find_file(start), prompt.variables if prompt else ()
+    file = str(settings_file) if settings_file else None
     readers: list[Callable[[], object]] = [
         lambda: checked_instructions(settings.instructions, file),
         lambda: checked_language(settings.language, file),
@@ -234,21 +234,21 @@ def _problem_of(reader: Callable[[], object]) -> Problem | None:
 
 
 def _schemas(path: Path, reading: Reading[Spec]) -> list[Problem]:
-    """The schemas of variables that cannot be used: without a word they would let everything pass."""
+    """The schemas of variables that cannot be used: they would silently accept everything."""
     return [
-        Problem(path=str(path), line=reading.line("inputs", name), message=said)
-        for name, said in unusable_schemas(reading.record.inputs).items()
+        Problem(path=str(path), line=reading.line("inputs", name), message=message)
+        for name, message in unusable_schemas(reading.record.inputs).items()
     ]
 
 
 def _invalid_inputs(path: Path, spec: Spec, reading: Reading[Suite]) -> list[Problem]:
-    found: list[Problem] = []
+    problems: list[Problem] = []
     for case in reading.record.cases:
         try:
             wrong = check_inputs(spec.input_checks, case.inputs) if case.invalid is None else []
         except CheckError as failure:
             return [Problem(path=str(path), message=failure.message)]
-        found += [
+        problems += [
             Problem(
                 path=str(path),
                 line=reading.lines.get(case.id),
@@ -258,4 +258,4 @@ def _invalid_inputs(path: Path, spec: Spec, reading: Reading[Suite]) -> list[Pro
             )
             for sentence in wrong
         ]
-    return found
+    return problems

@@ -104,7 +104,7 @@ def test_variables_that_do_not_fit(tmp_path: Path) -> None:
     _folder(tmp_path, spec=SPEC.replace("inputs: {word", "inputs: {wrod").replace("variable: word", "variable: wort"))
     messages = [problem.message for problem in validate([tmp_path / "prompt.spec.yaml"])]
     assert any("'wrod', which the prompt does not take" in message for message in messages)
-    assert any("nothing of 'word'" in message for message in messages)
+    assert any("the input spec lacks 'word'" in message for message in messages)
     assert any("names 'wort'" in message for message in messages)
 
 

@@ -3,7 +3,7 @@
 Each benchmark becomes a run: the published rules are its spec, the generated and the baseline tests its suite, the
 models' answers its outputs, and the published judge's words its verdicts, on the prompt as a whole since that is what
 the judge was shown (arXiv 2503.05070v1, section 4). A verdict that the published parser lost is unscored here; what
-the paper made of it is kept beside, in ``Benchmark.results``. Whatever is odd is a problem with its file and line.
+the paper made of it is kept in ``Benchmark.results``. Whatever is odd is a problem with its file and line.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Benchmark:
     Attributes:
         name: the folder's name, as published.
         run: prompt, spec, suite, outputs and the published verdicts.
-        prompt_known: whether the prompt's text was found; without it nothing can be asked again.
+        prompt_known: whether the prompt's text is known; without it nothing can be asked again.
         results: every row of the results that belongs to the prompt, as published.
-        validity: per case that aims at a rule, whether it was found to keep the input spec; None = verdict missing.
+        validity: per case that aims at a rule, whether it was judged to keep the input spec; None = verdict missing.
         agreement: per case, whether the spec alone gave what the prompt gives; None = verdict missing.
         groundedness: per rule, whether the prompt says it; None = verdict missing.
         problems: what is odd, with file and line.
@@ -66,14 +66,14 @@ def read(folder: Path) -> list[Benchmark]:
     Raises:
         InputError: nothing of the kind there, or a file that is missing, cut off or has another header; with the line.
     """
-    found = [read_benchmark(one) for one in benchmark_folders(folder)]
-    if not found:
+    benchmarks = [read_benchmark(one) for one in benchmark_folders(folder)]
+    if not benchmarks:
         raise RunError(
             f"no published recordings here: no folder in it holds {RESULTS}; name evals/v7 of a clone of "
             "microsoft/promptpex",
             path=folder,
         )
-    return found
+    return benchmarks
 
 
 def benchmark_folders(folder: Path) -> list[Path]:
@@ -105,8 +105,8 @@ def read_benchmark(folder: Path) -> Benchmark:
             raise RunError(f"the recordings of {folder.name} lack this file; get it again", path=folder / name)
     rules, problems = _rules(folder)
     promptid = _promptid(folder / RESULTS)
-    found = prompts.find(folder, promptid)
-    variable = found.prompt.variables[0]
+    located = prompts.find(folder, promptid)
+    variable = located.prompt.variables[0]
     tests = promptpex_tests.read(folder / "tests.csv", rules=len(rules), variable=variable)
     results = read_results(folder / RESULTS, promptid, tests.suite, rules, variable)
     cases = results.cases
@@ -114,15 +114,15 @@ def read_benchmark(folder: Path) -> Benchmark:
     grounded, odd_rules = _groundedness(folder / "rule_evals.csv", promptid, rules)
     overview = against_overview(folder / "overview.csv", results.rows)
     untried = _untried(folder / "baseline_tests.txt", cases, variable)
-    problems += [*found.problems, *tests.problems, *results.problems, *odd, *odd_rules, *overview, *untried]
-    run = _run(folder, found.prompt, rules, results)
+    problems += [*located.problems, *tests.problems, *results.problems, *odd, *odd_rules, *overview, *untried]
+    run = _run(folder, located.prompt, rules, results)
     return Benchmark(
         name=folder.name,
         run=run,
-        prompt_known=found.known,
+        prompt_known=located.known,
         results=results.rows,
-        validity={case: said[0] for case, said in evaluated.items()},
-        agreement={case: said[1] for case, said in evaluated.items()},
+        validity={case: valid for case, (valid, _) in evaluated.items()},
+        agreement={case: agrees for case, (_, agrees) in evaluated.items()},
         groundedness=grounded,
         problems=tuple(problems),
     )
@@ -133,8 +133,8 @@ def _rules(folder: Path) -> tuple[list[Rule], list[Problem]]:
     inverses = _text_lines(folder / "inverse_rules.txt", "inverse rules")
     problems: list[Problem] = []
     if len(texts) != len(inverses):
-        said = f"there are {len(inverses)} inverse rules for {len(texts)} rules"
-        problems.append(Problem(path=str(folder / "inverse_rules.txt"), message=said, severity="warning"))
+        message = f"there are {len(inverses)} inverse rules for {len(texts)} rules"
+        problems.append(Problem(path=str(folder / "inverse_rules.txt"), message=message, severity="warning"))
     checks = checks_for(folder.name, len(texts))
     padded = [*inverses, *([None] * len(texts))]
     rules = [
@@ -163,18 +163,18 @@ def _own(
     """The rows of this prompt; what belongs to another is named, not counted."""
     other = [row for row in rows if row["promptid"] != promptid]
     if other:
-        said = f"{len(other)} rows are of another prompt than {promptid} and are not counted"
-        problems.append(_warning(path, other[0].number, said))
+        message = f"{len(other)} rows are of another prompt than {promptid} and are not counted"
+        problems.append(_warning(path, other[0].number, message))
     return [row for row in rows if row["promptid"] == promptid]
 
 
 def _evals(
     path: Path, promptid: str, cases: Sequence[Case], rules: int, variable: str
 ) -> tuple[dict[str, tuple[bool | None, bool | None]], list[Problem]]:
-    """Validity and spec agreement per case that aims at a rule; a verdict that is missing is None, and said so."""
+    """Validity and spec agreement per case that aims at a rule; a missing verdict is None, and a problem."""
     columns = ("promptid", "ruleid", "input", "validity", "coverage")
     by_place = {(case.rule, case.inverse, str(case.inputs[variable]).strip()): case.id for case in cases if case.rule}
-    found: dict[str, tuple[bool | None, bool | None]] = dict.fromkeys(by_place.values(), (None, None))
+    verdicts: dict[str, tuple[bool | None, bool | None]] = dict.fromkeys(by_place.values(), (None, None))
     problems: list[Problem] = []
     rows = csv_table.read(path, columns, what="file of test evaluations", error=RunError)
     for row in _own(rows, promptid, path, problems):
@@ -184,12 +184,12 @@ def _evals(
         if case_id is None:
             problems.append(_warning(path, row.number, "this evaluation is of no known test; it is not counted"))
             continue
-        found[case_id] = (_said(row["validity"]), _said(row["coverage"]))
-    unseen = [case_id for case_id, said in found.items() if said[0] is None]
+        verdicts[case_id] = (_verdict(row["validity"]), _verdict(row["coverage"]))
+    unseen = [case_id for case_id, (valid, _) in verdicts.items() if valid is None]
     if unseen:
-        told = f"{len(unseen)} tests have no verdict on their validity and are not counted valid: "
-        problems.append(_warning(path, None, told + ", ".join(unseen[:5])))
-    return found, problems
+        message = f"{len(unseen)} tests have no verdict on their validity and are not counted valid: "
+        problems.append(_warning(path, None, message + ", ".join(unseen[:5])))
+    return verdicts, problems
 
 
 def _groundedness(path: Path, promptid: str, rules: Sequence[Rule]) -> tuple[dict[str, bool | None], list[Problem]]:
@@ -199,14 +199,14 @@ def _groundedness(path: Path, promptid: str, rules: Sequence[Rule]) -> tuple[dic
     for row in _own(rows, promptid, path, problems):
         rule_id = f"r{row['ruleid'].strip()}"
         if rule_id not in grounded:
-            said = f"there is no rule {row['ruleid'][:20]!r}; the row is not counted"
-            problems.append(_warning(path, row.number, said))
+            message = f"there is no rule {row['ruleid'][:20]!r}; the row is not counted"
+            problems.append(_warning(path, row.number, message))
             continue
-        grounded[rule_id] = _said(row["grounded"])
+        grounded[rule_id] = _verdict(row["grounded"])
     problems += [
         _warning(path, None, f"rule {rule_id} has no verdict on its groundedness and is not counted as grounded")
-        for rule_id, said in grounded.items()
-        if said is None
+        for rule_id, verdict in grounded.items()
+        if verdict is None
     ]
     return grounded, problems
 
@@ -220,15 +220,15 @@ def _untried(path: Path, cases: Sequence[Case], variable: str) -> list[Problem]:
     missing = [test for test in tests if test and _folded(test) not in asked]
     if not missing:
         return []
-    said = f"{len(missing)} tests of the baseline have no result, such as {missing[0][:60]!r}"
-    return [_warning(path, None, said)]
+    message = f"{len(missing)} tests of the baseline have no result, such as {missing[0][:60]!r}"
+    return [_warning(path, None, message)]
 
 
 def _folded(text: str) -> str:
     return " ".join(text.split())
 
 
-def _said(cell: str) -> bool | None:
+def _verdict(cell: str) -> bool | None:
     return {"ok": True, "err": False}.get(cell.strip())
 
 

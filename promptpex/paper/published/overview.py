@@ -12,7 +12,7 @@ from promptpex.paper.published.results import Result
 
 
 def against_overview(path: Path, results: Sequence[Result]) -> list[Problem]:
-    """What the summary says otherwise than the rows: a cut-off results file shows here. Without a summary, nothing.
+    """Where the summary differs from the rows, as with a results file that is cut off; empty without a summary.
 
     Raises:
         RunError: the summary is damaged; with the line.
@@ -24,8 +24,8 @@ def against_overview(path: Path, results: Sequence[Result]) -> list[Problem]:
     for row in csv_table.read(path, columns, what="overview", error=RunError):
         for column, counted in _counts(row["model"], results).items():
             if row[column].strip() != str(counted):
-                said = f"{row['model']}: the overview says {row[column][:20]!r} {column}, the results {counted}"
-                problems.append(Problem(path=str(path), line=row.number, message=said, severity="warning"))
+                message = f"{row['model']}: the overview says {row[column][:20]!r} {column}, the results {counted}"
+                problems.append(Problem(path=str(path), line=row.number, message=message, severity="warning"))
     return problems
 
 

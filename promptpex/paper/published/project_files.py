@@ -26,7 +26,7 @@ SPEC = "prompt.spec.yaml"
 SUITE = "prompt.cases.yaml"
 
 
-def write(out: Path, benchmarks: Sequence[Benchmark], found: Tables, ask: Ask) -> dict[str, tuple[Path, ...]]:
+def write(out: Path, benchmarks: Sequence[Benchmark], tables: Tables, ask: Ask) -> dict[str, tuple[Path, ...]]:
     """Writes ``tables.json`` and, per benchmark, the run, its prompt, spec and cases, and a recording per model.
 
     Returns:
@@ -37,7 +37,7 @@ def write(out: Path, benchmarks: Sequence[Benchmark], found: Tables, ask: Ask) -
     """
     try:
         recordings = {benchmark.name: _write_one(out / benchmark.name, benchmark, ask) for benchmark in benchmarks}
-        write_text(out / TABLES, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+        write_text(out / TABLES, json.dumps(tables, ensure_ascii=False, indent=1) + "\n")
     except OSError as failure:
         raise RunError(f"cannot be written ({failure.strerror}); name another folder with --out", path=out) from None
     return recordings

@@ -16,19 +16,19 @@ UP = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The prompt, whether its text is known, and what is to be said about it."""
+class FoundPrompt:
+    """The prompt, whether its text is known, and problems with it."""
 
     prompt: Prompt
     known: bool
     problems: tuple[Problem, ...] = ()
 
 
-def find(benchmark: Path, promptid: str) -> Found:
+def find(benchmark: Path, promptid: str) -> FoundPrompt:
     """The prompt of a benchmark: ``prompts/<name>.json`` or ``samples/*/<name>.prompty`` in a folder above.
 
-    Without one, or with one that does not take exactly one input, a prompt without text stands in: the recordings can
-    be counted, and not be asked again.
+    Without one, or with one that does not take exactly one input, a prompt without text takes its place: the recordings
+    can be counted, but not asked again.
 
     Args:
         benchmark: the benchmark's folder.
@@ -39,14 +39,16 @@ def find(benchmark: Path, promptid: str) -> Found:
         try:
             prompt = promptfile.read(path).replace(name=name)
         except PromptFileError as failure:
-            said = f"the prompt cannot be read ({failure.message}); its recordings are counted only"
-            return Found(_stand_in(name), False, (_warning(path, failure.line, said),))
+            message = f"the prompt cannot be read ({failure.message}); its recordings are counted only"
+            return FoundPrompt(_stand_in(name), False, (_warning(path, failure.line, message),))
         if len(prompt.variables) != 1:
-            said = f"the prompt takes {len(prompt.variables)} inputs and the recordings hold one; they are counted only"
-            return Found(_stand_in(name), False, (_warning(path, None, said),))
-        return Found(prompt, True, tuple(_doubts(prompt, path, promptid)))
-    said = f"no prompt {name} is in a folder above (prompts/, samples/*/); its recordings are counted only"
-    return Found(_stand_in(name), False, (_warning(benchmark, None, said),))
+            message = (
+                f"the prompt takes {len(prompt.variables)} inputs and the recordings hold one; they are counted only"
+            )
+            return FoundPrompt(_stand_in(name), False, (_warning(path, None, message),))
+        return FoundPrompt(prompt, True, tuple(_doubts(prompt, path, promptid)))
+    message = f"no prompt {name} is in a folder above (prompts/, samples/*/); its recordings are counted only"
+    return FoundPrompt(_stand_in(name), False, (_warning(benchmark, None, message),))
 
 
 def _places(benchmark: Path) -> Iterator[Path]:
@@ -60,8 +62,10 @@ def _places(benchmark: Path) -> Iterator[Path]:
 def _doubts(prompt: Prompt, path: Path, promptid: str) -> Iterator[Problem]:
     own = prompt.unknown.get("promptid")
     if own is None:
-        said = f"the file does not say whether it is the text that was recorded ({promptid}); it may have changed since"
-        yield Problem(path=str(path), message=said, severity="info")
+        message = (
+            f"the file does not say whether it is the text that was recorded ({promptid}); it may have changed since"
+        )
+        yield Problem(path=str(path), message=message, severity="info")
     elif own != promptid:
         yield _warning(path, None, f"this is the prompt {own}, and the recordings are of {promptid}")
 

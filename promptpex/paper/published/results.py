@@ -78,7 +78,7 @@ class _Reader:
         self._promptid = promptid
         self._rules = rules
         self._variable = variable
-        self._found = Results(cases=list(suite.cases))
+        self._results = Results(cases=list(suite.cases))
         self._places = {
             (case.rule or "", case.inverse, str(case.inputs[variable]).strip()): case for case in suite.cases
         }
@@ -95,41 +95,41 @@ class _Reader:
         model = row["model"]
         repeat = self._seen[case.id, model]
         self._seen[case.id, model] += 1
-        if model not in self._found.models:
-            self._found.models.append(model)
+        if model not in self._results.models:
+            self._results.models.append(model)
         if repeat:
-            self._say(row.number, f"{model} answers case {case.id} once more; kept as repeat {repeat}")
+            self._warn(row.number, f"{model} answers case {case.id} once more; kept as repeat {repeat}")
         baseline = bool(row["baseline"].strip())
         result = Result(case.id, model, repeat, row["compliance"].strip(), baseline, case.inverse, row.number)
         self._rows.append(result)
-        self._found.outputs.append(output := _output(result, row["output"]))
-        self._found.verdicts += self._verdicts(result, output, row["complianceText"].strip())
+        self._results.outputs.append(output := _output(result, row["output"]))
+        self._results.verdicts += self._verdicts(result, output, row["complianceText"].strip())
 
     def finished(self) -> Results:
         """All that was taken, and what is missing."""
-        found = self._found
-        found.rows = tuple(self._rows)
+        results = self._results
+        results.rows = tuple(self._rows)
         if self._orphans:
             lines = ", ".join(map(str, self._orphans[:10]))
-            self._say(
+            self._warn(
                 self._orphans[0], f"{len(self._orphans)} results of another prompt are in no table (lines {lines})"
             )
-        for case in found.cases:
-            for model in found.models:
+        for case in results.cases:
+            for model in results.models:
                 if not self._seen[case.id, model]:
                     self._missing(case, model)
-        rank = {model: place for place, model in enumerate(found.models)}
-        order = {case.id: place for place, case in enumerate(found.cases)}
-        found.outputs.sort(key=lambda output: (rank[output.model], output.repeat, order[output.case]))
-        found.verdicts.sort(key=lambda verdict: (rank[verdict.model], verdict.repeat, order[verdict.case]))
-        return found
+        rank = {model: place for place, model in enumerate(results.models)}
+        order = {case.id: place for place, case in enumerate(results.cases)}
+        results.outputs.sort(key=lambda output: (rank[output.model], output.repeat, order[output.case]))
+        results.verdicts.sort(key=lambda verdict: (rank[verdict.model], verdict.repeat, order[verdict.case]))
+        return results
 
     def _case(self, row: csv_table.TableRow) -> Case:
         place = self._place(row)
         case = self._places.get(place)
         if case is None:
             case = self._places[place] = self._new_case(row, place)
-            self._found.cases.append(case)
+            self._results.cases.append(case)
         elif case.rule:
             self._compare_rule(row, case)
         return case
@@ -152,20 +152,22 @@ class _Reader:
         rule, inverse, text = place
         inputs = {self._variable: row["input"]}
         if rule:
-            self._say(row.number, "this test is not in tests.csv; it is added from the results")
+            self._warn(row.number, "this test is not in tests.csv; it is added from the results")
             stem = f"{rule}-inverse" if inverse else rule
             return Case(id=f"{stem}-{row['id']}", rule=rule, inverse=inverse, inputs=inputs)
-        number = sum(case.rule is None for case in self._found.cases) + 1
-        told = preamble(text)
-        if told is not None:
-            self._say(row.number, f"the baseline's test {number} is no input but its author's preamble: {told!r}; kept")
+        number = sum(case.rule is None for case in self._results.cases) + 1
+        opening = preamble(text)
+        if opening is not None:
+            self._warn(
+                row.number, f"the baseline's test {number} is not an input but its author's preamble: {opening!r}; kept"
+            )
         return Case(id=f"{BASELINE}-{number}", inputs=inputs, scenario=BASELINE)
 
     def _compare_rule(self, row: csv_table.TableRow, case: Case) -> None:
         rule = next(rule for rule in self._rules if rule.id == case.rule)
         if row["rule"].strip() != ((rule.inverse if case.inverse else rule.rule) or ""):
             side = "inverse of " if case.inverse else ""
-            self._say(row.number, f"the rule's text is not that of the {side}{rule.id} in the rule files")
+            self._warn(row.number, f"the rule's text is not that of the {side}{rule.id} in the rule files")
 
     def _verdicts(self, result: Result, output: Output, reason: str) -> Iterator[Verdict]:
         status = _STATUS.get(result.compliance, "unscored")
@@ -173,22 +175,22 @@ class _Reader:
         who = f"{result.model}, case {result.case}"
         if lost:
             tail = " ".join(reason.split())[-60:]
-            self._say(result.line, f"{who}: the verdict is missing; unscored here (the judge ends: {tail!r})")
+            self._warn(result.line, f"{who}: the verdict is missing; unscored here (the judge ends: {tail!r})")
         yield _verdict(output, status, reason, lost, SOURCE, counts=output.error is None)
         if output.error is not None:
-            said = result.compliance or "not at all"
-            self._say(result.line, f"{who}: the output is empty and was judged ({said}); unscored here")
+            verdict = result.compliance or "not at all"
+            self._warn(result.line, f"{who}: the output is empty and was judged ({verdict}); unscored here")
             yield _verdict(output, "unscored", output.message or "", output.error, "none")
 
     def _missing(self, case: Case, model: str) -> None:
-        self._say(None, f"{model} has no result for case {case.id}; unscored")
+        self._warn(None, f"{model} has no result for case {case.id}; unscored")
         message = "the recordings hold no result"
         output = Output(case=case.id, model=model, error="not-recorded", message=message)
-        self._found.outputs.append(output)
-        self._found.verdicts.append(_verdict(output, "unscored", message, "not-recorded", "none"))
+        self._results.outputs.append(output)
+        self._results.verdicts.append(_verdict(output, "unscored", message, "not-recorded", "none"))
 
-    def _say(self, line: int | None, message: str) -> None:
-        self._found.problems.append(Problem(path=str(self._path), line=line, message=message, severity="warning"))
+    def _warn(self, line: int | None, message: str) -> None:
+        self._results.problems.append(Problem(path=str(self._path), line=line, message=message, severity="warning"))
 
 
 def _verdict(
