@@ -29,14 +29,14 @@ from promptpex.stats import (
     DEFAULT_TOLERANCE,
     Grid,
     Interval,
-    Race,
+    SequentialSelection,
     Suitability,
+    decide,
     difference_interval,
     looks_at,
     over_looks,
     pair,
     pair_tests,
-    placed,
     repeat_correlation,
     share_interval,
     suitability,
@@ -213,7 +213,7 @@ def claims(found: Suitability, rates: Sequence[float]) -> Claims:
         for one in found.models.values()
         if one.within_tolerance and rate[one.model] - min(rates) >= DEFAULT_TOLERANCE - 1e-9
     ]
-    marked = any(one.place == "tied" and one.sampled_rules for one in tied)
+    marked = any(one.outcome == "tied" and one.sampled_rules for one in tied)
     return bool(worse), any(bool(one.sampled_rules) for one in worse), bool(tied), marked
 
 
@@ -251,10 +251,11 @@ def _places(rng: Any, rounds: int, models: int, cases: int, repeats: int, correl
         ]
         false_worse, false_tie = claims(told[0], equal), claims(told[1], apart)
         worst = told[2].models[f"m{models - 1}"]
-        tied = [one.place == "tied" for one in told[3].models.values()]
+        tied = [one.outcome == "tied" for one in told[3].models.values()]
         also = [bool(one.sampled_rules) for one in told[3].models.values()]
         counts += (
-            *false_worse[:2], *false_tie[2:], worst.place == "worse", worst.place == "worse" and worst.sampled_rules,
+            *false_worse[:2], *false_tie[2:],
+            worst.outcome == "worse", worst.outcome == "worse" and worst.sampled_rules,
             all(tied), all(tied) and all(also),
         )  # fmt: skip
     return [percent(count, rounds) for count in counts]
@@ -313,9 +314,9 @@ def raced(whole: Grid, rates: Sequence[float]) -> tuple[Suitability, Claims, flo
         for kept, tests in zip((fixed, free), pair_tests(known, DEFAULT_TOLERANCE), strict=True):
             kept.append(tests)
         spent = over_looks(fixed, len(at))
-        found = placed(known, spent, over_looks(free, len(at)), alpha=0.05)
+        found = decide(known, spent, over_looks(free, len(at)), alpha=0.05)
         ever = tuple(old or new for old, new in zip(ever, claims(found, rates), strict=True))  # type: ignore[assignment]
-        alive -= Race(found, spent.close).settled(0.05)
+        alive -= SequentialSelection(found, spent.close).settled(0.05)
         if not alive:
             break
     return found, ever, float(asked.mean())

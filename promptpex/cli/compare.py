@@ -11,7 +11,7 @@ from promptpex.cli import options
 from promptpex.cli.help import Command
 
 if TYPE_CHECKING:
-    from promptpex.report.comparison import Comparison
+    from promptpex.report.comparison import RunComparison
 
 
 @click.command("compare", cls=Command)
@@ -38,22 +38,22 @@ def command(before: Path, after: Path, fail_on_regression: bool, as_json: bool, 
     from promptpex.report.comparison import compare_runs, to_dict
 
     resolved = settings(flags)
-    made, results = resolved.settings, Path(resolved.settings.results)
-    kept = [runs.read_columns(runs.resolve(named, results)) for named in (before, after)]
-    tolerance = made.tolerance if resolved.origins["tolerance"] == "flag" else None
-    found = compare_runs(*kept, confidence=made.confidence, tolerance=tolerance, weights=made.weights)
+    chosen, results = resolved.settings, Path(resolved.settings.results)
+    both = [runs.read_columns(runs.resolve(named, results)) for named in (before, after)]
+    tolerance = chosen.tolerance if resolved.origins["tolerance"] == "flag" else None
+    comparison = compare_runs(*both, confidence=chosen.confidence, tolerance=tolerance, weights=chosen.weights)
     if as_json:
-        print_json(to_dict(found))
+        print_json(to_dict(comparison))
     else:
-        _show(found)
-    if fail_on_regression and found.regressions:
-        raise GateFailed(f"shown to be worse than before: {', '.join(found.regressions)}")
+        _show(comparison)
+    if fail_on_regression and comparison.regressions:
+        raise GateFailed(f"clearly worse than before: {', '.join(comparison.regressions)}")
     return 0
 
 
-def _show(found: Comparison) -> None:
+def _show(comparison: RunComparison) -> None:
     from rich.console import Console
 
     from promptpex.report.terminal import show_comparison
 
-    show_comparison(found, Console(soft_wrap=False))
+    show_comparison(comparison, Console(soft_wrap=False))

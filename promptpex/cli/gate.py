@@ -12,6 +12,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
+from promptpex.codecs.wording import plural
 
 
 @click.command("gate", cls=Command)
@@ -62,22 +63,25 @@ def command(
         raise click.UsageError("give a limit: --max-non-compliance or --min-scored")
     resolved = settings(flags)
     folder = runs.resolve(run, Path(resolved.settings.results))
-    kept = runs.read_columns(folder)
-    if kept.manifest.partial == RUNNING:
+    finished = runs.read_columns(folder)
+    if finished.manifest.partial == RUNNING:
         raise RunError("this run has not ended; the same `promptpex run` goes on with it", path=folder)
-    summary = summarise(kept, folder=folder, **given(resolved))
+    summary = summarise(finished, folder=folder, **given(resolved))
     everyone, single = _parsed(limits)
     rows = records(summary.models)
-    found = breaches(rows, Limits(everyone, single, min_scored, decide))
+    exceeded = breaches(rows, Limits(everyone, single, min_scored, decide))
     if as_json:
-        print_json({"run": summary.run.manifest.run, "passed": not any(found.values()), "models": found})
+        print_json({"run": summary.run.manifest.run, "passed": not any(exceeded.values()), "models": exceeded})
     else:
-        _say(found, {row["model"]: stated(row) for row in rows})
-    if kept.manifest.partial:
-        say(f"This run is not complete ({kept.manifest.partial}): the same `promptpex run` goes on with it.", err=True)
-    failing = [model for model, broken in found.items() if broken]
+        _say(exceeded, {row["model"]: stated(row) for row in rows})
+    if finished.manifest.partial:
+        say(
+            f"This run is not complete ({finished.manifest.partial}): the same `promptpex run` goes on with it.",
+            err=True,
+        )
+    failing = [model for model, broken in exceeded.items() if broken]
     if failing:
-        raise GateFailed(f"the gate fails {', '.join(failing)}: {len(failing)} of {len(found)} models")
+        raise GateFailed(f"gate failed: {len(failing)} of {plural(len(exceeded), 'model')} ({', '.join(failing)})")
     return 0
 
 
@@ -93,13 +97,13 @@ def _parsed(limits: Sequence[str]) -> tuple[float | None, dict[str, float]]:
 
 
 def _share(text: str) -> float:
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)\s*", text)
-    value = float(found[1]) / (100 if found[2] else 1) if found else -1.0
+    number = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)\s*", text)
+    value = float(number[1]) / (100 if number[2] else 1) if number else -1.0
     if not 0 <= value <= 1:
-        raise click.BadParameter(f"{text!r} is no share; write 10% or 0.1", param_hint="--max-non-compliance")
+        raise click.BadParameter(f"{text!r} is not a share: write 10% or 0.1", param_hint="--max-non-compliance")
     return value
 
 
-def _say(found: dict[str, list[str]], figures: dict[str, str]) -> None:
-    for model, broken in found.items():
+def _say(exceeded: dict[str, list[str]], figures: dict[str, str]) -> None:
+    for model, broken in exceeded.items():
         say(f"FAIL  {model}: {'; '.join(broken)}" if broken else f"pass  {model}: {figures[model]}")

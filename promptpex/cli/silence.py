@@ -26,14 +26,14 @@ def silent_models(summary: Summary, *, allowed: bool = False) -> Iterator[str]:
     rows = summary.outputs
     answered = set(rows.loc[rows["error"].isna(), "model"])
     lost = rows[rows["error"].notna() & ~rows["error"].isin(NOT_ASKED) & ~rows["model"].isin(answered)]
-    told = [
+    silent = [
         f"{clean(model)} ({_counted(Counter(errors))})"
         for model, errors in lost.groupby("model", sort=False, observed=True)["error"]
     ]
-    if not told or (allowed and answered):
+    if not silent or (allowed and answered):
         return
     more = "; --allow-missing-models accepts that" if answered else ""
-    yield f"not one usable answer came from {' or '.join(told)}{more}"
+    yield f"not one usable answer came from {' or '.join(silent)}{more}"
 
 
 def silent_judges(summary: Summary) -> Iterator[str]:
@@ -41,7 +41,7 @@ def silent_judges(summary: Summary) -> Iterator[str]:
     from promptpex.report.summary import records
     from promptpex.report.terminal import clean
 
-    for row in records(summary.judges):
+    for row in records(summary.details.judges):
         if row["asked"] and row["failed"] == row["asked"]:
             requests = "its one request" if row["asked"] == 1 else f"all of its {row['asked']} requests"
             why = clean(row["example"], LONGEST)

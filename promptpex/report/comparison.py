@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
+from promptpex.codecs.wording import plural
 from promptpex.core.errors import RunError
 from promptpex.core.records import AnyRun
 from promptpex.report.headline import FEW, percent
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RunComparison:
     """What has changed from one run to another.
 
     Attributes:
         models: a row per model, columns ``tables.COMPARISON_COLUMNS``.
         changed: the cases that one run breaks more often than the other, columns ``tables.CHANGED_COLUMNS``.
         answer: the same in plain words.
-        notes: what a reader has to know beside it.
+        notes: what a reader has to know about it.
         regressions: models that are shown to be worse, and not shown to be so within the tolerance.
         confidence: of the intervals.
     """
@@ -44,7 +45,7 @@ def compare_runs(
     confidence: float = 0.95,
     tolerance: float | None = None,
     weights: tables.Weights | None = None,
-) -> Comparison:
+) -> RunComparison:
     """Compares two runs per model, on the cases of the same id and inputs.
 
     Args:
@@ -60,21 +61,21 @@ def compare_runs(
     rows = tables.outputs(before), tables.outputs(after)
     same = [case for case in after.suite.cases if case.id in set(cases)]
     tables.check_weights(weights or {}, [case.rule for case in same], [case.inverse for case in same])
-    found = tables.comparison(
+    by_model = tables.comparison(
         *rows, models=models, cases=cases, confidence=confidence, tolerance=tolerance, weights=weights
     )
-    told = records(found)
-    return Comparison(
-        models=found,
+    figures = records(by_model)
+    return RunComparison(
+        models=by_model,
         changed=tables.changed(*rows, models=models, cases=cases),
-        answer=" ".join(_sentence(row) for row in told),
-        notes=tuple(_notes(before, after, len(cases), told)),
-        regressions=tuple(row["model"] for row in told if row["change"] == "worse" and not row["within_tolerance"]),
+        answer=" ".join(_sentence(row) for row in figures),
+        notes=tuple(_notes(before, after, len(cases), figures)),
+        regressions=tuple(row["model"] for row in figures if row["change"] == "worse" and not row["within_tolerance"]),
         confidence=confidence,
     )
 
 
-def to_dict(comparison: Comparison) -> dict[str, Any]:
+def to_dict(comparison: RunComparison) -> dict[str, Any]:
     """The comparison as JSON-ready data."""
     return {
         "answer": comparison.answer,
@@ -111,41 +112,38 @@ def _sentence(row: dict[str, Any]) -> str:
     shares = (
         f"{bound}{percent(row['non_compliance_before'])} before, {bound}{percent(row['non_compliance_after'])} after"
     )
-    counts = f"{row['broke']} of {row['cases']} cases got worse, {row['mended']} better"
-    words = {
-        "worse": "is shown to be worse",
-        "better": "is shown to be better",
-        "undecided": "is not shown to have changed",
-    }
-    told = f"{row['model']} {words[row['change']]}: {shares} ({counts})."
+    counts = f"{row['newly_failing']} newly failing, {row['fixed']} fixed of {plural(row['cases'], 'case')}"
+    words = {"worse": "is clearly worse", "better": "is clearly better", "undecided": "shows no clear change"}
+    sentence = f"{row['model']} {words[row['change']]}: {shares} ({counts})."
     if row["holds_sampled"] is False:
-        told += " It would not be shown if the rules were only a sample of the prompt's."
-    return f"{told} Undecided because {row['because']}." if row["because"] else told
+        sentence += " This would not hold if the rules were only a sample of the prompt's."
+    return f"{sentence} Undecided because {row['because']}." if row["because"] else sentence
 
 
 def _notes(before: AnyRun, after: AnyRun, common: int, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     one, two = before.manifest, after.manifest
     yield (
-        "points: after minus before, on cases that both runs scored; a change is shown by exact sign flips of the "
-        "differences of the cases, however the unscored outputs would have come out, corrected over the models by Holm."
+        "points: after minus before, on cases that both runs scored; a change is clear if exact sign flips of the "
+        "differences per case show it, however the unscored outputs would have come out, corrected for the number of "
+        "models (Holm)."
     )
     if one.prompt_fingerprint != two.prompt_fingerprint:
         yield "The prompt has changed between the runs."
     if one.spec_digest != two.spec_digest:
-        yield "The specs differ: the verdicts of the two runs rest on other rules or checks."
+        yield "The specs differ: the verdicts of the two runs rest on different rules or checks."
     if one.judges != two.judges:
-        told = [", ".join(judges) or "none" for judges in (one.judges, two.judges)]
-        yield f"The judges differ: {told[0]} before, {told[1]} after."
+        names = [", ".join(judges) or "none" for judges in (one.judges, two.judges)]
+        yield f"The judges differ: {names[0]} before, {names[1]} after."
     left = [len(run.suite.cases) - common for run in (before, after)]
     if any(left):
-        yield f"Left out are cases that are not the same in both: {left[0]} of the first run, {left[1]} of the second."
+        yield f"Cases that are not the same in both are left out: {left[0]} of the first run, {left[1]} of the second."
     gone = [
         model for model in dict.fromkeys([*one.models, *two.models]) if (model in one.models) != (model in two.models)
     ]
     if gone and len(rows) < len(set(one.models) | set(two.models)):
-        yield f"Left out are models of one run alone: {', '.join(gone)}."
+        yield f"Models of one run only are left out: {', '.join(gone)}."
     for run, name in ((one, "first"), (two, "second")):
         if run.partial:
             yield f"The {name} run is not complete ({run.partial})."
     if any(row["cases"] < FEW for row in rows):
-        yield f"Fewer than {FEW} cases were scored in both: only a large change could be seen."
+        yield f"Fewer than {FEW} cases were scored in both: only a large change could be detected."

@@ -42,7 +42,10 @@ def write(summary: Summary, folder: Path) -> list[Path]:
 def _where_there_is_any(summary: Summary, folder: Path) -> list[Path]:
     """Writes the tables that most runs have no use for; one of an earlier judging, now empty, is taken away."""
     written = []
-    for name, frame in {"agreement.csv": summary.agreements, "disagreements.csv": summary.disagreements}.items():
+    for name, frame in {
+        "agreement.csv": summary.details.agreements,
+        "disagreements.csv": summary.details.disagreements,
+    }.items():
         if len(frame):
             write_text(folder / name, csv_text(frame), links=False)
             written.append(folder / name)

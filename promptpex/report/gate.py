@@ -1,4 +1,4 @@
-"""A gate for CI: limits that every model of a run has to keep."""
+"""A gate for CI: limits that no model of a run may exceed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ AT_WORST = {"point": "worst_case", "low": "worst_low", "high": "worst_high"}
 
 
 def breaches(rows: Sequence[Mapping[str, Any]], limits: Limits) -> dict[str, list[str]]:
-    """Per model what it does not keep, in words; an empty list for a model that passes.
+    """Per model which limits it exceeds, in words; an empty list for a model that passes.
 
     A model passes only if it passes however its unscored outputs would have come out.
 
@@ -46,18 +46,18 @@ def breaches(rows: Sequence[Mapping[str, Any]], limits: Limits) -> dict[str, lis
         limits: what is asked.
 
     Raises:
-        InputError: a limit is for a model that is not there.
+        InputError: a limit is for a model that the run does not have.
     """
     names = [row["model"] for row in rows]
-    strangers = [model for model in limits.of_model if model not in names]
-    if strangers:
-        raise InputError(f"{strangers[0]} is none of the run's models: {', '.join(names)}")
+    unknown = [model for model in limits.of_model if model not in names]
+    if unknown:
+        raise InputError(f"{unknown[0]} is not a model of the run; its models are {', '.join(names)}")
     return {row["model"]: list(_of_model(row, limits)) for row in rows}
 
 
 def _of_model(row: Mapping[str, Any], limits: Limits) -> Iterator[str]:
     if row["scored"] < limits.min_scored:
-        yield f"{row['scored']} scored outputs, fewer than {limits.min_scored}"
+        yield f"{plural(row['scored'], 'scored output')}, fewer than {limits.min_scored}"
     limit = limits.of_model.get(row["model"], limits.max_non_compliance)
     if limit is None:
         return
@@ -72,28 +72,28 @@ def _of_model(row: Mapping[str, Any], limits: Limits) -> Iterator[str]:
         outputs = row["outputs"] - row["not_asked"]
         verb, they = ("is", "it") if missing == 1 else ("are", "they")
         above = _above(limits.decide, worst, limit)
-        yield f"{missing} of {outputs} outputs {verb} unscored; had {they} failed, {above}"
+        yield f"{missing} of {plural(outputs, 'output')} {verb} unscored; had {they} failed, {above}"
 
 
 def stated(row: Mapping[str, Any]) -> str:
-    """What a gate passed on: the share with its interval, and on how many outputs it rests."""
+    """Why a model passed: the share with its interval, and on how many outputs it rests."""
     scored = plural(row["scored"], "scored output")
     if row["non_compliance"] is None:
         return scored
     share = ("at least " if row["at_least"] else "") + percent(row["non_compliance"])
-    return f"non-compliance is {share} (interval {ends(row['ci_low'], row['ci_high'])}), {scored}"
+    return f"non-compliance is {share} (CI {ends(row['ci_low'], row['ci_high'])}), {scored}"
 
 
 def _above(decide: Decide, value: float, bound: float) -> str:
-    figure, limit = told_apart(value, bound)
+    figure, limit = distinguishable(value, bound)
     if decide == "point":
         return f"non-compliance is {figure}, above {limit}"
     if decide == "low":
-        return f"non-compliance is shown to be above {limit}: {figure} at least"
-    return f"non-compliance is not shown to be at most {limit}: it may be {figure}"
+        return f"non-compliance is clearly above {limit}: {figure} at least"
+    return f"non-compliance is not clearly at most {limit}: it may be {figure}"
 
 
-def told_apart(value: float, bound: float) -> tuple[str, str]:
+def distinguishable(value: float, bound: float) -> tuple[str, str]:
     """A share and a limit below it as percentages: the limit as it was given, the share with as many digits as it takes
     to see that it is above."""
     shown, limit, digits = percent(value), as_given(bound), 1

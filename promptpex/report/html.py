@@ -18,16 +18,16 @@ from promptpex.codecs.atomic import write_text
 from promptpex.report.headline import FEW, ends
 from promptpex.report.sections import footnotes, sections
 from promptpex.report.summary import Summary, records
-from promptpex.report.terminal import counted, money, percent, placed, seconds
+from promptpex.report.terminal import counted, decision_text, money, percent, seconds
 from promptpex.report.view_model import VERDICTS, page
 
 TEMPLATES = Path(__file__).parent / "templates"
 FOLD = 400
-"""Longer texts, in characters, are folded."""
+"""Longer texts, in characters, are folded: about five lines of the page."""
 MOST = 20_000
-"""Characters of one text on the page; results.csv has the rest."""
+"""Characters of one text on the page, about ten printed pages; results.csv has the rest."""
 SECTION = {"MOST_SHOWN": 200, "MOST_CELL": 1_000}
-"""Rows of a section beside the main table, and characters of one of its cells."""
+"""Rows of a section below the main table, and characters of one of its cells."""
 
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202d\u202e\ud800-\udfff]")
 _DELETE = 0x7F
@@ -66,8 +66,8 @@ def visible(value: Any) -> Any:
     return _UNSEEN.sub(_picture, value.replace("\r\n", "\n"))
 
 
-def _picture(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
     if code == _DELETE:
         return "␡"
     if code in _OVERRIDES:
@@ -108,7 +108,7 @@ def _environment() -> jinja2.Environment:
         "money": money,
         "seconds": seconds,
         "figure": figure,
-        "placed": placed,
+        "decision_text": decision_text,
         "counted": counted,
     }
     environment.filters |= {**filters, "interval": interval, "pretty": pretty}

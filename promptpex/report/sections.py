@@ -1,23 +1,20 @@
-"""The tables beside the main one, as texts: each is shown by the terminal and on the page alike."""
+"""The tables below the main one, as texts: the terminal and the page show the same."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from promptpex.report.headline import FEW, ends, percent
+from promptpex.report.headline import FEW, TableRow, ends, percent
 from promptpex.report.summary import Summary, records
 from promptpex.stats import RULE_CORRELATION
 from promptpex.tables import weighed
 
-Row = Mapping[str, Any]
-
 FEW_SHARES = 5
-"""Up to so many shares of one table need no warning that they are many."""
+"""Shares in one table that need a warning: of so many 95% intervals one in four tables has one that misses."""
 
 DAGGER = "†"
-"""Marks a place that holds for these rules and would not be shown if they were a sample."""
+"""Marks a decision that holds for these rules and would not be shown if they were a sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +24,7 @@ class Section:
     Attributes:
         id: for links.
         title: what it answers.
-        note: how to read it.
+        note: how to read it; stands above the table, as its caption.
         header: the columns.
         rows: the cells, as texts.
         file: the CSV that has all of it, where there is one.
@@ -44,11 +41,11 @@ class Section:
 def sections(summary: Summary) -> tuple[Section, ...]:
     """The sections that have something to say, in their order."""
     made = (
-        _kinds(summary),
+        _by_case_type(summary),
         _scenarios(summary),
         _repeats(summary),
-        _flickers(summary),
-        _twins(summary),
+        _flaky(summary),
+        _inconsistent_verdicts(summary),
         _agreements(summary),
         _disagreements(summary),
         _discrimination(summary),
@@ -57,34 +54,37 @@ def sections(summary: Summary) -> tuple[Section, ...]:
 
 
 def rule_section(summary: Summary, most: int = 6) -> Section:
-    """Broken of scored per rule and model; without rows where there are more than ``most`` models to show."""
-    found = {(row["rule"], row["model"]): row for row in records(summary.rules)}
-    names = list(dict.fromkeys(model for _, model in found))
-    rules = list(dict.fromkeys(rule for rule, _ in found)) if len(names) <= most else []
-    rows = tuple((rule, *(_broken(found.get((rule, name))) for name in names)) for rule in rules)
-    note = many(len(found), summary.confidence) if rows else ""
-    return Section("by-rule", "Broken per rule", note, ("rule", *names), rows)
+    """Failures of scored outputs per rule and model; without rows where there are more than ``most`` models to show."""
+    cells = {(row["rule"], row["model"]): row for row in records(summary.rules)}
+    names = list(dict.fromkeys(model for _, model in cells))
+    rules = list(dict.fromkeys(rule for rule, _ in cells)) if len(names) <= most else []
+    rows = tuple((rule, *(_broken(cells.get((rule, name))) for name in names)) for rule in rules)
+    note = many(len(cells), summary.confidence) if rows else ""
+    return Section("by-rule", "Failures by rule", note, ("rule", *names), rows)
 
 
 def many(shares: int, confidence: float) -> str:
-    """What to bear in mind of a table with many shares; nothing where there are few."""
+    """A warning for tables with many shares; nothing where there are few."""
     if shares < FEW_SHARES:
         return ""
-    missed = f"about {(1.0 - confidence) * shares:.1g} of their intervals may miss"
-    return f"{shares} shares at once: {missed}, and the largest share is partly the largest by chance."
+    missed = f"{(1.0 - confidence) * shares:.1g}"
+    return (
+        f"{shares} shares: about {missed} of their intervals may miss the true rate, "
+        "and the largest share is partly the largest by chance."
+    )
 
 
 def footnotes(summary: Summary) -> tuple[str, ...]:
-    """How the figures of the models came about: what a reader has to know to trust them as far as they go."""
+    """How the figures of the models were computed: what a reader has to know to trust them as far as they go."""
     small = summary.models["scored"].between(1, FEW - 1).any()
-    marked = [f"* fewer than {FEW} scored outputs: read the share as a hint."] if small else []
-    return (*marked, *_interval_notes(summary), *_place_notes(summary), *_saved_note(summary), *_store_note(summary))
+    marked = [f"* fewer than {FEW} scored outputs: treat the share as a rough guide."] if small else []
+    return (*marked, *_interval_notes(summary), *_decision_notes(summary), *_saved_note(summary), *_store_note(summary))
 
 
 def _store_note(summary: Summary) -> Iterator[str]:
     stored, asked = summary.run.manifest.stored, summary.run.manifest.asked
     if stored:
-        yield f"{stored:,} of {stored + asked:,} answers came from the store; --fresh asks anew."
+        yield f"{stored:,} of {stored + asked:,} answers came from the store; --fresh asks again."
 
 
 def _interval_notes(summary: Summary) -> Iterator[str]:
@@ -99,13 +99,13 @@ def _interval_notes(summary: Summary) -> Iterator[str]:
         )
     if summary.models["at_least"].fillna(False).any():
         yield (
-            "at least: some usable outputs have no verdict, so the share is of those that are known to break a rule "
+            "at least: some usable outputs have no verdict, so the share counts the known failures "
             "among all usable outputs, and the interval holds whatever the missing verdicts are."
         )
     if "looks" in methods:
         yield (
-            f"{level} intervals of the models hold however often the run was looked at, as it stopped when it was "
-            "decided."
+            f"{level} intervals of the models hold however often the results were looked at, "
+            "as the run stopped when it was decided."
         )
     if methods:
         yield _estimand(summary)
@@ -113,13 +113,13 @@ def _interval_notes(summary: Summary) -> Iterator[str]:
 
 def _estimand(summary: Summary) -> str:
     """What the shares are shares of, in one sentence."""
-    weights = summary.standing.question.weights
+    weights = summary.rankings.options.weights
     cases = summary.run.suite.usable()
     inverse = [case.inverse for case in cases]
     worth = weighed([case.rule for case in cases], inverse, weights)
     tempting = sum(weight for weight, side in zip(worth, inverse, strict=True) if side)
-    said = ", ".join(f"{name} {times}" for name, times in weights.items())
-    how = f"weighted by {said}" if weights else "weighted as in this suite"
+    named = ", ".join(f"{name} {times}" for name, times in weights.items())
+    how = f"weighted by {named}" if weights else "weighted as in this suite"
     part = f"{percent(tempting / sum(worth))} of them tempt the model to fail" if sum(worth) else "none is left"
     return (
         f"The shares are of cases that this author would write for these rules, {how}; {part}. They are not the rate "
@@ -127,29 +127,29 @@ def _estimand(summary: Summary) -> str:
     )
 
 
-def _place_notes(summary: Summary) -> Iterator[str]:
-    standing = summary.standing
-    question = standing.question
-    if len(standing.models) < 2 and standing.basis != "limit":
+def _decision_notes(summary: Summary) -> Iterator[str]:
+    ranking = summary.rankings
+    options = ranking.options
+    if len(ranking.models) < 2 and ranking.basis != "limit":
         return
-    wrong = f"{100 * question.alpha:g}%"
-    points = f"{100 * question.tolerance:g} points"
-    if standing.basis == "limit":
+    wrong = f"{100 * options.alpha:g}%"
+    points = f"{100 * options.tolerance:g} points"
+    if ranking.basis == "limit":
         yield (
-            "place: on which side of the limit, by exact tests; wrong about any model, however often one looked, with "
-            f"probability {wrong} at most."
+            "decision: below or above the limit, by exact tests; wrong about any model, however often the results were "
+            f"looked at, with probability {wrong} at most."
         )
         return
-    looks = ", however often one looked," if standing.basis == "race" else ""
+    looks = ", however often the results were looked at," if ranking.basis == "sequential" else ""
     yield (
-        "place: worse by exact sign flips of the differences on cases asked of both models, tied if shown to be less "
-        f"than {points} worse than the best; both corrected for the number of models (Holm), each wrong about any "
-        f"model{looks} with probability {wrong} at most for these rules, and claimed only if it holds however the "
-        "unscored outputs would have come out; otherwise undecided."
+        "decision: worse by exact sign flips of the differences per case, on cases asked of both models; tied if shown "
+        f"to be less than {points} worse than the best; both corrected for the number of models (Holm), each wrong "
+        f"about any model{looks} with probability {wrong} at most for these rules, and made only if it holds however "
+        "the unscored outputs would have come out; otherwise undecided."
     )
     if (~summary.models["holds_sampled"].fillna(True)).any():
         yield (
-            f"{DAGGER} would not be shown if these rules were a sample of a prompt's possible rules (correlation "
+            f"{DAGGER} would not hold if these rules were a sample of a prompt's possible rules (correlation "
             f"{RULE_CORRELATION:g} within a rule; sign flips of whole rules)."
         )
 
@@ -162,24 +162,24 @@ def _saved_note(summary: Summary) -> Iterator[str]:
     yield f"Stopped when decided: {saved.spared} of {saved.planned} requests to models under test were saved{judging}."
 
 
-def _kinds(summary: Summary) -> Section:
+def _by_case_type(summary: Summary) -> Section:
+    rows = records(summary.details.by_case_type)
     return Section(
-        "kinds",
-        "Rule cases against inverse cases",
-        "Cases that aim at a rule, and cases that tempt the model to break it. "
-        + many(len(summary.kinds), summary.confidence),
-        ("model", "aims at", "broken", "share (interval)", "unscored"),
-        tuple(_share_cells(row, row["kind"]) for row in records(summary.kinds)),
+        "case-types",
+        "Rule cases and inverse cases",
+        "Cases that test a rule, and cases that tempt the model to break it. " + many(len(rows), summary.confidence),
+        ("model", "case type", "failures", "share (interval)", "unscored"),
+        tuple(_share_cells(row, row["case_type"]) for row in rows),
     )
 
 
 def _scenarios(summary: Summary) -> Section:
-    rows = records(summary.scenarios)
+    rows = records(summary.details.scenarios)
     return Section(
         "scenarios",
         "Scenarios",
         many(len(rows), summary.confidence),
-        ("model", "scenario", "broken", "share (interval)", "unscored"),
+        ("model", "scenario", "failures", "share (interval)", "unscored"),
         tuple(_share_cells(row, row["scenario"] or "none") for row in rows),
     )
 
@@ -189,41 +189,44 @@ def _repeats(summary: Summary) -> Section:
         "repeats",
         "Repeats of the same case",
         "flip rate: the chance that two repeats disagree; pass@k, pass^k: the share of cases that comply in at least "
-        "one, and in all, of k repeats. No place rests on these.",
-        ("model", "repeats", "flickering", "flip rate (interval)", "pass@k (interval)", "pass^k (interval)"),
+        "one, and in all, of k repeats. No decision rests on these.",
+        ("model", "repeats", "flaky", "flip rate (interval)", "pass@k (interval)", "pass^k (interval)"),
         tuple(
             (
                 row["model"],
                 str(row["repeats"]),
-                f"{row['flickering']} of {row['cases']} cases",
+                f"{row['flaky']} of {row['cases']} cases",
                 _interval(row["flip_rate"], row["flip_low"], row["flip_high"]),
                 _interval(row["pass_at_k"], row["pass_at_low"], row["pass_at_high"]),
                 _interval(row["pass_hat_k"], row["pass_hat_low"], row["pass_hat_high"]),
             )
-            for row in records(summary.repeats)
+            for row in records(summary.details.repeats)
         ),
     )
 
 
-def _flickers(summary: Summary) -> Section:
+def _flaky(summary: Summary) -> Section:
     return Section(
-        "flickers",
-        "Flickering cases",
-        "One model both keeps and breaks them, from repeat to repeat.",
+        "flaky",
+        "Flaky cases",
+        "Cases that a model both passes and fails, from repeat to repeat.",
         ("model", "case", "passed", "failed"),
-        tuple((row["model"], row["case"], str(row["passed"]), str(row["failed"])) for row in records(summary.flickers)),
+        tuple(
+            (row["model"], row["case"], str(row["passed"]), str(row["failed"]))
+            for row in records(summary.details.flaky)
+        ),
     )
 
 
-def _twins(summary: Summary) -> Section:
+def _inconsistent_verdicts(summary: Summary) -> Section:
     return Section(
-        "twins",
+        "inconsistent-verdicts",
         "Identical outputs, different verdicts",
-        "The same text passed and failed by the same judge: its verdicts are no better than this.",
+        "The same text passed and failed by the same judge; its other verdicts are no more reliable.",
         ("judge", "rule", "passed", "failed", "output", "cases"),
         tuple(
             (row["source"], row["rule"], str(row["passed"]), str(row["failed"]), row["output"], row["cases"])
-            for row in records(summary.twins)
+            for row in records(summary.details.inconsistent_verdicts)
         ),
     )
 
@@ -232,10 +235,10 @@ def _agreements(summary: Summary) -> Section:
     pairs = {"code-judge": "code and {1}", "judges": "{0} and {1}", "again": "{0} asked again"}
     return Section(
         "agreement",
-        "How far code and judges agree",
+        "How well code and judges agree",
         "counts: both pass / the first alone fails / the second alone fails / both fail. "
-        "kappa is agreement beyond chance, and low whatever the judges do where nearly all is passed: see the shares "
-        "that each fails.",
+        "kappa is agreement beyond chance; where nearly everything passes it is low whatever the judges do: see the "
+        "shares that each fails.",
         ("who", "rule", "counts", "agree", "kappa", "each fails"),
         tuple(
             (
@@ -246,7 +249,7 @@ def _agreements(summary: Summary) -> Section:
                 _kappa(row),
                 f"{percent(row['fail_rate_first'])}, {percent(row['fail_rate_second'])}",
             )
-            for row in records(summary.agreements)
+            for row in records(summary.details.agreements)
         ),
         file="agreement.csv",
     )
@@ -256,7 +259,7 @@ def _disagreements(summary: Summary) -> Section:
     return Section(
         "disagreements",
         "Where code and judge disagree",
-        "What code proves broken and the judge lets pass comes first, the surest verdicts on top.",
+        "First what code proves to be a failure and the judge passes, the most confident verdicts on top.",
         ("rule", "code", "judge", "model", "case", "output", "code says", "judge says"),
         tuple(
             (
@@ -269,27 +272,27 @@ def _disagreements(summary: Summary) -> Section:
                 row["code_reason"] or "",
                 row["judge_reason"] or "",
             )
-            for row in records(summary.disagreements)
+            for row in records(summary.details.disagreements)
         ),
         file="disagreements.csv",
     )
 
 
 def _discrimination(summary: Summary) -> Section:
-    found = summary.discrimination
+    discrimination = summary.details.discrimination
     total = summary.outputs["case"].nunique()
     rows: list[tuple[str, ...]] = []
-    if found.models > 1:
-        rows += _list_row("cases that every model passes", found.passed_by_all, total)
-        rows += _list_row("cases that every model fails", found.failed_by_all, total)
-    rows += _list_row("cases without a scored output", found.unscored, total)
+    if discrimination.models > 1:
+        rows += _list_row("cases that every model passes", discrimination.passed_by_all, total)
+        rows += _list_row("cases that every model fails", discrimination.failed_by_all, total)
+    rows += _list_row("cases without a scored output", discrimination.unscored, total)
     rules = len([rule for rule in summary.run.spec.rules if not rule.stale])
-    rows += _list_row("rules that nothing has broken", found.never_broken, rules)
-    rows += _list_row("rules that were never scored", found.never_scored, rules)
+    rows += _list_row("rules that no output breaks", discrimination.never_broken, rules)
+    rows += _list_row("rules that were never scored", discrimination.never_scored, rules)
     return Section(
         "discrimination",
-        "What the suite does not tell apart",
-        "A case that all models pass or fail says nothing of their difference.",
+        "Cases and rules that do not separate the models",
+        "A case that all models pass, or all fail, does not show how they differ.",
         ("what", "how many", "which"),
         tuple(rows),
     )
@@ -299,17 +302,17 @@ def _list_row(what: str, names: Sequence[str], total: int) -> list[tuple[str, ..
     return [(what, f"{len(names)} of {total}", ", ".join(names))] if names else []
 
 
-def _share_cells(row: Row, name: str) -> tuple[str, ...]:
+def _share_cells(row: TableRow, name: str) -> tuple[str, ...]:
     share = ("at least " if row["at_least"] else "") + _interval(row["share"], row["ci_low"], row["ci_high"])
     return (row["model"], name, _broken(row), share + few(row["scored"]), str(row["unscored"]))
 
 
 def few(scored: int) -> str:
-    """A mark for shares that rest on few."""
-    return " few" if 0 < scored < FEW else ""
+    """A mark for shares of few scored outputs."""
+    return f" n<{FEW}" if 0 < scored < FEW else ""
 
 
-def _broken(row: Row | None) -> str:
+def _broken(row: TableRow | None) -> str:
     return "–" if row is None else f"{row['broken']} of {row['usable'] if row['at_least'] else row['scored']}"
 
 
@@ -319,7 +322,7 @@ def _interval(point: float | None, low: float | None, high: float | None) -> str
     return f"{percent(point)} ({ends(low, high)})"
 
 
-def _kappa(row: Row) -> str:
+def _kappa(row: TableRow) -> str:
     if row["kappa"] is None:
         return "–"
     return f"{row['kappa']:.2f} ({row['kappa_low']:.2f} to {row['kappa_high']:.2f})"

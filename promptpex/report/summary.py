@@ -11,10 +11,13 @@ from promptpex import tables
 from promptpex.core.records import NOT_ASKED, AnyRun, Spec, collector_paused
 from promptpex.report.headline import answer
 from promptpex.stats import DEFAULT_TOLERANCE
-from promptpex.tables import Discrimination, Question, Standings
+from promptpex.tables import Discrimination, RankingOptions, Rankings
 
 if TYPE_CHECKING:
     import pandas as pd
+
+DEFAULT_CONFIDENCE = 0.95
+"""The usual level, for runs whose settings name none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +28,11 @@ class Summary:
         run: the run itself, as records or as columns.
         folder: where it is kept; None when it is not.
         outputs, verdicts, models, rules: DataFrames, see ``promptpex.tables``.
-        unscored: per model label, how many outputs per reason could not be scored.
-        unjudged: rule ids that nothing judged in this run.
-        half_judged: rule ids that checks decide in part and no judge was asked about.
-        examples: the rules most broken, with an example each.
-        kinds, scenarios, repeats, flickers, twins, agreements, disagreements: DataFrames, see ``promptpex.tables``;
-            those that have nothing to say are empty.
-        discrimination: which cases and rules tell nothing apart.
-        standing: where the models stand.
-        judges: how often each judge gave no usable verdict.
+        details: the tables of single questions.
+        gaps: what could not be scored or judged, and why.
+        examples: the rules that fail most often, with an example each.
+        rankings: the decisions about the models.
         saved: what stopping early has saved; None for a run that asked everything.
-        confidence: of the intervals.
         answer: the run's answer in one paragraph of plain words.
     """
 
@@ -45,23 +42,53 @@ class Summary:
     verdicts: pd.DataFrame
     models: pd.DataFrame
     rules: pd.DataFrame
-    unscored: dict[str, dict[str, int]]
-    unjudged: tuple[str, ...]
-    half_judged: tuple[str, ...]
+    details: Details
+    gaps: Gaps
     examples: tuple[Example, ...]
-    kinds: pd.DataFrame
+    rankings: Rankings
+    saved: Saved | None = None
+    answer: str | None = None
+
+    @property
+    def confidence(self) -> float:
+        """The confidence level of the intervals."""
+        return self.rankings.options.confidence
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """Tables of single questions: DataFrames, see ``promptpex.tables``; those that have nothing to say are empty.
+
+    Attributes:
+        by_case_type, scenarios, repeats, flaky, inconsistent_verdicts, agreements, disagreements: as named there.
+        judges: how often each judge gave no usable verdict.
+        discrimination: which cases and rules do not separate the models.
+    """
+
+    by_case_type: pd.DataFrame
     scenarios: pd.DataFrame
     repeats: pd.DataFrame
-    flickers: pd.DataFrame
-    twins: pd.DataFrame
+    flaky: pd.DataFrame
+    inconsistent_verdicts: pd.DataFrame
     agreements: pd.DataFrame
     disagreements: pd.DataFrame
-    discrimination: Discrimination
-    standing: Standings
     judges: pd.DataFrame
-    saved: Saved | None = None
-    confidence: float = 0.95
-    answer: str | None = None
+    discrimination: Discrimination
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """What could not be scored or judged.
+
+    Attributes:
+        unscored: per model label, how many outputs per reason could not be scored.
+        unjudged_rules: ids of rules that nothing judged in this run.
+        half_judged_rules: ids of rules that checks decide in part and no judge was asked about.
+    """
+
+    unscored: dict[str, dict[str, int]]
+    unjudged_rules: tuple[str, ...]
+    half_judged_rules: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +109,7 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A rule that was broken: how often, and one output that broke it."""
+    """A rule that fails: how often, and one output that breaks it."""
 
     rule: str
     text: str
@@ -106,7 +133,7 @@ def summarise(
     weights: tables.Weights | None = None,
     most: int = 5,
 ) -> Summary:
-    """The tables of a run, where its models stand, and the ``most`` rules most broken with an example each.
+    """The tables of a run, the decisions about its models, and its ``most`` most frequent failures with an example.
 
     ``confidence``, ``tolerance``, ``against`` and ``weights`` are by default as the run was made with.
 
@@ -114,25 +141,32 @@ def summarise(
         InputError: ``against`` is none of the run's models, or a weight is for no rule of the cases.
     """
     made = run.manifest.settings
-    level = confidence or made.get("confidence") or 0.95
-    question = Question(
+    options = RankingOptions(
         tolerance=tolerance or made.get("tolerance") or DEFAULT_TOLERANCE,
         against=against or made.get("against"),
-        confidence=level,
+        confidence=confidence or made.get("confidence") or DEFAULT_CONFIDENCE,
         looks=run.manifest.looks,
         limit=made.get("decide_at"),
         weights=weights if weights is not None else made.get("weights") or {},
     )
     cases = run.suite.usable()
-    tables.check_weights(question.weights, [case.rule for case in cases], [case.inverse for case in cases])
+    tables.check_weights(options.weights, [case.rule for case in cases], [case.inverse for case in cases])
     cube = tables.verdicts(run)
     rows = tables.outputs(run, cube)
+<<<<<<< HEAD
     order, names = [*run.manifest.mode_rules, *(rule.id for rule in run.spec.rules)], list(run.manifest.models)
     partly = [rule.id for rule in run.spec.rules if rule.checks and rule.decides == "partly"]
     by_rule = tables.rules(cube, order=order, confidence=level)
     standing = tables.standings(rows, names, question)
     by_model = tables.models(rows, order=names, standing=standing)
     judged = tables.judges(cube)
+=======
+    order, names = [PROMPT_RULE, *(rule.id for rule in run.spec.rules)], list(run.manifest.models)
+    by_rule = tables.rules(cube, order=order, confidence=options.confidence)
+    rankings = tables.rankings(rows, names, options)
+    by_model = tables.models(rows, order=names, ranking=rankings)
+    details = _details(run, rows, cube, options.confidence)
+>>>>>>> 1af9ce9 (Name decisions, case types and flaky cases as the field does, in tables, reports and messages)
     return Summary(
         run=run,
         folder=folder,
@@ -140,23 +174,32 @@ def summarise(
         verdicts=cube,
         models=by_model,
         rules=by_rule,
-        unscored=_unscored(rows),
-        unjudged=_without_judge(cube, run.spec, half=False),
-        half_judged=_without_judge(cube, run.spec, half=True),
+        details=details,
+        gaps=Gaps(
+            unscored=_unscored(rows),
+            unjudged_rules=_without_judge(cube, run.spec, half=False),
+            half_judged_rules=_without_judge(cube, run.spec, half=True),
+        ),
         examples=tuple(_examples(run, rows, cube, by_rule, most)),
-        kinds=tables.kinds(rows, confidence=level),
-        scenarios=tables.scenarios(rows, confidence=level),
-        repeats=tables.repeats(rows, confidence=level),
-        flickers=tables.flickers(rows),
-        twins=tables.twins(rows, cube, sees_input=bool(made.get("judge_sees_input"))),
-        agreements=tables.agreements(cube, partly=partly, confidence=level),
+        rankings=rankings,
+        saved=_saved(run, rows) if options.looks else None,
+        answer=answer(records(by_model), rankings, records(details.judges)),
+    )
+
+
+def _details(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, confidence: float) -> Details:
+    partly = [rule.id for rule in run.spec.rules if rule.checks and rule.decides == "partly"]
+    sees_input = bool(run.manifest.settings.get("judge_sees_input"))
+    return Details(
+        by_case_type=tables.by_case_type(rows, confidence=confidence),
+        scenarios=tables.scenarios(rows, confidence=confidence),
+        repeats=tables.repeats(rows, confidence=confidence),
+        flaky=tables.flaky(rows),
+        inconsistent_verdicts=tables.inconsistent_verdicts(rows, cube, sees_input=sees_input),
+        agreements=tables.agreements(cube, partly=partly, confidence=confidence),
         disagreements=tables.disagreements(cube, rows, partly=partly),
+        judges=tables.judges(cube),
         discrimination=tables.discrimination(rows, cube, [rule.id for rule in run.spec.rules if not rule.stale]),
-        standing=standing,
-        saved=_saved(run, rows) if question.looks else None,
-        confidence=level,
-        judges=judged,
-        answer=answer(records(by_model), standing, records(judged)),
     )
 
 
@@ -170,7 +213,7 @@ def _saved(run: AnyRun, rows: pd.DataFrame) -> Saved:
 
 def to_dict(summary: Summary) -> dict[str, Any]:
     """The summary as JSON-ready data, for machines."""
-    manifest = summary.run.manifest
+    manifest, details = summary.run.manifest, summary.details
     return {
         "run": manifest.run,
         "prompt": manifest.prompt,
@@ -181,23 +224,23 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "judges": list(manifest.judges),
         "models": records(summary.models),
         "rules": records(summary.rules),
-        "unscored": summary.unscored,
-        "unjudged_rules": list(summary.unjudged),
-        "half_judged_rules": list(summary.half_judged),
+        "unscored": summary.gaps.unscored,
+        "unjudged_rules": list(summary.gaps.unjudged_rules),
+        "half_judged_rules": list(summary.gaps.half_judged_rules),
         "answer": summary.answer,
-        "basis": summary.standing.basis,
-        "tolerance": summary.standing.question.tolerance,
+        "basis": summary.rankings.basis,
+        "tolerance": summary.rankings.options.tolerance,
         "confidence": summary.confidence,
         "saved": asdict(summary.saved) if summary.saved else None,
-        "kinds": records(summary.kinds),
-        "scenarios": records(summary.scenarios),
-        "repeats": records(summary.repeats),
-        "flickers": records(summary.flickers),
-        "twins": records(summary.twins),
-        "agreements": records(summary.agreements),
-        "disagreements": records(summary.disagreements),
-        "discrimination": asdict(summary.discrimination),
-        "judges_asked": records(summary.judges),
+        "by_case_type": records(details.by_case_type),
+        "scenarios": records(details.scenarios),
+        "repeats": records(details.repeats),
+        "flaky": records(details.flaky),
+        "inconsistent_verdicts": records(details.inconsistent_verdicts),
+        "agreements": records(details.agreements),
+        "disagreements": records(details.disagreements),
+        "discrimination": asdict(details.discrimination),
+        "judges_asked": records(details.judges),
     }
 
 
@@ -208,17 +251,17 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _unscored(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     open_ = rows[rows["verdict"].eq("unscored")]
     for model, reasons in open_.groupby("model", sort=False, observed=True)["unscored"]:
-        found[str(model)] = dict(Counter(map(str, reasons)).most_common())
-    return found
+        counts[str(model)] = dict(Counter(map(str, reasons)).most_common())
+    return counts
 
 
 def _without_judge(cube: pd.DataFrame, spec: Spec, *, half: bool) -> tuple[str, ...]:
     """The rules that lacked a judge; ``half``: those on which the checks that they have count all the same."""
-    nobody = set(cube.loc[cube["unscored"].eq("no-judge") & cube["counts"].eq(half), "rule"])
-    return tuple(rule.id for rule in spec.rules if rule.id in nobody)
+    lacking = set(cube.loc[cube["unscored"].eq("no-judge") & cube["counts"].eq(half), "rule"])
+    return tuple(rule.id for rule in spec.rules if rule.id in lacking)
 
 
 def _examples(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, by_rule: pd.DataFrame, most: int) -> list[Example]:
@@ -253,5 +296,5 @@ def _row_of(rows: pd.DataFrame, verdict: pd.Series[Any]) -> dict[str, Any]:
     # Comparing with one text would lose a NUL at its end (numpy); looking it up does not.
     same = rows["case"].isin([verdict["case"]]) & rows["model"].isin([verdict["model"]])
     same &= rows["repeat"].eq(verdict["repeat"])
-    found = rows.loc[same, ["inputs", "output"]].fillna("").head(1).to_dict("records")
-    return {str(name): value for name, value in found[0].items()} if found else {}
+    texts = rows.loc[same, ["inputs", "output"]].fillna("").head(1).to_dict("records")
+    return {str(name): value for name, value in texts[0].items()} if texts else {}

@@ -1,4 +1,4 @@
-"""The report in a terminal: a table per model with intervals, then the rules most broken with an example each."""
+"""The report in a terminal: a table per model with intervals, then the most frequent failures with an example each."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from promptpex.codecs.wording import plural
 from promptpex.core.records import RUNNING
 from promptpex.report import headline
 from promptpex.report.headline import FEW
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from promptpex.report.comparison import Comparison
+    from promptpex.report.comparison import RunComparison
 
 SHORT = 160
 WHY = 320
@@ -28,7 +29,7 @@ WIDE = 100
 SPARED = ("p50", "cost")
 """Columns of the models' table that a narrow terminal goes without, in this order."""
 
-WORDS = ("place", "change")
+WORDS = ("decision", "change")
 """Columns of words among those of figures."""
 
 Column = tuple[str, list[str]]
@@ -46,14 +47,14 @@ def show(summary: Summary, console: Console) -> None:
     table, left_out = _models(summary, console.width)
     console.print(table)
     if left_out:
-        _line(f"No room here for {', '.join(left_out)}: in report.csv and report.html.", console)
+        _line(f"Hidden at this width: {', '.join(left_out)} (see report.html).", console)
     for line in (*footnotes(summary), *notes(summary)):
         _line(line, console)
     if summary.models["scored"].sum() > 0:
         for section in (rule_section(summary), *sections(summary)):
             _section(section, console)
     if summary.examples:
-        console.print("\nMost broken rules", style="bold")
+        console.print("\nMost frequent failures", style="bold")
         for example in summary.examples:
             _example(example, console)
     if summary.folder is not None:
@@ -61,31 +62,31 @@ def show(summary: Summary, console: Console) -> None:
         console.print(f"\nReports in {place}", markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
-def show_comparison(found: Comparison, console: Console) -> None:
+def show_comparison(comparison: RunComparison, console: Console) -> None:
     """Prints what changed from one run to another."""
-    level = f"{100 * found.confidence:g}%"
-    header = ("model", "change", "before", "after", f"points ({level} interval)", "broke", "mended", "p (Holm)")
-    rows = [_compared(row) for row in records(found.models)]
-    _line(clean(found.answer, LONG), console)
+    level = f"{100 * comparison.confidence:g}%"
+    header = ("model", "change", "before", "after", f"points ({level} CI)", "newly failing", "fixed", "p (Holm)")
+    rows = [_compared(row) for row in records(comparison.models)]
+    _line(clean(comparison.answer, LONG), console)
     columns = [(name, [row[at] for row in rows]) for at, name in enumerate(header)]
     table, left_out = _fitting("Outputs that break a rule", columns, console.width, spared=header[-3:])
     console.print()
     console.print(table)
     if left_out:
-        _line(f"No room here for {', '.join(left_out)}: in --json.", console)
+        _line(f"Hidden at this width: {', '.join(left_out)} (see --json).", console)
     changed = tuple(
         tuple(str(row[name] or "") for name in ("model", "case", "change", "broken_rules", "output"))
-        for row in records(found.changed)
+        for row in records(comparison.changed)
     )
     names = ("model", "case", "change", "rules", "output")
     _section(Section("changed", "Cases that changed", "", names, changed, file="--json"), console)
-    for note in found.notes:
+    for note in comparison.notes:
         _line(clean(note, LONG), console)
 
 
 def _compared(row: Mapping[str, Any]) -> tuple[str, ...]:
     counts = (f"{row[run]} of {row[f'{run}_scored']}" for run in ("before", "after"))
-    moved = str(row["broke"]), str(row["mended"])
+    moved = str(row["newly_failing"]), str(row["fixed"])
     model = clean(row["model"], 60)
     if row["difference_low"] is None:
         return (model, row["change"], *counts, "–", *moved, "–")
@@ -112,30 +113,30 @@ def _section(section: Section, console: Console) -> None:
     rows, more = cut(section.rows, MOST_ROWS)
     for row in rows:
         table.add_row(*(Text(clean(cell, CELL)) for cell in row))
-    console.print(table)
-    if more:
-        _line(f"... and {more} more, in {section.file or 'report.html'}.", console)
     if section.note:
         _line(section.note, console)
+    console.print(table)
+    if more:
+        _line(f"... and {more} more (see {section.file or 'report.html'}).", console)
 
 
 def notes(summary: Summary) -> list[str]:
-    """What a reader of the table has to know beside it."""
+    """What a reader of the table has to know."""
     lines = []
-    for model, reasons in summary.unscored.items():
-        told = ", ".join(f"{count} {clean(reason)}" for reason, count in reasons.items())
-        lines.append(f"Unscored, {clean(model)}: {told}.")
+    for model, reasons in summary.gaps.unscored.items():
+        counts = ", ".join(f"{count} {clean(reason)}" for reason, count in reasons.items())
+        lines.append(f"Unscored, {clean(model)}: {counts}.")
         lines += [f"  {clean(reason)}: {clean(why, WHY)}" for reason, why in _why(summary, model, reasons)]
-    if summary.unjudged:
-        count, total = len(summary.unjudged), len(summary.run.spec.rules)
+    total = plural(len(summary.run.spec.rules), "rule")
+    unjudged, half_judged = summary.gaps.unjudged_rules, summary.gaps.half_judged_rules
+    if unjudged:
+        verb = "has" if len(unjudged) == 1 else "have"
+        lines.append(f"Not judged: {len(unjudged)} of {total} ({', '.join(unjudged)}) {verb} no check and no judge.")
+    if half_judged:
+        verb = "has" if len(half_judged) == 1 else "have"
         lines.append(
-            f"Not judged: {count} of {total} rules ({', '.join(summary.unjudged)}) have no check and no judge."
-        )
-    if summary.half_judged:
-        count, total = len(summary.half_judged), len(summary.run.spec.rules)
-        lines.append(
-            f"Judged in part: {count} of {total} rules ({', '.join(summary.half_judged)}) have checks that find only "
-            "some breaks, and no judge: an output that passes them is unscored."
+            f"Judged in part: {len(half_judged)} of {total} ({', '.join(half_judged)}) {verb} checks that find only "
+            "some failures, and no judge: an output that passes them is unscored."
         )
     if summary.run.manifest.partial:
         why = clean(summary.run.manifest.partial)
@@ -149,8 +150,8 @@ def _why(summary: Summary, model: str, reasons: Iterable[str]) -> list[tuple[str
     rows = summary.outputs
     failed = rows[rows["model"].isin([model]) & rows["error"].notna() & rows["message"].fillna("").ne("")]
     first = failed.drop_duplicates("error")
-    said = dict(zip(first["error"].tolist(), first["message"].tolist(), strict=True))
-    return [(reason, said[reason]) for reason in reasons if reason in said]
+    messages = dict(zip(first["error"].tolist(), first["message"].tolist(), strict=True))
+    return [(reason, messages[reason]) for reason in reasons if reason in messages]
 
 
 def clean(text: Any, limit: int = SHORT) -> str:
@@ -187,16 +188,17 @@ def _fitting(title: str, columns: list[Column], width: int, *, spared: Sequence[
 
 def _columns(summary: Summary) -> list[Column]:
     rows = records(summary.models)
-    broken = [f"{row['non_compliant']} of {counted(row)}{'*' if 0 < row['scored'] < FEW else ''}" for row in rows]
+    failures = [f"{row['non_compliant']} of {counted(row)}{'*' if 0 < row['scored'] < FEW else ''}" for row in rows]
     figures = [
-        ("broken", broken),
-        (f"share ({100 * summary.confidence:g}% interval)", [_share(row) for row in rows]),
+        ("failures", failures),
+        (f"share ({100 * summary.confidence:g}% CI)", [_share(row) for row in rows]),
         ("unscored", [str(row["unscored"]) for row in rows]),
         ("cost", [money(row["cost_usd"]) for row in rows]),
         ("p50", [seconds(row["latency_p50_ms"]) for row in rows]),
     ]
-    place = [("place", [placed(row) for row in rows])] if any(row["place"] != "alone" for row in rows) else []
-    return [("model", [clean(row["model"], 60) for row in rows]), *place, *figures]
+    several = any(row["decision"] != "only model" for row in rows)
+    decision = [("decision", [decision_text(row) for row in rows])] if several else []
+    return [("model", [clean(row["model"], 60) for row in rows]), *decision, *figures]
 
 
 def _table_of(title: str, columns: list[Column], narrow: bool) -> Table:
@@ -221,9 +223,9 @@ def counted(row: Mapping[str, Any]) -> int:
     return int(row["usable"] if row["at_least"] else row["scored"])
 
 
-def placed(row: Mapping[str, Any]) -> str:
-    """A model's place, marked where it would not be shown if the rules were a sample."""
-    return f"{row['place']}{DAGGER if row['holds_sampled'] is False else ''}"
+def decision_text(row: Mapping[str, Any]) -> str:
+    """The decision about a model, marked where it would not hold if the rules were a sample."""
+    return f"{row['decision']}{DAGGER if row['holds_sampled'] is False else ''}"
 
 
 def _share(row: Mapping[str, Any]) -> str:
@@ -247,9 +249,9 @@ def seconds(milliseconds: float | None) -> str:
 
 def _example(example: Example, console: Console) -> None:
     lines = [
-        f"  {clean(example.rule, 60)}  broken in {example.broken} of {example.scored}: {clean(example.text)}",
+        f"  {clean(example.rule, 60)}  fails in {example.broken} of {example.scored}: {clean(example.text)}",
         f"      {clean(example.model, 60)}, case {clean(example.case, 60)}: {clean(example.inputs)}",
-        f"      answered: {clean(example.output)}",
+        f"      output: {clean(example.output)}",
         f"      {clean(example.reason)}",
     ]
     for line in lines:

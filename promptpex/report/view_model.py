@@ -1,4 +1,4 @@
-"""What the report's page shows, as plain values in the order of the page; no HTML here."""
+"""What the report's page shows, as plain values in the order of the page, without HTML."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_ROWS = 10_000
-"""Outputs on the page; beyond it those that fail come first, and the page says what it leaves out."""
+"""Outputs on the page at most, so that browsers stay fast: failing ones first, and the page says what it leaves out."""
 OPEN_ROWS = 200
-"""Up to so many outputs the cases are unfolded from the start."""
+"""Up to so many outputs, a few screens, the cases are unfolded from the start."""
 AXES = (0.1, 0.25, 0.5, 1.0)
+"""Ends of the common axis: the first that all intervals fit in."""
 HEAT = (0.0, 0.05, 0.2, 0.4, 0.7, 1.0)
 """Upper ends of the heatmap's six colours."""
 VERDICTS = ("fail", "unscored", "pass")
@@ -35,7 +36,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ModelRow:
     """A row of the models table: its figures under ``MODEL_COLUMNS``, and how they are drawn."""
 
     row: Mapping[str, Any]
@@ -45,7 +46,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class HeatmapCell:
     """How often one model breaks one rule; ``heat`` is the colour, None without a scored output."""
 
     model: str
@@ -64,10 +65,10 @@ class RuleRow:
     source: str | None
     judged: bool
     half_judged: bool
-    cells: tuple[Cell, ...]
+    cells: tuple[HeatmapCell, ...]
 
 
-class Said(NamedTuple):
+class ShownVerdict(NamedTuple):
     """A verdict, as far as the page shows it."""
 
     rule: str
@@ -79,12 +80,12 @@ class Said(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """One output with the verdicts worth reading; ``model_index`` is its model's place."""
+class ShownOutput:
+    """One output with the verdicts worth reading; ``model_index`` is its model's position."""
 
     row: Mapping[str, Any]
     model_index: int
-    told: tuple[Said, ...]
+    verdicts: tuple[ShownVerdict, ...]
     passed: tuple[str, ...]
 
 
@@ -97,19 +98,19 @@ class CaseGroup:
     inverse: bool
     inputs: str | None
     expected: str | None
-    answers: tuple[Answer, ...]
+    answers: tuple[ShownOutput, ...]
     counts: Mapping[str, int]
     marks: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Everything on the page beside the summary itself."""
+    """Everything on the page that the summary does not have."""
 
     names: tuple[str, ...]
     axis: float
     at_least: bool
-    models: tuple[Model, ...]
+    models: tuple[ModelRow, ...]
     reasons: tuple[str, ...]
     rules: tuple[RuleRow, ...]
     cases: tuple[CaseGroup, ...]
@@ -133,7 +134,7 @@ def page(summary: Summary) -> Page:
         axis=axis,
         at_least=any(frame["at_least"].fillna(False).any() for frame in (summary.models, summary.rules)),
         models=tuple(_model(row, summary, axis) for row in records(summary.models)),
-        reasons=tuple(dict.fromkeys(reason for found in summary.unscored.values() for reason in found)),
+        reasons=tuple(dict.fromkeys(reason for reasons in summary.gaps.unscored.values() for reason in reasons)),
         rules=tuple(_rules(summary, names)),
         cases=tuple(_cases(summary, rows, names, _verdicts(summary, shown))),
         verdicts={name: verdict_counts[name] for name in VERDICTS},
@@ -160,36 +161,50 @@ def _axis(summary: Summary) -> float:
     return next(end for end in AXES if highest.empty or highest.max() <= end)
 
 
-def _model(row: Mapping[str, Any], summary: Summary, axis: float) -> Model:
+def _model(row: Mapping[str, Any], summary: Summary, axis: float) -> ModelRow:
     low, point, high = row["ci_low"], row["non_compliance"], row["ci_high"]
     known = low is not None and point is not None and high is not None
     bar = Bar(*(round(100 * share / axis, 2) for share in (low, point, high))) if known else None
     reported = summary.run.manifest.reported.get(row["model"], ())
-    return Model(row=row, reported=reported, bar=bar, few=0 < row["scored"] < FEW)
+    return ModelRow(row=row, reported=reported, bar=bar, few=0 < row["scored"] < FEW)
 
 
 def _rules(summary: Summary, names: Iterable[str]) -> Iterable[RuleRow]:
+<<<<<<< HEAD
     rows = {(row["rule"], row["model"]): row for row in records(summary.rules)}
     spec = {rule.id: rule for rule in summary.run.spec.rules}
     counted = [rule for rule, _ in rows]
     of_mode = summary.run.manifest.mode_rules
     for rule_id in dict.fromkeys([*(rule for rule in of_mode if rule in counted), *spec, *counted]):
+=======
+    cells = {(row["rule"], row["model"]): row for row in records(summary.rules)}
+    spec = {rule.id: rule for rule in summary.run.spec.rules}
+    counted = [rule for rule, _ in cells]
+    first = [PROMPT_RULE] if PROMPT_RULE in counted else []
+    for rule_id in dict.fromkeys([*first, *spec, *counted]):
+>>>>>>> 1af9ce9 (Name decisions, case types and flaky cases as the field does, in tables, reports and messages)
         rule = spec.get(rule_id)
         yield RuleRow(
             id=rule_id,
             text=rule.rule if rule else of_mode.get(rule_id, ""),
             inverse=rule.inverse if rule else None,
             source=rule.source if rule else None,
+<<<<<<< HEAD
             judged=rule_id not in summary.unjudged,
             half_judged=rule_id in summary.half_judged,
             cells=tuple(_cell(name, rows.get((rule_id, name))) for name in names),
+=======
+            judged=rule_id not in summary.gaps.unjudged_rules,
+            half_judged=rule_id in summary.gaps.half_judged_rules,
+            cells=tuple(_cell(name, cells.get((rule_id, name))) for name in names),
+>>>>>>> 1af9ce9 (Name decisions, case types and flaky cases as the field does, in tables, reports and messages)
         )
 
 
-def _cell(model: str, row: Mapping[str, Any] | None) -> Cell:
+def _cell(model: str, row: Mapping[str, Any] | None) -> HeatmapCell:
     if row is None or row["share"] is None:
-        return Cell(model=model, row=row, heat=None, few=False)
-    return Cell(model=model, row=row, heat=heat(row["share"]), few=row["scored"] < FEW)
+        return HeatmapCell(model=model, row=row, heat=None, few=False)
+    return HeatmapCell(model=model, row=row, heat=heat(row["share"]), few=row["scored"] < FEW)
 
 
 def _shown(summary: Summary) -> pd.DataFrame:
@@ -201,11 +216,11 @@ def _shown(summary: Summary) -> pd.DataFrame:
 
 
 def _cases(
-    summary: Summary, rows: list[dict[str, Any]], names: tuple[str, ...], verdicts: Mapping[Key, list[Said]]
+    summary: Summary, rows: list[dict[str, Any]], names: tuple[str, ...], verdicts: Mapping[Key, list[ShownVerdict]]
 ) -> Iterable[CaseGroup]:
     place = {name: index for index, name in enumerate(names)}
     expected = {case.id: case.expected for case in summary.run.suite.cases}
-    grouped: dict[str, list[Answer]] = defaultdict(list)
+    grouped: dict[str, list[ShownOutput]] = defaultdict(list)
     for row in rows:
         grouped[row["case"]].append(_answer(row, place[row["model"]], verdicts.get(_key(row), [])))
     for case, answers in grouped.items():
@@ -223,28 +238,28 @@ def _cases(
         )
 
 
-def _answer(row: Mapping[str, Any], index: int, verdicts: list[Said]) -> Answer:
-    said = [verdict for verdict in verdicts if verdict.source != "none" or verdict.unscored != row["error"]]
-    told = [verdict for verdict in said if verdict.status != "pass" or not verdict.counts]
-    passed = (verdict.rule for verdict in said if verdict.status == "pass" and verdict.counts)
-    return Answer(row=row, model_index=index, told=tuple(told), passed=tuple(dict.fromkeys(passed)))
+def _answer(row: Mapping[str, Any], index: int, verdicts: list[ShownVerdict]) -> ShownOutput:
+    own = [verdict for verdict in verdicts if verdict.source != "none" or verdict.unscored != row["error"]]
+    shown = [verdict for verdict in own if verdict.status != "pass" or not verdict.counts]
+    passed = (verdict.rule for verdict in own if verdict.status == "pass" and verdict.counts)
+    return ShownOutput(row=row, model_index=index, verdicts=tuple(shown), passed=tuple(dict.fromkeys(passed)))
 
 
-def _marks(answers: Iterable[Answer]) -> Iterable[str]:
+def _marks(answers: Iterable[ShownOutput]) -> Iterable[str]:
     pairs = [(answer.model_index, answer.row["verdict"]) for answer in answers]
     return sorted({mark for index, verdict in pairs for mark in (f"m{index}", verdict, f"m{index}-{verdict}")})
 
 
-def _verdicts(summary: Summary, shown: pd.DataFrame) -> Mapping[Key, list[Said]]:
-    """Per output on the page what was said of it; not that nobody could judge a rule, which stands at the rule."""
+def _verdicts(summary: Summary, shown: pd.DataFrame) -> Mapping[Key, list[ShownVerdict]]:
+    """Per output on the page its verdicts, without those of rules that had no judge: that is said at the rule."""
     keys, cube = ["case", "model", "repeat"], summary.verdicts
-    nobody = cube["unscored"].eq("no-judge").fillna(False) & ~cube["counts"]
-    found = cube.loc[~nobody, [*keys, *Said._fields]].merge(shown[keys].drop_duplicates(), on=keys)
-    cells = found.astype(object).where(found.notna(), None)
-    kept: dict[Key, list[Said]] = defaultdict(list)
-    for case, model, repeat, *said in zip(*(cells[name].tolist() for name in cells.columns), strict=True):
-        kept[case, model, repeat].append(Said(*said))
-    return kept
+    unjudged = cube["unscored"].eq("no-judge").fillna(False) & ~cube["counts"]
+    shown_verdicts = cube.loc[~unjudged, [*keys, *ShownVerdict._fields]].merge(shown[keys].drop_duplicates(), on=keys)
+    cells = shown_verdicts.astype(object).where(shown_verdicts.notna(), None)
+    by_output: dict[Key, list[ShownVerdict]] = defaultdict(list)
+    for case, model, repeat, *fields in zip(*(cells[name].tolist() for name in cells.columns), strict=True):
+        by_output[case, model, repeat].append(ShownVerdict(*fields))
+    return by_output
 
 
 def _key(row: Mapping[str, Any]) -> Key:

@@ -1,4 +1,4 @@
-"""Figures one can trust: shares, paired tests, places of models, agreement, sample sizes.
+"""Figures one can trust: shares, paired tests, decisions about models, agreement, sample sizes.
 
 Pure functions of counts and columns; nothing here knows of files, models or runs. Proportions are shares in
 [0, 1], differences are first minus second, intervals come as `Interval`, impossible arguments raise
@@ -18,42 +18,43 @@ from promptpex.stats.more_cases import MoreCases, more_cases
 from promptpex.stats.pairs import Reading, difference_interval, more_failures_p, pair, statements, tie_p
 from promptpex.stats.ppi import PpiMean, ppi_mean
 from promptpex.stats.proportions import RULE_CORRELATION, repeat_correlation, share, share_interval
-from promptpex.stats.repeats import flickers, pass_at_k, pass_hat_k, stability
+from promptpex.stats.repeats import flaky, pass_at_k, pass_hat_k, stability
 from promptpex.stats.resolution import Resolution, smallest_shown
-from promptpex.stats.sequential_selection import Race, over_looks, race, sides
+from promptpex.stats.sequential_selection import SequentialSelection, over_looks, sequential_selection, versus_limit
 from promptpex.stats.sign_flip import sign_flip_p
 from promptpex.stats.suitability import (
     DEFAULT_TOLERANCE,
-    ModelPlace,
+    ModelDecision,
     Suitability,
     corrected_worse,
+    decide,
     pair_tests,
-    placed,
     suitability,
 )
 from promptpex.stats.two_sample import difference_of_intervals, groups_p
 
-# A function and its file share a name where the file holds that one idea; the function wins on the room.
+# A function and its file share a name where the file holds that one idea; in the package the name means the function.
 __all__ = [
     "Agreement",
     "Completion",
     "DEFAULT_TOLERANCE",
     "Grid",
     "Interval",
-    "ModelPlace",
+    "ModelDecision",
     "MoreCases",
     "PpiMean",
     "RULE_CORRELATION",
-    "Race",
     "Reading",
     "Resolution",
+    "SequentialSelection",
     "Suitability",
     "clopper_pearson",
     "clustered_agreement",
     "corrected_worse",
+    "decide",
     "difference_interval",
     "difference_of_intervals",
-    "flickers",
+    "flaky",
     "groups_p",
     "holm",
     "korn_graubard",
@@ -66,18 +67,17 @@ __all__ = [
     "pair_tests",
     "pass_at_k",
     "pass_hat_k",
-    "placed",
     "ppi_mean",
-    "race",
     "repeat_correlation",
     "rule_numbers",
+    "sequential_selection",
     "share",
     "share_interval",
-    "sides",
     "sign_flip_p",
     "smallest_shown",
     "stability",
     "statements",
     "suitability",
     "tie_p",
+    "versus_limit",
 ]

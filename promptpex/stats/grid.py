@@ -74,6 +74,6 @@ def rule_numbers(cases: Sequence[str], rules: Sequence[str | None]) -> Ints:
     import numpy as np
 
     require_equal_length("cases", len(cases), "rules", len(rules))
-    found: dict[tuple[str, str], int] = {}
+    numbers: dict[tuple[str, str], int] = {}
     keys = (("rule", rule) if rule is not None else ("case", case) for case, rule in zip(cases, rules, strict=True))
-    return np.array([found.setdefault(key, len(found)) for key in keys], dtype=np.int64)
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)

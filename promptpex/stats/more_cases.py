@@ -57,14 +57,16 @@ def more_cases(grid: Grid, model: int, tolerance: float, *, alpha_worse: float, 
     needed = np.zeros(_DRAWS)
     worse = np.full(_DRAWS, np.inf)
     for rival in rivals:
-        told = pair(grid, model, rival)
-        kept, broke, size = once_asked(told)
-        only_first, only_second, _ = rng.dirichlet((kept + 0.5, broke + 0.5, size - kept - broke + 1.0), _DRAWS).T
-        stretch = told.n / size
+        paired = pair(grid, model, rival)
+        better_only, worse_only, size = once_asked(paired)
+        only_first, only_second, _ = rng.dirichlet(
+            (better_only + 0.5, worse_only + 0.5, size - better_only - worse_only + 1.0), _DRAWS
+        ).T
+        stretch = paired.n / size
         tie = _for_tie(only_first - only_second, only_first + only_second, tolerance, alpha_tie)
-        needed = np.maximum(needed, stretch * tie - told.n)
+        needed = np.maximum(needed, stretch * tie - paired.n)
         apart = _for_difference(only_first - only_second, only_first + only_second, alpha_worse)
-        worse = np.minimum(worse, stretch * apart - told.n)
+        worse = np.minimum(worse, stretch * apart - paired.n)
     low, high = np.quantile(np.minimum(needed, worse), _ENDS, method="higher")
     if not math.isfinite(low):
         return None

@@ -93,67 +93,67 @@ Reading = Literal["against", "seen", "for"]
 def statements(grid: Grid, first: int, second: int, *, reading: Reading = "against") -> Statements:
     """The statements on two models by their numbers; a claim is made of those that are read ``against``."""
     if reading == "seen" or not (grid.missing(first) or grid.missing(second)):
-        told = pair(grid, first, second)
-        return Statements(told, told)
+        paired = pair(grid, first, second)
+        return Statements(paired, paired)
     if reading == "for":
         return Statements(pair(grid, first, second, ("worst", "best")), pair(grid, first, second, ("best", "worst")))
     worse, close = pair(grid, first, second, ("best", "worst")), pair(grid, first, second, ("worst", "best"))
     return Statements(worse, replace(close, surer=False))
 
 
-def more_failures_p(told: Pair, *, sampled_rules: bool = False) -> float:
+def more_failures_p(paired: Pair, *, sampled_rules: bool = False) -> float:
     """The two-sided p-value behind "the first breaks its rules more often than the second", 1 where it does not.
 
     Exact sign flips of the differences of the cases; with ``sampled_rules`` of whole rules, each with all its cases.
     """
     import numpy as np
 
-    if told.n == 0 or int(told.whole.sum()) <= 0:
+    if paired.n == 0 or int(paired.whole.sum()) <= 0:
         return 1.0
     if not sampled_rules:
-        return sign_flip_p(told.whole)
-    _, rule = np.unique(told.rules, return_inverse=True)
+        return sign_flip_p(paired.whole)
+    _, rule = np.unique(paired.rules, return_inverse=True)
     by_rule = np.zeros(int(rule.max()) + 1, dtype=np.int64)
-    np.add.at(by_rule, rule, told.whole)
+    np.add.at(by_rule, rule, paired.whole)
     return sign_flip_p(by_rule)
 
 
-def tie_p(told: Pair, tolerance: float, *, sampled_rules: bool = False) -> float:
+def tie_p(paired: Pair, tolerance: float, *, sampled_rules: bool = False) -> float:
     """The one-sided p-value against "the first breaks its rules less than ``tolerance`` more often than the second".
 
     Tango's non-inferiority test at the number of pairs asked once that are worth as much. 1 without a common case.
     """
-    if told.n == 0:
+    if paired.n == 0:
         return 1.0
-    kept, broke, size = once_asked(told, sampled_rules=sampled_rules)
+    kept, broke, size = once_asked(paired, sampled_rules=sampled_rules)
     return non_inferiority_p(kept, broke, size, tolerance)
 
 
-def difference_interval(told: Pair, confidence: float = 0.95) -> Interval:
+def difference_interval(paired: Pair, confidence: float = 0.95) -> Interval:
     """The mean difference, first minus second, with Tango's interval at the pairs asked once that are worth as much.
 
     With Student's quantile for as many cases, since with few of them the normal one covers 93% only. Where the exact
     test of the same pairs tells the two apart and the interval does not, since few cases differ, what the repeats are
     worth is not drawn towards nothing; and it ends at 0 at the latest: beside a claim it does not deny it.
     """
-    if told.n == 0:
+    if paired.n == 0:
         return Interval(None, -1.0, 1.0, confidence, 0, "tango")
-    d = told.difference
+    d = paired.difference
     assert d is not None
-    low, high = _tango_ends(told, d, confidence, _PRIOR_CASES)
-    if low <= 0.0 <= high and sign_flip_p(told.whole) <= 1.0 - confidence:
-        low, high = _tango_ends(told, d, confidence, 0.0)
+    low, high = _tango_ends(paired, d, confidence, _PRIOR_CASES)
+    if low <= 0.0 <= high and sign_flip_p(paired.whole) <= 1.0 - confidence:
+        low, high = _tango_ends(paired, d, confidence, 0.0)
         low, high = (max(low, 0.0), high) if d > 0.0 else (low, min(high, 0.0))
-    return Interval(d, low, high, confidence, told.n, "tango")
+    return Interval(d, low, high, confidence, paired.n, "tango")
 
 
-def _tango_ends(told: Pair, difference: float, confidence: float, prior: float) -> tuple[float, float]:
-    kept, broke, size = once_asked(told, prior=prior)
-    found = tango_interval(broke, kept, size, confidence, df=max(1, told.n - 1))
-    return min(found.low, difference), max(found.high, difference)
+def _tango_ends(paired: Pair, difference: float, confidence: float, prior: float) -> tuple[float, float]:
+    kept, broke, size = once_asked(paired, prior=prior)
+    interval = tango_interval(broke, kept, size, confidence, df=max(1, paired.n - 1))
+    return min(interval.low, difference), max(interval.high, difference)
 
 
-def once_asked(told: Pair, *, sampled_rules: bool = False, prior: float = _PRIOR_CASES) -> tuple[float, float, float]:
+def once_asked(paired: Pair, *, sampled_rules: bool = False, prior: float = _PRIOR_CASES) -> tuple[float, float, float]:
     """What the differences are worth as pairs of outputs asked once: only the second fails, only the first, all pairs.
 
     Repeats make the differences of the cases smaller than 0 or 1, and so their mean surer than that of as many pairs
@@ -161,18 +161,18 @@ def once_asked(told: Pair, *, sampled_rules: bool = False, prior: float = _PRIOR
     """
     import numpy as np
 
-    weights = told.weights.astype(np.float64)
+    weights = paired.weights.astype(np.float64)
     total = weights.sum()
     size = total**2 / (weights**2).sum()
-    apart = size * float((weights * np.abs(told.shift)).sum() / total)
-    squares = size * float((weights**2 * told.shift**2).sum() / (weights**2).sum())
-    spread = (prior + squares) / (prior + apart) if told.surer and prior + apart > 0.0 else 1.0
+    apart = size * float((weights * np.abs(paired.shift)).sum() / total)
+    squares = size * float((weights**2 * paired.shift**2).sum() / (weights**2).sum())
+    spread = (prior + squares) / (prior + apart) if paired.surer and prior + apart > 0.0 else 1.0
     if sampled_rules:
-        by_rule = np.bincount(told.rules, weights)
+        by_rule = np.bincount(paired.rules, weights)
         spread += RULE_CORRELATION * (float((by_rule**2).sum() / (weights**2).sum()) - 1.0)
     size /= spread
-    broke = size * float((weights * np.maximum(told.shift, 0.0)).sum() / total)
-    kept = size * float((weights * np.maximum(-told.shift, 0.0)).sum() / total)
+    broke = size * float((weights * np.maximum(paired.shift, 0.0)).sum() / total)
+    kept = size * float((weights * np.maximum(-paired.shift, 0.0)).sum() / total)
     return _rounded(kept), _rounded(broke), _rounded(size)
 
 

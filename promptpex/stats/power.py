@@ -61,9 +61,9 @@ def _summed_mcnemar_power(n: int, discordant: float, smaller: float, alpha: floa
     ways = np.where(k <= m, logs[m] - logs[k] - logs[np.maximum(m - k, 0)], -np.inf)
     shown = 2.0 * np.cumsum(np.exp(ways - m * math.log(2.0)), axis=1) <= alpha * (1.0 + 1e-12)
     share, other = max(smaller, 1e-300), max(1.0 - smaller, 1e-300)
-    found = (np.exp(ways + k * math.log(share) + (m - k) * math.log(other)) * shown).sum(axis=1)
+    powers = (np.exp(ways + k * math.log(share) + (m - k) * math.log(other)) * shown).sum(axis=1)
     masses = [binomial_mass(count, n, discordant) for count in range(first, last + 1)]
-    return float(min(1.0, found @ np.asarray(masses)))
+    return float(min(1.0, powers @ np.asarray(masses)))
 
 
 def _window(n: int, share: float) -> tuple[int, int]:

@@ -129,8 +129,8 @@ def repeat_correlation(grid: Grid, completion: Completion = "seen") -> float:
     and the greatest counts: so no model's interval rests on the independence of another's repeats. A model that never
     failed, or never passed, says nothing of its repeats; then each case counts once.
     """
-    found = [_correlation(grid, model, completion) for model in range(len(grid.models))]
-    known = [value for value in found if value is not None]
+    correlations = [_correlation(grid, model, completion) for model in range(len(grid.models))]
+    known = [value for value in correlations if value is not None]
     return max(known, default=1.0)
 
 

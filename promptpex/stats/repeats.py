@@ -11,12 +11,12 @@ from promptpex.core.errors import InputError
 from promptpex.stats.intervals import Interval
 from promptpex.stats.means import mean_interval
 
-Tallies = Mapping[Any, tuple[int, int]]
+PassCounts = Mapping[Any, tuple[int, int]]
 """Per unit (a case of a model, say), how many of its repeats passed and how many failed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Flicker:
+class FlakyUnit:
     """A unit whose repeats do not agree.
 
     Attributes:
@@ -38,33 +38,33 @@ class Stability:
 
     Attributes:
         units: units with at least two scored repeats; the others say nothing here.
-        flickering: units with both a pass and a fail.
+        flaky: units with both a pass and a fail.
         flip_rate: the chance that two repeats of the same unit disagree, averaged over units, with an interval
             in which every unit is one observation.
     """
 
     units: int
-    flickering: int
+    flaky: int
     flip_rate: Interval
 
 
-def flickers(repeats: Tallies) -> list[Flicker]:
+def flaky(repeats: PassCounts) -> list[FlakyUnit]:
     """The units whose scored repeats disagree, the least decided first, in the given order among equals."""
-    found = [
-        Flicker(unit, passed, failed, _flip(passed, failed))
+    units = [
+        FlakyUnit(unit, passed, failed, _flip(passed, failed))
         for unit, (passed, failed) in repeats.items()
         if passed and failed
     ]
-    return sorted(found, key=lambda flicker: -flicker.flip)
+    return sorted(units, key=lambda flicker: -flicker.flip)
 
 
-def stability(repeats: Tallies, confidence: float = 0.95) -> Stability:
-    """Flip rate and flickering units. The flip rate is unbiased at any number of repeats from two on."""
+def stability(repeats: PassCounts, confidence: float = 0.95) -> Stability:
+    """Flip rate and flaky units. The flip rate is unbiased at any number of repeats from two on."""
     flips = [_flip(passed, failed) for passed, failed in repeats.values() if passed + failed >= 2]
     return Stability(len(flips), sum(flip > 0 for flip in flips), mean_interval(flips, confidence))
 
 
-def pass_hat_k(repeats: Tallies, k: int, confidence: float = 0.95) -> Interval:
+def pass_hat_k(repeats: PassCounts, k: int, confidence: float = 0.95) -> Interval:
     """pass^k: the chance that a unit passes k repeats out of k (Yao et al. 2024, tau-bench, section 4).
 
     The unbiased C(c, k) / C(n, k) per unit with c passes among n scored repeats, averaged over the units
@@ -74,7 +74,7 @@ def pass_hat_k(repeats: Tallies, k: int, confidence: float = 0.95) -> Interval:
     return mean_interval(shares, confidence)
 
 
-def pass_at_k(repeats: Tallies, k: int, confidence: float = 0.95) -> Interval:
+def pass_at_k(repeats: PassCounts, k: int, confidence: float = 0.95) -> Interval:
     """pass@k: the chance that a unit passes at least one of k repeats (Chen et al. 2021, arXiv 2107.03374, 2.1).
 
     The unbiased 1 - C(f, k) / C(n, k) per unit with f fails among n scored repeats, averaged as in `pass_hat_k`.
@@ -83,7 +83,7 @@ def pass_at_k(repeats: Tallies, k: int, confidence: float = 0.95) -> Interval:
     return mean_interval(shares, confidence)
 
 
-def _with_enough(repeats: Tallies, k: int) -> list[tuple[int, int]]:
+def _with_enough(repeats: PassCounts, k: int) -> list[tuple[int, int]]:
     """Passes and fails of the units with at least k scored repeats."""
     if k < 1:
         raise InputError(f"k is {k}: give a number of repeats, 1 or more.")

@@ -13,21 +13,21 @@ from promptpex.stats.holm import holm
 from promptpex.stats.pairs import Reading
 from promptpex.stats.proportions import effective_cases, repeat_correlation, share
 from promptpex.stats.special import beta_cdf
-from promptpex.stats.suitability import Suitability, Tests, pair_tests, placed
+from promptpex.stats.suitability import Suitability, Tests, decide, pair_tests
 
 Side = Literal["below", "above", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
-class Race:
+class SequentialSelection:
     """Where models stand after some looks.
 
     Attributes:
-        places: as `suitability` gives them, right over all looks together.
+        suitability: as `suitability` gives it, right over all looks together.
         close: per pair, the p-value over all looks that the first is less than the tolerance worse than the second.
     """
 
-    places: Suitability
+    suitability: Suitability
     close: Mapping[tuple[str, str], float]
 
     def settled(self, alpha: float) -> set[str]:
@@ -35,14 +35,14 @@ class Race:
 
         A place that is still open may hang on being shown close to a model, however bad that one is.
         """
-        models = self.places.models
+        models = self.suitability.models
         shown = {name for name, one in models.items() if one.claim}
         waiting = [name for name in models if name not in shown]
         most = max(1, len(models) - 1)
         return {m for m in shown if all(self.close.get((u, m), 1.0) * most <= alpha for u in waiting)}
 
 
-def race(
+def sequential_selection(
     looks: Sequence[Grid],
     planned: int,
     *,
@@ -50,7 +50,7 @@ def race(
     alpha: float = 0.05,
     incomplete: Collection[str] = (),
     reading: Reading = "against",
-) -> Race:
+) -> SequentialSelection:
     """Places by the tests of `suitability` at each look, at the error rate that each spends over all planned looks.
 
     Args:
@@ -63,10 +63,10 @@ def race(
     """
     if not 1 <= len(looks) <= planned:
         raise InputError(f"{len(looks)} looks of {planned} planned are impossible: look once at least.")
-    told = [pair_tests(grid, tolerance, reading=reading) for grid in looks]
-    fixed, sampled = (over_looks(tests, planned) for tests in zip(*told, strict=True))
-    return Race(
-        placed(looks[-1], fixed, sampled, alpha=alpha, incomplete=incomplete if reading == "against" else ()),
+    tests = [pair_tests(grid, tolerance, reading=reading) for grid in looks]
+    fixed, sampled = (over_looks(tests, planned) for tests in zip(*tests, strict=True))
+    return SequentialSelection(
+        decide(looks[-1], fixed, sampled, alpha=alpha, incomplete=incomplete if reading == "against" else ()),
         fixed.close,
     )
 
@@ -75,14 +75,14 @@ def over_looks(tests: Iterable[Tests], planned: int) -> Tests:
     """For each statement the least error rate, over all planned looks, at which one of these looks would make it."""
     worse: dict[tuple[str, str], float] = {}
     close: dict[tuple[str, str], float] = {}
-    for look, one in enumerate(tests, 1):
-        for kept, found, sides in ((worse, one.worse, 2), (close, one.close, 1)):
-            for couple, p in found.items():
-                kept[couple] = min(kept.get(couple, 1.0), overall_p(p, look, planned, sides=sides))
+    for look, at_look in enumerate(tests, 1):
+        for least, p_values, sides in ((worse, at_look.worse, 2), (close, at_look.close, 1)):
+            for couple, p in p_values.items():
+                least[couple] = min(least.get(couple, 1.0), overall_p(p, look, planned, sides=sides))
     return Tests(worse, close)
 
 
-def sides(
+def versus_limit(
     looks: Sequence[Grid], planned: int, limit: float, *, alpha: float = 0.05, sampled_rules: bool = False
 ) -> dict[str, Side]:
     """Per model on which side of a limit its non-compliance lies, right for all models at all looks together.

@@ -37,7 +37,7 @@ from promptpex.stats.proportions import share
 
 DEFAULT_TOLERANCE = 0.05
 
-Place = Literal["alone", "best", "reference", "better", "tied", "worse", "undecided", "unscored"]
+Outcome = Literal["only model", "best", "reference", "better", "tied", "worse", "undecided", "unscored"]
 
 Couple = tuple[str, str]
 PValues = Mapping[Couple, float]
@@ -58,13 +58,14 @@ class Tests:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelPlace:
+class ModelDecision:
     """Where a model stands.
 
     Attributes:
         model: its name.
-        place: ``best``: every other model is shown to be worse; ``tied``; ``worse`` than ``beaten_by``; ``undecided``;
-            ``reference`` and ``better`` where a model was named; ``alone``; ``unscored``: nothing of it was scored.
+        outcome: ``best``: every other model is shown to be worse; ``tied``; ``worse`` than ``beaten_by``;
+            ``undecided``; ``reference`` and ``better`` where a model was named; ``only model``; ``unscored``: it has
+            no scored output.
         beaten_by: the model that is shown to break its rules less often, the clearest; None if there is none.
         p: corrected p-value of the difference that says most: from the model that beats it, else from the anchor.
         p_tie: corrected p-value of being less than the tolerance worse.
@@ -73,7 +74,7 @@ class ModelPlace:
     """
 
     model: str
-    place: Place
+    outcome: Outcome
     beaten_by: str | None = None
     p: float = 1.0
     p_tie: float = 1.0
@@ -83,7 +84,7 @@ class ModelPlace:
     @property
     def claim(self) -> bool:
         """Whether the place is a statement that a test has shown."""
-        return self.place in ("best", "better", "tied", "worse")
+        return self.outcome in ("best", "better", "tied", "worse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class Suitability:
     """
 
     anchor: str | None
-    models: Mapping[str, ModelPlace]
+    models: Mapping[str, ModelDecision]
     open_pairs: int = 0
     open_ties: int = 0
 
@@ -126,7 +127,7 @@ def suitability(
         InputError: the reference is none of the models.
     """
     tests = pair_tests(grid, tolerance, against=against, reading=reading)
-    return placed(grid, *tests, alpha=alpha, against=against, incomplete=incomplete if reading == "against" else ())
+    return decide(grid, *tests, alpha=alpha, against=against, incomplete=incomplete if reading == "against" else ())
 
 
 def pair_tests(
@@ -147,15 +148,15 @@ def pair_tests(
     for (i, first), (j, second) in permutations(live, 2):
         if against not in (None, first, second):
             continue
-        told = statements(grid, i, j, reading=reading)
+        pairs = statements(grid, i, j, reading=reading)
         for tests, rules in ((fixed, False), (sampled, True)):
-            tests.worse[first, second] = more_failures_p(told.worse, sampled_rules=rules)
+            tests.worse[first, second] = more_failures_p(pairs.worse, sampled_rules=rules)
             if against in (None, second):
-                tests.close[first, second] = tie_p(told.close, tolerance, sampled_rules=rules)
+                tests.close[first, second] = tie_p(pairs.close, tolerance, sampled_rules=rules)
     return fixed, sampled
 
 
-def placed(
+def decide(
     grid: Grid,
     fixed: Tests,
     sampled: Tests,
@@ -168,13 +169,13 @@ def placed(
     require_share("alpha", alpha)
     anchor = _anchor(grid, incomplete) if against is None else against
     if anchor is None or (against is not None and not grid.scored(grid.row(against))):
-        return Suitability(against, {name: ModelPlace(name, _nothing(grid, name)) for name in grid.models})
+        return Suitability(against, {name: ModelDecision(name, _nothing(grid, name)) for name in grid.models})
     ours, other = (_claims(grid, tests, alpha, anchor, against, incomplete) for tests in (fixed, sampled))
     models = {
-        name: replace(one, sampled_rules=other[name].place == one.place) if one.claim else one
+        name: replace(one, sampled_rules=other[name].outcome == one.outcome) if one.claim else one
         for name, one in ours.items()
     }
-    leader = next((name for name, one in models.items() if one.place == "best"), anchor)
+    leader = next((name for name, one in models.items() if one.outcome == "best"), anchor)
     shown = sum(p <= alpha for p in corrected_worse(fixed.worse).values())
     open_pairs = len({frozenset(couple) for couple in fixed.worse}) - shown
     return Suitability(leader, models, open_pairs, sum(one.p_tie > alpha for one in models.values()))
@@ -182,17 +183,17 @@ def placed(
 
 def _claims(
     grid: Grid, tests: Tests, alpha: float, anchor: str, against: str | None, incomplete: Collection[str]
-) -> dict[str, ModelPlace]:
+) -> dict[str, ModelDecision]:
     worse, close = corrected_worse(tests.worse), corrected_close(grid.models, tests.close, against)
-    found = {}
+    decisions = {}
     for name in grid.models:
         beating = [other for other in grid.models if worse.get((name, other), 1.0) <= alpha]
         beaten = min(beating, key=lambda other: (worse[name, other], tests.worse[name, other]), default=None)
         speaking = [(name, anchor), (anchor, name)] if beaten is None else [(name, beaten)]
         p_tie = close.get(name, 1.0)
-        found[name] = ModelPlace(
+        decisions[name] = ModelDecision(
             model=name,
-            place="worse" if beaten is not None and name != against else "undecided",
+            outcome="worse" if beaten is not None and name != against else "undecided",
             beaten_by=beaten,
             p=min(worse.get(couple, 1.0) for couple in speaking),
             p_tie=p_tie,
@@ -200,30 +201,31 @@ def _claims(
         )
     better = {name for name in grid.models if against is not None and worse.get((against, name), 1.0) <= alpha}
     return {
-        name: replace(one, place=_place(grid, one, found, better, against, incomplete)) for name, one in found.items()
+        name: replace(one, outcome=_outcome(grid, one, decisions, better, against, incomplete))
+        for name, one in decisions.items()
     }
 
 
-def _place(
+def _outcome(
     grid: Grid,
-    one: ModelPlace,
-    found: Mapping[str, ModelPlace],
+    one: ModelDecision,
+    decisions: Mapping[str, ModelDecision],
     better: Collection[str],
     against: str | None,
     incomplete: Collection[str],
-) -> Place:
+) -> Outcome:
     if not grid.scored(grid.row(one.model)):
         return "unscored"
     if one.model == against:
         return "reference"
-    if one.place == "worse":
+    if one.outcome == "worse":
         return "worse"
     if one.model in better and one.model not in incomplete:
         return "better"
-    others = [other for other in found.values() if other is not one]
+    others = [other for other in decisions.values() if other is not one]
     if not others:
-        return "alone"
-    if one.model not in incomplete and against is None and all(other.place == "worse" for other in others):
+        return "only model"
+    if one.model not in incomplete and against is None and all(other.outcome == "worse" for other in others):
         return "best"
     return "tied" if one.within_tolerance else "undecided"
 
@@ -262,6 +264,6 @@ def _anchor(grid: Grid, incomplete: Collection[str]) -> str | None:
     return grid.models[min(rivals, key=rank)]
 
 
-def _nothing(grid: Grid, model: str) -> Place:
+def _nothing(grid: Grid, model: str) -> Outcome:
     """The place of a model where there is nobody to compare with."""
     return "undecided" if grid.scored(grid.row(model)) else "unscored"

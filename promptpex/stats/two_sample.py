@@ -45,12 +45,12 @@ def groups_p(first: Grid, second: Grid, model: int) -> float:
         model: its number in both.
     """
     ways: tuple[tuple[Completion, Completion], ...] = (("best", "worst"), ("worst", "best"))
-    found = [1.0]
+    p_values = [1.0]
     for sign, (one, other) in zip((1, -1), ways, strict=True):
         ours, theirs, unit = _in_one_unit(first, second, model, one, other)
         if ours.size and theirs.size and sign * (int(ours.sum()) * theirs.size - int(theirs.sum()) * ours.size) >= 0:
-            found.append(permutation_p(ours, theirs, unit))
-    return min(found)
+            p_values.append(permutation_p(ours, theirs, unit))
+    return min(p_values)
 
 
 def _in_one_unit(first: Grid, second: Grid, model: int, one: Completion, other: Completion) -> tuple[Ints, Ints, int]:
@@ -60,10 +60,10 @@ def _in_one_unit(first: Grid, second: Grid, model: int, one: Completion, other: 
     both = ((first, one), (second, other))
     sizes = [grid.sizes(how)[model] for grid, how in both]
     failures = [grid.failures(how)[model] for grid, how in both]
-    told = [(failed[size > 0], size[size > 0]) for failed, size in zip(failures, sizes, strict=True)]
-    every = np.concatenate([size for _, size in told])
+    cases = [(failed[size > 0], size[size > 0]) for failed, size in zip(failures, sizes, strict=True)]
+    every = np.concatenate([size for _, size in cases])
     unit = _unit(every) if every.size else 1
-    ours, theirs = (np.rint(failed / size * unit).astype(np.int64) for failed, size in told)
+    ours, theirs = (np.rint(failed / size * unit).astype(np.int64) for failed, size in cases)
     return ours, theirs, unit
 
 
@@ -173,13 +173,13 @@ def _by_frequencies(values: Ints, size: int) -> Floats:
     # Numbers of cases so far from ``size`` that they may stand for it: their chance is below 1e-30.
     points = min(values.size + 1, math.ceil(12.0 * spread) + 60)
     parts = [(turn**value, count) for value, count in zip(*np.unique(values, return_counts=True), strict=True)]
-    found = np.zeros(turn.size, dtype=np.complex128)
+    spectrum = np.zeros(turn.size, dtype=np.complex128)
     for point in range(points):
         angle = 2j * np.pi * point / points
         product = np.full(turn.size, np.exp(-angle * size))
         for power, count in parts:
             product *= (1.0 - taken + taken * np.exp(angle) * power) ** count
-        found += product
-    chance = np.maximum(np.fft.irfft(found, n=length)[: total + 1], 0.0)
+        spectrum += product
+    chance = np.maximum(np.fft.irfft(spectrum, n=length)[: total + 1], 0.0)
     normed: Floats = chance / chance.sum()
     return normed

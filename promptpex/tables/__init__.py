@@ -18,9 +18,22 @@ from promptpex.tables.frames import (
     verdicts,
 )
 from promptpex.tables.judges import JUDGE_COLUMNS, judges
-from promptpex.tables.proportions import KIND_COLUMNS, SCENARIO_COLUMNS, SHARE_COLUMNS, kinds, scenarios
-from promptpex.tables.rankings import Question, Standing, Standings, standings
-from promptpex.tables.repeats import FLICKER_COLUMNS, STABILITY_COLUMNS, TWIN_COLUMNS, flickers, repeats, twins
+from promptpex.tables.proportions import (
+    CASE_TYPE_COLUMNS,
+    PROPORTION_COLUMNS,
+    SCENARIO_COLUMNS,
+    by_case_type,
+    scenarios,
+)
+from promptpex.tables.rankings import Decision, RankingOptions, RankingOutcome, Rankings, rankings
+from promptpex.tables.repeats import (
+    FLAKY_COLUMNS,
+    INCONSISTENT_COLUMNS,
+    STABILITY_COLUMNS,
+    flaky,
+    inconsistent_verdicts,
+    repeats,
+)
 from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules
 
 __all__ = [
@@ -34,30 +47,31 @@ __all__ = [
     "COMPARISON_COLUMNS",
     "DISAGREEMENT_COLUMNS",
     "Discrimination",
-    "FLICKER_COLUMNS",
+    "FLAKY_COLUMNS",
     "JUDGE_COLUMNS",
-    "KIND_COLUMNS",
+    "CASE_TYPE_COLUMNS",
     "MODEL_COLUMNS",
     "OUTPUT_COLUMNS",
-    "Question",
+    "RankingOptions",
     "RULE_COLUMNS",
     "RULE_OUTCOME_COLUMNS",
     "SCENARIO_COLUMNS",
-    "SHARE_COLUMNS",
+    "PROPORTION_COLUMNS",
     "STABILITY_COLUMNS",
-    "Standing",
-    "Standings",
-    "TWIN_COLUMNS",
+    "Decision",
+    "RankingOutcome",
+    "Rankings",
+    "INCONSISTENT_COLUMNS",
     "VERDICT_COLUMNS",
     "agreements",
     "changed",
     "comparison",
     "disagreements",
     "discrimination",
-    "flickers",
+    "flaky",
     "judged",
     "judges",
-    "kinds",
+    "by_case_type",
     "models",
     "outputs",
     "repeats",
@@ -65,8 +79,8 @@ __all__ = [
     "rule_outcomes",
     "rules",
     "scenarios",
-    "standings",
-    "twins",
+    "rankings",
+    "inconsistent_verdicts",
     "typed",
     "verdicts",
 ]

@@ -79,11 +79,11 @@ def agreements(cube: pd.DataFrame, *, partly: Collection[str] = (), confidence: 
     if not judges:
         return typed([], AGREEMENT_COLUMNS)
     code = _code(scored, partly)
-    pairs = [("code-judge", "code", name, code, said) for name, said in judges.items()]
+    pairs = [("code-judge", "code", name, code, verdicts) for name, verdicts in judges.items()]
     pairs += [("judges", one, two, judges[one], judges[two]) for one, two in combinations(judges, 2)]
     later = scored[scored["turn"].gt(0)]
     again = {str(name): group for name, group in later.groupby("source", sort=False, observed=True)}
-    pairs += [("again", name, name, judges[name], said) for name, said in again.items() if name in judges]
+    pairs += [("again", name, name, judges[name], verdicts) for name, verdicts in again.items() if name in judges]
     rows = (row for pair in pairs for row in _pair_rows(*pair, confidence))
     return typed(rows, AGREEMENT_COLUMNS)
 
@@ -96,17 +96,17 @@ def disagreements(cube: pd.DataFrame, rows: pd.DataFrame, *, partly: Collection[
         partly: rules that code decides in part only; only code's fails are held against the judge there.
     """
     scored = cube[cube["status"].ne("unscored")]
-    said = scored[said_by(scored, "judge") & scored["turn"].eq(0)]
-    both = _code(scored, partly).merge(said, on=KEYS, suffixes=("_code", ""))
+    judged = scored[said_by(scored, "judge") & scored["turn"].eq(0)]
+    both = _code(scored, partly).merge(judged, on=KEYS, suffixes=("_code", ""))
     odd = both[both["status_code"].ne(both["status"])].copy()
     odd["_milder"] = odd["status_code"].eq("pass")
     odd["_unsure"] = -odd["confidence"].fillna(0.0)
     odd["_rare"] = -odd.groupby("rule", observed=True)["rule"].transform("size")
     odd = odd.sort_values(["_milder", "_unsure", "_rare"], kind="stable")
-    told = odd.merge(rows[["model", "case", "repeat", "inputs", "output"]], on=KEYS[:3], how="left")
+    shown = odd.merge(rows[["model", "case", "repeat", "inputs", "output"]], on=KEYS[:3], how="left")
     named = {"status_code": "code", "status": "judge", "source_code": "check", "source": "judged_by"}
-    told = told.rename(columns=named | {"reason_code": "code_reason", "reason": "judge_reason"})
-    return told[list(DISAGREEMENT_COLUMNS)].astype(dict(DISAGREEMENT_COLUMNS))
+    shown = shown.rename(columns=named | {"reason_code": "code_reason", "reason": "judge_reason"})
+    return shown[list(DISAGREEMENT_COLUMNS)].astype(dict(DISAGREEMENT_COLUMNS))
 
 
 def _code(scored: pd.DataFrame, partly: Collection[str]) -> pd.DataFrame:
@@ -147,23 +147,23 @@ def _figures(cases: Codes, cells: Codes, confidence: float) -> dict[str, Any]:
     import numpy as np
 
     tables = np.bincount(4 * cases + cells, minlength=4 * (int(cases.max()) + 1)).reshape(-1, 2, 2)
-    found = clustered_agreement(tables, confidence, draws=DRAWS)
-    (both_fail, first_fails), (second_fails, both_pass) = found.table
+    agreement = clustered_agreement(tables, confidence, draws=DRAWS)
+    (both_fail, first_fails), (second_fails, both_pass) = agreement.table
     row: dict[str, Any] = {
-        "n": found.n,
+        "n": agreement.n,
         "both_pass": both_pass,
         "first_fails": first_fails,
         "second_fails": second_fails,
         "both_fail": both_fail,
-        "agreed": found.raw.estimate,
-        "agreed_low": found.raw.low,
-        "agreed_high": found.raw.high,
-        "agreed_interval": found.raw.method,
-        "fail_rate_first": found.base_first[0],
-        "fail_rate_second": found.base_second[0],
-        "adjusted": found.adjusted,
+        "agreed": agreement.raw.estimate,
+        "agreed_low": agreement.raw.low,
+        "agreed_high": agreement.raw.high,
+        "agreed_interval": agreement.raw.method,
+        "fail_rate_first": agreement.base_first[0],
+        "fail_rate_second": agreement.base_second[0],
+        "adjusted": agreement.adjusted,
     }
-    kappa = found.kappa
+    kappa = agreement.kappa
     if kappa.estimate is None:
         return row
     ends = {"kappa_low": kappa.low, "kappa_high": kappa.high, "kappa_interval": kappa.method}

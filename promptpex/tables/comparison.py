@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from promptpex.stats import Completion, Grid, Reading, holm, more_failures_p, pair, share, statements, tie_p
 from promptpex.tables.counts import Counted, Weights, counted
 from promptpex.tables.frames import typed
-from promptpex.tables.proportions import apart
+from promptpex.tables.proportions import difference
 from promptpex.tables.rankings import missing_in_words
-from promptpex.tables.repeats import tallies
+from promptpex.tables.repeats import pass_counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,8 +24,8 @@ COMPARISON_COLUMNS: Mapping[str, str] = {
     "after_scored": "Int64",
     "non_compliance_before": "Float64",
     "non_compliance_after": "Float64",
-    "broke": "Int64",
-    "mended": "Int64",
+    "newly_failing": "Int64",
+    "fixed": "Int64",
     "at_least": "boolean",
     "difference": "Float64",
     "difference_low": "Float64",
@@ -40,12 +40,12 @@ COMPARISON_COLUMNS: Mapping[str, str] = {
 """Columns of ``comparison``. ``before`` and ``after`` are the outputs that break a rule in either run, of those scored,
 on the ``cases`` scored in both; the two shares are means over these cases of the case's mean over its repeats, and
 ``difference`` is the second minus the first, with Tango's interval. Where usable answers have no verdict
-(``at_least``) counts and shares are of all usable answers, and the shares lower bounds. ``broke`` and ``mended`` are
-the cases whose mean went up or down. ``p`` is that of exact sign flips of the differences of the cases, at the
-completion of the unscored outputs that speaks most against a change, and ``p_adjusted`` is corrected over the models
-by Holm. ``change`` is ``worse`` or ``better`` where it is shown, else ``undecided``, with ``because`` where unscored
-outputs keep it so; ``holds_sampled``: whether it would also be shown if the rules were a sample; ``within_tolerance``:
-shown to be less than the tolerance worse, where there is one, corrected over the models by Holm."""
+(``at_least``) counts and shares are of all usable answers, and the shares lower bounds. ``newly_failing`` and
+``fixed`` are the cases whose mean went up or down. ``p`` is that of exact sign flips of the differences of the cases,
+at the completion of the unscored outputs that speaks most against a change, and ``p_adjusted`` is corrected over the
+models by Holm. ``change`` is ``worse`` or ``better`` where it is shown, else ``undecided``, with ``because`` where
+unscored outputs keep it so; ``holds_sampled``: whether it would also be shown if the rules were a sample;
+``within_tolerance``: shown to be less than the tolerance worse, where there is one, corrected over the models by Holm."""
 
 CHANGED_COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -84,14 +84,14 @@ def comparison(
         weights: how many times each case counts.
     """
     alpha = round(1.0 - confidence, 12)
-    told = [_both(before, after, names, cases, weights) for names in models]
-    changes = [_change(counts.asked) for counts in told]
+    both = [_both(before, after, names, cases, weights) for names in models]
+    changes = [_change(counts.asked) for counts in both]
     adjusted = holm([p for _, p, _ in changes])
     sampled = holm([p for _, _, p in changes])
-    seen = holm([_change(counts.asked, reading="seen")[1] for counts in told])
-    close = holm([_tie_p(counts.asked, tolerance) for counts in told]) if tolerance is not None else []
+    seen = holm([_change(counts.asked, reading="seen")[1] for counts in both])
+    close = holm([_tie_p(counts.asked, tolerance) for counts in both]) if tolerance is not None else []
     rows = []
-    for number, ((old, new), counts, (change, p, _)) in enumerate(zip(models, told, changes, strict=True)):
+    for number, ((old, new), counts, (change, p, _)) in enumerate(zip(models, both, changes, strict=True)):
         shown = adjusted[number] <= alpha
         rows.append(
             {
@@ -113,7 +113,7 @@ def changed(
 ) -> pd.DataFrame:
     """A row per model and case that one run breaks more often than the other, new ones first; ``CHANGED_COLUMNS``."""
     inside = set(cases)
-    counts = tallies(before), tallies(after)
+    counts = pass_counts(before), pass_counts(after)
     rows = []
     for old, new in models:
         past, now = counts[BEFORE].get(old, {}), counts[AFTER].get(new, {})
@@ -126,13 +126,13 @@ def changed(
                 {
                     "model": old if old == new else f"{old} -> {new}",
                     "case": case,
-                    "change": "broke" if shift > 0 else "mended",
+                    "change": "newly failing" if shift > 0 else "fixed",
                     "before": _of(past[case]),
                     "after": _of(now[case]),
                     **source,
                 }
             )
-    return typed(sorted(rows, key=lambda row: row["change"] != "broke"), CHANGED_COLUMNS)
+    return typed(sorted(rows, key=lambda row: row["change"] != "newly failing"), CHANGED_COLUMNS)
 
 
 def _both(
@@ -155,9 +155,9 @@ def _both(
 def _change(grid: Grid, *, reading: Reading = "against") -> tuple[str, float, float]:
     """The likelier change, its p-value with the rules fixed, and with the rules as a sample."""
     ways = (("worse", AFTER, BEFORE), ("better", BEFORE, AFTER))
-    told = [(name, statements(grid, one, two, reading=reading).worse) for name, one, two in ways]
-    found = [(name, more_failures_p(shift), more_failures_p(shift, sampled_rules=True)) for name, shift in told]
-    return min(found, key=lambda change: change[1:])
+    pairs = [(name, statements(grid, one, two, reading=reading).worse) for name, one, two in ways]
+    changes = [(name, more_failures_p(shift), more_failures_p(shift, sampled_rules=True)) for name, shift in pairs]
+    return min(changes, key=lambda change: change[1:])
 
 
 def _tie_p(grid: Grid, tolerance: float) -> float:
@@ -177,29 +177,29 @@ def _figures(counts: Counted, confidence: float) -> dict[str, Any]:
     grid = counts.usable if bound else counts.asked
     how: Completion = "best" if bound else "seen"
     both = grid.only(np.flatnonzero((grid.sizes(how) > 0).all(axis=0)))
-    told = pair(both, AFTER, BEFORE, (how, how))
+    paired = pair(both, AFTER, BEFORE, (how, how))
     cells: dict[str, Any] = {
-        "cases": told.n,
+        "cases": paired.n,
         "before": int(both.broken[BEFORE].sum()),
         "before_scored": int(both.sizes(how)[BEFORE].sum()),
         "after": int(both.broken[AFTER].sum()),
         "after_scored": int(both.sizes(how)[AFTER].sum()),
-        "broke": int((told.shift > 0).sum()),
-        "mended": int((told.shift < 0).sum()),
+        "newly_failing": int((paired.shift > 0).sum()),
+        "fixed": int((paired.shift < 0).sum()),
         "at_least": bound,
     }
-    if not told.n:
+    if not paired.n:
         return cells
     shares = share(both, BEFORE, how), share(both, AFTER, how)
     cells |= {"non_compliance_before": shares[BEFORE], "non_compliance_after": shares[AFTER]}
-    gap = apart(counts, AFTER, BEFORE, confidence)
+    gap = difference(counts, AFTER, BEFORE, confidence)
     return cells | ({"difference": gap.estimate, "difference_low": gap.low, "difference_high": gap.high} if gap else {})
 
 
-def _of(tally: tuple[int, int]) -> str:
-    return f"{tally[0]} of {sum(tally)}"
+def _of(counts: tuple[int, int]) -> str:
+    return f"{counts[0]} of {sum(counts)}"
 
 
 def _broken(rows: pd.DataFrame, model: str, case: str) -> dict[str, Any]:
-    found = rows[rows["model"].isin([model]) & rows["case"].isin([case]) & rows["verdict"].eq("fail")]
-    return {name: found[name].iloc[0] for name in ("broken_rules", "output")} if len(found) else {}
+    failing = rows[rows["model"].isin([model]) & rows["case"].isin([case]) & rows["verdict"].eq("fail")]
+    return {name: failing[name].iloc[0] for name in ("broken_rules", "output")} if len(failing) else {}

@@ -63,7 +63,7 @@ def counted(rows: pd.DataFrame, order: Sequence[str] = (), *, weights: Weights |
     case, cases = pd.factorize(rows["case"])
     inside = asked(rows)
     verdict, usable = rows["verdict"], inside & missing(rows, "error")
-    broken, kept = inside & told(verdict, "fail"), inside & told(verdict, "pass")
+    broken, kept = inside & has_status(verdict, "fail"), inside & has_status(verdict, "pass")
     opened = inside & ~broken & ~kept
     shape = (len(models), len(cases))
 
@@ -133,7 +133,7 @@ def check_weights(weights: Weights, rules: Sequence[str | None], inverse: Sequen
         raise InputError("--weights leaves no case: give at least one kind of case a weight above 0")
 
 
-def told(verdict: pd.Series[Any], status: str) -> Bools:
+def has_status(verdict: pd.Series[Any], status: str) -> Bools:
     """Where a verdict is this one."""
     marked: Bools = verdict.eq(status).fillna(False).to_numpy(bool)
     return marked

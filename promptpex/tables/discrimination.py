@@ -49,9 +49,9 @@ def discrimination(rows: pd.DataFrame, cube: pd.DataFrame, rules: Sequence[str])
     )
     sums = marks.groupby("case", sort=False, observed=True).sum()
     good, bad = sums["good"].gt(0), sums["bad"].gt(0)
-    told = rule_outcomes(cube)
-    seen = set(told.loc[told["status"].ne("unscored"), "rule"].unique())
-    broken = set(told.loc[told["status"].eq("fail"), "rule"].unique())
+    outcomes = rule_outcomes(cube)
+    seen = set(outcomes.loc[outcomes["status"].ne("unscored"), "rule"].unique())
+    broken = set(outcomes.loc[outcomes["status"].eq("fail"), "rule"].unique())
     return Discrimination(
         models=rows.loc[rows["verdict"].ne("unscored"), "model"].nunique(),
         passed_by_all=_names(good & ~bad),

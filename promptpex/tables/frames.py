@@ -82,8 +82,8 @@ def outputs(run: AnyRun, cube: pd.DataFrame | None = None) -> pd.DataFrame:
     Args:
         cube: the run's ``verdicts``, where they are at hand already.
     """
-    said = Columns.of(run.outputs, Output)
-    data = {**said.coded, **said.measures, **_of_cases(run, said, _OUTPUT_CASE), "output": said["text"]}
+    columns = Columns.of(run.outputs, Output)
+    data = {**columns.coded, **columns.measures, **_of_cases(run, columns, _OUTPUT_CASE), "output": columns["text"]}
     return judged(_framed(data, OUTPUT_COLUMNS), verdicts(run) if cube is None else cube)
 
 
@@ -100,8 +100,8 @@ def judged(rows: pd.DataFrame, cube: pd.DataFrame) -> pd.DataFrame:
 
 def verdicts(run: AnyRun) -> pd.DataFrame:
     """A row per verdict of the run, in the run's order; columns ``VERDICT_COLUMNS``."""
-    said = Columns.of(run.verdicts, Verdict)
-    data = {**said.coded, **said.measures, **_of_cases(run, said, _VERDICT_CASE)}
+    columns = Columns.of(run.verdicts, Verdict)
+    data = {**columns.coded, **columns.measures, **_of_cases(run, columns, _VERDICT_CASE)}
     return _framed(data, VERDICT_COLUMNS)
 
 
@@ -135,8 +135,8 @@ def _not_asked(cube: pd.DataFrame) -> npt.NDArray[np.bool_]:
     """Where a verdict that would have decided its rule, alone or among several judges, was not asked for any more."""
     several = set(cube.loc[cube["counts"] & said_by(cube, "judges"), "rule"])
     deciding = cube["counts"].to_numpy(bool) | cube["rule"].isin(several).to_numpy(bool)
-    found: npt.NDArray[np.bool_] = marked(cube["unscored"], NOT_ASKED.__contains__)
-    return found & deciding & cube["turn"].eq(0).to_numpy(bool)
+    not_asked: npt.NDArray[np.bool_] = marked(cube["unscored"], NOT_ASKED.__contains__)
+    return not_asked & deciding & cube["turn"].eq(0).to_numpy(bool)
 
 
 def _leave_out(rows: pd.DataFrame, cut: pd.DataFrame, keys: list[str]) -> None:
@@ -161,8 +161,8 @@ def rule_outcomes(cube: pd.DataFrame) -> pd.DataFrame:
     import numpy as np
     import pandas as pd
 
-    said = [name for name in RULE_OUTCOME_COLUMNS if name in VERDICT_COLUMNS]
-    counting = cube.loc[cube["counts"].to_numpy(bool), [*said, "source"]]
+    shared = [name for name in RULE_OUTCOME_COLUMNS if name in VERDICT_COLUMNS]
+    counting = cube.loc[cube["counts"].to_numpy(bool), [*shared, "source"]]
     group = grouped(counting, ["case", "model", "repeat", "rule"])
     failing, open_ = (counting["status"].eq(status).to_numpy("int8") for status in ("fail", "unscored"))
     weight = 2 * failing + open_
@@ -172,10 +172,10 @@ def rule_outcomes(cube: pd.DataFrame) -> pd.DataFrame:
     _, first = np.unique(group[deciding], return_index=True)
     cut = np.zeros(len(heaviest), dtype=bool)
     cut[group[_not_asked(cube)[cube["counts"].to_numpy(bool)]]] = True
-    found = counting.iloc[deciding[first]].reset_index(drop=True)
-    found["asked"] = pd.array(~cut[group[deciding[first]]], dtype="boolean")
-    found["error"] = found["unscored"].where(found["source"].eq("none"))
-    return found[list(RULE_OUTCOME_COLUMNS)]
+    outcomes = counting.iloc[deciding[first]].reset_index(drop=True)
+    outcomes["asked"] = pd.array(~cut[group[deciding[first]]], dtype="boolean")
+    outcomes["error"] = outcomes["unscored"].where(outcomes["source"].eq("none"))
+    return outcomes[list(RULE_OUTCOME_COLUMNS)]
 
 
 def grouped(frame: pd.DataFrame, columns: Sequence[str]) -> npt.NDArray[np.int64]:
@@ -183,11 +183,11 @@ def grouped(frame: pd.DataFrame, columns: Sequence[str]) -> npt.NDArray[np.int64
     import numpy as np
     import pandas as pd
 
-    found: npt.NDArray[np.int64] = np.zeros(len(frame), dtype="int64")
+    groups: npt.NDArray[np.int64] = np.zeros(len(frame), dtype="int64")
     for column in columns:
         codes, values = pd.factorize(frame[column], use_na_sentinel=False)
-        found, _ = pd.factorize(found * max(1, len(values)) + codes)
-    return found.astype("int64")
+        groups, _ = pd.factorize(groups * max(1, len(values)) + codes)
+    return groups.astype("int64")
 
 
 def said_by(cube: pd.DataFrame, kind: str) -> pd.Series[bool]:
@@ -232,25 +232,25 @@ def _array(column: Column, kind: str) -> Any:
 
 def _broken(failing: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """Per output that fails, the ids of the rules it breaks, and a line ``id: reason`` for each."""
-    found: dict[tuple[Any, ...], tuple[dict[str, None], list[str]]] = {}
-    told = failing["reason"].fillna("").tolist()
+    broken: dict[tuple[Any, ...], tuple[dict[str, None], list[str]]] = {}
+    texts = failing["reason"].fillna("").tolist()
     columns = (failing[name].tolist() for name in (*keys, "rule"))
-    for *key, rule, reason in zip(*columns, told, strict=True):
-        rules, lines = found.setdefault(tuple(key), ({}, []))
+    for *key, rule, reason in zip(*columns, texts, strict=True):
+        rules, lines = broken.setdefault(tuple(key), ({}, []))
         rules[rule] = None
         lines.append(f"{rule}: {reason}")
     rows = (
         {**dict(zip(keys, key, strict=True)), "broken_rules": " ".join(rules), "reasons": "\n".join(lines)}
-        for key, (rules, lines) in found.items()
+        for key, (rules, lines) in broken.items()
     )
     return typed(rows, {name: OUTPUT_COLUMNS[name] for name in (*keys, "broken_rules", "reasons")})
 
 
-def _of_cases(run: AnyRun, said: Columns, facts: Mapping[str, Callable[[Case], Any]]) -> dict[str, Column]:
+def _of_cases(run: AnyRun, columns: Columns, facts: Mapping[str, Callable[[Case], Any]]) -> dict[str, Column]:
     """The columns of what is told of each record's case; nothing of a case that the suite has lost."""
     cases = {case.id: case for case in run.suite.cases}
-    found = said.coded["case"].map(cases.get)
-    return {name: found.map(_unless_lost(fact)) for name, fact in facts.items()}
+    of_record = columns.coded["case"].map(cases.get)
+    return {name: of_record.map(_unless_lost(fact)) for name, fact in facts.items()}
 
 
 def _unless_lost(fact: Callable[[Case], Any]) -> Callable[[Case | None], Any]:

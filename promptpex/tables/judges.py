@@ -32,11 +32,11 @@ def judges(cube: pd.DataFrame) -> pd.DataFrame:
 
     A request failed when none of the rules that it asked about has a pass or a fail.
     """
-    said = cube.loc[
+    replies = cube.loc[
         said_by(cube, "judge"), ["source", "model", "case", "repeat", "turn", "status", "unscored", "reason"]
     ]
-    request = grouped(said, ["source", "model", "case", "repeat", "turn"])
-    marks = said.assign(_request=request, _open=said["status"].eq("unscored").to_numpy(bool))
+    request = grouped(replies, ["source", "model", "case", "repeat", "turn"])
+    marks = replies.assign(_request=request, _open=replies["status"].eq("unscored").to_numpy(bool))
     failed = marks.groupby("_request", sort=False)["_open"].transform("all")
     requests = marks.assign(_failed=failed.to_numpy(bool)).drop_duplicates("_request")
     groups = requests.groupby("source", sort=False, observed=True)

@@ -13,7 +13,7 @@ from promptpex.tables.frames import typed
 if TYPE_CHECKING:
     import pandas as pd
 
-SHARE_COLUMNS: Mapping[str, str] = {
+PROPORTION_COLUMNS: Mapping[str, str] = {
     "scored": "Int64",
     "broken": "Int64",
     "share": "Float64",
@@ -29,28 +29,28 @@ have no verdict it is of all usable answers, a lower bound (``at_least``), and t
 verdicts would have been. ``interval`` is how it was made: ``exact`` (Clopper and Pearson), ``effective-size`` (the same
 at the number of independent cases that repeats leave), or ``bounds``."""
 
-KIND_COLUMNS: Mapping[str, str] = {"model": "string", "kind": "string", **SHARE_COLUMNS}
-"""Columns of ``kinds``: ``kind`` is ``rule``, ``inverse`` or ``no aim``: what the case aims at."""
+CASE_TYPE_COLUMNS: Mapping[str, str] = {"model": "string", "case_type": "string", **PROPORTION_COLUMNS}
+"""Columns of ``by_case_type``: ``case_type`` is ``rule``, ``inverse`` or ``no rule``: what the case aims at."""
 
-SCENARIO_COLUMNS: Mapping[str, str] = {"model": "string", "scenario": "string", **SHARE_COLUMNS}
+SCENARIO_COLUMNS: Mapping[str, str] = {"model": "string", "scenario": "string", **PROPORTION_COLUMNS}
 """Columns of ``scenarios``; cases of no scenario stand under a missing name."""
 
 
-def kinds(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
-    """A row per model and kind of case, from a table of outputs: rule cases against inverse cases."""
-    kind = rows["inverse"].fillna(False).map({True: "inverse", False: "rule"}).astype("string")
-    marked = rows.assign(kind=kind.mask(rows["rule"].isna(), "no aim"))
-    return typed(grouped_shares(marked, "kind", confidence), KIND_COLUMNS)
+def by_case_type(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
+    """A row per model and type of case, from a table of outputs: rule cases against inverse cases."""
+    side = rows["inverse"].fillna(False).map({True: "inverse", False: "rule"}).astype("string")
+    marked = rows.assign(case_type=side.mask(rows["rule"].isna(), "no rule"))
+    return typed(grouped_proportions(marked, "case_type", confidence), CASE_TYPE_COLUMNS)
 
 
 def scenarios(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
     """A row per model and scenario, from a table of outputs; none where no case has a scenario."""
     some = rows if rows["scenario"].notna().any() else rows.iloc[:0]
-    return typed(grouped_shares(some, "scenario", confidence), SCENARIO_COLUMNS)
+    return typed(grouped_proportions(some, "scenario", confidence), SCENARIO_COLUMNS)
 
 
-def grouped_shares(rows: pd.DataFrame, by: str, confidence: float) -> list[dict[str, Any]]:
-    """A row for each model and group, as they first appear: ``model``, ``by`` and ``SHARE_COLUMNS``.
+def grouped_proportions(rows: pd.DataFrame, by: str, confidence: float) -> list[dict[str, Any]]:
+    """A row for each model and group, as they first appear: ``model``, ``by`` and ``PROPORTION_COLUMNS``.
 
     Args:
         rows: a table of outputs, or one of the same shape with a row per output and rule.
@@ -58,18 +58,18 @@ def grouped_shares(rows: pd.DataFrame, by: str, confidence: float) -> list[dict[
         confidence: of the intervals.
     """
     models = list(dict.fromkeys(map(str, rows["model"].unique())))
-    found = []
+    groups = []
     for name, part in rows.groupby(by, sort=False, observed=True, dropna=False):
         counts, sizes = counted(part), part["model"].value_counts()
         correlation = repeat_correlation(counts.usable, "best")
         for row, model in enumerate(counts.usable.models):
-            cells = share_cells(counts, row, correlation, confidence)
-            found.append({"model": model, by: name, **cells, "unscored": int(sizes[model]) - cells["scored"]})
-    return sorted(found, key=lambda cells: models.index(cells["model"]))
+            cells = proportion_cells(counts, row, correlation, confidence)
+            groups.append({"model": model, by: name, **cells, "unscored": int(sizes[model]) - cells["scored"]})
+    return sorted(groups, key=lambda cells: models.index(cells["model"]))
 
 
-def share_cells(counts: Counted, model: int, correlation: float, confidence: float) -> dict[str, Any]:
-    """``SHARE_COLUMNS`` but ``unscored`` for a model by its number."""
+def proportion_cells(counts: Counted, model: int, correlation: float, confidence: float) -> dict[str, Any]:
+    """``PROPORTION_COLUMNS`` but ``unscored`` for a model by its number."""
     grid = counts.usable
     cells: dict[str, Any] = {
         "scored": grid.scored(model),
@@ -78,9 +78,9 @@ def share_cells(counts: Counted, model: int, correlation: float, confidence: flo
     }
     if not cells["scored"]:
         return cells
-    found = estimated(grid, model, correlation, confidence)
-    ends = {"ci_low": found.low, "ci_high": found.high, "interval": found.method}
-    return {**cells, "share": found.estimate, "at_least": bool(grid.missing(model)), **ends}
+    interval = estimated(grid, model, correlation, confidence)
+    ends = {"ci_low": interval.low, "ci_high": interval.high, "interval": interval.method}
+    return {**cells, "share": interval.estimate, "at_least": bool(grid.missing(model)), **ends}
 
 
 def estimated(
@@ -108,15 +108,15 @@ def estimated(
     return replace(low, high=high.high, method="bounds")
 
 
-def apart(counts: Counted, first: int, second: int, confidence: float) -> Interval | None:
+def difference(counts: Counted, first: int, second: int, confidence: float) -> Interval | None:
     """The difference of two models by their numbers, on what was scored of both; None where there is nothing.
 
     Where usable answers of either have no verdict there is no estimate, and the interval is all that they leave open.
     """
     usable = counts.usable
     if not usable.missing(first) and not usable.missing(second):
-        told = pair(counts.asked, first, second)
-        return difference_interval(told, confidence) if told.n else None
+        paired = pair(counts.asked, first, second)
+        return difference_interval(paired, confidence) if paired.n else None
     least = difference_interval(pair(usable, first, second, ("best", "worst")), confidence)
     most = difference_interval(pair(usable, first, second, ("worst", "best")), confidence)
     return Interval(None, least.low, most.high, confidence, most.n, "bounds") if most.n else None

@@ -1,4 +1,4 @@
-"""Where each model stands, and how sure that is: the answer's figures."""
+"""How the models compare, and how sure that is: a decision about each."""
 
 from __future__ import annotations
 
@@ -12,51 +12,51 @@ from promptpex.stats import (
     DEFAULT_TOLERANCE,
     Grid,
     Interval,
-    ModelPlace,
+    ModelDecision,
     MoreCases,
     Suitability,
     more_cases,
-    race,
-    sides,
+    sequential_selection,
     suitability,
+    versus_limit,
 )
 from promptpex.tables.counts import Counted, Weights, counted
-from promptpex.tables.proportions import apart
+from promptpex.tables.proportions import difference
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Place = Literal[
-    "alone", "best", "tied", "worse", "undecided", "unscored", "reference", "better", "below limit", "above limit"
+RankingOutcome = Literal[
+    "only model", "best", "tied", "worse", "undecided", "unscored", "reference", "better", "below limit", "above limit"
 ]
 FEW_OPEN = 0.05
-"""Of a model's outputs, up to so many without a verdict count as few."""
+"""Share of a model's outputs that may lack a verdict and still count as few."""
 
 Looks = Sequence[Collection[str]]
 """The ids of the cases that each look at the suite added, in order; all that were planned."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Where one model stands. Every place holds however the outputs that are open would have come out.
+class Decision:
+    """What the data decide about one model. It holds however the open outputs would have come out.
 
     Attributes:
-        place: ``best``: every other model is shown to be worse; ``tied``: shown to be less than the tolerance worse
+        outcome: ``best``: every other model is shown to be worse; ``tied``: shown to be less than the tolerance worse
             than the best, whichever that is; ``worse``: shown to break its rules more often than ``beaten_by``;
             ``undecided``: neither is shown; ``reference`` and ``better`` where a model was named to compare with;
-            ``below limit``, ``above limit`` where a limit was; ``alone``: there is no other; ``unscored``.
+            ``below limit``, ``above limit`` where a limit was; ``only model``: there is no other; ``unscored``.
         versus: the model that it is compared with.
         difference: its non-compliance minus that of ``versus`` on the cases that were asked of both, with Tango's
             interval; where verdicts are missing the interval holds whatever they are, and has no estimate.
-        p: p-value of the difference that says most, corrected for the number of models by Holm.
+        p: p-value of the difference that is clearest, corrected for the number of models by Holm.
         beaten_by: a model that is shown to break its rules less often, the clearest.
-        more_cases: a range of cases more that would probably decide an undecided place.
-        because: what keeps a place undecided that would be decided without it: outputs without a verdict, models that
-            were not asked.
-        sampled_rules: whether a place that a test has shown would also be shown if the rules were a sample.
+        more_cases: how many more cases would probably settle an undecided outcome, as a range.
+        because: what keeps an outcome undecided that would be decided without it: outputs without a verdict, models
+            that were not asked.
+        sampled_rules: whether an outcome that a test has shown would also be shown if the rules were a sample.
     """
 
-    place: Place
+    outcome: RankingOutcome
     versus: str | None = None
     difference: Interval | None = None
     p: float | None = None
@@ -67,15 +67,15 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of the models.
+class RankingOptions:
+    """What models are compared with, and how surely.
 
     Attributes:
         tolerance: the loss that one is ready to accept, as a share.
         against: the model to compare with; None: the best.
         confidence: of intervals; its complement is the error rate of tests.
         looks: the planned looks of a run that stopped when it was decided; none where all is asked at once.
-        limit: with ``looks``, the non-compliance that models are held against.
+        limit: with ``looks``, the non-compliance that models are compared with.
         weights: how many times each case counts.
     """
 
@@ -93,181 +93,188 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Standings:
-    """Where all models stand.
+class Rankings:
+    """The decisions about all models.
 
     Attributes:
-        basis: ``paired`` tests on all cases; a ``race`` or a ``limit`` in a run that stopped when it was decided.
-        models: the standings, by model.
-        question: what was asked of them.
+        basis: ``paired`` tests on all cases; ``sequential`` tests or a ``limit`` in a run that stopped when it was
+            decided.
+        models: the decisions, by model.
+        options: what they were compared with.
         looks_of: at how many of the looks that were taken each model was asked.
         settled: models that need not be asked any more, where there are looks.
     """
 
-    basis: Literal["paired", "race", "limit"]
-    models: Mapping[str, Standing]
-    question: Question = Question()
+    basis: Literal["paired", "sequential", "limit"]
+    models: Mapping[str, Decision]
+    options: RankingOptions = RankingOptions()
     looks_of: Mapping[str, int] = field(default_factory=dict)
     settled: frozenset[str] = frozenset()
 
-    def at(self, *places: Place) -> tuple[str, ...]:
-        """The models at these places."""
-        return tuple(model for model, standing in self.models.items() if standing.place in places)
+    def having(self, *outcomes: RankingOutcome) -> tuple[str, ...]:
+        """The models with one of these outcomes."""
+        return tuple(model for model, decision in self.models.items() if decision.outcome in outcomes)
 
     @property
     def pool(self) -> tuple[str, ...]:
         """The models to choose from: those shown to be good enough, else all that are not ruled out."""
-        shown = self.at("best", "tied", "reference", "better", "below limit", "alone")
-        return shown or self.at("undecided")
+        shown = self.having("best", "tied", "reference", "better", "below limit", "only model")
+        return shown or self.having("undecided")
 
 
-def standings(rows: pd.DataFrame, order: Sequence[str], question: Question = Question()) -> Standings:
-    """Where the models stand, from a table of outputs.
+def rankings(rows: pd.DataFrame, order: Sequence[str], options: RankingOptions = RankingOptions()) -> Rankings:
+    """The decisions about the models, from a table of outputs.
 
     Args:
         rows: a table of outputs.
         order: all models, those without outputs too.
-        question: what is asked.
+        options: what they are compared with.
 
     Raises:
         InputError: the model to compare with is none of them, or the run stopped when something else was decided.
     """
-    return stand(counted(rows, order, weights=question.weights), looked_at(rows, order, question), question)
+    return rank(counted(rows, order, weights=options.weights), counts_at_looks(rows, order, options), options)
 
 
-def stand(counts: Counted, looks: Sequence[Counted], question: Question) -> Standings:
+def rank(counts: Counted, looks: Sequence[Counted], options: RankingOptions) -> Rankings:
     """The same from counted outputs, all of them and those known at each look."""
-    if not question.looks:
-        return _paired(counts, question)
-    if question.against is not None:
-        raise InputError("This run stopped when its models were placed: tests against one named model do not hold.")
-    if question.limit is not None:
-        return _beside_limit(counts, looks, question)
-    return _raced(counts, looks, question)
+    if not options.looks:
+        return _paired(counts, options)
+    if options.against is not None:
+        raise InputError("This run stopped when its models were ranked: tests against one named model do not hold.")
+    if options.limit is not None:
+        return _versus_limit(counts, looks, options)
+    return _sequential(counts, looks, options)
 
 
-def looked_at(rows: pd.DataFrame, order: Sequence[str], question: Question) -> list[Counted]:
+def counts_at_looks(rows: pd.DataFrame, order: Sequence[str], options: RankingOptions) -> list[Counted]:
     """What was known at each look that was taken whole: no output of it was left unasked."""
-    if not question.looks:
+    if not options.looks:
         return []
-    whole = counted(rows, order, weights=question.weights)
-    found: list[Counted] = []
+    whole = counted(rows, order, weights=options.weights)
+    looks: list[Counted] = []
     cases: set[str] = set()
-    for added in question.looks:
+    for added in options.looks:
         cases |= set(added)
         some = rows[rows["case"].isin(list(cases))]
-        known = counted(some, whole.asked.models, weights=question.weights)
-        if any(known.not_asked.values()) or not set(added) <= set(some["case"]):
+        counts = counted(some, whole.asked.models, weights=options.weights)
+        if any(counts.not_asked.values()) or not set(added) <= set(some["case"]):
             break
-        found.append(known)
-    return found
+        looks.append(counts)
+    return looks
 
 
-def _paired(counts: Counted, question: Question) -> Standings:
-    sort = partial(
-        suitability, counts.asked, tolerance=question.tolerance, alpha=question.alpha, against=question.against
-    )
-    found = sort(incomplete=counts.incomplete)
-    others = [sort(reading="seen"), sort(reading="for")] if _open(counts) else []
-    return Standings("paired", _told(counts, found, others, question), question)
+def _paired(counts: Counted, options: RankingOptions) -> Rankings:
+    test = partial(suitability, counts.asked, tolerance=options.tolerance, alpha=options.alpha, against=options.against)
+    shown = test(incomplete=counts.incomplete)
+    others = [test(reading="seen"), test(reading="for")] if _open(counts) else []
+    return Rankings("paired", _decisions(counts, shown, others, options), options)
 
 
-def _raced(counts: Counted, looks: Sequence[Counted], question: Question) -> Standings:
+def _sequential(counts: Counted, looks: Sequence[Counted], options: RankingOptions) -> Rankings:
     if not looks:
-        return Standings("race", _waiting(counts), question)
-    raced = partial(
-        race, [look.asked for look in looks], len(question.looks), tolerance=question.tolerance, alpha=question.alpha
+        return Rankings("sequential", _before_a_look(counts), options)
+    test = partial(
+        sequential_selection,
+        [look.asked for look in looks],
+        len(options.looks),
+        tolerance=options.tolerance,
+        alpha=options.alpha,
     )
-    shown = raced(incomplete=looks[-1].incomplete)
-    found, settled = shown.places, frozenset(shown.settled(question.alpha))
-    others = [raced(reading="seen").places, raced(reading="for").places] if _open(counts) else []
-    told = _told(counts, found, others, question)
-    return Standings("race", told, question, _looks_of(looks), settled)
+    selection = test(incomplete=looks[-1].incomplete)
+    others = [test(reading="seen").suitability, test(reading="for").suitability] if _open(counts) else []
+    decisions = _decisions(counts, selection.suitability, others, options)
+    return Rankings("sequential", decisions, options, _looks_of(looks), frozenset(selection.settled(options.alpha)))
 
 
-def _beside_limit(counts: Counted, looks: Sequence[Counted], question: Question) -> Standings:
-    if not looks or question.limit is None:
-        return Standings("limit", _waiting(counts), question)
-    places: Mapping[str, Place] = {"below": "below limit", "above": "above limit", "undecided": "undecided"}
-    beside = partial(sides, [look.asked for look in looks], len(question.looks), question.limit, alpha=question.alpha)
-    found, sampled = beside(), beside(sampled_rules=True)
+def _versus_limit(counts: Counted, looks: Sequence[Counted], options: RankingOptions) -> Rankings:
+    if not looks or options.limit is None:
+        return Rankings("limit", _before_a_look(counts), options)
+    outcomes: Mapping[str, RankingOutcome] = {
+        "below": "below limit",
+        "above": "above limit",
+        "undecided": "undecided",
+    }
+    test = partial(versus_limit, [look.asked for look in looks], len(options.looks), options.limit, alpha=options.alpha)
+    fixed, sampled = test(), test(sampled_rules=True)
     grid = counts.asked
-    told = {}
+    decisions = {}
     for row, name in enumerate(grid.models):
-        place = places[found[name]] if grid.scored(row) else "unscored"
-        if place == "undecided":
-            told[name] = Standing(place, because=_unscored(grid, [name]))
+        outcome = outcomes[fixed[name]] if grid.scored(row) else "unscored"
+        if outcome == "undecided":
+            decisions[name] = Decision(outcome, because=_unscored(grid, [name]))
         else:
-            told[name] = Standing(place, sampled_rules=found[name] == sampled[name] if grid.scored(row) else None)
-    settled = frozenset(name for name, side in found.items() if side != "undecided")
-    return Standings("limit", told, question, _looks_of(looks), settled)
+            same = fixed[name] == sampled[name] if grid.scored(row) else None
+            decisions[name] = Decision(outcome, sampled_rules=same)
+    settled = frozenset(name for name, side in fixed.items() if side != "undecided")
+    return Rankings("limit", decisions, options, _looks_of(looks), settled)
 
 
 def _looks_of(looks: Sequence[Counted]) -> dict[str, int]:
     """At how many looks each model was asked: the number of the last one at which it had more outputs than before."""
-    found: dict[str, int] = {}
+    last: dict[str, int] = {}
     before: dict[str, int] = {}
     for number, look in enumerate(looks, 1):
         grid = look.asked
         for row, name in enumerate(grid.models):
             outputs = int(grid.asked[row].sum())
             if outputs > before.get(name, 0):
-                found[name] = number
+                last[name] = number
             before[name] = outputs
-    return found
+    return last
 
 
-def _waiting(counts: Counted) -> dict[str, Standing]:
-    """Before the first look is whole, nothing is said of anybody."""
+def _before_a_look(counts: Counted) -> dict[str, Decision]:
+    """Before the first look is complete, nothing is decided."""
     grid = counts.asked
-    return {name: Standing("undecided" if grid.scored(row) else "unscored") for row, name in enumerate(grid.models)}
+    return {name: Decision("undecided" if grid.scored(row) else "unscored") for row, name in enumerate(grid.models)}
 
 
-def _told(
-    counts: Counted, found: Suitability, others: Sequence[Suitability], question: Question
-) -> dict[str, Standing]:
-    """The standings; ``others`` are the places if open outputs are left out, and if they came out for each claim."""
-    return {name: _standing(counts, one, found, others, question) for name, one in found.models.items()}
+def _decisions(
+    counts: Counted, shown: Suitability, others: Sequence[Suitability], options: RankingOptions
+) -> dict[str, Decision]:
+    """The decisions; ``others`` are the outcomes if open outputs are left out, and if they came out for each claim."""
+    return {name: _decision(counts, model, shown, others, options) for name, model in shown.models.items()}
 
 
-def _standing(
-    counts: Counted, one: ModelPlace, found: Suitability, others: Sequence[Suitability], question: Question
-) -> Standing:
-    grid, anchor = counts.asked, found.anchor
-    difference = None
-    if anchor is not None and anchor != one.model:
-        difference = apart(counts, grid.row(one.model), grid.row(anchor), question.confidence)
+def _decision(
+    counts: Counted, model: ModelDecision, shown: Suitability, others: Sequence[Suitability], options: RankingOptions
+) -> Decision:
+    grid, anchor = counts.asked, shown.anchor
+    gap = None
+    if anchor is not None and anchor != model.model:
+        gap = difference(counts, grid.row(model.model), grid.row(anchor), options.confidence)
     because = more = None
-    if one.place == "undecided":
-        because = _because(counts, one.model, others)
-        more = None if because or anchor is None else _more(grid, one.model, found, question)
-    return Standing(
-        place=one.place,
-        versus=None if anchor == one.model else anchor,
-        difference=difference,
-        p=one.p if difference is not None else None,
-        beaten_by=one.beaten_by,
+    if model.outcome == "undecided":
+        because = _because(counts, model.model, others)
+        more = None if because or anchor is None else _more(grid, model.model, shown, options)
+    return Decision(
+        outcome=model.outcome,
+        versus=None if anchor == model.model else anchor,
+        difference=gap,
+        p=model.p if gap is not None else None,
+        beaten_by=model.beaten_by,
         more_cases=more,
         because=because,
-        sampled_rules=one.sampled_rules,
+        sampled_rules=model.sampled_rules,
     )
 
 
-def _more(grid: Grid, model: str, found: Suitability, question: Question) -> MoreCases | None:
+def _more(grid: Grid, model: str, shown: Suitability, options: RankingOptions) -> MoreCases | None:
     return more_cases(
         grid,
         grid.row(model),
-        question.tolerance,
-        alpha_worse=question.alpha / max(1, found.open_pairs),
-        alpha_tie=question.alpha / max(1, found.open_ties - 1),
+        options.tolerance,
+        alpha_worse=options.alpha / max(1, shown.open_pairs),
+        alpha_tie=options.alpha / max(1, shown.open_ties - 1),
     )
 
 
 def _because(counts: Counted, model: str, others: Sequence[Suitability]) -> str | None:
-    """What keeps a place undecided: models that were not asked, and open outputs without which it were decided.
+    """What keeps an outcome undecided: models that were not asked, and open outputs without which it would be decided.
 
-    Where it were decided only if they came out one way, they are the cause where they are more than a few; otherwise
-    there are too few cases.
+    Where it would be decided only if they came out one way, they are the cause where they are more than a few;
+    otherwise there are too few cases.
     """
     grid = counts.asked
     asked = {name: int(grid.asked[row].sum()) for row, name in enumerate(grid.models)}
@@ -280,8 +287,8 @@ def _because(counts: Counted, model: str, others: Sequence[Suitability]) -> str 
     decided = [other.models[model].claim for other in others]
     many = any(share > FEW_OPEN for share in open_.values())
     if (decided and (decided[0] or (many and decided[1]))) or 1.0 in open_.values() or model in counts.incomplete:
-        told = _unscored(grid, grid.models)
-        reasons += [told] if told else []
+        unscored = _unscored(grid, grid.models)
+        reasons += [unscored] if unscored else []
     return "; ".join(reasons) or None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from promptpex.stats import flickers as find_flickers
+from promptpex.stats import flaky as find_flickers
 from promptpex.stats import pass_at_k, pass_hat_k, stability
 from promptpex.tables.counts import counted
 from promptpex.tables.frames import said_by, typed
@@ -17,7 +17,7 @@ STABILITY_COLUMNS: Mapping[str, str] = {
     "model": "string",
     "repeats": "Int64",
     "cases": "Int64",
-    "flickering": "Int64",
+    "flaky": "Int64",
     "flip_rate": "Float64",
     "flip_low": "Float64",
     "flip_high": "Float64",
@@ -28,21 +28,21 @@ STABILITY_COLUMNS: Mapping[str, str] = {
     "pass_hat_low": "Float64",
     "pass_hat_high": "Float64",
 }
-"""Columns of ``repeats``: of the ``cases`` with two scored repeats or more, ``flickering`` both pass and fail;
+"""Columns of ``repeats``: of the ``cases`` with two scored repeats or more, ``flaky`` both pass and fail;
 ``flip_rate`` is the chance that two repeats of a case disagree, ``pass_at_k`` that at least one of ``repeats`` passes,
 ``pass_hat_k`` that all do. No place and no gate rests on these. Where usable answers have no verdict there is no rate:
 only failures may be left."""
 
-FLICKER_COLUMNS: Mapping[str, str] = {
+FLAKY_COLUMNS: Mapping[str, str] = {
     "model": "string",
     "case": "string",
     "passed": "Int64",
     "failed": "Int64",
     "flip": "Float64",
 }
-"""Columns of ``flickers``: a case that a model both keeps and breaks, the least decided first."""
+"""Columns of ``flaky``: a case that a model both keeps and breaks, the least decided first."""
 
-TWIN_COLUMNS: Mapping[str, str] = {
+INCONSISTENT_COLUMNS: Mapping[str, str] = {
     "source": "string",
     "rule": "string",
     "output": "string",
@@ -50,83 +50,87 @@ TWIN_COLUMNS: Mapping[str, str] = {
     "failed": "Int64",
     "cases": "string",
 }
-"""Columns of ``twins``: outputs alike to the letter that one judge passed and failed by one rule; ``cases`` are ids
-joined by blanks."""
+"""Columns of ``inconsistent_verdicts``: identical outputs that one judge passed and failed by one rule; ``cases`` are
+ids joined by blanks."""
 
-Tallies = Mapping[str, Mapping[str, tuple[int, int]]]
+PassCounts = Mapping[str, Mapping[str, tuple[int, int]]]
 
 
-def tallies(rows: pd.DataFrame) -> Tallies:
+def pass_counts(rows: pd.DataFrame) -> PassCounts:
     """Per model and case of a table of outputs, how many repeats passed and failed; the unscored are in neither."""
     marks = rows[["model", "case"]].assign(
         good=rows["verdict"].eq("pass").to_numpy("int64"), bad=rows["verdict"].eq("fail").to_numpy("int64")
     )
     sums = marks.groupby(["model", "case"], sort=False, observed=True).sum().reset_index()
-    found: dict[str, dict[str, tuple[int, int]]] = {}
+    counts: dict[str, dict[str, tuple[int, int]]] = {}
     for model, case, good, bad in zip(*(sums[name].tolist() for name in sums.columns), strict=True):
-        found.setdefault(model, {})[case] = (good, bad)
-    return found
+        counts.setdefault(model, {})[case] = (good, bad)
+    return counts
 
 
 def repeats(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
     """A row per model whose cases were asked more than once, from a table of outputs; columns ``STABILITY_COLUMNS``."""
     asked = rows.groupby("model", sort=False, observed=True)["repeat"].max().add(1)
-    found = tallies(rows)
+    counts = pass_counts(rows)
     some = [(str(model), int(times)) for model, times in asked.items() if times > 1]
     lost = set(counted(rows).incomplete)
     return typed(
         (
             {name: value for name, value in row.items() if name in _COUNTED or row["model"] not in lost}
-            for row in (_stability_row(model, times, found[model], confidence) for model, times in some)
+            for row in (_stability_row(model, times, counts[model], confidence) for model, times in some)
         ),
         STABILITY_COLUMNS,
     )
 
 
-def flickers(rows: pd.DataFrame) -> pd.DataFrame:
-    """A row per model and case whose scored repeats disagree; columns ``FLICKER_COLUMNS``."""
-    found = [
+def flaky(rows: pd.DataFrame) -> pd.DataFrame:
+    """A row per model and case whose scored repeats disagree; columns ``FLAKY_COLUMNS``."""
+    cells = [
         {"model": model, "case": one.unit, "passed": one.passed, "failed": one.failed, "flip": one.flip}
-        for model, cases in tallies(rows).items()
+        for model, cases in pass_counts(rows).items()
         for one in find_flickers(cases)
     ]
-    return typed(sorted(found, key=lambda row: -float(str(row["flip"]))), FLICKER_COLUMNS)
+    return typed(sorted(cells, key=lambda row: -float(str(row["flip"]))), FLAKY_COLUMNS)
 
 
-def twins(rows: pd.DataFrame, cube: pd.DataFrame, *, sees_input: bool = False) -> pd.DataFrame:
-    """Identical outputs with different verdicts of the same judge by the same rule; columns ``TWIN_COLUMNS``.
+def inconsistent_verdicts(rows: pd.DataFrame, cube: pd.DataFrame, *, sees_input: bool = False) -> pd.DataFrame:
+    """Identical outputs with different verdicts of the same judge by the same rule; columns ``INCONSISTENT_COLUMNS``.
 
     Checks are left out: what they ask may rightly hang on the inputs. So may the verdict of a judge that
     ``sees_input``; its outputs are compared within a case.
     """
     keys = ["model", "case", "repeat"]
     judged = cube[said_by(cube, "judge") & cube["turn"].eq(0) & cube["status"].ne("unscored")]
-    told = judged[[*keys, "source", "rule", "status"]].merge(rows[[*keys, "output"]].dropna(), on=keys)
+    verdicts = judged[[*keys, "source", "rule", "status"]].merge(rows[[*keys, "output"]].dropna(), on=keys)
     same = ["source", "rule", "output", *(["case"] if sees_input else [])]
-    marks = told.assign(good=told["status"].eq("pass").astype("int64"), bad=told["status"].eq("fail").astype("int64"))
+    marks = verdicts.assign(
+        good=verdicts["status"].eq("pass").astype("int64"), bad=verdicts["status"].eq("fail").astype("int64")
+    )
     sums = marks.groupby(same, sort=False, observed=True)[["good", "bad"]].transform("sum")
-    odd = told[sums["good"].gt(0).to_numpy() & sums["bad"].gt(0).to_numpy()]
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    odd = verdicts[sums["good"].gt(0).to_numpy() & sums["bad"].gt(0).to_numpy()]
+    outputs: dict[tuple[Any, ...], dict[str, Any]] = {}
     for case, source, rule, output, status in zip(*(odd[name].tolist() for name in _TWIN), strict=True):
         key = (source, rule, output, case if sees_input else None)
-        row = found.setdefault(key, {"source": source, "rule": rule, "output": output, "pass": 0, "fail": 0, "in": {}})
+        row = outputs.setdefault(
+            key, {"source": source, "rule": rule, "output": output, "pass": 0, "fail": 0, "in": {}}
+        )
         row[status] += 1
         row["in"][case] = None
     shown = (
-        {**row, "passed": row["pass"], "failed": row["fail"], "cases": " ".join(row["in"])} for row in found.values()
+        {**row, "passed": row["pass"], "failed": row["fail"], "cases": " ".join(row["in"])} for row in outputs.values()
     )
-    return typed(sorted(shown, key=lambda row: -min(row["passed"], row["failed"])), TWIN_COLUMNS)
+    return typed(sorted(shown, key=lambda row: -min(row["passed"], row["failed"])), INCONSISTENT_COLUMNS)
 
 
 _TWIN = ("case", "source", "rule", "output", "status")
 
-_COUNTED = ("model", "repeats", "cases", "flickering")
+_COUNTED = ("model", "repeats", "cases", "flaky")
 """What is said of repeats where verdicts are missing: what was seen, and no rate."""
 
 
 def _stability_row(model: str, times: int, cases: Mapping[str, tuple[int, int]], confidence: float) -> dict[str, Any]:
     flips = stability(cases, confidence)
-    row: dict[str, Any] = {"model": model, "repeats": times, "cases": flips.units, "flickering": flips.flickering}
+    row: dict[str, Any] = {"model": model, "repeats": times, "cases": flips.units, "flaky": flips.flaky}
     if flips.units:
         rate = flips.flip_rate
         row |= {"flip_rate": rate.estimate, "flip_low": rate.low, "flip_high": rate.high}

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from promptpex.stats import level_at, repeat_correlation, share, share_interval
 from promptpex.tables.counts import Counted, asked, counted
 from promptpex.tables.frames import rule_outcomes, typed
-from promptpex.tables.proportions import SHARE_COLUMNS, estimated, grouped_shares
-from promptpex.tables.rankings import Question, Standing, Standings, standings
+from promptpex.tables.proportions import PROPORTION_COLUMNS, estimated, grouped_proportions
+from promptpex.tables.rankings import Decision, RankingOptions, Rankings, rankings
 from promptpex.tables.repeats import repeats
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ MODEL_COLUMNS: Mapping[str, str] = {
     "sampled_low": "Float64",
     "sampled_high": "Float64",
     "interval": "string",
-    "place": "string",
+    "decision": "string",
     "holds_sampled": "boolean",
     "because": "string",
     "versus": "string",
@@ -62,7 +62,7 @@ MODEL_COLUMNS: Mapping[str, str] = {
     "cheapest": "boolean",
     "fastest": "boolean",
     "repeats": "Int64",
-    "flickering": "Int64",
+    "flaky": "Int64",
     "flip_rate": "Float64",
     "pass_at_k": "Float64",
     "pass_hat_k": "Float64",
@@ -75,11 +75,11 @@ are the answers that were there to be judged, ``answered`` all that a model gave
 known; sums are missing where any part is unknown. ``best_case`` and ``worst_case`` are the non-compliance if every
 output that was asked for and could not be scored had passed, or failed; ``worst_low`` and ``worst_high`` the
 interval's ends in the second case; ``sampled_low`` and ``sampled_high`` those if the rules were a sample. ``interval``
-is how it was made, as in ``SHARE_COLUMNS``, or ``looks``: right however often the run was looked at. ``place`` to
-``more_cases_high`` are as in ``Standing``; ``cheapest`` and ``fastest`` are said of the models that are shown to be
+is how it was made, as in ``PROPORTION_COLUMNS``, or ``looks``: right however often the run was looked at. ``decision``
+to ``more_cases_high`` are as in ``Decision``; ``cheapest`` and ``fastest`` are said of the models that are shown to be
 good enough, else of all that are not ruled out. ``repeats`` to ``pass_hat_k`` are as in ``STABILITY_COLUMNS``."""
 
-RULE_COLUMNS: Mapping[str, str] = {"rule": "string", "model": "string", **SHARE_COLUMNS}
+RULE_COLUMNS: Mapping[str, str] = {"rule": "string", "model": "string", **PROPORTION_COLUMNS}
 """Columns of ``rules``: how often each model breaks each rule. An output counts once for a rule, however many verdicts
 on it count."""
 
@@ -95,44 +95,44 @@ def models(
     *,
     order: Sequence[str] | None = None,
     confidence: float = 0.95,
-    standing: Standings | None = None,
+    ranking: Rankings | None = None,
 ) -> pd.DataFrame:
     """A row per model from a table of outputs, in ``order`` (default: as they come); columns ``MODEL_COLUMNS``.
 
     Args:
         rows: a table of outputs.
         order: the models, those without outputs too.
-        confidence: of the intervals, where no ``standing`` is given.
-        standing: where the models stand, and what was asked; by default as ``standings`` says of these rows.
+        confidence: of the intervals, where no ``ranking`` is given.
+        ranking: the decisions about the models; by default those of ``rankings`` on these rows.
     """
     names = list(order) if order is not None else [str(name) for name in rows["model"].unique()]
-    found = standing or standings(rows, names, Question(confidence=confidence))
-    counts = counted(rows, names, weights=found.question.weights)
+    ranking = ranking or rankings(rows, names, RankingOptions(confidence=confidence))
+    counts = counted(rows, names, weights=ranking.options.weights)
     groups = {str(name): group for name, group in rows.groupby("model", sort=False, observed=True)}
-    steady = {row["model"]: row for row in repeats(rows, confidence=found.question.confidence).to_dict("records")}
-    figures = Figures.of(counts, found)
-    made = [
+    stability = {row["model"]: row for row in repeats(rows, confidence=ranking.options.confidence).to_dict("records")}
+    figures = Figures.of(counts, ranking)
+    table = [
         {
             "model": name,
             **_group_cells(groups.get(name)),
             **figures.of_model(name),
-            **_standing_cells(found.models.get(name)),
-            **{column: steady.get(name, {}).get(column) for column in _STEADY},
+            **_decision_cells(ranking.models.get(name)),
+            **{column: stability.get(name, {}).get(column) for column in _OF_REPEATS},
         }
         for name in names
     ]
-    _mark(made, found.pool)
-    return typed(made, MODEL_COLUMNS)
+    _mark(table, ranking.pool)
+    return typed(table, MODEL_COLUMNS)
 
 
-_STEADY = ("repeats", "flickering", "flip_rate", "pass_at_k", "pass_hat_k")
+_OF_REPEATS = ("repeats", "flaky", "flip_rate", "pass_at_k", "pass_hat_k")
 
 
 def rules(cube: pd.DataFrame, *, order: Sequence[str] | None = None, confidence: float = 0.95) -> pd.DataFrame:
     """A row per rule and model from a table of verdicts; columns ``RULE_COLUMNS``."""
-    found = grouped_shares(rule_outcomes(cube).rename(columns={"status": "verdict"}), "rule", confidence)
-    rank = list(dict.fromkeys([*(order or ()), *(row["rule"] for row in found)]))
-    return typed(sorted(found, key=lambda row: rank.index(row["rule"])), RULE_COLUMNS)
+    rows = grouped_proportions(rule_outcomes(cube).rename(columns={"status": "verdict"}), "rule", confidence)
+    rank = list(dict.fromkeys([*(order or ()), *(row["rule"] for row in rows)]))
+    return typed(sorted(rows, key=lambda row: rank.index(row["rule"])), RULE_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,22 +142,22 @@ class Figures:
     Attributes:
         counts: the outputs of all models.
         correlation: of the repeats of a case, one figure for all models.
-        found: where the models stand, and what was asked.
+        ranking: the decisions about the models.
     """
 
     counts: Counted
     correlation: float
-    found: Standings
+    ranking: Rankings
 
     @staticmethod
-    def of(counts: Counted, found: Standings) -> Figures:
+    def of(counts: Counted, ranking: Rankings) -> Figures:
         """What a report's intervals share."""
-        return Figures(counts, repeat_correlation(counts.usable, "best"), found)
+        return Figures(counts, repeat_correlation(counts.usable, "best"), ranking)
 
     def confidence(self, name: str) -> float:
         """Of a model's interval: where the run may have stopped early, what the model's last look leaves of it."""
-        question, look = self.found.question, self.found.looks_of.get(name)
-        return min(SUREST, 1.0 - level_at(question.alpha, look, len(question.looks))) if look else question.confidence
+        options, look = self.ranking.options, self.ranking.looks_of.get(name)
+        return min(SUREST, 1.0 - level_at(options.alpha, look, len(options.looks))) if look else options.confidence
 
     def of_model(self, name: str) -> dict[str, Any]:
         """The cells of a model."""
@@ -175,19 +175,19 @@ class Figures:
         if not scored:
             return cells
         level = self.confidence(name)
-        found = estimated(counts.usable, row, self.correlation, level)
+        interval = estimated(counts.usable, row, self.correlation, level)
         sampled = estimated(counts.usable, row, self.correlation, level, sampled_rules=True)
         worst = share_interval(counts.asked, row, correlation=self.correlation, confidence=level, completion="worst")
         return cells | {
-            "non_compliance": found.estimate,
-            "ci_low": found.low,
-            "ci_high": found.high,
+            "non_compliance": interval.estimate,
+            "ci_low": interval.low,
+            "ci_high": interval.high,
             "at_least": bool(counts.usable.missing(row)),
             "worst_low": worst.low,
             "worst_high": worst.high,
             "sampled_low": sampled.low,
             "sampled_high": sampled.high,
-            "interval": "looks" if self.found.looks_of.get(name) else found.method,
+            "interval": "looks" if self.ranking.looks_of.get(name) else interval.method,
         }
 
 
@@ -215,18 +215,18 @@ def _group_cells(group: pd.DataFrame | None) -> dict[str, Any]:
     }
 
 
-def _standing_cells(standing: Standing | None) -> dict[str, Any]:
-    if standing is None:
-        return {"place": "unscored"}
-    apart, more = standing.difference, standing.more_cases
+def _decision_cells(decision: Decision | None) -> dict[str, Any]:
+    if decision is None:
+        return {"decision": "unscored"}
+    gap, more = decision.difference, decision.more_cases
     return {
-        "place": standing.place,
-        "holds_sampled": standing.sampled_rules,
-        "because": standing.because,
-        "versus": standing.versus,
-        "p": standing.p,
-        "beaten_by": standing.beaten_by,
-        **({"difference": apart.estimate, "difference_low": apart.low, "difference_high": apart.high} if apart else {}),
+        "decision": decision.outcome,
+        "holds_sampled": decision.sampled_rules,
+        "because": decision.because,
+        "versus": decision.versus,
+        "p": decision.p,
+        "beaten_by": decision.beaten_by,
+        **({"difference": gap.estimate, "difference_low": gap.low, "difference_high": gap.high} if gap else {}),
         **({"more_cases_low": more.low, "more_cases_high": more.high} if more else {}),
     }
 

@@ -81,14 +81,14 @@ async def _in_looks(session: Session, begun: Run, on_output: Callable[[Output], 
 def settled(session: Session, run: Run) -> frozenset[str]:
     """The models that need not be asked any more: by the same tables that the report will show."""
     settings = session.settings
-    question = tables.Question(
+    question = tables.RankingOptions(
         tolerance=settings.tolerance,
         confidence=settings.confidence,
         looks=run.manifest.looks,
         limit=settings.decide_at,
         weights=settings.weights,
     )
-    return tables.standings(tables.outputs(run), run.manifest.models, question).settled
+    return tables.rankings(tables.outputs(run), run.manifest.models, question).settled
 
 
 def _cases(run: Run, model: str) -> int:

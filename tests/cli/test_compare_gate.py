@@ -45,11 +45,11 @@ def test_a_certain_regression_fails_only_where_it_shall(results: Path, capsys: p
     kept(results, "new", a=lambda n: n >= 20, b=lambda n: n % 2 == 0)
     code, out, err = called(capsys, "compare", "old", "new")
     assert (code, err) == (0, "")
-    assert "a is shown to be worse: 0% before, 33% after (20 of 60 cases got worse, 0 better)." in " ".join(out.split())
+    assert "a is clearly worse: 0% before, 33% after (20 newly failing, 0 fixed of 60 cases)." in " ".join(out.split())
     assert "+33 (" in out
     code, _, err = called(capsys, "compare", "old", "new", "--fail-on-regression")
     assert code == 1
-    assert "shown to be worse than before: a" in err
+    assert "clearly worse than before: a" in err
     assert called(capsys, "compare", "new", "old", "--fail-on-regression")[0] == 0
     assert called(capsys, "compare", "old", "old", "--fail-on-regression")[0] == 0
 
@@ -88,7 +88,7 @@ def test_runs_with_nothing_in_common_are_refused(results: Path, capsys: pytest.C
 def test_one_model_against_its_successor(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept(results, "old", v1=lambda n: n > 20)
     kept(results, "new", v2=lambda n: True)
-    assert "v1 -> v2 is shown to be better" in " ".join(called(capsys, "compare", "old", "new")[1].split())
+    assert "v1 -> v2 is clearly better" in " ".join(called(capsys, "compare", "old", "new")[1].split())
 
 
 GATES: list[tuple[list[str], int]] = [
@@ -112,8 +112,8 @@ def test_the_gate_holds_each_model_to_its_limits(
     code, out, err = called(capsys, "gate", "one", *limits)
     assert code == expected
     assert ("FAIL  a" in out) == bool(expected)
-    assert expected or "pass  a: non-compliance is 13% (interval 5.9–25%), 60 scored outputs" in out
-    assert ("the gate fails a" in err) == bool(expected)
+    assert expected or "pass  a: non-compliance is 13% (CI 5.9–25%), 60 scored outputs" in out
+    assert ("gate failed" in err) == bool(expected)
 
 
 def test_nothing_scored_does_not_pass_a_gate(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,9 +127,9 @@ def test_nothing_scored_does_not_pass_a_gate(results: Path, capsys: pytest.Captu
     ("arguments", "told"),
     [
         ([], "give a limit"),
-        (["--max-non-compliance", "lots"], "no share"),
-        (["--max-non-compliance", "150%"], "no share"),
-        (["--max-non-compliance", "other=5%"], "none of the run's models"),
+        (["--max-non-compliance", "lots"], "not a share"),
+        (["--max-non-compliance", "150%"], "not a share"),
+        (["--max-non-compliance", "other=5%"], "not a model of the run"),
     ],
 )
 def test_a_gate_that_cannot_be_kept_is_bad_usage(
@@ -150,14 +150,14 @@ def test_report_takes_another_tolerance_model_and_level(results: Path, capsys: p
     folder = kept(results, "one", a=lambda n: n >= 2, b=lambda n: n >= 5)
     code, out, _ = called(capsys, "report", "one")
     assert code == 0
-    assert report(folder)["b"]["place"] == "undecided"
-    assert "95% interval" in out
+    assert report(folder)["b"]["decision"] == "undecided"
+    assert "95% CI" in out
     assert called(capsys, "report", "one", "--tolerance", "30%")[0] == 0
-    assert report(folder)["b"]["place"] == "tied"
+    assert report(folder)["b"]["decision"] == "tied"
     code, out, _ = called(capsys, "report", "one", "--against", "b", "--confidence", "80%", "--json")
     told: dict[str, Any] = json.loads(out)
-    assert (told["confidence"], [row["place"] for row in told["models"]]) == (0.8, ["tied", "reference"])
-    assert told["answer"].startswith("Against b")
+    assert (told["confidence"], [row["decision"] for row in told["models"]]) == (0.8, ["tied", "reference"])
+    assert told["answer"].startswith("Compared with b")
     code, _, err = called(capsys, "report", "one", "--against", "z")
     assert code == 2
     assert "no model 'z'" in err
@@ -175,7 +175,9 @@ def test_a_run_that_was_killed_is_said_to_be_and_passes_no_gate(
     assert "ended before its report" in " ".join(out.split())
 
 
-@pytest.mark.parametrize(("width", "left_out"), [(120, ""), (80, "mended, p (Holm)"), (70, "broke, mended, p (Holm)")])
+@pytest.mark.parametrize(
+    ("width", "left_out"), [(120, ""), (80, "newly failing, fixed, p (Holm)"), (70, "newly failing, fixed, p (Holm)")]
+)
 def test_the_comparison_fits_the_terminal_and_breaks_no_word(
     results: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int, left_out: str
 ) -> None:
@@ -190,4 +192,4 @@ def test_the_comparison_fits_the_terminal_and_breaks_no_word(
     row = next(line.split() for line in out.splitlines() if line.startswith(" openai/gpt-4o-mini "))
     assert row[1:8] == ["worse", "0", "of", "60", "20", "of", "60"]
     assert " ".join(row[8:12]) == "+33 (+23 to +46)"
-    assert ("No room here for " + left_out in out) if left_out else "No room here" not in out
+    assert ("Hidden at this width: " + left_out in out) if left_out else "Hidden" not in out

@@ -50,7 +50,7 @@ def test_json_holds_tables_our_figures_and_problems(folder: Path, capsys: pytest
     told = _json(capsys)
     ours = told["ours"]["colours"]
     second = ours["models"]["gemma2:9b"]
-    assert (second["share"], second["at_least"], second["place"]) == (0.5, False, "undecided")
+    assert (second["share"], second["at_least"], second["decision"]) == (0.5, False, "undecided")
     assert 0 < second["more_cases"]["low"] <= second["more_cases"]["high"]
     assert second["baseline"]["share"] == 0.0
     (pair,) = ours["pairs"]

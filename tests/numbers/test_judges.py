@@ -24,7 +24,7 @@ def here(place: Callable[[int], Place]) -> Place:
 
 
 def no_model_is_called_good(answer: str) -> None:
-    said = answer.replace("these data do not tell which model is best", "")
+    said = answer.replace("these data do not show which model is best", "")
     assert not [word for word in GOOD_WORDS if word in said], answer
 
 
@@ -39,11 +39,11 @@ async def test_a_judge_that_answers_nonsense_on_everything(here: Place) -> None:
     )
     no_model_is_called_good(told["answer"])
     found = {row["model"]: row for row in told["models"]}
-    assert {row["place"] for row in found.values()} <= {"undecided", "unscored", "worse"}
+    assert {row["decision"] for row in found.values()} <= {"undecided", "unscored", "worse"}
     assert found["openai/c"]["non_compliance"] == pytest.approx(0.6)
     assert found["openai/b"]["non_compliance"] == pytest.approx(0.2)
     assert all(row["at_least"] and row["ci_high"] == 1.0 for row in (found["openai/b"], found["openai/c"]))
-    assert not any(row["cheapest"] or row["fastest"] for row in found.values() if row["place"] == "worse")
+    assert not any(row["cheapest"] or row["fastest"] for row in found.values() if row["decision"] == "worse")
     gate = await command(["gate", "--max-non-compliance", "90%"])
     assert gate.code == 1
     assert "pass" not in gate.out
@@ -80,7 +80,7 @@ async def test_a_judge_that_failed_on_a_few(here: Place, failed: int, leads: boo
     assert told["answer"].startswith(start) is leads
     assert told["answer"].count("gave no usable verdict") == int(leads)
     no_model_is_called_good(told["answer"])
-    assert {row["model"]: row["place"] for row in told["models"]} == {"openai/a": "undecided", "openai/b": "worse"}
+    assert {row["model"]: row["decision"] for row in told["models"]} == {"openai/a": "undecided", "openai/b": "worse"}
 
 
 def test_exactly_one_in_twenty_is_a_few() -> None:
@@ -120,6 +120,6 @@ def test_nothing_scored_of_anybody_says_so(tmp_path: Path, fate: Fate) -> None:
         ran(tmp_path, ["a", "b"], cases(30, 4), by({"a": first(30, fate=fate), "b": first(30, fate=fate)}))
     )
     assert summary.answer is not None
-    assert "Nothing was scored, so nothing can be said of any model." in summary.answer
-    assert {row["place"] for row in rows.values()} == {"unscored"}
+    assert "Nothing was scored, so no model can be assessed." in summary.answer
+    assert {row["decision"] for row in rows.values()} == {"unscored"}
     no_model_is_called_good(summary.answer)

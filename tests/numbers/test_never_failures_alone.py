@@ -82,7 +82,7 @@ def test_cases_that_every_model_fails_are_not_counted_where_the_judge_was_not_as
     fates = by({name: first(10, else_="unjudged", fate="unjudged broken") for name in "ab"})
     summary, rows = summed(told(["a", "b"], cases(60, 4), fates))
     assert {row["scored"] for row in rows.values()} == {0}
-    assert summary.discrimination.failed_by_all == ()
+    assert summary.details.discrimination.failed_by_all == ()
 
 
 def test_cases_that_changed_are_those_that_the_comparison_counts() -> None:
@@ -117,15 +117,15 @@ def test_the_page_does_not_say_that_unscored_outputs_are_in_no_share_where_they_
     summary, _ = summed(told(["a"], cases(60, 4), by({"a": first(12, else_="open")})))
     head = " ".join(html(summary).partition("</header>")[0].split())
     assert "in no share" not in head
-    assert "the share is the known failures among all usable outputs" in head
+    assert "the share counts the known failures among all usable outputs" in head
     whole, _ = summed(told(["a"], cases(60, 4), by({"a": first(12, else_="cut")})))
-    assert "What could not be scored is in no share." in html(whole)
+    assert "Unscored outputs are in no share." in html(whole)
 
 
 def test_the_table_of_rules_marks_a_lower_bound() -> None:
     """The judge's rule is open in half of the outputs, the others are decided by checks."""
     summary, _ = summed(told(["a"], cases(60, 4), by({"a": first(30, fate="open")})))
-    cells = dict(re.findall(r'aria-label="(r1|taste), fake/a: broken[^"]*">([^<]*)<', html(summary)))
+    cells = dict(re.findall(r'aria-label="(r1|taste), fake/a: fails in[^"]*">([^<]*)<', html(summary)))
     assert cells == {"r1": "0%", "taste": "at least 0%"}
 
 
@@ -134,10 +134,10 @@ def test_a_rule_decided_in_part_is_not_shown_as_broken_by_all(tmp_path: Path) ->
     summary, _ = summed(partly(tmp_path, broken=30, judge="none"))
     (found,) = (row for row in records(summary.rules) if (row["rule"], row["model"]) == ("r1", "fake/b"))
     assert (found["share"], found["at_least"]) == (0.5, True)
-    worst = html(summary).partition("Most broken rules")[2]
+    worst = html(summary).partition("Most frequent failures")[2]
     assert "broken in 30 of 30 (100%)" not in " ".join(worst.split())
     assert not re.search(r"broken in 30 of 30\b", printed(summary))
-    by_rule = printed(summary).partition("Broken per rule")[2].partition("at once")[0]
+    by_rule = printed(summary).partition("Failures by rule")[2].partition("at once")[0]
     assert "30 of 30" not in by_rule
 
 
@@ -148,14 +148,14 @@ def test_the_reasons_add_up_to_the_unscored() -> None:
     assert rows["a"]["unscored"] == 25
     (line,) = (line for line in notes(summary) if line.startswith("Unscored, fake/a:"))
     assert sum(map(int, re.findall(r"\d+", line))) == 25
-    assert sum(summary.unscored["fake/a"].values()) == 25
+    assert sum(summary.gaps.unscored["fake/a"].values()) == 25
 
 
 def test_a_rival_of_which_most_is_unscored_is_given_as_the_reason() -> None:
     """b, of which 61 of 66 are unscored, would be decided if they were scored; more cases alone would not help."""
     fates = by({"a": first(0), "b": first(61, fate="cut")})
     summary, rows = summed(told(["a", "b"], cases(66, 4), fates))
-    assert rows["b"]["place"] == "undecided"
+    assert rows["b"]["decision"] == "undecided"
     assert rows["b"]["because"] == "61 of 66 outputs of fake/b are unscored"
     assert "more cases" not in (summary.answer or "")
 
@@ -163,5 +163,5 @@ def test_a_rival_of_which_most_is_unscored_is_given_as_the_reason() -> None:
 def test_all_wait_for_a_rival_of_which_most_is_unscored() -> None:
     fates = by({"a": first(20), "b": first(20), "c": first(299, fate="cut")})
     _, rows = summed(told(["a", "b", "c"], cases(300, 16), fates))
-    assert [row["place"] for row in rows.values()] == ["undecided"] * 3
+    assert [row["decision"] for row in rows.values()] == ["undecided"] * 3
     assert all("299 of 300 outputs of fake/c" in (row["because"] or "") for row in rows.values())

@@ -20,7 +20,7 @@ def here(place: Callable[[int], Place]) -> Place:
 
 
 def places(rows: Any) -> dict[str, str]:
-    return {row["model"].rpartition("/")[2]: row["place"] for row in rows}
+    return {row["model"].rpartition("/")[2]: row["decision"] for row in rows}
 
 
 async def test_a_model_that_the_budget_never_reached_keeps_the_others_from_being_best(here: Place) -> None:
@@ -39,7 +39,7 @@ async def test_a_model_that_the_budget_never_reached_keeps_the_others_from_being
 def test_nobody_is_best_beside_a_model_that_was_not_asked() -> None:
     fates = by({"a": first(0), "b": first(150), "c": first(200, fate="unasked")})
     summary, rows = summed(told(["a", "b", "c"], cases(200, 16), fates))
-    assert [row["place"] for row in rows.values()] == ["undecided", "worse", "unscored"]
+    assert [row["decision"] for row in rows.values()] == ["undecided", "worse", "unscored"]
     assert summary.answer is not None
     assert "Undecided because fake/c was not asked." in summary.answer
     assert "Not asked: fake/c." in summary.answer
@@ -52,7 +52,7 @@ async def test_a_dead_model_is_beaten_by_nobody(here: Place) -> None:
         assert done.code == code
         assert ("not one usable answer came from openai/dead" in done.err) is (code == 3)
         assert places(told_of["models"]) == {"a": "undecided", "b": "worse", "dead": "unscored"}
-        assert "Nothing was scored of openai/dead." in told_of["answer"]
+        assert "No output of openai/dead was scored." in told_of["answer"]
         assert "40 of 40 outputs of openai/dead are unscored" in told_of["answer"]
 
 
@@ -70,7 +70,7 @@ def test_a_budget_in_the_middle_compares_on_cases_asked_of_both_and_says_so(tmp_
     summary, rows = summed(run)
     assert (rows["a"]["scored"], rows["b"]["scored"]) == (61, 60)
     assert (rows["a"]["not_asked"], rows["b"]["not_asked"]) == (139, 140)
-    assert {name: row["place"] for name, row in rows.items()} == {"a": "best", "b": "worse"}
+    assert {name: row["decision"] for name, row in rows.items()} == {"a": "best", "b": "worse"}
     assert rows["b"]["difference"] == pytest.approx(rows["b"]["non_compliance"])
     assert summary.answer is not None
     assert "The run ended before 139 of 200 outputs of fake/a and 140 of 200 outputs of fake/b" in summary.answer
@@ -85,7 +85,7 @@ def test_what_was_asked_of_one_model_alone_says_nothing_of_two() -> None:
     )
     _, rows = summed(told(["a", "b"], cases(400, 8), fates, aims=8))
     assert (rows["a"]["non_compliance"], rows["b"]["non_compliance"]) == (pytest.approx(0.1), pytest.approx(2 / 3))
-    assert not {row["place"] for row in rows.values()} & {"best", "worse"}
+    assert not {row["decision"] for row in rows.values()} & {"best", "worse"}
     assert {row["difference"] for row in rows.values() if row["versus"]} == {0.0}
 
 
@@ -129,6 +129,6 @@ def test_a_run_cut_short_is_no_beginning_of_the_suite(tmp_path: Path) -> None:
 def test_a_deadline_is_a_limit_like_a_budget() -> None:
     fates = by({"a": first(30, fate="unasked"), "b": first(30, fate="unasked", else_="broken")})
     summary, rows = summed(told(["a", "b"], cases(60, 4), fates, aims=4))
-    assert [row["place"] for row in rows.values()] == ["best", "worse"]
+    assert [row["decision"] for row in rows.values()] == ["best", "worse"]
     assert summary.answer is not None
     assert re.search(r"The run ended before 30 of 60 outputs of fake/a and 30 of 60 outputs of fake/b", summary.answer)

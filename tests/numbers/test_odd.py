@@ -15,7 +15,7 @@ from promptpex.core.records import Manifest, Run
 from promptpex.report import runs, summarise, to_dict
 from promptpex.report.files import csv_text
 from promptpex.report.html import html
-from promptpex.tables import Question, models, outputs, standings
+from promptpex.tables import RankingOptions, models, outputs, rankings
 from tests.numbers.server import Place, answering
 from tests.numbers.world import by, cases, first, ran, rows_of, summed, told
 from tests.report.printed import printed
@@ -47,7 +47,7 @@ HOSTILE = (
 def test_a_model_s_name_is_shown_and_not_obeyed(name: str) -> None:
     run = told(["a", "b", "c"], cases(60, 4), by({"a": first(0), "b": first(30), "c": first(60, fate="unasked")}))
     summary = summarise(renamed(run, {"fake/a": name, "fake/c": f"{name}c"}))
-    assert [one.place for one in summary.standing.models.values()] == ["undecided", "worse", "unscored"]
+    assert [one.outcome for one in summary.rankings.models.values()] == ["undecided", "worse", "unscored"]
     page, screen = html(summary), printed(summary)
     assert "<script>alert" not in page
     assert "\x1b" not in screen
@@ -60,7 +60,7 @@ def test_a_model_s_name_is_shown_and_not_obeyed(name: str) -> None:
 
 def test_one_case() -> None:
     summary, rows = summed(told(["a", "b"], cases(1, 1), by({"a": first(0), "b": first(1)}), aims=1))
-    assert [row["place"] for row in rows.values()] == ["undecided", "undecided"]
+    assert [row["decision"] for row in rows.values()] == ["undecided", "undecided"]
     assert rows["a"]["ci_high"] == pytest.approx(0.975)
     assert "1 of 1" in printed(summary)
 
@@ -68,28 +68,28 @@ def test_one_case() -> None:
 def test_one_case_often_is_still_one_case() -> None:
     """100 repeats of one case say all of that case, and next to nothing of cases."""
     _, rows = summed(told(["a", "b"], cases(1, 1), by({"a": first(0), "b": first(1)}), aims=1, repeats=100))
-    assert [row["place"] for row in rows.values()] == ["undecided", "undecided"]
+    assert [row["decision"] for row in rows.values()] == ["undecided", "undecided"]
     assert rows["a"]["ci_high"] == pytest.approx(0.975)
 
 
 def test_one_rule_makes_no_claim_that_holds_for_others() -> None:
     _, rows = summed(told(["a", "b"], cases(100, 1), by({"a": first(0), "b": first(50)}), aims=1, judge=False))
-    assert [(row["place"], row["holds_sampled"]) for row in rows.values()] == [("best", False), ("worse", False)]
+    assert [(row["decision"], row["holds_sampled"]) for row in rows.values()] == [("best", False), ("worse", False)]
 
 
 def test_cases_that_aim_at_no_rule_stand_each_for_itself() -> None:
     fates = by({"a": first(0), "b": first(30)})
     summary, rows = summed(told(["a", "b"], cases(60, 4, baseline=True), fates))
-    assert [(row["place"], row["holds_sampled"]) for row in rows.values()] == [("best", True), ("worse", True)]
-    assert summary.kinds["kind"].unique().tolist() == ["no aim"]
+    assert [(row["decision"], row["holds_sampled"]) for row in rows.values()] == [("best", True), ("worse", True)]
+    assert summary.details.by_case_type["case_type"].unique().tolist() == ["no rule"]
 
 
 @pytest.mark.parametrize("names", [(), ("a",), ("a", "b")])
 def test_a_run_without_outputs(names: tuple[str, ...]) -> None:
     summary, rows = summed(told(list(names), (), by({})))
-    assert [row["place"] for row in rows.values()] == ["unscored"] * len(names)
+    assert [row["decision"] for row in rows.values()] == ["unscored"] * len(names)
     assert summary.answer is not None
-    assert summary.answer.startswith("Nothing was scored, so nothing can be said of any model.")
+    assert summary.answer.startswith("Nothing was scored, so no model can be assessed.")
     assert html(summary)
     assert printed(summary)
     assert to_dict(summary)["models"] == list(to_dict(summary)["models"])
@@ -118,7 +118,7 @@ def test_rule_cases_alone() -> None:
     only = tuple(case for case in made if not case.inverse)
     alone = summed(told(["a", "b"], only, by({"a": first(0), "b": first(0)})))[1]
     for name in "ab":
-        for column in ("non_compliance", "ci_low", "ci_high", "sampled_high", "place", "p"):
+        for column in ("non_compliance", "ci_low", "ci_high", "sampled_high", "decision", "p"):
             assert weighed[name][column] == alone[name][column]
 
 
@@ -172,7 +172,7 @@ async def test_weights_on_a_report_change_what_it_says_and_not_the_run(
 def test_a_named_reference_that_has_nothing_scored_places_nobody() -> None:
     fates = by({"a": first(60, fate="cut"), "b": first(0), "c": first(60)})
     summary, rows = summed(told(["a", "b", "c"], cases(60, 4), fates), against="fake/a")
-    assert [row["place"] for row in rows.values()] == ["unscored", "undecided", "undecided"]
+    assert [row["decision"] for row in rows.values()] == ["unscored", "undecided", "undecided"]
     assert summary.answer is not None
     assert "60 of 60 outputs of fake/a are unscored" in summary.answer
 
@@ -181,16 +181,16 @@ def test_a_table_of_the_columns_that_places_need_is_enough() -> None:
     from tests.numbers.world import frame
 
     rows = frame(a=[False] * 60, b=[True] * 30 + [False] * 30)
-    found = standings(rows, ["a", "b"], Question())
-    assert {name: one.place for name, one in found.models.items()} == {"a": "best", "b": "worse"}
+    found = rankings(rows, ["a", "b"], RankingOptions())
+    assert {name: one.outcome for name, one in found.models.items()} == {"a": "best", "b": "worse"}
 
 
 def test_public_names_are_enough(tmp_path: Path) -> None:
     """What a program does: run, outputs, models."""
     run = ran(tmp_path, ["a", "b"], cases(40, 4), by({"a": first(0), "b": first(20)}), aims=4)
     table = promptpex.tables.models(promptpex.tables.outputs(run), order=run.manifest.models)
-    assert table["place"].tolist() == ["best", "worse"]
-    assert table["place"].tolist() == [row["place"] for row in rows_of(summarise(run)).values()]
+    assert table["decision"].tolist() == ["best", "worse"]
+    assert table["decision"].tolist() == [row["decision"] for row in rows_of(summarise(run)).values()]
     assert outputs(run)["asked"].all()
 
 
@@ -201,5 +201,5 @@ async def test_a_run_that_stands_on_a_server_says_the_same(
     here.server.otherwise = answering({"b": 20})
     done, found = await here.run("a,b")
     assert (done.code, done.err) == (0, "")
-    places: dict[str, Any] = {row["model"]: row["place"] for row in found["models"]}
+    places: dict[str, Any] = {row["model"]: row["decision"] for row in found["models"]}
     assert places == {"openai/a": "best", "openai/b": "worse"}

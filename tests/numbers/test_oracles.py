@@ -61,7 +61,7 @@ def test_the_figures_of_a_model_are_what_they_are_defined_as(start: int) -> None
         summary = summarise(drawn.run)
         for name, row in rows_of(summary).items():
             expected = by_definition(drawn, name)
-            assert sum(summary.unscored.get(f"fake/{name}", {}).values()) == expected["unscored"], (seed, name)
+            assert sum(summary.gaps.unscored.get(f"fake/{name}", {}).values()) == expected["unscored"], (seed, name)
             for column, value in expected.items():
                 found = row[column]
                 assert (found is None) == (value is None), (seed, name, column)
@@ -150,8 +150,8 @@ def tiny(seed: int) -> tuple[list[str], int, int, float, Cells]:
 
 def placed(names: list[str], count: int, repeats: int, tolerance: float, fates: Cells) -> dict[str, Any]:
     run = told(names, cases(count, 4), table(fates), aims=4, repeats=repeats)
-    question = tables.Question(tolerance=tolerance)
-    return dict(tables.standings(tables.outputs(run), list(run.manifest.models), question).models)
+    question = tables.RankingOptions(tolerance=tolerance)
+    return dict(tables.rankings(tables.outputs(run), list(run.manifest.models), question).models)
 
 
 @pytest.mark.parametrize("start", range(0, 40, 10))
@@ -159,15 +159,15 @@ def test_what_is_claimed_is_claimed_in_every_completion(start: int) -> None:
     claimed = 0
     for seed in range(start, start + 10):
         names, count, repeats, tolerance, fates = tiny(seed)
-        claims = {name: one.place for name, one in placed(names, count, repeats, tolerance, fates).items()}
+        claims = {name: one.outcome for name, one in placed(names, count, repeats, tolerance, fates).items()}
         said = {name: place for name, place in claims.items() if place in ("best", "tied", "worse")}
         claimed += len(said)
         for whole in completions(fates) if said else ():
             found = placed(names, count, repeats, tolerance, whole)
             for name, place in said.items():
                 allowed = {"tied": ("tied", "best", "worse")}.get(place, (place,))
-                assert found[name].place in allowed, (seed, name, place)
-                if place == "tied" and found[name].place == "worse":
+                assert found[name].outcome in allowed, (seed, name, place)
+                if place == "tied" and found[name].outcome == "worse":
                     assert found[name].difference.estimate < tolerance, (seed, name)
     assert claimed >= 3
 
@@ -245,11 +245,11 @@ def test_places_are_what_signings_and_holm_by_hand_give(start: int) -> None:
         beaten, rows = beating(drawn), rows_of(summarise(drawn.run))
         for name, row in rows.items():
             by = {f"fake/{other}" for other in beaten.get(name, set())}
-            assert (row["place"] == "worse") is bool(by), (seed, name)
+            assert (row["decision"] == "worse") is bool(by), (seed, name)
             assert (row["beaten_by"] in by) if by else (row["beaten_by"] is None), (seed, name)
             others = [other for other in drawn.models if other != name]
             best = bool(others) and all(beaten.get(other) for other in others) and not by and not row["at_least"]
-            assert (row["place"] == "best") is (best and row["scored"] > 0), (seed, name)
+            assert (row["decision"] == "best") is (best and row["scored"] > 0), (seed, name)
             called += bool(by)
     assert called
 
@@ -297,6 +297,6 @@ def test_names_and_the_order_of_models_and_cases_say_nothing(seed: int) -> None:
     shuffled = drawn.run.replace(outputs=outputs, manifest=drawn.run.manifest.replace(models=tuple(models)))
     one, other = rows_of(summarise(drawn.run)), rows_of(summarise(shuffled))
     for name, row in one.items():
-        for column in ("place", "non_compliance", "ci_low", "ci_high", "worst_high", "scored", "not_asked", "p"):
+        for column in ("decision", "non_compliance", "ci_low", "ci_high", "worst_high", "scored", "not_asked", "p"):
             if column != "p" or row["versus"] == other[name]["versus"]:
                 assert row[column] == pytest.approx(other[name][column]) or row[column] == other[name][column]

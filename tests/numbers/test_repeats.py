@@ -12,7 +12,7 @@ import pytest
 from promptpex import tables
 from promptpex.report.comparison import compare_runs
 from promptpex.report.gate import Limits, breaches
-from promptpex.tables import Question
+from promptpex.tables import RankingOptions
 from tests.numbers.world import Fate, by, cases, first, frame, ran, summed, told
 
 SIMULATIONS = 200
@@ -39,7 +39,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
 def test_the_model_with_the_higher_share_is_the_one_that_is_called_worse(rows: dict[str, dict[str, Any]]) -> None:
     assert rows["a"]["non_compliance"] == pytest.approx(1 / 3)
     assert rows["b"]["non_compliance"] == pytest.approx(0.2)
-    assert (rows["a"]["place"], rows["a"]["beaten_by"], rows["b"]["place"]) == ("worse", "fake/b", "best")
+    assert (rows["a"]["decision"], rows["a"]["beaten_by"], rows["b"]["decision"]) == ("worse", "fake/b", "best")
 
 
 def test_the_difference_is_that_of_the_shares_with_its_sign(rows: dict[str, dict[str, Any]]) -> None:
@@ -54,7 +54,7 @@ def test_two_repeats_do_not_count_as_passed_only_if_both_pass() -> None:
     halves = by({"a": lambda case, repeat: "broken" if repeat else "kept", "b": first(100)})
     _, rows = summed(told(["a", "b"], cases(200, 16), halves, judge=False, repeats=2))
     assert rows["a"]["non_compliance"] == rows["b"]["non_compliance"] == 0.5
-    assert {row["place"] for row in rows.values()} == {"undecided"}
+    assert {row["decision"] for row in rows.values()} == {"undecided"}
     assert max(abs(row["difference"] or 0.0) for row in rows.values()) == 0.0
     assert (rows["a"]["pass_at_k"], rows["a"]["pass_hat_k"]) == (1.0, 0.0)
     assert (rows["b"]["pass_at_k"], rows["b"]["pass_hat_k"]) == (0.5, 0.5)
@@ -104,8 +104,8 @@ def test_equal_shares_with_other_flakiness_are_seldom_called_different(repeats: 
     for _ in range(SIMULATIONS):
         flaky = rng.random((100, repeats)) < 0.3
         steady = np.repeat(rng.random((100, 1)) < 0.3, repeats, axis=1)
-        found = tables.standings(frame(a=flaky, b=steady), ["a", "b"], Question())
-        called += "worse" in {one.place for one in found.models.values()}
+        found = tables.rankings(frame(a=flaky, b=steady), ["a", "b"], RankingOptions())
+        called += "worse" in {one.outcome for one in found.models.values()}
     # 0.05 and two and a half standard errors of 200 draws.
     assert called <= 0.0885 * SIMULATIONS
 
@@ -116,12 +116,12 @@ def test_one_repeat_of_each_case_broken_is_a_regression(tmp_path: Path) -> None:
     after = ran(tmp_path / "new", ["a"], made, by({"a": one_of_three}), judge=False, repeats=3)
     found = compare_runs(before, after)
     (row,) = found.models.to_dict("records")
-    assert (row["change"], row["broke"], row["mended"]) == ("worse", 60, 0)
+    assert (row["change"], row["newly_failing"], row["fixed"]) == ("worse", 60, 0)
     assert (row["non_compliance_before"], row["non_compliance_after"]) == (0.0, pytest.approx(1 / 3))
     assert row["difference"] == pytest.approx(1 / 3)
     assert row["difference_low"] > 0
     assert found.regressions == ("fake/a",)
-    assert "fake/a is shown to be worse: 0% before, 33% after (60 of 60 cases got worse, 0 better)." in found.answer
+    assert "fake/a is clearly worse: 0% before, 33% after (60 newly failing, 0 fixed of 60 cases)." in found.answer
 
 
 def test_a_gate_speaks_of_the_same_share(tmp_path: Path) -> None:

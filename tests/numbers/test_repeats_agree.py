@@ -25,7 +25,7 @@ def test_an_interval_beside_worse_lies_above_zero(count: int, repeats: int, ever
         }
     )
     _, rows = summed(told(["a", "b"], cases(count, 4), fates, judge=False, repeats=repeats))
-    assert rows["a"]["place"] == "worse"
+    assert rows["a"]["decision"] == "worse"
     assert rows["a"]["p"] <= 0.05
     assert rows["a"]["difference_low"] > 0
 
@@ -72,8 +72,8 @@ def test_a_tie_that_is_claimed_holds_however_lost_repeats_came_out() -> None:
 def place(fates: Cells) -> str:
     """The place of ``a`` at a tolerance of 40 points."""
     run = told(["a", "b"], cases(8, 4), table(fates), judge=False, repeats=4)
-    question = tables.Question(tolerance=0.4)
-    return tables.standings(tables.outputs(run), run.manifest.models, question).models["fake/a"].place
+    question = tables.RankingOptions(tolerance=0.4)
+    return tables.rankings(tables.outputs(run), run.manifest.models, question).models["fake/a"].outcome
 
 
 def test_lost_repeats_of_many_take_no_more_memory_than_the_run_is_worth() -> None:
@@ -92,5 +92,5 @@ def test_lost_repeats_of_many_take_no_more_memory_than_the_run_is_worth() -> Non
     summary, _ = summed(run)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert rows_of(summary)["a"]["place"] == "undecided"
+    assert rows_of(summary)["a"]["decision"] == "undecided"
     assert peak < 60e6

@@ -12,7 +12,7 @@ import pytest
 from promptpex import tables
 from promptpex.report.comparison import compare_runs
 from promptpex.report.sections import footnotes
-from promptpex.tables import Question
+from promptpex.tables import RankingOptions
 from tests.numbers.world import by, cases, first, ran, summed, told
 
 SIMULATIONS = 200
@@ -20,7 +20,7 @@ RULES, CORRELATION = 16, 0.1
 
 
 def places(rows: dict[str, dict[str, Any]]) -> dict[str, tuple[str, bool | None]]:
-    return {name: (row["place"], row["holds_sampled"]) for name, row in rows.items()}
+    return {name: (row["decision"], row["holds_sampled"]) for name, row in rows.items()}
 
 
 def test_a_claim_that_rests_on_one_rule_alone_does_not_hold_for_a_sample(tmp_path: Path) -> None:
@@ -30,17 +30,16 @@ def test_a_claim_that_rests_on_one_rule_alone_does_not_hold_for_a_sample(tmp_pat
     assert places(rows) == {"a": ("best", False), "b": ("worse", False)}
     assert summary.answer is not None
     assert (
-        "If the rules were only a sample of the prompt's, this would not be shown of fake/a and fake/b."
-        in summary.answer
+        "If the rules were only a sample of the prompt's, this would not hold for fake/a and fake/b." in summary.answer
     )
-    assert any(note.startswith("† would not be shown if these rules were a sample") for note in footnotes(summary))
+    assert any(note.startswith("† would not hold if these rules were a sample") for note in footnotes(summary))
 
 
 def test_a_claim_that_every_rule_bears_out_holds_for_a_sample(tmp_path: Path) -> None:
     summary, rows = summed(ran(tmp_path, ["a", "b"], cases(96, 16), by({"a": first(0), "b": first(48)}), judge=False))
     assert places(rows) == {"a": ("best", True), "b": ("worse", True)}
     assert summary.answer is not None
-    assert "This would also be shown if the rules were only a sample of the prompt's." in summary.answer
+    assert "This would also hold if the rules were only a sample of the prompt's." in summary.answer
     assert not any("†" in note for note in footnotes(summary))
 
 
@@ -67,7 +66,7 @@ def test_a_change_between_runs_is_marked_as_well() -> None:
     all_rules = told(["a"], made, by({"a": first(40)}), judge=False)
     narrow, wide = (compare_runs(before, after) for after in (one_rule, all_rules))
     assert (narrow.models["change"].item(), narrow.models["holds_sampled"].item()) == ("worse", False)
-    assert "It would not be shown if the rules were only a sample of the prompt's." in narrow.answer
+    assert "This would not hold if the rules were only a sample of the prompt's." in narrow.answer
     assert (wide.models["change"].item(), wide.models["holds_sampled"].item()) == ("worse", True)
 
 
@@ -81,9 +80,9 @@ def test_equal_models_whose_failures_hang_on_the_rule_are_seldom_called_worse_wh
     rng = np.random.default_rng(models)
     fixed = holding = 0
     for _ in range(SIMULATIONS):
-        found = tables.standings(drawn(rng, models), [f"m{n}" for n in range(models)], Question()).models.values()
-        fixed += any(one.place == "worse" for one in found)
-        holding += any(one.place == "worse" and one.sampled_rules for one in found)
+        found = tables.rankings(drawn(rng, models), [f"m{n}" for n in range(models)], RankingOptions()).models.values()
+        fixed += any(one.outcome == "worse" for one in found)
+        holding += any(one.outcome == "worse" and one.sampled_rules for one in found)
     # 0.06, and two and a half standard errors of 200 draws.
     assert holding <= 0.102 * SIMULATIONS
     assert fixed >= 2 * holding

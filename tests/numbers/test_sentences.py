@@ -14,7 +14,8 @@ from tests.numbers.world import Fate, by, cases, first, rows_of, summed, told
 
 Row = dict[str, Any]
 NUMBER = r"<?\d+(?:\.\d+)?"
-SHARE = rf"(?P<bound>at least )?(?P<share>{NUMBER})%, interval (?P<low>{NUMBER})–(?P<high>{NUMBER})%"
+CI = r"\d+(?:\.\d+)?% CI"
+SHARE = rf"(?P<bound>at least )?(?P<share>{NUMBER})%, {CI} (?P<low>{NUMBER})–(?P<high>{NUMBER})%"
 
 
 def sentences(answer: str) -> list[str]:
@@ -32,16 +33,18 @@ def near(printed: str, share: float) -> bool:
 
 def check_shares(answer: str, rows: dict[str, Row]) -> int:
     """Every share with its interval is its model's; how many there are."""
-    found = list(re.finditer(rf"fake/(?P<name>\w+) \({SHARE}", answer))
-    found += list(re.finditer(rf"fake/(?P<name>\w+) (?:is shown to be the best: it )?broke [^(]*\({SHARE}", answer))
-    assert len(found) == len(re.findall(r"\binterval\b", answer))
-    for one in found:
-        row = rows[one["name"]]
-        assert bool(one["bound"]) is bool(row["at_least"])
-        assert near(one["share"], row["non_compliance"])
-        assert near(one["low"], row["ci_low"])
-        assert near(one["high"], row["ci_high"])
-    return len(found)
+    worse = SHARE.replace(f", {CI}", rf" \({CI}")
+    shares = list(re.finditer(rf"fake/(?P<name>\w+) \({SHARE}", answer))
+    shares += list(re.finditer(rf"fake/(?P<name>\w+) (?:is clearly the best: it )?broke [^(]*\({SHARE}", answer))
+    shares += list(re.finditer(rf"fake/(?P<name>\w+) is clearly worse than fake/\w+: {worse}", answer))
+    assert len(shares) == len(re.findall(r"\bCI\b", answer))
+    for match in shares:
+        row = rows[match["name"]]
+        assert bool(match["bound"]) is bool(row["at_least"])
+        assert near(match["share"], row["non_compliance"])
+        assert near(match["low"], row["ci_low"])
+        assert near(match["high"], row["ci_high"])
+    return len(shares)
 
 
 def check_counts(answer: str, rows: dict[str, Row]) -> None:
@@ -53,7 +56,7 @@ def check_counts(answer: str, rows: dict[str, Row]) -> None:
             expected = row["not_asked"] if cut else row["unscored"] - row["not_asked"]
             assert (int(count), int(whole)) == (expected, row["outputs"] - (0 if cut else row["not_asked"]))
     for name, broken, whole, kind in re.findall(
-        r"fake/(\w+) (?:is shown to be the best: it )?broke [^(\d]*(\d+) of (\d+) (scored|usable) outputs", answer
+        r"fake/(\w+) (?:is clearly the best: it )?broke [^(\d]*(\d+) of (\d+) (scored|usable) outputs", answer
     ):
         row = rows[name]
         assert (int(broken), int(whole)) == (row["non_compliant"], row[kind])
@@ -66,31 +69,32 @@ def check_bounds(answer: str, rows: dict[str, Row]) -> None:
         assert near(high, rows[name]["worst_case"])
 
 
-def check_places(answer: str, rows: dict[str, Row]) -> None:
+def check_decisions(answer: str, rows: dict[str, Row]) -> None:
     """Who is called what."""
-    for told_of, place in claims(answer):
-        names = re.findall(r"fake/(\w+) \((?:at least )?\d", told_of)
-        assert {rows[name]["place"] for name in names} == {place}
-        assert len(names) == sum(row["place"] == place and row["scored"] > 0 for row in rows.values())
-    for name, better in re.findall(r"fake/(\w+) \([^()]*, worse than fake/(\w+)\)", answer):
-        assert rows[name]["beaten_by"] == f"fake/{better}"
-    for few in re.findall(r"Few outputs were scored of ([^:]*):", answer):
-        for name, count in re.findall(r"fake/(\w+) \((\d+)\)", few):
-            assert rows[name]["scored"] == int(count) < 20
+    for sentence, place in claims(answer):
+        names = re.findall(r"fake/(\w+)(?: \(| is clearly worse than fake/\w+: )(?:at least )?\d", sentence)
+        assert {rows[name]["decision"] for name in names} == {place}
+        if place != "worse":  # a sentence for each of those
+            assert len(names) == sum(row["decision"] == place and row["scored"] > 0 for row in rows.values())
+    worse = re.findall(r"fake/(\w+) is clearly worse than fake/(\w+):", answer)
+    assert all(rows[name]["beaten_by"] == f"fake/{better}" for name, better in worse)
+    assert len(worse) == sum(row["decision"] == "worse" and row["scored"] > 0 for row in rows.values())
+    few = re.findall(r"fake/(\w+) has only (\d+) scored outputs?;", answer)
+    assert dict(few) == {name: str(row["scored"]) for name, row in rows.items() if 0 < row["scored"] < 20}
 
 
 def claims(answer: str) -> Iterator[tuple[str, str]]:
-    for told_of in sentences(answer):
-        if "worse than the best" in told_of:
-            yield told_of, "tied"
-        elif told_of.startswith("Shown to be worse:"):
-            yield told_of, "worse"
-        elif told_of.startswith("Undecided: "):
-            yield told_of, "undecided"
+    for sentence in sentences(answer):
+        if "worse than the best" in sentence:
+            yield sentence, "tied"
+        elif " is clearly worse than " in sentence:
+            yield sentence, "worse"
+        elif sentence.startswith("Undecided: "):
+            yield sentence, "undecided"
 
 
 def aloud(answer: str) -> None:
-    """Nothing that nobody would say."""
+    """Nothing that one would not say."""
     assert answer == answer.strip()
     assert answer.endswith(".")
     assert not re.search(r"nan|None|inf\b|  |\.\.|,,|;;| ,| \.|\(\)|and and|of of", answer), answer
@@ -109,14 +113,14 @@ def test_every_number_in_the_answer_is_the_table_s(start: int) -> None:
         shares += check_shares(answer, rows)
         check_counts(answer, rows)
         check_bounds(answer, rows)
-        check_places(answer, rows)
+        check_decisions(answer, rows)
         aloud(answer)
     assert shares > 10
 
 
 def without_ends(answer: str) -> str:
     """An answer without the ends of its intervals: those are held against the table elsewhere."""
-    return re.sub(rf"interval {NUMBER}–{NUMBER}%", "interval", answer)
+    return re.sub(rf"CI {NUMBER}–{NUMBER}%", "CI", answer)
 
 
 def fates_of(*table: tuple[str, int, Fate]) -> Any:
@@ -130,31 +134,31 @@ def fates_of(*table: tuple[str, int, Fate]) -> Any:
         (
             (("a", 6, "broken"),),
             60,
-            "fake/a broke at least one rule in 6 of 60 scored outputs (10%, interval 3.8–21%).",
+            "fake/a broke at least one rule in 6 of 60 scored outputs (10%, 95% CI 3.8–21%).",
         ),
         (
             (("a", 0, "kept"), ("b", 30, "broken")),
             60,
-            "fake/a is shown to be the best: it broke a rule in 0 of 60 scored outputs (0%, interval 0–6%). Shown to "
-            "be worse: fake/b (50%, interval 37–63%, worse than fake/a).",
+            "fake/a is clearly the best: it broke a rule in 0 of 60 scored outputs (0%, 95% CI 0–6%). fake/b "
+            "is clearly worse than fake/a: 50% (95% CI 37–63%).",
         ),
-        ((("a", 60, "cut"), ("b", 60, "cut")), 60, "Nothing was scored, so nothing can be said of any model."),
+        ((("a", 60, "cut"), ("b", 60, "cut")), 60, "Nothing was scored, so no model can be assessed."),
         (
             (("a", 60, "unasked"), ("b", 60, "unasked")),
             60,
-            "Nothing was scored, so nothing can be said of any model. Not asked: fake/a and fake/b.",
+            "Nothing was scored, so no model can be assessed. Not asked: fake/a and fake/b.",
         ),
         (
             (("a", 0, "kept"), ("b", 0, "kept"), ("c", 0, "kept")),
             300,
-            "fake/a (0%, interval 0–1.2%), fake/b (0%, interval 0–1.2%) and "
-            "fake/c (0%, interval 0–1.2%) are tied: "
-            "each is shown to be less than 5 percentage points worse than the best.",
+            "fake/a (0%, 95% CI 0–1.2%), fake/b (0%, 95% CI 0–1.2%) and "
+            "fake/c (0%, 95% CI 0–1.2%) are tied: "
+            "each is clearly less than 5 percentage points worse than the best.",
         ),
         (
             (("a", 15, "broken"), ("b", 15, "broken")),
             30,
-            "Undecided: fake/a (50%, interval 31–69%) and fake/b (50%, interval 31–69%); these data do not tell "
+            "Undecided: fake/a (50%, 95% CI 31–69%) and fake/b (50%, 95% CI 31–69%); these data do not show "
             "which model is best.",
         ),
     ],
@@ -178,7 +182,7 @@ def test_cheapest_and_fastest_say_what_they_rest_on() -> None:
     summary, rows = summed(run.replace(outputs=tuple(priced)))
     assert summary.answer is not None
     assert (
-        "Of those that are good enough, the cheapest seen is fake/b ($0.001 an output, the mean of 300) and the "
-        "fastest seen is fake/a (1.20 s, the median of 300)." in summary.answer
+        "Of those that are good enough, the cheapest is fake/b ($0.001 per output, mean of 300) and the "
+        "fastest is fake/a (median 1.20 s of 300)." in summary.answer
     )
     assert (rows["b"]["cheapest"], rows["a"]["fastest"]) == (True, True)

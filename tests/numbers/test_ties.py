@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from promptpex.tables import Question, standings
+from promptpex.tables import RankingOptions, rankings
 from tests.numbers.world import by, cases, first, frame, summed, told
 
 
@@ -17,25 +17,25 @@ def test_models_that_never_fail_are_tied_from_as_many_cases_as_it_takes(models: 
     assert 0.95**few > 0.05 / (models - 1)
     for count, place in ((few, "undecided"), (enough, "tied")):
         rows = frame(**dict.fromkeys(names, [False] * count))
-        found = standings(rows, names, Question()).models
-        assert {one.place for one in found.values()} == {place}
+        found = rankings(rows, names, RankingOptions()).models
+        assert {one.outcome for one in found.values()} == {place}
 
 
 def test_a_tie_is_with_the_best_whichever_that_is() -> None:
     """b and c are close to each other and not to a, which never fails: nobody says that they are close to the best."""
     fates = by({"a": first(0), "b": first(30), "c": first(30)})
     _, rows = summed(told(["a", "b", "c"], cases(300, 16), fates, judge=False))
-    assert [row["place"] for row in rows.values()] == ["best", "worse", "worse"]
+    assert [row["decision"] for row in rows.values()] == ["best", "worse", "worse"]
     fates = by({"a": first(0), "b": first(4), "c": first(4)})
     _, rows = summed(told(["a", "b", "c"], cases(300, 16), fates, judge=False))
-    assert [row["place"] for row in rows.values()] == ["tied", "tied", "tied"]
+    assert [row["decision"] for row in rows.values()] == ["tied", "tied", "tied"]
 
 
 def test_a_wider_tolerance_ties_more_and_never_less() -> None:
     fates = by({"a": first(10), "b": first(20), "c": lambda case, repeat: "broken" if case % 20 == 0 else "kept"})
     run = told(["a", "b", "c"], cases(200, 16), fates, judge=False)
     tied = [
-        {name for name, row in summed(run, tolerance=tolerance)[1].items() if row["place"] == "tied"}
+        {name for name, row in summed(run, tolerance=tolerance)[1].items() if row["decision"] == "tied"}
         for tolerance in (0.02, 0.05, 0.1, 0.15, 0.2, 0.4)
     ]
     assert all(narrow <= wide for narrow, wide in pairwise(tied))
@@ -46,5 +46,5 @@ def test_a_wider_tolerance_ties_more_and_never_less() -> None:
 def test_beside_a_named_model_there_is_one_statement_a_model() -> None:
     fates = by({"a": first(0), "b": first(0), "c": first(60)})
     _, rows = summed(told(["a", "b", "c"], cases(75, 16), fates, judge=False), against="fake/a")
-    assert [row["place"] for row in rows.values()] == ["reference", "tied", "worse"]
+    assert [row["decision"] for row in rows.values()] == ["reference", "tied", "worse"]
     assert {row["versus"] for row in rows.values()} == {None, "fake/a"}

@@ -26,7 +26,7 @@ def test_within_tolerance_is_adjusted_over_the_models() -> None:
 
 
 def test_one_model_of_many_has_to_be_surer_than_one_alone() -> None:
-    """Six cases broken and none mended: p = 0.031, shown for one model, and not for one of three."""
+    """Six cases broken and none fixed: p = 0.031, shown for one model, and not for one of three."""
     made = cases(100, 16)
     same = {name: first(0) for name in "abc"}
     alone = compare_runs(told(["a"], made, by(same)), told(["a"], made, by({"a": first(6)})))

@@ -21,7 +21,7 @@ def eighty_missing(fate: Fate) -> Any:
 @pytest.mark.parametrize("fate", ["cut", "open"])
 def test_80_of_200_unscored_decide_nothing(tmp_path: Path, fate: Fate) -> None:
     summary, rows = summed(ran(tmp_path, ["a", "b"], cases(200, 16), eighty_missing(fate)))
-    assert [row["place"] for row in rows.values()] == ["undecided", "undecided"]
+    assert [row["decision"] for row in rows.values()] == ["undecided", "undecided"]
     assert {row["because"] for row in rows.values()} == {"80 of 200 outputs of fake/a are unscored"}
     assert summary.answer is not None
     assert summary.answer.count("Undecided because 80 of 200 outputs of fake/a are unscored.") == 1
@@ -32,13 +32,13 @@ def test_80_of_200_unscored_decide_nothing(tmp_path: Path, fate: Fate) -> None:
 
 def test_the_same_without_what_is_missing_would_be_decided() -> None:
     _, rows = summed(told(["a", "b"], cases(200, 16), by({"a": first(0), "b": first(25)})))
-    assert [row["place"] for row in rows.values()] == ["best", "worse"]
+    assert [row["decision"] for row in rows.values()] == ["best", "worse"]
 
 
 def test_a_claim_that_holds_in_both_completions_is_made(tmp_path: Path) -> None:
     fates = by({"a": first(5, fate="cut"), "b": first(100)})
     summary, rows = summed(ran(tmp_path, ["a", "b"], cases(200, 16), fates, judge=False))
-    assert [row["place"] for row in rows.values()] == ["best", "worse"]
+    assert [row["decision"] for row in rows.values()] == ["best", "worse"]
     assert summary.answer is not None
     assert "The unscored outputs leave fake/a's non-compliance between 0% and 2.5%" in summary.answer
 
@@ -48,7 +48,7 @@ def test_of_a_model_with_missing_verdicts_worse_is_said_where_it_holds_and_best_
         {"a": first(1, fate="open"), "b": first(100), "c": lambda case, repeat: "open" if case < 5 else "broken"}
     )
     _, rows = summed(ran(tmp_path, ["a", "b", "c"], cases(200, 16), fates))
-    assert [row["place"] for row in rows.values()] == ["undecided", "worse", "worse"]
+    assert [row["decision"] for row in rows.values()] == ["undecided", "worse", "worse"]
     assert [row["at_least"] for row in rows.values()] == [True, False, True]
     assert "1 of 200 outputs of fake/a" in rows["a"]["because"]
 
@@ -64,7 +64,7 @@ def test_missing_verdicts_leave_a_lower_bound_and_an_interval_for_all_they_may_b
     assert (row["ci_low"], row["ci_high"]) == (pytest.approx(least["ci_low"]), pytest.approx(most["ci_high"]))
     assert (row["best_case"], row["worst_case"]) == (pytest.approx(12 / 60), pytest.approx(42 / 60))
     assert summary.answer is not None
-    assert "at least 12 of 60 usable outputs (at least 20%, interval" in summary.answer
+    assert "at least 12 of 60 usable outputs (at least 20%, 95% CI" in summary.answer
 
 
 def test_missing_answers_alone_leave_the_share_of_those_that_came(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_shares_per_kind_and_rule_are_bounds_as_well(tmp_path: Path) -> None:
         {"a": lambda case, repeat: "judged broken" if case % 4 == 0 else "open" if made[case].inverse else "kept"}
     )
     summary, _ = summed(ran(tmp_path, ["a"], made, fates, aims=4))
-    kinds = {row["kind"]: row for row in records(summary.kinds)}
+    kinds = {row["case_type"]: row for row in records(summary.details.by_case_type)}
     assert (kinds["inverse"]["share"], kinds["inverse"]["at_least"], kinds["inverse"]["ci_high"]) == (0.25, True, 1.0)
     assert (kinds["rule"]["share"], kinds["rule"]["at_least"]) == (0.25, False)
     taste = next(row for row in records(summary.rules) if row["rule"] == TASTE)
@@ -96,15 +96,15 @@ def test_a_single_scored_output_of_a_rival_keeps_a_tie_from_being_claimed(tmp_pa
     for broken, places in ((20, ["undecided"] * 3), (3, ["tied", "tied", "undecided"])):
         fates = by({"a": first(broken), "b": first(broken), "c": first(299, fate="cut")})
         _, rows = summed(told(["a", "b", "c"], cases(300, 16), fates, judge=False))
-        assert [row["place"] for row in rows.values()] == places
+        assert [row["decision"] for row in rows.values()] == places
         _, rows = summed(told(["a", "b"], cases(300, 16), fates, judge=False))
-        assert [row["place"] for row in rows.values()] == ["tied", "tied"]
+        assert [row["decision"] for row in rows.values()] == ["tied", "tied"]
 
 
 def test_a_rival_that_was_asked_once_keeps_a_tie_from_being_claimed_too() -> None:
     fates = by({"a": first(3), "b": first(3), "c": first(299, else_="kept", fate="unasked")})
     _, rows = summed(told(["a", "b", "c"], cases(300, 16), fates, judge=False))
-    assert [row["place"] for row in rows.values()] == ["undecided"] * 3
+    assert [row["decision"] for row in rows.values()] == ["undecided"] * 3
 
 
 @pytest.mark.parametrize("decide", ["point", "low", "high"])
@@ -122,9 +122,9 @@ def test_what_passes_the_checks_of_a_rule_that_they_decide_in_part_is_not_kept(
 ) -> None:
     summary, rows = summed(partly(tmp_path, broken=30, **how))
     assert (rows["a"]["scored"], rows["a"]["usable"], rows["a"]["worst_case"]) == (0, 60, 1.0)
-    assert rows["a"]["place"] == "unscored"
+    assert rows["a"]["decision"] == "unscored"
     assert (rows["b"]["scored"], rows["b"]["non_compliant"], rows["b"]["usable"]) == (30, 30, 60)
     assert (rows["b"]["non_compliance"], rows["b"]["at_least"]) == (0.5, True)
     assert rows["b"]["ci_high"] == 1.0
-    assert not {row["place"] for row in rows.values()} & {"best", "tied", "worse"}
-    assert summary.half_judged == ("r1",)
+    assert not {row["decision"] for row in rows.values()} & {"best", "tied", "worse"}
+    assert summary.gaps.half_judged_rules == ("r1",)

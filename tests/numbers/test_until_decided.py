@@ -26,13 +26,13 @@ def here(place: Callable[[int], Place]) -> Place:
     return place(100)
 
 
-def decided(run: Run) -> tables.Standings:
+def decided(run: Run) -> tables.Rankings:
     """What the tables say of a run by what its manifest says."""
     made = run.manifest.settings
-    question = tables.Question(
+    question = tables.RankingOptions(
         tolerance=made["tolerance"], confidence=made["confidence"], looks=run.manifest.looks, limit=made["decide_at"]
     )
-    return tables.standings(tables.outputs(run), run.manifest.models, question)
+    return tables.rankings(tables.outputs(run), run.manifest.models, question)
 
 
 def asked_of(run: Run, model: str) -> int:
@@ -43,12 +43,12 @@ def test_models_stop_when_they_are_settled_and_the_report_says_why(tmp_path: Pat
     fates = by({"a": first(0), "b": lambda case, repeat: "broken" if case % 2 else "kept", "c": first(0)})
     run = ran(tmp_path, ["a", "b", "c"], cases(200, 4), fates, aims=4, judge=False, until_decided=True)
     summary, rows = summed(run)
-    assert [row["place"] for row in rows.values()] == ["tied", "worse", "tied"]
+    assert [row["decision"] for row in rows.values()] == ["tied", "worse", "tied"]
     assert asked_of(run, "b") < asked_of(run, "a") == asked_of(run, "c") < 200
     found = decided(run)
     assert found.settled == {"fake/a", "fake/b", "fake/c"}
-    assert {name: one.place for name, one in found.models.items()} == {
-        f"fake/{name}": row["place"] for name, row in rows.items()
+    assert {name: one.outcome for name, one in found.models.items()} == {
+        f"fake/{name}": row["decision"] for name, row in rows.items()
     }
     assert {row["interval"] for row in rows.values()} == {"looks"}
     assert summary.saved is not None
@@ -75,10 +75,10 @@ def test_a_limit_stops_each_model_on_its_own(tmp_path: Path) -> None:
     fates = by({"a": first(0), "b": lambda case, repeat: "broken" if case % 2 else "kept"})
     run = ran(tmp_path, ["a", "b"], cases(200, 4), fates, aims=4, judge=False, until_decided=True, decide_at=0.2)
     summary, rows = summed(run)
-    assert [row["place"] for row in rows.values()] == ["below limit", "above limit"]
+    assert [row["decision"] for row in rows.values()] == ["below limit", "above limit"]
     assert max(asked_of(run, "a"), asked_of(run, "b")) < 200
     assert summary.answer is not None
-    assert "Shown to be below the limit of 20%: fake/a" in summary.answer
+    assert "Clearly below the limit of 20%: fake/a" in summary.answer
     assert rows["a"]["ci_high"] <= 0.2 < rows["b"]["ci_low"]
 
 
@@ -86,7 +86,7 @@ def test_a_limit_is_not_passed_on_the_strength_of_what_is_missing(tmp_path: Path
     fates = by({"a": lambda case, repeat: "cut" if case % 3 == 0 else "kept"})
     run = ran(tmp_path, ["a"], cases(100, 4), fates, aims=4, judge=False, until_decided=True, decide_at=0.2)
     _, rows = summed(run)
-    assert (rows["a"]["place"], asked_of(run, "a")) == ("undecided", 100)
+    assert (rows["a"]["decision"], asked_of(run, "a")) == ("undecided", 100)
     assert rows["a"]["because"] == "34 of 100 outputs of fake/a are unscored"
 
 
@@ -95,7 +95,7 @@ def test_a_judge_that_talks_nonsense_lets_nobody_stop_as_good(tmp_path: Path) ->
     run = ran(tmp_path, ["a", "b"], cases(100, 4), fates, aims=4, until_decided=True)
     _, rows = summed(run)
     assert asked_of(run, "a") == 100
-    assert not {row["place"] for row in rows.values()} & {"best", "tied"}
+    assert not {row["decision"] for row in rows.values()} & {"best", "tied"}
 
 
 def told(done: Done) -> dict[str, Any]:
@@ -110,7 +110,7 @@ async def test_report_from_the_folder_equals_what_the_run_said(here: Place) -> N
     again = await command(["report", "--json"])
     assert (done.code, again.code) == (0, 0)
     assert told(again) == told(done)
-    assert told(done)["basis"] == "race"
+    assert told(done)["basis"] == "sequential"
     first_page = next(here.folder.glob("results/*/*/report.html")).read_bytes()
     await command(["report"])
     assert next(here.folder.glob("results/*/*/report.html")).read_bytes() == first_page
@@ -126,7 +126,7 @@ async def test_a_look_that_a_budget_cut_decides_nothing_and_is_gone_on_with(here
     whole, _ = await here.run("a,b", "--until-decided", judge="none")
     assert told(whole)["partial"] is None
     assert here.server.count < 200
-    assert {row["model"]: row["place"] for row in told(whole)["models"]} == {"openai/a": "best", "openai/b": "worse"}
+    assert {row["model"]: row["decision"] for row in told(whole)["models"]} == {"openai/a": "best", "openai/b": "worse"}
 
 
 def test_what_a_cut_look_holds_is_in_the_shares_and_in_no_place(tmp_path: Path) -> None:
@@ -145,8 +145,8 @@ def test_what_a_cut_look_holds_is_in_the_shares_and_in_no_place(tmp_path: Path) 
         kept = {case for look in whole for case in look}
         before = decided(run.replace(outputs=tuple(one for one in answered if one.case in kept)))
         summary = summarise(run)
-        assert {name: one.place for name, one in summary.standing.models.items()} == {
-            name: one.place for name, one in before.models.items()
+        assert {name: one.outcome for name, one in summary.rankings.models.items()} == {
+            name: one.outcome for name, one in before.models.items()
         }
         assert summary.models["scored"].sum() == budget
 
@@ -170,7 +170,7 @@ def raced(broken: Any, shares: tuple[float, ...]) -> bool:
     for look in looks:
         new = [(names[m], case, "fail" if broken[m, int(case[1:])] else "pass") for m in asked for case in look]
         rows = pd.concat([rows, pd.DataFrame(new, columns=["model", "case", "verdict"]).astype("string")])
-        found = tables.standings(rows, names, tables.Question(looks=looks))
+        found = tables.rankings(rows, names, tables.RankingOptions(looks=looks))
         asked = [m for m in asked if names[m] not in found.settled]
         if not asked:
             break

@@ -108,7 +108,7 @@ def test_upper_ends_rise_by_kind_and_by_rule() -> None:
     )
     summary, _ = summed(run)
     for group in ("rule", "inverse"):
-        assert rising([row["ci_high"] for row in records(summary.kinds) if row["kind"] == group])
+        assert rising([row["ci_high"] for row in records(summary.details.by_case_type) if row["case_type"] == group])
     for rule in ("r1", "r2", "r3", "r4"):
         found = [row for row in records(summary.rules) if row["rule"] == rule]
         assert [row["broken"] for row in found] == [2 * count for count in FAILURES]

@@ -29,7 +29,7 @@ def test_a_model_scored_only_on_cases_without_a_weight_says_nothing(fate: Fate) 
     )
     summary, rows = summed(told(["a", "b"], made, fates, weights={"inverse": 0}))
     assert rows["a"]["non_compliance"] is None
-    assert not {row["place"] for row in rows.values()} & {"best", "tied", "worse"}
+    assert not {row["decision"] for row in rows.values()} & {"best", "tied", "worse"}
     assert "fake/a" not in {row["versus"] for row in rows.values()}
     assert summary.answer is not None
     assert "fake/a (0%" not in summary.answer
@@ -75,7 +75,7 @@ def test_few_are_few_that_count() -> None:
     summary, rows = summed(told(["a"], made, by({"a": first(0)}), weights={"inverse": 0}))
     assert rows["a"]["ci_high"] > 0.5
     assert summary.answer is not None
-    assert "read those shares as hints" in summary.answer
+    assert "treat its share as a rough guide" in summary.answer
 
 
 def test_compare_refuses_weights_that_no_case_has(

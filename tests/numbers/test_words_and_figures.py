@@ -19,7 +19,7 @@ from tests.report.printed import printed
 @pytest.mark.parametrize(("broken", "count"), [(10, 300), (19, 200), (1, 400), (1, 2000)])
 def test_the_share_in_the_sentence_is_printed_in_the_table(broken: int, count: int) -> None:
     summary, _ = summed(told(["a"], cases(count, 4), by({"a": first(broken)}), judge=False))
-    said = re.search(r"\((<?[\d.]+%), interval (<?[\d.]+–<?[\d.]+%)\)", summary.answer or "")
+    said = re.search(r"\((<?[\d.]+%), 95% CI (<?[\d.]+–<?[\d.]+%)\)", summary.answer or "")
     assert said is not None
     table = printed(summary).partition("outputs that break a rule")[2]
     assert f"{said[1]} ({said[2]})" in table
@@ -52,7 +52,7 @@ def test_the_median_is_of_as_many_as_were_measured() -> None:
     ]
     summary, rows = summed(run.replace(outputs=tuple(timed)))
     assert rows["a"]["fastest"]
-    assert "(1.20 s, the median of 100)" in (summary.answer or "")
+    assert "(median 1.20 s of 100)" in (summary.answer or "")
 
 
 def test_models_that_answered_are_not_said_to_be_unasked_where_the_judge_was(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_models_that_answered_are_not_said_to_be_unasked_where_the_judge_was(tmp
 def test_a_model_whose_judge_was_not_asked_is_not_said_to_be_unasked() -> None:
     fates = by({"a": first(0), "b": first(60, fate="unjudged")})
     summary, rows = summed(told(["a", "b"], cases(60, 4), fates))
-    assert [row["place"] for row in rows.values()] == ["undecided", "unscored"]
+    assert [row["decision"] for row in rows.values()] == ["undecided", "unscored"]
     assert "fake/b was not asked" not in (rows["a"]["because"] or "")
     assert "Not asked: fake/b" not in (summary.answer or "")
 
@@ -99,10 +99,10 @@ def test_a_limit_is_shown_as_it_was_given(broken: int, limit: float, expected: s
     _, rows = summed(told(["a"], cases(2000, 4), by({"a": first(broken)}), judge=False))
     ((said,),) = breaches(list(rows.values()), Limits(max_non_compliance=limit)).values()
     assert said == f"non-compliance is {expected}"
-    beside = told(["a"], cases(400, 4), by({"a": first(400)}), judge=False, until_decided=True, limit=limit)
+    beside = told(["a"], cases(400, 4), by({"a": first(400)}), judge=False, until_decided=True, decide_at=limit)
     looks = (tuple(case.id for case in beside.suite.cases),)
     summary, _ = summed(beside.replace(manifest=beside.manifest.replace(looks=looks)))
-    assert f"Shown to be above the limit of {expected.partition('above ')[2]}: fake/a" in (summary.answer or "")
+    assert f"Clearly above the limit of {expected.partition('above ')[2]}: fake/a" in (summary.answer or "")
 
 
 def test_a_gate_says_of_one_output_that_it_is_unscored() -> None:
@@ -124,7 +124,7 @@ def test_one_output_is_unscored() -> None:
     """One of a hundred keeps b from being called worse."""
     fates = by({"a": lambda case, repeat: "cut" if case == 99 else "kept", "b": first(6)})
     summary, rows = summed(told(["a", "b"], cases(100, 4), fates, judge=False))
-    assert rows["b"]["place"] == "undecided"
+    assert rows["b"]["decision"] == "undecided"
     assert "1 of 100 outputs of fake/a is unscored" in (summary.answer or "")
 
 

@@ -80,9 +80,9 @@ def test_a_share_is_the_mean_of_the_cases_and_not_of_the_outputs() -> None:
 
 
 def test_one_correlation_of_repeats_serves_all_models_and_both_groups() -> None:
-    flickering = dict.fromkeys((*AIMED, *FREE), "f...")
-    alone = only(result_tables.suites("x", marked({"m": flickering})))
-    beside = result_tables.suites("x", marked({"m": flickering, "n": always({"b0", "b1"}, 4)})).to_dict("records")[0]
+    flaky = dict.fromkeys((*AIMED, *FREE), "f...")
+    alone = only(result_tables.suites("x", marked({"m": flaky})))
+    beside = result_tables.suites("x", marked({"m": flaky, "n": always({"b0", "b1"}, 4)})).to_dict("records")[0]
     assert beside["first_share"] == alone["first_share"]
     assert beside["first_high"] - beside["first_low"] > 1.1 * (alone["first_high"] - alone["first_low"])
 

@@ -16,7 +16,7 @@ from promptpex.report.comparison import to_dict as comparison_to_dict
 from promptpex.report.files import csv_text
 from promptpex.report.html import html
 from promptpex.report.terminal import notes
-from promptpex.report.view_model import Answer, Said, page
+from promptpex.report.view_model import ShownOutput, ShownVerdict, page
 from promptpex.tables import VERDICT_COLUMNS, typed
 from tests.report.printed import printed
 from tests.tables.by_hand import colours, output, run, verdict
@@ -57,8 +57,10 @@ def test_every_form_of_the_report_is_the_same(made: Run, tmp_path: Path) -> None
     assert to_dict(columns) == to_dict(records)
     assert columns.examples == records.examples
     assert html(columns) == html(records)
-    for name in ("models", "outputs", "verdicts", "rules", "agreements", "disagreements"):
+    for name in ("models", "outputs", "verdicts", "rules"):
         assert csv_text(getattr(columns, name)) == csv_text(getattr(records, name))
+    for name in ("agreements", "disagreements"):
+        assert csv_text(getattr(columns.details, name)) == csv_text(getattr(records.details, name))
     assert notes(columns) == notes(records)
     assert printed(columns, width=120) == printed(records, width=120)
 
@@ -71,29 +73,31 @@ def test_two_folders_are_compared_as_their_records_are(tmp_path: Path) -> None:
     assert columns.notes == records.notes
 
 
-def answers(made: Run) -> Iterator[Answer]:
+def answers(made: Run) -> Iterator[ShownOutput]:
     return (answer for case in page(summarise(made)).cases for answer in case.answers)
 
 
 def test_the_page_tells_of_each_output_what_was_said_of_it_in_order() -> None:
     first, *_, missing, moved = answers(judged_twice())
-    code = Said("r1", "fail", "two words", None, "check:x", True)
-    judge = Said("r1", "pass", "two words", None, "judge:j", False)
-    assert first.told == (code, judge)
-    assert (missing.told, moved.told) == ((), ())
+    code = ShownVerdict("r1", "fail", "two words", None, "check:x", True)
+    judge = ShownVerdict("r1", "pass", "two words", None, "judge:j", False)
+    assert first.verdicts == (code, judge)
+    assert (missing.verdicts, moved.verdicts) == ((), ())
     (passing,) = answers(run([output()], [verdict(), verdict("pass", "r2"), verdict()]))
-    assert (passing.told, passing.passed) == ((), ("r1", "r2"))
+    assert (passing.verdicts, passing.passed) == ((), ("r1", "r2"))
 
 
 def test_an_output_that_stands_twice_shows_its_verdicts_twice_and_one_that_is_lost_none() -> None:
-    told = [answer.told for answer in answers(run([output(), output()], [verdict("fail"), verdict("fail", case="c2")]))]
+    told = [
+        answer.verdicts for answer in answers(run([output(), output()], [verdict("fail"), verdict("fail", case="c2")]))
+    ]
     assert [[said.rule for said in one] for one in told] == [["r1"], ["r1"]]
 
 
 def test_said_holds_what_the_verdict_has_under_the_same_names() -> None:
     made = verdict("unscored", unscored="judge-empty", reason="nothing came", counts=False)
     (answer,) = answers(run([output()], [made]))
-    assert answer.told[0]._asdict() == {name: getattr(made, name) for name in Said._fields}
+    assert answer.verdicts[0]._asdict() == {name: getattr(made, name) for name in ShownVerdict._fields}
 
 
 @pytest.mark.parametrize("on", [True, False])

@@ -28,56 +28,56 @@ def priced(made: Run, prices: dict[str, tuple[float | None, float]]) -> Run:
 
 def test_noise_is_called_undecided_and_says_what_would_decide() -> None:
     text = told(many(30, {"a": lambda n: n % 6 > 0, "b": lambda n: n % 15 not in (1, 2, 3, 4)}))
-    assert text.startswith("Undecided: a (17%, interval 5.6–35%) and b (27%, interval 12–46%)")
-    assert "these data do not tell which model is best" in text
-    assert re.search(r"Between [\d,]+ and [\d,]+ more cases would probably decide", text)
+    assert text.startswith("Undecided: a (17%, 95% CI 5.6–35%) and b (27%, 95% CI 12–46%)")
+    assert "these data do not show which model is best" in text
+    assert re.search(r"Between [\d,]+ and [\d,]+ more cases would probably settle it", text)
     assert "shown" not in text
 
 
 def test_the_best_and_the_worse_are_named() -> None:
     text = told(many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0}))
     assert text == (
-        "a is shown to be the best: it broke a rule in 0 of 60 scored outputs (0%, interval 0–6%). "
-        "Shown to be worse: b (50%, interval 37–63%, worse than a). "
-        "This would also be shown if the rules were only a sample of the prompt's."
+        "a is clearly the best: it broke a rule in 0 of 60 scored outputs (0%, 95% CI 0–6%). "
+        "b is clearly worse than a: 50% (95% CI 37–63%). "
+        "This would also hold if the rules were only a sample of the prompt's."
     )
 
 
 def test_a_claim_that_rests_on_few_rules_says_so() -> None:
     text = told(many(60, {"a": lambda n: True, "b": lambda n: n % 4 > 0}, rules=4))
-    assert "If the rules were only a sample of the prompt's, this would not be shown of a and b." in text
+    assert "If the rules were only a sample of the prompt's, this would not hold for a and b." in text
 
 
 def test_the_tied_are_named_with_the_cheapest_and_the_fastest() -> None:
     made = many(300, {"a": lambda n: n > 2, "b": lambda n: n > 3, "c": lambda n: n % 2 == 0})
     text = told(priced(made, {"a": (0.02, 100.0), "b": (0.01, 300.0), "c": (0.001, 1.0)}))
-    assert "are tied: each is shown to be less than 5 percentage points worse than the best" in text
-    assert "the cheapest seen is b ($0.01 an output, the mean of 300)" in text
-    assert "the fastest seen is a (0.10 s, the median of 300)" in text
-    assert "Shown to be worse: c" in text
+    assert "are tied: each is clearly less than 5 percentage points worse than the best" in text
+    assert "the cheapest is b ($0.01 per output, mean of 300)" in text
+    assert "the fastest is a (median 0.10 s of 300)" in text
+    assert "c is clearly worse than a" in text
 
 
 def test_a_choice_among_the_undecided_comes_with_its_caveat() -> None:
     made = many(30, {"a": lambda n: n % 6 > 0, "b": lambda n: n % 15 not in (1, 2, 3, 4)})
     text = told(priced(made, {"a": (0.02, 100.0), "b": (None, 300.0)}))
-    assert "Of those that are not ruled out, the cheapest seen is a" in text
-    assert "any of them may still prove to be the worse one" in text
+    assert "Of those that are not ruled out, the cheapest is a" in text
+    assert "the ranking may still change" in text
     assert "The price of b is not known." in text
 
 
 def test_against_a_named_model() -> None:
     made = many(100, {"a": lambda n: True, "b": lambda n: n % 2 == 0, "c": lambda n: n % 2 == 0 or n < 2})
     text = told(made, against="b", tolerance=0.1)
-    assert text.startswith("Against b (50%, interval 40–60%): shown to be better: a (0%, interval 0–3.6%);")
-    assert "shown to be less than 10 percentage points worse: c" in text
+    assert text.startswith("Compared with b (50%, 95% CI 40–60%): clearly better: a (0%, 95% CI 0–3.6%);")
+    assert "clearly less than 10 percentage points worse: c" in text
 
 
 def test_few_and_unscored_outputs_are_said_to_be_so() -> None:
     text = told(many(10, {"a": lambda n: None if n < 4 else n > 4, "dead": lambda n: None}))
     assert text == (
-        "Undecided: a (at least 10%, interval 0.3–81%); these data do not tell which model is best. "
+        "Undecided: a (at least 10%, 95% CI 0.3–81%); these data do not show which model is best. "
         "Undecided because 4 of 10 outputs of a and 10 of 10 outputs of dead are unscored. "
-        "Few outputs were scored of a (6): read those shares as hints. Nothing was scored of dead. "
+        "a has only 6 scored outputs; treat its share as a rough guide. No output of dead was scored. "
         "The unscored outputs leave a's non-compliance between 10% and 50%."
     )
 
@@ -108,18 +108,18 @@ def failing(count: int, broken: int) -> Run:
 def test_a_failing_judge_is_the_first_thing_said() -> None:
     text = told(failing(100, 6))
     assert text.startswith("The judge j gave no usable verdict on 6 of 100 outputs (6 judge-malformed): ")
-    assert "a broke at least one rule in at least 0 of 100 usable outputs (at least 0%, interval 0–13%)." in text
+    assert "a broke at least one rule in at least 0 of 100 usable outputs (at least 0%, 95% CI 0–13%)." in text
     assert told(failing(100, 5)).startswith("a broke")
 
 
 @pytest.mark.parametrize("passes", [{}, {"a": lambda n: None}], ids=["no model", "nothing scored"])
 def test_nothing_scored_is_no_answer(passes: dict[str, Passes]) -> None:
-    assert told(many(3, passes)) == "Nothing was scored, so nothing can be said of any model."
+    assert told(many(3, passes)) == "Nothing was scored, so no model can be assessed."
 
 
 def test_the_settings_of_the_run_are_the_question() -> None:
     made = many(100, {"a": lambda n: n > 2, "b": lambda n: n > 5}, settings={"tolerance": 0.2, "confidence": 0.9})
     summary = summarise(made)
-    assert (summary.standing.question.tolerance, summary.confidence) == (0.2, 0.9)
-    assert summary.models["place"].tolist() == ["tied", "tied"]
-    assert summarise(made, tolerance=0.01).models["place"].tolist() == ["tied", "undecided"]
+    assert (summary.rankings.options.tolerance, summary.confidence) == (0.2, 0.9)
+    assert summary.models["decision"].tolist() == ["tied", "tied"]
+    assert summarise(made, tolerance=0.01).models["decision"].tolist() == ["tied", "undecided"]

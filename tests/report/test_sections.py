@@ -32,7 +32,16 @@ def full() -> Run:
     return run(outputs, verdicts, models=("a", "b"), cases=cases)
 
 
-IDS = ["kinds", "scenarios", "repeats", "flickers", "twins", "agreement", "disagreements", "discrimination"]
+IDS = [
+    "case-types",
+    "scenarios",
+    "repeats",
+    "flaky",
+    "inconsistent-verdicts",
+    "agreement",
+    "disagreements",
+    "discrimination",
+]
 
 
 def test_every_section_is_there_where_it_has_something_to_say() -> None:
@@ -42,7 +51,7 @@ def test_every_section_is_there_where_it_has_something_to_say() -> None:
         assert {len(row) for row in section.rows} == {len(section.header)}
     cells = {section.id: section.rows for section in made}
     assert cells["repeats"][0][2] == "1 of 6 cases"
-    assert cells["flickers"] == (("a", "c2", "1", "1"), ("b", "c2", "1", "1"))
+    assert cells["flaky"] == (("a", "c2", "1", "1"), ("b", "c2", "1", "1"))
     assert cells["agreement"][0][:3] == ("code and judge:j", "all", "18 / 6 / 0 / 0")
     assert cells["disagreements"][0][:5] == ("r1", "fail", "pass (judge:j)", "a", "c1")
     assert ("cases that every model fails", "2 of 6", "c1, c3") in cells["discrimination"]
@@ -50,7 +59,7 @@ def test_every_section_is_there_where_it_has_something_to_say() -> None:
 
 def test_a_small_plain_run_has_few_sections() -> None:
     made = sections(summarise(many(30, {"a": lambda n: n > 3}, rules=2)))
-    assert [section.id for section in made] == ["kinds", "discrimination"]
+    assert [section.id for section in made] == ["case-types", "discrimination"]
 
 
 def test_they_are_in_the_terminal_and_on_the_page() -> None:
@@ -59,7 +68,7 @@ def test_they_are_in_the_terminal_and_on_the_page() -> None:
     for section in sections(summary):
         assert section.title in text
         assert f'<h2 id="{section.id}">{section.title}</h2>' in page
-    assert "Broken per rule" in text
+    assert "Failures by rule" in text
 
 
 def test_the_terminal_shows_the_first_rows_and_says_where_the_rest_is() -> None:
@@ -68,7 +77,7 @@ def test_the_terminal_shows_the_first_rows_and_says_where_the_rest_is() -> None:
     many_more = [one.replace(case=f"{one.case}", repeat=one.repeat + 2 * k) for k in range(3) for one in made.verdicts]
     outputs = [one.replace(repeat=one.repeat + 2 * k) for k in range(3) for one in made.outputs]
     whole = made.replace(outputs=tuple(outputs), verdicts=tuple(many_more))
-    assert "more, in disagreements.csv." in printed(summarise(whole), width=100)
+    assert "more (see disagreements.csv)." in printed(summarise(whole), width=100)
 
 
 def test_agreement_is_written_where_there_is_any_and_taken_away_where_there_is_none(tmp_path: Path) -> None:
@@ -106,7 +115,7 @@ def test_missing_verdicts_and_weak_claims_are_marked_and_explained() -> None:
     made = many(60, {"a": lambda n: True, "b": lambda n: None if n < 5 else n % 4 > 0}, rules=4)
     told = " ".join(footnotes(summarise(made)))
     assert "at least: some usable outputs have no verdict" in told
-    assert "† would not be shown if these rules were a sample" in told
+    assert "† would not hold if these rules were a sample" in told
     shown = printed(summarise(made), width=120)
     assert "worse†" in shown
     assert "≥22%" in shown
@@ -117,4 +126,13 @@ def test_machines_get_all_of_it() -> None:
     assert len(told["disagreements"]) == 6
     assert told["agreements"][0]["both_pass"] == 18
     assert told["discrimination"]["failed_by_all"] == ("c1", "c3")
-    assert {"answer", "basis", "kinds", "scenarios", "repeats", "flickers", "twins", "saved"} <= set(told)
+    assert {
+        "answer",
+        "basis",
+        "by_case_type",
+        "scenarios",
+        "repeats",
+        "flaky",
+        "inconsistent_verdicts",
+        "saved",
+    } <= set(told)

@@ -31,12 +31,12 @@ def test_an_example_survives_the_loss_of_its_output_or_case() -> None:
 
 def test_reasons_of_unscored_outputs_are_counted_per_model() -> None:
     made = run([output(), output("c2", text=None, error="timed-out"), output("c3", text=None, error="timed-out")])
-    assert summarise(made).unscored == {"m": {"timed-out": 2, "no-judge": 1}}
+    assert summarise(made).gaps.unscored == {"m": {"timed-out": 2, "no-judge": 1}}
 
 
 def test_rules_that_nothing_judged_are_named_once() -> None:
     nobody = [verdict("unscored", "r2", f"c{n}", unscored="no-judge", counts=False, source="none") for n in (1, 2)]
-    assert summarise(run([output(), output("c2")], [verdict(), *nobody])).unjudged == ("r2",)
+    assert summarise(run([output(), output("c2")], [verdict(), *nobody])).gaps.unjudged_rules == ("r2",)
 
 
 def test_the_summary_for_machines_is_json_with_nulls_for_what_is_unknown() -> None:

@@ -48,7 +48,7 @@ def test_the_table_says_how_many_of_how_many() -> None:
     assert "3 of 3" in text
     assert "unknown" in text
     assert "Unscored, b: 1 truncated." in text
-    assert "r2  broken in 3 of 3" in text
+    assert "r2  fails in 3 of 3" in text
 
 
 @pytest.mark.parametrize("width", [60, 72, 80, 90, 99, 100, 120, 200])
@@ -58,7 +58,7 @@ def test_a_figure_is_shown_whole_or_said_to_be_left_out(width: int) -> None:
     text = "\n".join(lines[start:])
     assert max(len(line.rstrip()) for line in lines[start : start + 8]) <= width
     assert "33% (0.8–91%)" in text
-    spared = next((line for line in lines if line.startswith("No room here for")), "")
+    spared = next((line for line in lines if line.startswith("Hidden at this width")), "")
     row = next(line for line in lines[start:] if line.lstrip().startswith("a "))
     assert ("cost" in spared) != ("$0.0300" in row)
     assert ("p50" in spared) != ("0.20 s" in row)
@@ -66,8 +66,8 @@ def test_a_figure_is_shown_whole_or_said_to_be_left_out(width: int) -> None:
 
 
 def test_a_model_alone_has_no_place() -> None:
-    assert "place" not in shown(run([output()], [verdict()]))
-    assert "place" in shown(colours())
+    assert "decision" not in shown(run([output()], [verdict()]))
+    assert "decision" in shown(colours())
 
 
 def test_a_model_that_could_not_answer_is_told_with_what_to_do() -> None:
@@ -76,7 +76,7 @@ def test_a_model_that_could_not_answer_is_told_with_what_to_do() -> None:
     text = shown(run(failed, open_, models=("m",)))
     assert "Unscored, m: 2 no-key.\n  no-key: no key; set X_API_KEY\n" in text
     assert text.count("set X_API_KEY") == 1
-    assert "Broken per rule" not in text
+    assert "Failures by rule" not in text
 
 
 def test_the_first_error_that_says_something_is_told() -> None:
@@ -103,7 +103,7 @@ def test_notes_name_what_was_not_judged_and_what_is_not_complete() -> None:
     nobody = verdict("unscored", "r2", unscored="no-judge", counts=False, source="none")
     told = notes(summarise(run([output()], [verdict(), nobody], partial="budget")))
     assert told == [
-        "Not judged: 1 of 2 rules (r2) have no check and no judge.",
+        "Not judged: 1 of 2 rules (r2) has no check and no judge.",
         "This run is not complete (budget): the same command goes on with it.",
     ]
     assert notes(summarise(run([output()], [verdict()]))) == []

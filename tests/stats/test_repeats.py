@@ -1,4 +1,4 @@
-"""Flip rate, pass@k, pass^k and flickers."""
+"""Flip rate, pass@k, pass^k and flaky."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError
-from promptpex.stats.repeats import Flicker, flickers, pass_at_k, pass_hat_k, stability
+from promptpex.stats.repeats import FlakyUnit, flaky, pass_at_k, pass_hat_k, stability
 
 verdicts = st.lists(st.booleans(), max_size=7)
 units = st.dictionaries(st.integers(0, 50), verdicts, max_size=8)
 
 
-def tallies(repeats: dict[int, list[bool]]) -> dict[int, tuple[int, int]]:
+def pass_counts(repeats: dict[int, list[bool]]) -> dict[int, tuple[int, int]]:
     return {unit: (sum(told), len(told) - sum(told)) for unit, told in repeats.items()}
 
 
@@ -27,7 +27,7 @@ def test_pass_hat_k_counts_the_subsets(repeats: dict[int, list[bool]], k: int) -
         subsets = list(itertools.combinations(unit, k))
         if subsets:
             shares.append(sum(all(subset) for subset in subsets) / len(subsets))
-    got = pass_hat_k(tallies(repeats), k)
+    got = pass_hat_k(pass_counts(repeats), k)
     assert got.n == len(shares)
     assert got.estimate == (pytest.approx(sum(shares) / len(shares)) if shares else None)
     assert 0 <= got.low <= got.high <= 1
@@ -42,9 +42,9 @@ def test_pass_at_k_counts_the_subsets_with_a_pass(repeats: dict[int, list[bool]]
         subsets = list(itertools.combinations(unit, k))
         if subsets:
             shares.append(sum(any(subset) for subset in subsets) / len(subsets))
-    got = pass_at_k(tallies(repeats), k)
+    got = pass_at_k(pass_counts(repeats), k)
     assert got.estimate == (pytest.approx(sum(shares) / len(shares)) if shares else None)
-    assert (got.estimate or 0) >= (pass_hat_k(tallies(repeats), k).estimate or 0) - 1e-12
+    assert (got.estimate or 0) >= (pass_hat_k(pass_counts(repeats), k).estimate or 0) - 1e-12
 
 
 @settings(deadline=None)
@@ -55,9 +55,9 @@ def test_flip_rate_counts_the_pairs_that_disagree(repeats: dict[int, list[bool]]
         pairs = list(itertools.combinations(unit, 2))
         if pairs:
             flips.append(sum(a != b for a, b in pairs) / len(pairs))
-    got = stability(tallies(repeats))
+    got = stability(pass_counts(repeats))
     assert got.units == len(flips)
-    assert got.flickering == sum(flip > 0 for flip in flips) == len(flickers(tallies(repeats)))
+    assert got.flaky == sum(flip > 0 for flip in flips) == len(flaky(pass_counts(repeats)))
     assert got.flip_rate.estimate == (pytest.approx(sum(flips) / len(flips)) if flips else None)
 
 
@@ -72,5 +72,5 @@ def test_pass_hat_k_falls_with_k() -> None:
 
 
 def test_flickers_come_least_decided_first() -> None:
-    found = flickers({"a": (3, 1), "b": (1, 1), "c": (2, 0), "d": (0, 0)})
-    assert found == [Flicker("b", 1, 1, 1.0), Flicker("a", 3, 1, 0.5)]
+    found = flaky({"a": (3, 1), "b": (1, 1), "c": (2, 0), "d": (0, 0)})
+    assert found == [FlakyUnit("b", 1, 1, 1.0), FlakyUnit("a", 3, 1, 0.5)]

@@ -1,4 +1,4 @@
-"""Stopping when it is decided: places and sides that hold at all looks together."""
+"""Stopping when it is decided: places and versus_limit that hold at all looks together."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from promptpex.core.errors import InputError
-from promptpex.stats import Grid, looks_at, race, sides, suitability
-from promptpex.stats.sequential_selection import Race
+from promptpex.stats import Grid, looks_at, sequential_selection, suitability, versus_limit
+from promptpex.stats.sequential_selection import SequentialSelection
 from tests.stats.grids import drawn, grid, grid_of
 
 
@@ -20,7 +20,7 @@ def first(made: Grid, cases: int, asked: Any = None) -> Grid:
     return Grid(some.models, some.broken * inside, some.kept * inside, some.open, some.rules, some.weights)
 
 
-def raced(made: Grid, tolerance: float = 0.05) -> tuple[Race, set[tuple[str, str, str | None]], float]:
+def raced(made: Grid, tolerance: float = 0.05) -> tuple[SequentialSelection, set[tuple[str, str, str | None]], float]:
     """A run that stops models as it goes: the last standing, everything ever claimed, and the share asked."""
     cases = made.broken.shape[1]
     at, alive = looks_at(cases), set(made.models)
@@ -32,8 +32,8 @@ def raced(made: Grid, tolerance: float = 0.05) -> tuple[Race, set[tuple[str, str
             asked[row, before:end] = name in alive
         before = end
         grids.append(first(made, end, asked))
-        found = race(grids, len(at), tolerance=tolerance)
-        claims |= {(name, one.place, one.beaten_by) for name, one in found.places.models.items() if one.claim}
+        found = sequential_selection(grids, len(at), tolerance=tolerance)
+        claims |= {(name, one.outcome, one.beaten_by) for name, one in found.suitability.models.items() if one.claim}
         alive -= found.settled(0.05)
         if not alive:
             break
@@ -54,11 +54,15 @@ def test_clear_models_stop_early_and_their_places_are_right() -> None:
 def test_a_place_that_hangs_on_a_model_keeps_it_in() -> None:
     """``c`` is worse than ``a`` at once, but ``b`` has to be shown close to ``c`` as well before ``c`` may stop."""
     made = grid([[0] * 60, [int(n % 2 == 0) for n in range(60)], [int(n % 2 == 1) for n in range(60)]])
-    found = race([first(made, 20)], 1, tolerance=0.05)
-    assert {name: one.place for name, one in found.places.models.items()} == {"a": "best", "b": "worse", "c": "worse"}
+    found = sequential_selection([first(made, 20)], 1, tolerance=0.05)
+    assert {name: one.outcome for name, one in found.suitability.models.items()} == {
+        "a": "best",
+        "b": "worse",
+        "c": "worse",
+    }
     close_call = grid([[0] * 60, [int(n < 3) for n in range(60)], [int(n % 2 == 1) for n in range(60)]])
-    found = race([first(close_call, 14)], 1, tolerance=0.05)
-    assert found.places.models["c"].place == "worse"
+    found = sequential_selection([first(close_call, 14)], 1, tolerance=0.05)
+    assert found.suitability.models["c"].outcome == "worse"
     assert "c" not in found.settled(0.05)
 
 
@@ -76,27 +80,27 @@ def test_close_models_are_decided_nearly_as_often_as_by_one_look() -> None:
     for _ in range(rounds):
         made = drawn(rng, [0.05, 0.05], 200)
         once += all(one.claim for one in suitability(made).models.values())
-        often += all(one.claim for one in raced(made)[0].places.models.values())
+        often += all(one.claim for one in raced(made)[0].suitability.models.values())
     assert once > 20
     assert often >= once - 0.15 * rounds
 
 
 def test_early_looks_are_strict() -> None:
     made = grid([[0] * 40, [int(n < 7) for n in range(40)]])
-    assert suitability(first(made, 8)).models["b"].place == "worse"
-    assert race([first(made, 8)], 5, tolerance=0.05).places.models["b"].place == "undecided"
+    assert suitability(first(made, 8)).models["b"].outcome == "worse"
+    assert sequential_selection([first(made, 8)], 5, tolerance=0.05).suitability.models["b"].outcome == "undecided"
     with pytest.raises(InputError):
-        race([], 5, tolerance=0.05)
+        sequential_selection([], 5, tolerance=0.05)
 
 
 def test_a_limit_is_passed_on_either_side_and_what_is_open_counts_against_it() -> None:
     made = grid([[0] * 100, [n % 2 for n in range(100)], [int(n % 9 == 0) for n in range(100)]])
     looks = [first(made, end) for end in looks_at(100)]
-    assert sides(looks, len(looks), 0.1) == {"a": "below", "b": "above", "c": "undecided"}
+    assert versus_limit(looks, len(looks), 0.1) == {"a": "below", "b": "above", "c": "undecided"}
     waiting = grid_of({"a": {f"c{n}": (0, int(n > 20), int(n <= 20)) for n in range(100)}})
-    assert sides([waiting], 1, 0.1) == {"a": "undecided"}
+    assert versus_limit([waiting], 1, 0.1) == {"a": "undecided"}
     with pytest.raises(InputError):
-        sides(looks, len(looks), 1.5)
+        versus_limit(looks, len(looks), 1.5)
 
 
 def test_a_limit_at_the_truth_is_seldom_passed() -> None:
@@ -105,5 +109,5 @@ def test_a_limit_at_the_truth_is_seldom_passed() -> None:
     for _ in range(rounds):
         made = drawn(rng, [0.2], 100)
         looks = [first(made, end) for end in looks_at(100)]
-        passed += any(sides(looks[:n], len(looks), 0.2) != {"a": "undecided"} for n in range(1, len(looks) + 1))
+        passed += any(versus_limit(looks[:n], len(looks), 0.2) != {"a": "undecided"} for n in range(1, len(looks) + 1))
     assert passed <= 10

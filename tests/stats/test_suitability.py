@@ -37,7 +37,7 @@ def column(cases: int, *failed: range) -> list[int]:
 
 
 def places(found: Suitability) -> dict[str, str]:
-    return {name: one.place for name, one in found.models.items()}
+    return {name: one.outcome for name, one in found.models.items()}
 
 
 def test_few_cases_leave_good_models_undecided_and_only_the_poor_one_is_out() -> None:
@@ -60,7 +60,7 @@ def test_the_best_is_the_one_that_all_others_are_shown_to_be_worse_than() -> Non
 
 def test_worse_and_by_little_is_said_so() -> None:
     one = suitability(grid([column(3000, range(60)), column(3000, range(105))])).models["b"]
-    assert (one.place, one.within_tolerance, one.beaten_by) == ("worse", True, "a")
+    assert (one.outcome, one.within_tolerance, one.beaten_by) == ("worse", True, "a")
 
 
 def test_the_same_answers_on_five_cases_are_no_tie_and_on_two_hundred_they_are() -> None:
@@ -144,7 +144,7 @@ def test_nothing_scored_is_nobodys_place() -> None:
         "never": "unscored",
     }
     assert suitability(grid_of({})).anchor is None
-    assert places(suitability(grid([column(10)]))) == {"a": "alone"}
+    assert places(suitability(grid([column(10)]))) == {"a": "only model"}
 
 
 def test_against_a_named_model() -> None:
@@ -197,8 +197,8 @@ def test_a_place_holds_on_every_completion_of_what_is_open(told: list[list[str]]
             broken[model, case] = fails
         whole = suitability(grid(broken.tolist()), tolerance=tolerance, alpha=alpha)
         for name, one in found.models.items():
-            if one.place == "worse":
-                assert whole.models[name].place == "worse"
+            if one.outcome == "worse":
+                assert whole.models[name].outcome == "worse"
             if one.within_tolerance:
                 assert whole.models[name].within_tolerance
 

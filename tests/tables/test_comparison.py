@@ -20,8 +20,8 @@ def test_each_model_is_compared_on_common_cases_and_corrected_for_all() -> None:
     table = comparison(before, after, models=SAME, cases=CASES)
     assert {name: str(kind) for name, kind in table.dtypes.items()} == dict(COMPARISON_COLUMNS)
     a, b = table.iloc[0], table.iloc[1]
-    assert tuple(a[["cases", "before", "after", "broke", "mended", "change"]]) == (40, 2, 14, 12, 0, "worse")
-    assert tuple(b[["cases", "before", "after", "broke", "mended", "change"]]) == (40, 20, 20, 0, 0, "undecided")
+    assert tuple(a[["cases", "before", "after", "newly_failing", "fixed", "change"]]) == (40, 2, 14, 12, 0, "worse")
+    assert tuple(b[["cases", "before", "after", "newly_failing", "fixed", "change"]]) == (40, 20, 20, 0, 0, "undecided")
     assert (a["p"], a["p_adjusted"]) == pytest.approx((mcnemar_p(0, 12), 2 * mcnemar_p(0, 12)))
     assert a["difference"] == pytest.approx(0.3)
     assert a["difference_high"] == pytest.approx(-tango_interval(0, 12, 40, df=39).low)
@@ -52,7 +52,7 @@ def test_changed_cases_come_with_what_they_break() -> None:
         {
             "model": "old -> new",
             "case": "c1",
-            "change": "broke",
+            "change": "newly failing",
             "before": "2 of 2",
             "after": "0 of 2",
             "broken_rules": "r1",
@@ -61,7 +61,7 @@ def test_changed_cases_come_with_what_they_break() -> None:
         {
             "model": "old -> new",
             "case": "c2",
-            "change": "mended",
+            "change": "fixed",
             "before": "0 of 2",
             "after": "2 of 2",
             "broken_rules": "r1",

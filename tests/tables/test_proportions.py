@@ -6,16 +6,16 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Case
 from promptpex.stats import clopper_pearson
 from promptpex.tables import (
-    KIND_COLUMNS,
+    CASE_TYPE_COLUMNS,
     SCENARIO_COLUMNS,
-    Question,
+    RankingOptions,
+    by_case_type,
     check_weights,
-    kinds,
     models,
     outputs,
+    rankings,
     rules,
     scenarios,
-    standings,
     verdicts,
 )
 from tests.tables.by_hand import colours, output, run, verdict
@@ -49,9 +49,9 @@ def test_repeats_of_a_case_are_one_observation_where_they_are_alike() -> None:
 
 
 def test_rule_cases_stand_against_inverse_cases() -> None:
-    table = kinds(outputs(colours()))
-    assert {name: str(kind) for name, kind in table.dtypes.items()} == dict(KIND_COLUMNS)
-    rows = [tuple(row) for row in table[["model", "kind", "scored", "broken", "unscored"]].itertuples(index=False)]
+    table = by_case_type(outputs(colours()))
+    assert {name: str(kind) for name, kind in table.dtypes.items()} == dict(CASE_TYPE_COLUMNS)
+    rows = [tuple(row) for row in table[["model", "case_type", "scored", "broken", "unscored"]].itertuples(index=False)]
     assert rows == [
         ("a", "rule", 2, 1, 0),
         ("a", "inverse", 1, 0, 0),
@@ -61,7 +61,7 @@ def test_rule_cases_stand_against_inverse_cases() -> None:
 
 
 def test_cases_without_an_aim_are_a_kind_of_their_own() -> None:
-    assert list(kinds(outputs(many(3, {"m": lambda n: True})))["kind"]) == ["no aim"]
+    assert list(by_case_type(outputs(many(3, {"m": lambda n: True})))["case_type"]) == ["no rule"]
 
 
 def test_scenarios_are_told_apart_where_there_are_any() -> None:
@@ -121,7 +121,7 @@ def test_what_a_budget_left_out_is_in_no_share_and_no_bound() -> None:
 def test_weights_choose_what_the_share_is_of() -> None:
     rows = outputs(colours())
     by_weight = {
-        weights: models(rows, standing=standings(rows, ["a", "b"], Question(weights=dict(weights))))
+        weights: models(rows, ranking=rankings(rows, ["a", "b"], RankingOptions(weights=dict(weights))))
         for weights in ((), (("inverse", 0),), (("rule", 3), ("inverse", 1)), (("r1", 0),))
     }
     shares = [table["non_compliance"].iloc[0] for table in by_weight.values()]

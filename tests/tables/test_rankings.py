@@ -8,17 +8,17 @@ import pytest
 from promptpex.core.errors import InputError
 from promptpex.core.records import Run
 from promptpex.stats.paired import tango_interval
-from promptpex.tables import Question, Standings, models, outputs, standings
+from promptpex.tables import RankingOptions, Rankings, models, outputs, rankings
 from tests.stats.oracles import mcnemar_p
 from tests.tables.many import many
 
 
-def places(made: Run, question: Question | None = None) -> dict[str, str]:
+def places(made: Run, question: RankingOptions | None = None) -> dict[str, str]:
     rows = outputs(made)
-    found = standings(rows, list(made.manifest.models), question or Question())
-    table = models(rows, order=list(found.models), standing=found)
-    assert table["place"].tolist() == [one.place for one in found.models.values()]
-    return dict(zip(table["model"], table["place"], strict=True))
+    found = rankings(rows, list(made.manifest.models), question or RankingOptions())
+    table = models(rows, order=list(found.models), ranking=found)
+    assert table["decision"].tolist() == [one.outcome for one in found.models.values()]
+    return dict(zip(table["model"], table["decision"], strict=True))
 
 
 def test_noise_makes_no_best() -> None:
@@ -46,19 +46,19 @@ def test_models_alike_on_many_cases_are_tied_and_one_far_off_is_worse() -> None:
 def test_a_wider_tolerance_ties_sooner() -> None:
     made = many(100, {"a": lambda n: n > 2, "b": lambda n: n > 5})
     assert places(made)["b"] == "undecided"
-    assert places(made, Question(tolerance=0.2))["b"] == "tied"
+    assert places(made, RankingOptions(tolerance=0.2))["b"] == "tied"
 
 
 def test_a_named_model_is_the_reference() -> None:
     made = many(100, {"a": lambda n: True, "b": lambda n: n % 2 == 0, "c": lambda n: n % 2 == 0 or n < 2})
-    assert places(made, Question(against="b", tolerance=0.1)) == {"a": "better", "b": "reference", "c": "tied"}
+    assert places(made, RankingOptions(against="b", tolerance=0.1)) == {"a": "better", "b": "reference", "c": "tied"}
     with pytest.raises(InputError, match="no model 'z'"):
-        places(made, Question(against="z"))
+        places(made, RankingOptions(against="z"))
 
 
 def test_undecided_models_are_told_a_range_of_cases_that_would_decide() -> None:
     table = models(outputs(many(30, {"a": lambda n: n < 27, "b": lambda n: n % 5 > 0})))
-    assert table["place"].tolist() == ["undecided", "undecided"]
+    assert table["decision"].tolist() == ["undecided", "undecided"]
     assert (table["more_cases_low"] >= 1).all()
     assert (table["more_cases_high"] > 3 * table["more_cases_low"]).all()
     again = models(outputs(many(30, {"a": lambda n: n < 27, "b": lambda n: n % 5 > 0})))
@@ -66,13 +66,13 @@ def test_undecided_models_are_told_a_range_of_cases_that_would_decide() -> None:
 
 
 def test_one_model_alone_and_one_that_was_never_scored() -> None:
-    assert places(many(5, {"a": lambda n: True})) == {"a": "alone"}
+    assert places(many(5, {"a": lambda n: True})) == {"a": "only model"}
     assert places(many(5, {"a": lambda n: True, "dead": lambda n: None})) == {"a": "undecided", "dead": "unscored"}
     assert places(many(5, {"dead": lambda n: None})) == {"dead": "unscored"}
 
 
 def because(made: Run) -> dict[str, str | None]:
-    found = standings(outputs(made), list(made.manifest.models))
+    found = rankings(outputs(made), list(made.manifest.models))
     return {name: one.because for name, one in found.models.items()}
 
 
@@ -102,7 +102,7 @@ def test_what_is_missing_and_could_not_turn_a_claim_leaves_it() -> None:
 def test_models_are_compared_on_the_cases_asked_of_both() -> None:
     made = many(120, {"a": lambda n: n < 60, "b": lambda n: n % 2 == 0}, asked=lambda model, n: model == "b" or n < 60)
     row = models(outputs(made)).set_index("model").loc["b"]
-    assert (row["place"], row["difference"]) == ("worse", pytest.approx(0.5))
+    assert (row["decision"], row["difference"]) == ("worse", pytest.approx(0.5))
 
 
 def test_repeats_of_a_case_are_one_mean() -> None:
@@ -129,29 +129,31 @@ LOOKS = tuple(tuple(f"c{n}" for n in range(start, start + 10)) for start in rang
 
 def test_a_run_that_stopped_early_is_placed_by_what_holds_at_every_look() -> None:
     made = many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0}, asked=lambda model, n: n < 40)
-    question = Question(looks=LOOKS)
+    question = RankingOptions(looks=LOOKS)
     assert places(made, question) == {"a": "best", "b": "worse"}
     rows = outputs(made)
-    found = standings(rows, ["a", "b"], question)
+    found = rankings(rows, ["a", "b"], question)
     assert (found.looks_of, set(found.settled)) == ({"a": 4, "b": 4}, {"a", "b"})
-    table = models(rows, standing=found)
+    table = models(rows, ranking=found)
     assert table["interval"].tolist() == ["looks", "looks"]
     assert models(rows)["ci_high"].iloc[0] < table["ci_high"].iloc[0]
     with pytest.raises(InputError, match="stopped"):
-        standings(rows, ["a", "b"], Question(looks=LOOKS, against="a"))
+        rankings(rows, ["a", "b"], RankingOptions(looks=LOOKS, against="a"))
 
 
 def test_a_look_that_was_cut_short_is_none() -> None:
     made = many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0}, asked=lambda model, n: n < 15)
-    found: Standings = standings(outputs(made), ["a", "b"], Question(looks=LOOKS))
+    found: Rankings = rankings(outputs(made), ["a", "b"], RankingOptions(looks=LOOKS))
     assert found.looks_of == {"a": 1, "b": 1}
-    nothing = standings(outputs(many(5, {"a": lambda n: True, "b": lambda n: True})), ["a", "b"], Question(looks=LOOKS))
-    assert (nothing.looks_of, nothing.models["a"].place) == ({}, "undecided")
+    nothing = rankings(
+        outputs(many(5, {"a": lambda n: True, "b": lambda n: True})), ["a", "b"], RankingOptions(looks=LOOKS)
+    )
+    assert (nothing.looks_of, nothing.models["a"].outcome) == ({}, "undecided")
 
 
 def test_a_limit_places_each_model_beside_it() -> None:
     made = many(200, {"a": lambda n: True, "b": lambda n: n % 2 == 0, "c": lambda n: n % 9 > 0, "d": lambda n: None})
-    question = Question(looks=(tuple(f"c{n}" for n in range(200)),), limit=0.1)
+    question = RankingOptions(looks=(tuple(f"c{n}" for n in range(200)),), limit=0.1)
     assert places(made, question) == {"a": "below limit", "b": "above limit", "c": "undecided", "d": "unscored"}
 
 

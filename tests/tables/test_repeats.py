@@ -6,14 +6,14 @@ import pytest
 
 from promptpex.core.records import Output, Run, Verdict
 from promptpex.tables import (
-    FLICKER_COLUMNS,
+    FLAKY_COLUMNS,
+    INCONSISTENT_COLUMNS,
     STABILITY_COLUMNS,
-    TWIN_COLUMNS,
-    flickers,
+    flaky,
+    inconsistent_verdicts,
     models,
     outputs,
     repeats,
-    twins,
     verdicts,
 )
 from tests.tables.by_hand import colours, output, run, verdict
@@ -38,19 +38,19 @@ def test_flip_rate_and_pass_hat_k_are_as_counted_by_hand() -> None:
     table = repeats(outputs(thrice()))
     assert {name: str(kind) for name, kind in table.dtypes.items()} == dict(STABILITY_COLUMNS)
     row = table.iloc[0]
-    assert (row["repeats"], row["cases"], row["flickering"]) == (3, 4, 2)
+    assert (row["repeats"], row["cases"], row["flaky"]) == (3, 4, 2)
     assert row["flip_rate"] == pytest.approx((0 + 2 / 3 + 1 + 0) / 4)
     assert row["pass_hat_k"] == pytest.approx((1 + 0 + 0) / 3)
     assert row["pass_at_k"] == pytest.approx((1 + 1 + 0) / 3)
     assert row["flip_low"] < row["flip_rate"] < row["flip_high"]
     of_model = models(outputs(thrice())).iloc[0]
-    assert (of_model["repeats"], of_model["flickering"]) == (3, 2)
+    assert (of_model["repeats"], of_model["flaky"]) == (3, 2)
     assert of_model["flip_rate"] == row["flip_rate"]
 
 
 def test_flickering_cases_come_with_the_least_decided_first() -> None:
-    table = flickers(outputs(thrice()))
-    assert {name: str(kind) for name, kind in table.dtypes.items()} == dict(FLICKER_COLUMNS)
+    table = flaky(outputs(thrice()))
+    assert {name: str(kind) for name, kind in table.dtypes.items()} == dict(FLAKY_COLUMNS)
     assert [tuple(row) for row in table[["case", "passed", "failed"]].itertuples(index=False)] == [
         ("c3", 1, 1),
         ("c2", 2, 1),
@@ -59,7 +59,7 @@ def test_flickering_cases_come_with_the_least_decided_first() -> None:
 
 def test_one_repeat_says_nothing() -> None:
     assert repeats(outputs(colours())).empty
-    assert flickers(outputs(colours())).empty
+    assert flaky(outputs(colours())).empty
     assert models(outputs(colours()))["flip_rate"].isna().all()
 
 
@@ -70,8 +70,8 @@ def judged(status: str, case: str, **more: Any) -> Verdict:
 def test_the_same_text_with_two_verdicts_of_one_judge_is_found() -> None:
     made = [output("c1"), output("c2"), output("c3"), output("c4", text="BLUE")]
     said = [judged("pass", "c1"), judged("pass", "c2"), judged("fail", "c3", counts=False), judged("fail", "c4")]
-    table = twins(outputs(run(made, said)), verdicts(run(made, said)))
-    assert {name: str(kind) for name, kind in table.dtypes.items()} == dict(TWIN_COLUMNS)
+    table = inconsistent_verdicts(outputs(run(made, said)), verdicts(run(made, said)))
+    assert {name: str(kind) for name, kind in table.dtypes.items()} == dict(INCONSISTENT_COLUMNS)
     assert table.to_dict("records") == [
         {"source": "judge:j", "rule": "r1", "output": "RED", "passed": 2, "failed": 1, "cases": "c1 c2 c3"}
     ]
@@ -80,11 +80,11 @@ def test_the_same_text_with_two_verdicts_of_one_judge_is_found() -> None:
 def test_what_may_rightly_differ_is_no_twin() -> None:
     made = [output("c1"), output("c2")]
     checks = run(made, [verdict("pass"), verdict("fail", case="c2")])
-    assert twins(outputs(checks), verdicts(checks)).empty
+    assert inconsistent_verdicts(outputs(checks), verdicts(checks)).empty
     two = run(made, [judged("pass", "c1"), verdict("fail", case="c2", source="judge:k")])
-    assert twins(outputs(two), verdicts(two)).empty
+    assert inconsistent_verdicts(outputs(two), verdicts(two)).empty
     later = run(made, [judged("pass", "c1"), judged("fail", "c1", turn=1, counts=False)])
-    assert twins(outputs(later), verdicts(later)).empty
+    assert inconsistent_verdicts(outputs(later), verdicts(later)).empty
     seeing = run(made, [judged("pass", "c1"), judged("fail", "c2")])
-    assert twins(outputs(seeing), verdicts(seeing), sees_input=True).empty
-    assert len(twins(outputs(seeing), verdicts(seeing))) == 1
+    assert inconsistent_verdicts(outputs(seeing), verdicts(seeing), sees_input=True).empty
+    assert len(inconsistent_verdicts(outputs(seeing), verdicts(seeing))) == 1

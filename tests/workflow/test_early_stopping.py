@@ -69,7 +69,7 @@ async def test_a_run_stops_when_it_is_decided_and_says_what_it_saved(tmp_path: P
     prompt, fake = prepared(tmp_path), FakeClient(answer)
     finished, _ = await execute(tmp_path, prompt, fake)
     summary = summarise(finished)
-    assert summary.models["place"].tolist() == ["best", "worse"]
+    assert summary.models["decision"].tolist() == ["best", "worse"]
     assert summary.models["interval"].tolist() == ["looks", "looks"]
     assert len(fake.requests) == len(finished.outputs) < 80
     assert summary.saved is not None
@@ -107,25 +107,25 @@ async def test_a_limit_decides_for_one_model_alone(tmp_path: Path) -> None:
     prompt, fake = prepared(tmp_path), FakeClient(answer)
     finished, _ = await execute(tmp_path, prompt, fake, models=["fake/bad"], decide_at="20%")
     summary = summarise(finished)
-    assert summary.models["place"].tolist() == ["above limit"]
+    assert summary.models["decision"].tolist() == ["above limit"]
     assert len(fake.requests) < 40
     assert summary.answer is not None
-    assert "Shown to be above the limit of 20%: fake/bad" in summary.answer
+    assert "Clearly above the limit of 20%: fake/bad" in summary.answer
 
 
 async def test_a_model_that_never_answers_beats_nobody_and_is_not_beaten(tmp_path: Path) -> None:
     prompt, fake = prepared(tmp_path), FakeClient(answer)
     finished, _ = await execute(tmp_path, prompt, fake, models=["fake/good", "fake/bad", "fake/broken"])
     table = summarise(finished).models.set_index("model")
-    assert table["place"].tolist() == ["undecided", "worse", "unscored"]
+    assert table["decision"].tolist() == ["undecided", "worse", "unscored"]
     assert table.loc["fake/good", "because"] == "80 of 80 outputs of fake/broken are unscored"
 
 
 async def test_the_report_decides_as_the_run_did(tmp_path: Path) -> None:
     _, folder = await execute(tmp_path, prepared(tmp_path), FakeClient(answer))
     kept = summarise(read(folder))
-    assert kept.standing.settled == {"fake/good", "fake/bad"}
-    assert kept.models["place"].tolist() == ["best", "worse"]
+    assert kept.rankings.settled == {"fake/good", "fake/bad"}
+    assert kept.models["decision"].tolist() == ["best", "worse"]
     assert [len(look) for look in kept.run.manifest.looks] == [8] * 10
 
 
@@ -133,7 +133,7 @@ async def test_a_budget_in_the_middle_of_a_look_leaves_the_looks_before_it(tmp_p
     prompt, fake = prepared(tmp_path), FakeClient(lambda request: "RED")
     finished, _ = await execute(tmp_path, prompt, fake, max_requests=40)
     found = summarise(finished)
-    assert max(found.standing.looks_of.values()) == 2
+    assert max(found.rankings.looks_of.values()) == 2
     assert found.models["not_asked"].tolist() == [60, 60]
     assert found.answer is not None
     assert "The run ended before 60 of 80 outputs of fake/good" in found.answer

@@ -150,9 +150,9 @@ def test_a_rule_decided_in_part_is_not_kept_where_no_judge_is_asked_about_it(
     assert counted(run) == {"r1": "unscored", **also}
     assert [row_status(run.verdicts)] == [("unscored", "no-judge")]
     summary = summarise(run)
-    assert (summary.unscored, summary.half_judged) == ({"fake/m": {"no-judge": 1}}, ("r1",))
+    assert (summary.gaps.unscored, summary.gaps.half_judged_rules) == ({"fake/m": {"no-judge": 1}}, ("r1",))
     assert to_dict(summary)["half_judged_rules"] == ["r1"]
-    assert summary.unjudged == (() if judges else ("r2",))
+    assert summary.gaps.unjudged_rules == (() if judges else ("r2",))
     assert "Judged in part: 1 of 2 rules (r1)" in "\n".join(notes(summary))
     page = " ".join(html(summary).split())
     assert "Judged in part: 1 of 2 rules (r1)" in page
@@ -166,7 +166,7 @@ def test_what_fails_the_checks_of_a_rule_decided_in_part_fails_it_without_a_judg
     run, _ = judged(tmp_path, {}, monkeypatch, decides="partly", answer="Poseidonis it is")
     assert counted(run) == {"r1": "fail"}
     assert row_status(run.verdicts) == ("fail", None)
-    assert summarise(run).half_judged == ()
+    assert summarise(run).gaps.half_judged_rules == ()
 
 
 def test_a_judge_who_is_asked_completes_what_checks_decide_in_part(
@@ -176,7 +176,7 @@ def test_a_judge_who_is_asked_completes_what_checks_decide_in_part(
     told = [(v.rule, v.source.partition(":")[0], v.status) for v in run.verdicts if v.counts]
     assert told == [("r1", "check", "pass"), ("r1", "judge", "pass"), ("r2", "judge", "pass")]
     assert row_status(run.verdicts) == ("pass", None)
-    assert summarise(run).half_judged == ()
+    assert summarise(run).gaps.half_judged_rules == ()
 
 
 def test_judging_what_code_decides_keeps_both_and_counts_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,7 @@ async def test_the_main_job_makes_what_is_missing_and_judges_every_output(tmp_pa
     assert (table["fake/a"].scored, table["fake/a"].non_compliant) == (3, 1)
     assert (table["fake/late"].scored, table["fake/late"].unscored) == (2, 1)
     assert (table["fake/broken"].scored, table["fake/broken"].errors) == (0, 3)
-    assert summarise(finished).unscored == {"fake/late": {"timed-out": 1}, "fake/broken": {"not-authorised": 3}}
+    assert summarise(finished).gaps.unscored == {"fake/late": {"timed-out": 1}, "fake/broken": {"not-authorised": 3}}
     names = {path.name for path in folder.iterdir()}
     assert {"manifest.json", "outputs.jsonl", "verdicts.jsonl", "report.csv", "results.csv", "verdicts.csv"} <= names
     assert runs.read(folder) == finished

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from promptpex.paper.published.dataset import Benchmark
 from promptpex.paper.published.results import Result
 from promptpex.stats import DEFAULT_TOLERANCE, corrected_worse, pair_tests
-from promptpex.tables import Counted, Question, Standing, Standings, counted, outputs, standings
+from promptpex.tables import Counted, Decision, RankingOptions, Rankings, counted, outputs, rankings
 from promptpex.tables.summary import Figures
 
 if TYPE_CHECKING:
@@ -74,13 +74,13 @@ class Ours:
     shares: Mapping[str, Share]
     baseline: Mapping[str, Share]
     unscored: Mapping[str, Mapping[str, int]]
-    places: Standings
+    places: Rankings
     pairs: tuple[Pair, ...]
 
     @property
     def candidates(self) -> tuple[str, ...]:
         """The models that are not shown to be worse than another."""
-        return self.places.at("alone", "best", "tied", "undecided")
+        return self.places.having("only model", "best", "tied", "undecided")
 
 
 def tables(benchmarks: Sequence[Benchmark]) -> Tables:
@@ -127,10 +127,10 @@ def to_dict(benchmarks: Sequence[Benchmark]) -> dict[str, Any]:
 
 def ours(benchmark: Benchmark, *, confidence: float = 0.95, tolerance: float = DEFAULT_TOLERANCE) -> Ours:
     """Shares with intervals, unscored outputs and places of the models; the places by the generated tests."""
-    rows, question = outputs(benchmark.run), Question(tolerance=tolerance, confidence=confidence)
+    rows, question = outputs(benchmark.run), RankingOptions(tolerance=tolerance, confidence=confidence)
     baseline = rows["rule"].isna()
     generated = rows[~baseline]
-    places = standings(generated, benchmark.models, question)
+    places = rankings(generated, benchmark.models, question)
     counts = counted(generated, benchmark.models)
     unscored: dict[str, dict[str, int]] = {model: {} for model in benchmark.models}
     lost = generated[generated["verdict"].eq("unscored")]
@@ -145,7 +145,7 @@ def ours(benchmark: Benchmark, *, confidence: float = 0.95, tolerance: float = D
     )
 
 
-def _shares(counts: Counted, places: Standings) -> dict[str, Share]:
+def _shares(counts: Counted, places: Rankings) -> dict[str, Share]:
     figures = Figures.of(counts, places)
     return {model: _share(figures.of_model(model)) for model in counts.asked.models}
 
@@ -176,7 +176,7 @@ def _plain_one(figures: Ours) -> dict[str, Any]:
         for model, place in figures.places.models.items()
     }
     pairs = [{"first": one.first, "second": one.second, "p": one.p, "adjusted": one.adjusted} for one in figures.pairs]
-    tied = list(figures.places.at("best", "tied"))
+    tied = list(figures.places.having("best", "tied"))
     return {"models": models, "pairs": pairs, "tied": tied, "candidates": list(figures.candidates)}
 
 
@@ -184,10 +184,10 @@ def _plain_share(one: Share) -> dict[str, Any]:
     return {"share": one.share, "interval": [one.low, one.high], "scored": one.scored, "at_least": one.at_least}
 
 
-def _plain_place(place: Standing) -> dict[str, Any]:
+def _plain_place(place: Decision) -> dict[str, Any]:
     more = place.more_cases
     return {
-        "place": place.place,
+        "decision": place.outcome,
         "holds_sampled": place.sampled_rules,
         "because": place.because,
         "p": place.p,

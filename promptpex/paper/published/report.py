@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from promptpex.paper.published.dataset import Benchmark
     from promptpex.paper.published.measures import Ours, Share, Tables
-    from promptpex.tables import Standing
+    from promptpex.tables import Decision
 
 
 def print_all(benchmarks: Sequence[Benchmark], found: Tables) -> None:
@@ -104,8 +104,8 @@ def _ours_table(name: str, figures: Ours) -> Table:
     from promptpex.report.terminal import clean
 
     table = _new(clean(name, 60))
-    for column in ("model", "broken", "share", "lost", "baseline", "place", "more"):
-        justify: Literal["left", "right"] = "left" if column in ("model", "place") else "right"
+    for column in ("model", "broken", "share", "lost", "baseline", "decision", "more"):
+        justify: Literal["left", "right"] = "left" if column in ("model", "decision") else "right"
         table.add_column(column, justify=justify, overflow="fold", no_wrap=column != "model")
     by_share = sorted(figures.places.models, key=lambda model: figures.shares[model].share or 0.0)
     for model in by_share:
@@ -114,10 +114,10 @@ def _ours_table(name: str, figures: Ours) -> Table:
 
 
 def _ours_row(model: str, figures: Ours) -> list[str]:
-    from promptpex.report.terminal import clean, placed
+    from promptpex.report.terminal import clean, decision_text
 
     share, place = figures.shares[model], figures.places.models[model]
-    said = placed({"place": place.place, "holds_sampled": place.sampled_rules})
+    said = decision_text({"decision": place.outcome, "holds_sampled": place.sampled_rules})
     lost = str(sum(figures.unscored[model].values()))
     shown = [_interval(share), lost, _interval(figures.baseline[model]), said, _more(place)]
     return [clean(model, 30), f"{share.broken}/{share.scored}", *shown]
@@ -129,7 +129,7 @@ def _interval(one: Share) -> str:
     return f"{'≥' if one.at_least else ''}{100 * one.share:.0f}% ({100 * one.low:.0f}–{100 * one.high:.0f})"
 
 
-def _more(place: Standing) -> str:
+def _more(place: Decision) -> str:
     more = place.more_cases
     if more is None:
         return ""
@@ -173,7 +173,7 @@ def _sets(name: str, figures: Ours) -> str:
         return ", ".join(clean(model, 30) for model in models) or "none"
 
     places = figures.places
-    said = f"shown to be best: {listed(places.at('best'))}; tied with the best: {listed(places.at('tied'))}"
+    said = f"shown to be best: {listed(places.having('best'))}; tied with the best: {listed(places.having('tied'))}"
     because = sorted({place.because for place in places.models.values() if place.because})
     left = f" ({clean('; '.join(because), 200)})" if because else ""
     return f"{clean(name, 40)}: {said}; not shown to be worse: {listed(figures.candidates)}{left}."

@@ -17,7 +17,7 @@ from promptpex.paper.published.dataset import Benchmark
 from promptpex.paper.published.measures import Tables, misprints, ours, paper_percent, tables
 from promptpex.stats import clopper_pearson, holm
 from promptpex.tables import models as models_table
-from promptpex.tables import outputs, standings
+from promptpex.tables import outputs, rankings
 from tests.paper.published import recordings
 
 
@@ -113,7 +113,7 @@ def test_our_figures_are_those_of_the_report_of_a_run(benchmarks: list[Benchmark
         table = models_table(rows[rows["rule"].notna()], order=benchmark.models).set_index("model")
         for name, place in figures.places.models.items():
             row, share = table.loc[name], figures.shares[name]
-            assert (row["place"], row["non_compliance"]) == (place.place, pytest.approx(share.share))
+            assert (row["decision"], row["non_compliance"]) == (place.outcome, pytest.approx(share.share))
             assert (row["ci_low"], row["ci_high"]) == (pytest.approx(share.low), pytest.approx(share.high))
 
 
@@ -128,7 +128,7 @@ def test_the_lost_verdicts_are_unscored_and_named(benchmarks: list[Benchmark]) -
 
 
 def test_no_pair_is_called_different_that_is_not(benchmarks: list[Benchmark]) -> None:
-    places = {(b.name, model): place.place for b in benchmarks for model, place in ours(b).places.models.items()}
+    places = {(b.name, model): place.outcome for b in benchmarks for model, place in ours(b).places.models.items()}
     worse = [key for key, place in places.items() if place == "worse"]
     assert worse == [
         ("art-prompt", "llama3.2:1b"),
@@ -148,11 +148,11 @@ def test_the_page_says_what_the_recordings_show(benchmarks: list[Benchmark]) -> 
     widths = [share.high - share.low for one in figures.values() for share in one.shares.values()]
     pairs = [pair for one in figures.values() for pair in one.pairs]
     shown = sum(pair.adjusted <= 0.05 for pair in pairs)
-    worse = sum(len(one.places.at("worse")) for one in figures.values())
+    worse = sum(len(one.places.having("worse")) for one in figures.values())
     assert f"Intervals are {100 * sum(widths) / len(widths):.0f} points wide" in page
     assert f"Of the {len(pairs)} pairs of models {shown} are shown to differ, and {worse} times a model" in page
     assert "No model is shown to be the best of any benchmark. gpt-4o-mini is shown to be less than 5 points" in page
-    tied = [(name, model) for name, one in figures.items() for model in one.places.at("tied")]
+    tied = [(name, model) for name, one in figures.items() for model in one.places.having("tied")]
     assert tied == [("art-prompt", "gpt-4o-mini")]
 
 
@@ -175,13 +175,13 @@ def test_a_lost_verdict_keeps_its_model_from_being_best_or_tied(benchmarks: list
     (one,) = (benchmark for benchmark in benchmarks if benchmark.name == "sentence-rewrite")
     figures = ours(one)
     place = figures.places.models["gemma2:9b"]
-    assert (place.place, place.more_cases) == ("undecided", None)
+    assert (place.outcome, place.more_cases) == ("undecided", None)
     assert place.because is not None
     assert "1 of 48 outputs of gemma2:9b" in place.because
     assert figures.shares["gemma2:9b"].at_least
     rows = outputs(one.run)
     scored = rows[rows["rule"].notna() & rows["verdict"].ne("unscored")]
-    assert standings(scored, one.models).models["gemma2:9b"].place == "tied", "as docs/evaluation.md says"
+    assert rankings(scored, one.models).models["gemma2:9b"].outcome == "tied", "as docs/evaluation.md says"
     assert "gemma2:9b" in figures.candidates
 
 

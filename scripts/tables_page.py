@@ -1,7 +1,9 @@
-"""The page that documents the tables, ``docs/tables.md``, made from their columns: ``python -m promptpex.tables``."""
+"""Prints the page that documents the tables, made from their columns:
+``python scripts/tables_page.py > docs/tables.md``."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 
 from promptpex import tables
@@ -15,13 +17,16 @@ TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     ),
     "models(outputs)": ("A row per model: `report.csv`.", tables.MODEL_COLUMNS),
     "rules(verdicts)": ("A row per rule and model.", tables.RULE_COLUMNS),
-    "kinds(outputs)": ("A row per model and kind of case: rule cases against inverse cases.", tables.KIND_COLUMNS),
+    "by_case_type(outputs)": (
+        "A row per model and type of case: rule cases and inverse cases.",
+        tables.CASE_TYPE_COLUMNS,
+    ),
     "scenarios(outputs)": ("A row per model and scenario, where there are any.", tables.SCENARIO_COLUMNS),
     "repeats(outputs)": ("A row per model whose cases were asked more than once.", tables.STABILITY_COLUMNS),
-    "flickers(outputs)": ("A row per model and case whose repeats disagree.", tables.FLICKER_COLUMNS),
-    "twins(outputs, verdicts)": (
+    "flaky(outputs)": ("A row per model and case whose repeats disagree.", tables.FLAKY_COLUMNS),
+    "inconsistent_verdicts(outputs, verdicts)": (
         "A row per identical output that one judge passed and failed by one rule.",
-        tables.TWIN_COLUMNS,
+        tables.INCONSISTENT_COLUMNS,
     ),
     "judges(verdicts)": ("A row per judge: how often it gave no usable verdict, and why.", tables.JUDGE_COLUMNS),
     "agreements(verdicts)": (
@@ -47,7 +52,7 @@ MEANINGS: Mapping[str, str] = {
     "agreed": "share of agreement",
     "agreed_high": "upper end of its interval",
     "agreed_interval": "how it was made: `exact` (Clopper and Pearson) where each case is there once, else "
-    "`korn-graubard`, the same by case, since the verdicts of one case hang together",
+    "`korn-graubard`, the same by case, since the verdicts of one case depend on each other",
     "agreed_low": "lower end of its interval",
     "aim": "rule that the case aims at",
     "answered": "answers that a model gave, usable or not",
@@ -61,12 +66,12 @@ MEANINGS: Mapping[str, str] = {
     "best_case": "non-compliance if every output that was asked for and could not be scored had passed",
     "both_fail": "both fail it",
     "both_pass": "both pass it",
-    "broke": "cases that break their rules in more of their repeats than before",
     "broken": "scored rows that break it",
     "broken_rules": "ids of the broken rules, joined by blanks",
     "case": "id of the case",
-    "cases": "number of cases; in `twins`: their ids, joined by blanks",
-    "change": "`worse` or `better` where that is shown, else `undecided`; in `changed`: `broke` or `mended`",
+    "case_type": "what the case aims at: `rule`, `inverse` or `no rule`",
+    "cases": "number of cases; in `inconsistent_verdicts`: their ids, joined by blanks",
+    "change": "`worse` or `better` where that is shown, else `undecided`; in `changed`: `newly failing` or `fixed`",
     "cheapest": "costs least per output seen, among the models that are good enough, else among those not ruled out",
     "check": "the check that decided",
     "ci_high": "upper end of the interval of the share",
@@ -77,6 +82,8 @@ MEANINGS: Mapping[str, str] = {
     "cost_per_output": "US dollars per answered output",
     "cost_usd": "US dollars; missing where any part is unknown",
     "counts": "whether the verdict decides its rule",
+    "decision": "`best`, `tied`, `worse`, `undecided`, `only model`, `unscored`; `reference`, `better`; `below limit`, "
+    "`above limit`",
     "difference": "difference in non-compliance, as a share, on cases scored in both: from `versus`, or after "
     "minus before",
     "difference_high": "upper end of its interval (Tango)",
@@ -93,7 +100,8 @@ MEANINGS: Mapping[str, str] = {
     "finish_reason": "why the model stopped",
     "first": "the first rater: `code` or a judge",
     "first_fails": "only the first fails it",
-    "flickering": "cases that both pass and fail from repeat to repeat",
+    "fixed": "cases that break their rules in fewer of their repeats than before",
+    "flaky": "cases that both pass and fail from repeat to repeat",
     "flip": "chance that two repeats of it disagree",
     "flip_high": "upper end of its interval",
     "flip_low": "lower end of its interval",
@@ -111,16 +119,16 @@ MEANINGS: Mapping[str, str] = {
     " all agree); else by case, `cluster-bootstrap`, beyond 2,000 cases `cluster-delta` "
     "(`clusters-as-items` where all agree)",
     "kappa_low": "lower end of its interval",
-    "kind": "`rule`, `inverse` or `no aim`; of agreement: `code-judge`, `judges` or `again`",
+    "kind": "who is compared: `code-judge`, `judges` or `again`",
     "latency_ms": "milliseconds to the answer",
     "latency_p50_ms": "median latency, milliseconds",
     "latency_p95_ms": "95th percentile of the latency, milliseconds",
-    "mended": "cases that break their rules in fewer of their repeats than before",
+    "newly_failing": "cases that break their rules in more of their repeats than before",
     "message": "the error's sentence",
     "model": "label of the model",
     "model_reported": "model id that the provider returned",
-    "more_cases_high": "no more than these, in nine of ten worlds that fit; missing where perhaps no number would do",
-    "more_cases_low": "cases more that would decide with probability 0.8: no fewer, in nine of ten worlds that fit",
+    "more_cases_high": "no more than these in nine of ten simulations; missing where perhaps no number would do",
+    "more_cases_low": "more cases that would settle it with probability 0.8: no fewer in nine of ten simulations",
     "n": "items that both scored",
     "non_compliance": "mean over cases of the share of scored outputs that break a rule, 0 to 1; with `at_least` "
     "of all usable ones; missing where nothing was scored",
@@ -139,8 +147,6 @@ MEANINGS: Mapping[str, str] = {
     "pass_hat_k": "share of cases of which all of k repeats pass",
     "pass_hat_low": "lower end of its interval",
     "passed": "number of passes",
-    "place": "`best`, `tied`, `worse`, `undecided`, `alone`, `unscored`; `reference`, `better`; `below limit`, "
-    "`above limit`",
     "reason": "the verdict's reason in words",
     "reasons": "a line `id: reason` per broken rule; of a judge: how many failed for which reason",
     "repeat": "number of the repeat, from 0",
@@ -154,7 +160,7 @@ MEANINGS: Mapping[str, str] = {
     "second": "the second rater",
     "second_fails": "only the second fails it",
     "share": "mean over cases of the share of scored outputs that break it, 0 to 1; with `at_least` of all usable ones",
-    "source": "who said so: `check:...`, `judge:...`, `judges:...`, `none`",
+    "source": "who gave the verdict: `check:...`, `judge:...`, `judges:...`, `none`",
     "status": "`pass`, `fail` or `unscored`",
     "timed": "answers whose latency is known",
     "tokens_in": "tokens of the requests",
@@ -183,15 +189,20 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "`promptpex.tables` gives a run as pandas DataFrames. Columns and dtypes never change, also when there are no"
     yield "rows; every dtype knows a missing value. The CSV files of a run's folder are these tables. This page is made"
-    yield "by `python -m promptpex.tables`."
-    for name, (told, columns) in TABLES.items():
+    yield "by `python scripts/tables_page.py`."
+    for name, (meaning, columns) in TABLES.items():
         yield ""
         yield f"## `{name}`"
         yield ""
-        yield told
+        yield meaning
         yield ""
         yield "| column | dtype | meaning |"
         yield "|---|---|---|"
         for column, kind in columns.items():
             yield f"| `{column}` | {kind} | {MEANINGS[column]} |"
     yield ""
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    sys.stdout.write(page())

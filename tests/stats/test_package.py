@@ -1,4 +1,4 @@
-"""The room as a whole: its names, and that it costs next to nothing to open."""
+"""The package as a whole: its names, and that importing it is cheap."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_every_public_name_is_there() -> None:
     assert all(callable(getattr(stats, name)) for name in stats.__all__ if name not in no_function)
 
 
-def test_opening_the_room_imports_nothing_heavy() -> None:
+def test_importing_it_imports_nothing_heavy() -> None:
     code = "import sys, promptpex.stats; print({'numpy', 'scipy', 'statsmodels', 'pandas'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
