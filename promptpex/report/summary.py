@@ -153,20 +153,11 @@ def summarise(
     tables.check_weights(options.weights, [case.rule for case in cases], [case.inverse for case in cases])
     cube = tables.verdicts(run)
     rows = tables.outputs(run, cube)
-<<<<<<< HEAD
     order, names = [*run.manifest.mode_rules, *(rule.id for rule in run.spec.rules)], list(run.manifest.models)
-    partly = [rule.id for rule in run.spec.rules if rule.checks and rule.decides == "partly"]
-    by_rule = tables.rules(cube, order=order, confidence=level)
-    standing = tables.standings(rows, names, question)
-    by_model = tables.models(rows, order=names, standing=standing)
-    judged = tables.judges(cube)
-=======
-    order, names = [PROMPT_RULE, *(rule.id for rule in run.spec.rules)], list(run.manifest.models)
     by_rule = tables.rules(cube, order=order, confidence=options.confidence)
     rankings = tables.rankings(rows, names, options)
     by_model = tables.models(rows, order=names, ranking=rankings)
     details = _details(run, rows, cube, options.confidence)
->>>>>>> 1af9ce9 (Name decisions, case types and flaky cases as the field does, in tables, reports and messages)
     return Summary(
         run=run,
         folder=folder,

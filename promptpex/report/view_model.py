@@ -170,34 +170,20 @@ def _model(row: Mapping[str, Any], summary: Summary, axis: float) -> ModelRow:
 
 
 def _rules(summary: Summary, names: Iterable[str]) -> Iterable[RuleRow]:
-<<<<<<< HEAD
-    rows = {(row["rule"], row["model"]): row for row in records(summary.rules)}
-    spec = {rule.id: rule for rule in summary.run.spec.rules}
-    counted = [rule for rule, _ in rows]
-    of_mode = summary.run.manifest.mode_rules
-    for rule_id in dict.fromkeys([*(rule for rule in of_mode if rule in counted), *spec, *counted]):
-=======
     cells = {(row["rule"], row["model"]): row for row in records(summary.rules)}
     spec = {rule.id: rule for rule in summary.run.spec.rules}
     counted = [rule for rule, _ in cells]
-    first = [PROMPT_RULE] if PROMPT_RULE in counted else []
-    for rule_id in dict.fromkeys([*first, *spec, *counted]):
->>>>>>> 1af9ce9 (Name decisions, case types and flaky cases as the field does, in tables, reports and messages)
+    of_mode = summary.run.manifest.mode_rules
+    for rule_id in dict.fromkeys([*(rule for rule in of_mode if rule in counted), *spec, *counted]):
         rule = spec.get(rule_id)
         yield RuleRow(
             id=rule_id,
             text=rule.rule if rule else of_mode.get(rule_id, ""),
             inverse=rule.inverse if rule else None,
             source=rule.source if rule else None,
-<<<<<<< HEAD
-            judged=rule_id not in summary.unjudged,
-            half_judged=rule_id in summary.half_judged,
-            cells=tuple(_cell(name, rows.get((rule_id, name))) for name in names),
-=======
             judged=rule_id not in summary.gaps.unjudged_rules,
             half_judged=rule_id in summary.gaps.half_judged_rules,
             cells=tuple(_cell(name, cells.get((rule_id, name))) for name in names),
->>>>>>> 1af9ce9 (Name decisions, case types and flaky cases as the field does, in tables, reports and messages)
         )
 
 

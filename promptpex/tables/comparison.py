@@ -45,7 +45,7 @@ on the ``cases`` scored in both; the two shares are means over these cases of th
 at the completion of the unscored outputs that speaks most against a change, and ``p_adjusted`` is corrected over the
 models by Holm. ``change`` is ``worse`` or ``better`` where it is shown, else ``undecided``, with ``because`` where
 unscored outputs keep it so; ``holds_sampled``: whether it would also be shown if the rules were a sample;
-``within_tolerance``: shown to be less than the tolerance worse, where there is one, corrected over the models by Holm."""
+``within_tolerance``: shown to be less than the tolerance worse, if there is one, corrected over the models by Holm."""
 
 CHANGED_COLUMNS: Mapping[str, str] = {
     "model": "string",
