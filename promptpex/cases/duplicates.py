@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from promptpex.cases.input_text import folded
+from promptpex.cases.word_forms import folded
 from promptpex.codecs.input_text import value_text
 from promptpex.core.ids import canonical
 from promptpex.core.records import Case

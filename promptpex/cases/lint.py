@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from promptpex.cases import artifacts, degenerate_text, leakage
-from promptpex.cases.input_text import folded
 from promptpex.cases.input_types import type_problems
+from promptpex.cases.word_forms import folded
 from promptpex.cases.writing_systems import of_language, scripts_of, share_in, wants_marks
 from promptpex.codecs.input_text import value_text
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite

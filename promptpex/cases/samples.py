@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptpex.cases.input_text import folded
+from promptpex.cases.word_forms import folded
 from promptpex.codecs import jsonl, safe_csv
 from promptpex.codecs.input_text import value_text
 from promptpex.codecs.ordinary_files import inside

@@ -72,7 +72,7 @@ def exit_code(
         GateFailed: a model's non-compliance is above ``fail_over``.
     """
     from promptpex.cli.runner import kept_and_resumed
-    from promptpex.cli.silence import silent_judges, silent_models
+    from promptpex.cli.unanswered import silent_judges, silent_models
 
     if stopped:
         raise Interrupted(kept_and_resumed())

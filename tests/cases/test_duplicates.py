@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
 from promptpex.cases.duplicates import BLOCK, Pair, clusters, duplicates, independent
-from promptpex.cases.input_text import folded
+from promptpex.cases.word_forms import folded
 from promptpex.core.records import Case
 
 

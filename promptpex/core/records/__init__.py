@@ -5,8 +5,8 @@ from __future__ import annotations
 from promptpex.core.records._base import MAX_EXACT, MAX_TOKENS_COUNTED, Record
 from promptpex.core.records.call import Completion, ModelName, Params, Request, TokenLogprob
 from promptpex.core.records.case import Case, Suite
-from promptpex.core.records.collector import collector_paused
 from promptpex.core.records.columns import AnyRun, Coded, Column, Columns, RunColumns
+from promptpex.core.records.gc_pause import collector_paused
 from promptpex.core.records.grade import KEY_LENGTH, OUTPUT_SUBJECT, Grade, GradeValue, output_key, superseded
 from promptpex.core.records.output import NOT_ASKED, Output, Status, Verdict
 from promptpex.core.records.problem import Problem, Severity

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.cases.input_text import folded, sentences, slug
+from promptpex.cases.word_forms import folded, sentences, slug
 from promptpex.cases.writing_systems import of_language, scripts_of, share_in
 from promptpex.codecs.input_text import inputs_text
 

@@ -1,4 +1,4 @@
-"""The words of a text, for comparison; in any language and script."""
+"""The words of a text in a form that can be compared, in any language and script."""
 
 from __future__ import annotations
 
