@@ -84,7 +84,7 @@ def test_a_value_file_has_a_limit_and_is_ordinary(checkout: Path) -> None:
         check_file.read(path)
     (checkout / "v.txt").unlink()
     os.mkfifo(checkout / "v.txt")
-    with pytest.raises(CheckError, match="no ordinary file"):
+    with pytest.raises(CheckError, match="not an ordinary file"):
         check_file.read(path)
 
 
@@ -114,7 +114,7 @@ def test_samples_are_read_in_the_folder_alone(checkout: Path) -> None:
             read_samples(name, variables=("a",), path=checkout / "prompt.md")
     (checkout / "s.jsonl").unlink()
     os.mkfifo(checkout / "s.jsonl")
-    with pytest.raises(ConfigError, match="no ordinary file"):
+    with pytest.raises(ConfigError, match="not an ordinary file"):
         read_samples("s.jsonl", variables=("a",), path=checkout / "prompt.md")
 
 
@@ -244,10 +244,10 @@ async def test_a_recording_is_no_link_and_empties_nothing(checkout: Path) -> Non
 
 
 def test_a_replay_is_an_ordinary_file(checkout: Path) -> None:
-    with pytest.raises(ConfigError, match="no ordinary file"):
+    with pytest.raises(ConfigError, match="not an ordinary file"):
         ReplayClient("/dev/zero")
     os.mkfifo(checkout / "rec.jsonl")
-    with pytest.raises(ConfigError, match="no ordinary file"):
+    with pytest.raises(ConfigError, match="not an ordinary file"):
         ReplayClient(checkout / "rec.jsonl")
 
 

@@ -117,8 +117,8 @@ def _against(case: Case, spec: Spec | None, prompt: Prompt | None, lost: Severit
     if missing:
         yield _problem(f"the case {case.id!r} lacks {', '.join(missing)}", "give it under 'inputs'")
     if extra:
-        said = f"the case {case.id!r} has inputs the prompt does not use: {', '.join(extra)}"
-        yield _problem(said, f"the prompt takes {', '.join(prompt.variables)}")
+        message = f"the case {case.id!r} has inputs the prompt does not use: {', '.join(extra)}"
+        yield _problem(message, f"the prompt takes {', '.join(prompt.variables)}")
 
 
 def _problem(message: str, suggestion: str, severity: Severity = "error") -> Problem:

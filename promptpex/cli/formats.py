@@ -27,14 +27,14 @@ _WIDTH = 76
 
 
 @cache
-def known(direction: Direction) -> Mapping[str, Format]:
+def formats_that_can(direction: Direction) -> Mapping[str, Format]:
     """The formats that can be read, or written, by name."""
     from promptpex import interchange
     from promptpex.interchange.format import formats
     from promptpex.paper import published
 
-    found = formats(interchange, published)
-    return {name: found[name] for name in sorted(found) if getattr(found[name], direction) is not None}
+    by_name = formats(interchange, published)
+    return {name: by_name[name] for name in sorted(by_name) if getattr(by_name[name], direction) is not None}
 
 
 class FormatCommand(Command):
@@ -47,7 +47,9 @@ class FormatCommand(Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The argument and the options of the formats, then the command's own."""
-        argument = click.Argument(["format_name"], metavar="FORMAT", type=click.Choice(list(known(self.direction))))
+        argument = click.Argument(
+            ["format_name"], metavar="FORMAT", type=click.Choice(list(formats_that_can(self.direction)))
+        )
         options = [_option(names, option) for names, option in _declared(self.direction).values()]
         return [argument, *options, *super().get_params(ctx)]
 
@@ -58,7 +60,7 @@ class FormatCommand(Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Calls the callback, unless an option of another format was given."""
-        format_ = known(self.direction)[ctx.params.pop("format_name")]
+        format_ = formats_that_can(self.direction)[ctx.params.pop("format_name")]
         ctx.params |= {"format_": format_, "own": _own_values(format_, self.direction, ctx.params)}
         return super().invoke(ctx)
 
@@ -77,7 +79,7 @@ class WriteCommand(FormatCommand):
 
 def _summaries(direction: Direction) -> str:
     """The formats as a paragraph that click leaves as it is."""
-    formats = known(direction).values()
+    formats = formats_that_can(direction).values()
     column = max(len(format_.name) for format_ in formats) + 2
     return "\b\n" + "\n".join(
         textwrap.fill(
@@ -103,7 +105,7 @@ def _own_values(format_: Format, direction: Direction, values: dict[str, Any]) -
 def _declared(direction: Direction) -> dict[str, tuple[list[str], Option]]:
     """The options by name, each with the formats that declare it."""
     declared: dict[str, tuple[list[str], Option]] = {}
-    for format_ in known(direction).values():
+    for format_ in formats_that_can(direction).values():
         for option in _options_of(format_, direction):
             declared.setdefault(option.name, ([], option))[0].append(format_.name)
     return declared

@@ -1,3 +1,3 @@
-"""Formats in and out: YAML with line numbers and small edits, spreadsheet-safe CSV, JSON lines, atomic writes."""
+"""File formats and files: JSON lines, spreadsheet-safe CSV, JSON in replies, atomic writes, ordinary files, locks."""
 
 from __future__ import annotations

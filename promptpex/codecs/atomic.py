@@ -67,5 +67,5 @@ def _mode(target: Path) -> int:
 def _regular(mode: int) -> int:
     """The mode, unless it is that of a link or a device, which is replaced by a new file."""
     if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "no ordinary file")
+        raise OSError(errno.EINVAL, "not an ordinary file")
     return mode

@@ -61,8 +61,8 @@ def inside(
     """
     file = folder / name
     if "\0" in name or not is_inside(file, folder):
-        said = f"the {what} {name!r} is outside the folder of the file that names it; copy it there"
-        raise error(said, path=path, line=line)
+        message = f"the {what} {name!r} is outside the folder of the file that names it; copy it there"
+        raise error(message, path=path, line=line)
     return file
 
 
@@ -125,7 +125,7 @@ def created(path: Path, *, append: bool = False, mode: int = 0o666) -> int:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | how | _NO_WAIT | _NO_FOLLOW, mode)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+        raise OSError(errno.EINVAL, "it is not an ordinary file", str(path))
     return handle
 
 
@@ -143,7 +143,7 @@ def _refuse_odd(mode: int, path: Path, error: type[InputError], what: str) -> No
     if stat.S_ISDIR(mode):
         raise error(f"this is a folder; name the {what} in it", path=path)
     if not stat.S_ISREG(mode):
-        raise error(f"this is no ordinary file; give a {what}", path=path)
+        raise error(f"this is not an ordinary file; give a {what}", path=path)
 
 
 def _why(failure: Exception) -> str:

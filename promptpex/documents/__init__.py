@@ -1,1 +1,1 @@
-"""The YAML files that people edit: read, patched, verified, with their JSON schemas."""
+"""The files of people: specs and suites in YAML, read and updated in place, with JSON schemas; grades, appended."""

@@ -162,8 +162,8 @@ def _take_grade(text: str, line: int, reading: _Reading) -> None:
         if _is_unfinished(text):
             reading.add_problem(line, "the line is unfinished: a program was stopped while it wrote", "", "warning")
         else:
-            said = jsonl.why_not_json(failure)
-            reading.add_problem(line, f"the line is not valid JSON: {said}", "take it out, or restore it from git")
+            reason = jsonl.why_not_json(failure)
+            reading.add_problem(line, f"the line is not valid JSON: {reason}", "take it out, or restore it from git")
         return
     if not isinstance(data, dict):
         reading.add_problem(line, "each line must hold one grade, a JSON object")
@@ -174,11 +174,11 @@ def _take_grade(text: str, line: int, reading: _Reading) -> None:
         for problem in record_problems(failure, Grade):
             reading.add_problem(line, problem.message, problem.suggestion)
         return
-    known = reading.grades.setdefault(grade.id, grade)
+    first = reading.grades.setdefault(grade.id, grade)
     reading.lines.setdefault(grade.id, line)
-    if known != grade:
-        said = f"the grade {grade.id} says something else on line {reading.lines[grade.id]}"
-        reading.add_problem(line, said, "grades are not edited: restore the line, and add one that replaces it")
+    if first != grade:
+        message = f"the grade {grade.id} says something else on line {reading.lines[grade.id]}"
+        reading.add_problem(line, message, "grades are not edited: restore the line, and add one that replaces it")
 
 
 def _is_unfinished(text: str) -> bool:
@@ -200,8 +200,8 @@ def _check_replacements(reading: _Reading) -> None:
             continue
         line, old = reading.lines[grade.id], reading.grades.get(grade.replaces)
         if old is None:
-            said = f"the grade {grade.id} replaces {grade.replaces}, which is not in this file"
-            reading.add_problem(line, said, "merge the file that holds it", "warning")
+            message = f"the grade {grade.id} replaces {grade.replaces}, which is not in this file"
+            reading.add_problem(line, message, "merge the file that holds it", "warning")
         elif (old.key, old.subject) != (grade.key, grade.subject):
             reading.add_problem(line, f"the grade {grade.id} replaces {old.id}, which is on something else")
     for name in _in_circles(reading.grades):

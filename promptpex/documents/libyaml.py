@@ -58,11 +58,11 @@ def _pairs(items: list[Any]) -> list[tuple[Any, Any]]:
 
 def _tabs_in_quotes(text: str) -> bool:
     """Whether every tab stands in quotes or in a block of text; elsewhere libyaml takes more of them for blanks."""
-    kept = 0
+    quoted_tabs = 0
     for token in yaml.scan(text, Loader=_LOADER):
         if type(token) is tokens.ScalarToken and token.style:
-            kept += text.count("\t", token.start_mark.index, token.end_mark.index)
-    return kept == text.count("\t")
+            quoted_tabs += text.count("\t", token.start_mark.index, token.end_mark.index)
+    return quoted_tabs == text.count("\t")
 
 
 class _Composer:

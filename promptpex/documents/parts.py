@@ -165,8 +165,8 @@ class Items:
                 continue
             first = findings.places.setdefault((self.name, item.id), (self.name, number))
             if first != (self.name, number):
-                said = f"the {self.noun} id {item.id!r} is on line {findings.doc.line(*first, 'id')} too"
-                findings.add(said, self.name, number, "id", suggestion="give it another")
+                message = f"the {self.noun} id {item.id!r} is on line {findings.doc.line(*first, 'id')} too"
+                findings.add(message, self.name, number, "id", suggestion="give it another")
                 continue
             items.append(claimed(item, written))
         return tuple(items)

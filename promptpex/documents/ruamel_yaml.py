@@ -35,11 +35,11 @@ def compose(text: str, *, path: Path | str | None, error: type[InputError], what
     except MarkedYAMLError as failure:
         mark = failure.problem_mark or failure.context_mark
         line = mark.line + first_line if mark is not None else None
-        said = " ".join(part for part in (failure.context, failure.problem) if part)
-        raise error(f"the {what} is not valid YAML: {said}", path=path, line=line) from None
+        reason = " ".join(part for part in (failure.context, failure.problem) if part)
+        raise error(f"the {what} is not valid YAML: {reason}", path=path, line=line) from None
     except (YAMLError, ValueError, AssertionError, IndexError, AttributeError, TypeError, OverflowError) as failure:
-        said = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
-        raise error(f"the {what} is not valid YAML: {said}", path=path) from None
+        reason = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
+        raise error(f"the {what} is not valid YAML: {reason}", path=path) from None
     except RecursionError:
         raise error(f"the {what} is nested too deeply", path=path) from None
     return root

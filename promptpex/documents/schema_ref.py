@@ -35,19 +35,19 @@ def schema_place(path: Path | str, name: str) -> str:
 def keep_schema(path: Path | str) -> Path | None:
     """Writes the copy that the first line of the file at ``path`` names, where it is missing or old; gives its path.
 
-    Other lines are the user's business. A folder that cannot be written is no error: only the editor misses it. A link
-    in the copy's place is replaced, and a folder that a link leads out of the project is left alone.
+    Other lines are the user's business. A folder that cannot be written is not an error: only the editor misses the
+    copy. A link in the copy's place is replaced, and a folder that a link leads out of the project is left alone.
     """
     try:
         with opened(Path(path), error=InputError, what="file") as file:
-            found = _LINE.match(file.readline(1000).decode("utf-8", "replace").lstrip("\ufeff").strip())
+            match = _LINE.match(file.readline(1000).decode("utf-8", "replace").lstrip("\ufeff").strip())
     except (InputError, OSError):
         return None
-    if found is None:
+    if match is None:
         return None
     folder = Path(path).resolve().parent
-    copy = Path(os.path.normpath(folder / found["place"]))
-    text = _shipped(found["name"]).read_text(encoding="utf-8")
+    copy = Path(os.path.normpath(folder / match["place"]))
+    text = _shipped(match["name"]).read_text(encoding="utf-8")
     project = project_of(folder)
     if copy.parent.parent.parent != project or not is_inside(copy.parent, project) or _says(copy, text):
         return None

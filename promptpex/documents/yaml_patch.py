@@ -42,24 +42,24 @@ class Edits:
     def set(self, keys: Keys, name: str, value: Any) -> None:
         """Give ``name`` in the mapping at ``keys`` this value; it is added at the mapping's end if it is not there."""
         node = self._mapping(keys)
-        found = next((pair for pair in node.value if pair[0].value == name), None)
-        if found is None:
+        pair = next((item for item in node.value if item[0].value == name), None)
+        if pair is None:
             self._add(node, name, value, len(keys))
         else:
-            self._replace(node, found[0], found[1], value)
+            self._replace(node, pair[0], pair[1], value)
 
     def remove(self, keys: Keys, name: str, default: Any) -> None:
         """Take ``name`` out of the mapping at ``keys``; where its line cannot go, it is given its default instead."""
         node = self._mapping(keys)
-        found = next((pair for pair in node.value if pair[0].value == name), None)
-        if found is None:
+        pair = next((item for item in node.value if item[0].value == name), None)
+        if pair is None:
             return
-        key, value = found
+        key, value = pair
         start = self._line_start(key.start_mark.index)
         alone = not self.source[start : key.start_mark.index].strip()
         if node.flow_style:
             spans = [(name.start_mark.index, self._end(held, name)) for name, held in node.value]
-            self._cut_flow(spans, {node.value.index(found)})
+            self._cut_flow(spans, {node.value.index(pair)})
         elif not alone or len(node.value) == 1:
             self._replace(node, key, value, default)
         else:
@@ -129,16 +129,16 @@ class Edits:
     def _keep_comments(self, start: int, end: int, where: int) -> None:
         line = self.source[where : self._line_end(where)]
         blanks = line[: len(line) - len(line.lstrip())]
-        kept = "".join(f"{blanks}{comment}\n" for comment in self._marks.comments(start, end))
-        if kept:
-            self._edits.append((where, where, -1, kept))
+        comments = "".join(f"{blanks}{comment}\n" for comment in self._marks.comments(start, end))
+        if comments:
+            self._edits.append((where, where, -1, comments))
 
     def _cut_lines(self, start: int, end: int) -> None:
         stop = self._line_after(end)
         line = self.source[start:stop]
         blanks = line[: len(line) - len(line.lstrip())]
-        kept = "".join(f"{blanks}{comment}\n" for comment in self._marks.comments(start, stop))
-        self._edits.append((start, stop, 0, kept))
+        comments = "".join(f"{blanks}{comment}\n" for comment in self._marks.comments(start, stop))
+        self._edits.append((start, stop, 0, comments))
 
     def _cut_flow(self, items: list[tuple[int, int]], gone: Collection[int]) -> None:
         """Take these of the items out of ``[..]`` or ``{..}``, with the comma that parts them from what stays."""
@@ -148,8 +148,8 @@ class Edits:
             start = items[last_kept][1] if last_kept >= 0 else items[0][0]
             spans.append((start, items[-1][1]))
         for start, end in spans:
-            kept = "".join(f"\n{comment}\n" for comment in self._marks.comments(start, end))
-            self._edits.append((start, end, 0, kept))
+            comments = "".join(f"\n{comment}\n" for comment in self._marks.comments(start, end))
+            self._edits.append((start, end, 0, comments))
 
     def _put_in_flow(self, node: Node, text: str, after: Node | None) -> None:
         if after is not None:
@@ -207,8 +207,8 @@ class Edits:
         return end if end and self.source[end - 1] == "\n" else self._line_end(end)
 
     def _line_end(self, place: int) -> int:
-        found = self.source.find("\n", place)
-        return len(self.source) if found < 0 else found + 1
+        end = self.source.find("\n", place)
+        return len(self.source) if end < 0 else end + 1
 
     def _column(self, place: int) -> int:
         return place - self._line_start(place)

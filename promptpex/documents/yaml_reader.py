@@ -66,8 +66,8 @@ class YamlDoc:
 
     def node(self, *keys: str | int) -> Node:
         """The node at this path of keys and positions, or None."""
-        found = self._find(keys)
-        return found[1] if found is not None and found[0] == len(keys) else None
+        place = self._find(keys)
+        return place[1] if place is not None and place[0] == len(keys) else None
 
     def line(self, *keys: str | int) -> int:
         """The line of the value at this path, or of the nearest value around it that exists."""
@@ -149,7 +149,7 @@ def load(
 def _root(
     text: str, path: Path | str | None, error: type[InputError], what: str, first_line: int, to_edit: bool
 ) -> Node:
-    """The root node, from libyaml where that is sure to say what ruamel says and nobody edits."""
+    """The root node, from libyaml where its result is sure to be that of ruamel, unless the text is to be edited."""
     if not to_edit:
         with suppress(libyaml.Unsure):
             return libyaml.compose(text)

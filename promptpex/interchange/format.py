@@ -155,12 +155,12 @@ def formats(*packages: ModuleType) -> Mapping[str, Format]:
     Raises:
         ValueError: two have the same name.
     """
-    found: dict[str, Format] = {}
+    by_name: dict[str, Format] = {}
     for package in packages:
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             record = getattr(importlib.import_module(module.name), RECORD, None)
             if isinstance(record, Format):
-                if record.name in found:
+                if record.name in by_name:
                     raise ValueError(f"two formats are called {record.name!r}")
-                found[record.name] = record
-    return found
+                by_name[record.name] = record
+    return by_name

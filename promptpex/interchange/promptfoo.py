@@ -64,7 +64,7 @@ def config(prompt: Prompt, spec: Spec, suite: Suite, *, models: Sequence[str] = 
 
 
 def _provider(label: str, left_out: list[str]) -> Any:
-    """A model by promptfoo's id, with its server and parameters where its name has some; what is no name of ours stays
+    """A model by promptfoo's id, with its server and parameters where its name has some; any other name stays
     as it is."""
     if _THEIRS.match(label):
         return label
@@ -91,14 +91,14 @@ def _provider(label: str, left_out: list[str]) -> Any:
 
 
 def _rule(rule_id: str, checks: Sequence[Check], left_out: list[str]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    assertions: list[dict[str, Any]] = []
     for check in checks:
         why = _unfit(check)
         if why is None:
-            found.append({**_assertion(check), "metric": check.metric or rule_id})
+            assertions.append({**_assertion(check), "metric": check.metric or rule_id})
         else:
             left_out.append(f"a check of rule {rule_id} is left out: {why}")
-    return found
+    return assertions
 
 
 def _unfit(check: Check) -> str | None:

@@ -65,14 +65,14 @@ def numbered(number: int, rules: int) -> tuple[str, bool]:
 def _rule_number(row: csv_table.TableRow, path: Path) -> int:
     text = row["ruleid"].strip()
     if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise SuiteError(f"the rule id {text[:40]!r} is no number from 1", path=path, line=row.number)
+        raise SuiteError(f"the rule id {text[:40]!r} is not a number from 1", path=path, line=row.number)
     return int(text)
 
 
 def _count_rules(path: Path, ids: Sequence[int]) -> int:
-    beside = path.with_name("rules.txt")
-    if beside.is_file():
-        return sum(1 for line in beside.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip())
+    rules_file = path.with_name("rules.txt")
+    if rules_file.is_file():
+        return sum(1 for line in rules_file.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip())
     return (max(ids, default=0) + 1) // 2
 
 
@@ -104,17 +104,17 @@ def _case(row: csv_table.TableRow, number: int, rules: int, variable: str, taken
 
 
 def _odd(row: csv_table.TableRow, path: Path) -> list[Problem]:
-    found: list[Problem] = []
+    problems: list[Problem] = []
     if row.beyond:
         extra = [cell.strip() for cell in row.beyond if cell.strip()]
-        told = f"not used: {', '.join(extra)[:80]}" if extra else "what is beyond is blank"
+        ignored = f"not used: {', '.join(extra)[:80]}" if extra else "what is beyond is blank"
         cells = len(row.cells) + len(row.beyond)
-        found.append(
-            _warning(path, row.number, f"the row has {cells} cells where the header has {len(row.cells)}; {told}")
+        problems.append(
+            _warning(path, row.number, f"the row has {cells} cells where the header has {len(row.cells)}; {ignored}")
         )
     if not row["testinput"].strip():
-        found.append(_warning(path, row.number, "the test's input is empty"))
-    return found
+        problems.append(_warning(path, row.number, "the test's input is empty"))
+    return problems
 
 
 def _warning(path: Path, line: int, message: str) -> Problem:

@@ -90,10 +90,10 @@ def parse(text: str, path: Path | str) -> Reading[Suite]:
 
 
 def _check_columns(head: list[str], path: Path | str) -> None:
-    known = ("prompt", *FIELDS, "other")
+    columns = ("prompt", *FIELDS, "other")
     for name in head:
-        if name not in known and not name.startswith(PREFIX):
-            message, hint = unknown_key(name, [*known, PREFIX + "NAME"])
+        if name not in columns and not name.startswith(PREFIX):
+            message, hint = unknown_key(name, [*columns, PREFIX + "NAME"])
             raise SuiteError(f"{message.replace('key', 'column')}; {hint}", path=path, line=1)
         if head.count(name) > 1:
             raise SuiteError(f"the column {name!r} is there twice", path=path, line=1)

@@ -70,8 +70,8 @@ class _SpecChecker:
         lists = [rule["checks"] for rule in rules if isinstance(rule, dict) and isinstance(rule.get("checks"), list)]
         checks = [check for part in (*lists, checks) for check in part]
         if count_checks(checks) > MAX_CHECKS:
-            said = f"the spec has more than {MAX_CHECKS:,} checks"
-            findings.add(said, "rules", suggestion="divide its rules among several specs")
+            message = f"the spec has more than {MAX_CHECKS:,} checks"
+            findings.add(message, "rules", suggestion="divide its rules among several specs")
             return False
         compile_patterns([prepare(checks)])
         return True
@@ -93,8 +93,8 @@ def _check_ids(rules: tuple[Rule, ...], findings: Findings) -> None:
     for rule in rules:
         place = findings.places["rules", rule.id]
         if rule.id in reserved:
-            said = f"the rule id {rule.id!r} is that of a rule of a judge mode"
-            findings.add(said, *place, "id", suggestion="give it another")
+            message = f"the rule id {rule.id!r} is that of a rule of a judge mode"
+            findings.add(message, *place, "id", suggestion="give it another")
         if not rule.rule.strip():
             findings.add(f"the rule {rule.id!r} is empty", *place, "rule")
         if rule.inverse_id in ids:

@@ -66,9 +66,9 @@ def test_the_same_id_twice_makes_two_cases(tmp_path: Path) -> None:
     ("row", "message"),
     [
         ("5, 1, x, y, z", "there is no rule 5"),
-        ("one, 1, x, y, z", "no number from 1"),
-        ("0, 1, x, y, z", "no number from 1"),
-        ("²,1,x,y,z", "no number from 1"),
+        ("one, 1, x, y, z", "not a number from 1"),
+        ("0, 1, x, y, z", "not a number from 1"),
+        ("²,1,x,y,z", "not a number from 1"),
         ("1, 1, x", "has 3 cells"),
         ('1, 1, "x, y, z', "not valid CSV"),
     ],

@@ -48,9 +48,9 @@ def text(name: str) -> str:
 
 def _loosen(target: dict[str, Any], fields: Iterable[str]) -> None:
     for name in fields:
-        said = target["properties"][name]
-        about = {key: said[key] for key in ("default", "description", "title") if key in said}
-        limits = {key: said[key] for key in ("minLength", "pattern") if key in said}
+        field = target["properties"][name]
+        about = {key: field[key] for key in ("default", "description", "title") if key in field}
+        limits = {key: field[key] for key in ("minLength", "pattern") if key in field}
         target["properties"][name] = {**about, **limits, "type": list(_BARE)}
 
 
@@ -70,15 +70,15 @@ def _variable(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _allow_nothing(part: dict[str, Any]) -> None:
-    """A key without a value counts as not said, unless the key is required."""
+    """A key without a value counts as left out, unless the key is required."""
     required = part.get("required", [])
-    for name, said in part.get("properties", {}).items():
+    for name, field in part.get("properties", {}).items():
         if name in required:
             continue
-        if isinstance(said.get("type"), str) and "enum" not in said and said["type"] != "null":
-            said["type"] = [said["type"], "null"]
-        elif isinstance(said.get("type"), list) and "null" not in said["type"]:
-            said["type"] = [*said["type"], "null"]
-        elif "enum" in said and None not in said["enum"]:
-            said["enum"] = [*said["enum"], None]
-            said.pop("type", None)
+        if isinstance(field.get("type"), str) and "enum" not in field and field["type"] != "null":
+            field["type"] = [field["type"], "null"]
+        elif isinstance(field.get("type"), list) and "null" not in field["type"]:
+            field["type"] = [*field["type"], "null"]
+        elif "enum" in field and None not in field["enum"]:
+            field["enum"] = [*field["enum"], None]
+            field.pop("type", None)
