@@ -23,7 +23,9 @@ from promptpex.llm.schemas import list_up_to
 TEMPLATE = "cases/baseline"
 STAGE = "baseline"
 TOKENS_A_CASE = 200
+"""Tokens of room in the reply for each case asked for; most inputs take fewer."""
 MOST = 200
+"""Cases that one request may ask for, which bounds the reply."""
 
 
 async def baseline(

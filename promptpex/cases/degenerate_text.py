@@ -41,7 +41,7 @@ def lacks_function_words(text: str, like: str, *, limit: float = 1e-3) -> str | 
     """Why a running text looks like words without sentences, or None.
 
     Args:
-        text: the text; only a stretch of at least 12 words without a punctuation mark is looked at.
+        text: the text; only stretches of at least 12 words without a punctuation mark are examined.
         like: a text of the same language, to learn how often a word has at most three letters, as function words do.
         limit: probability of so few short words under which the text is named.
     """

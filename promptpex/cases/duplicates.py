@@ -1,4 +1,4 @@
-"""Duplicates: cases that put the same input to the test twice, and how many independent cases a suite really has.
+"""Duplicates: cases that test the same input twice, and how many independent cases a suite really has.
 
 Two cases are as similar as their least similar variable: a shared document with two questions is two cases. Cases of
 the same text are compared with the first of their kind alone, so that a thousand copies make 999 pairs.
@@ -18,7 +18,9 @@ from promptpex.core.records import Case
 How = Literal["exact", "normalised", "similar"]
 
 THRESHOLD = 0.9
+"""Similarity (0..1) from which two cases are near-duplicates: about one character in ten differs."""
 BLOCK = 128
+"""Texts that are compared with as many others in one call: a matrix of 64 KB."""
 
 
 @dataclass(frozen=True, slots=True)

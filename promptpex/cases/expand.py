@@ -27,6 +27,7 @@ from promptpex.llm.schemas import REASON
 TEMPLATE = "cases/expand"
 STAGE = "expand"
 LONGEST_VALUE = 12_000
+"""Characters that a model is asked to keep one value to: twice as many as when it is generated, since it grows."""
 
 
 @dataclass(frozen=True, slots=True)

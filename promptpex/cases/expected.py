@@ -24,6 +24,7 @@ TEMPLATE = "cases/expected"
 STAGE = "reference"
 SCORE_STAGE = "expected"
 THRESHOLD = 0.8
+"""Lowest median of the judges' scores (0..1) for an answer to count as right, unless another is given."""
 
 Answer = Callable[[Case], Awaitable[Output]]
 

@@ -10,6 +10,7 @@ from promptpex.codecs.input_text import value_text
 from promptpex.core.records import VariableSpec
 
 SHOWN = 60
+"""Characters of a value that a message shows."""
 
 
 def type_problems(name: str, value: Any, variable: VariableSpec) -> list[str]:

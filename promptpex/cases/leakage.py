@@ -97,9 +97,9 @@ def common_subject(rules: Sequence[Rule]) -> str:
 def leaks_answer(text: str, expected: str, prompt_text: str) -> str | None:
     """How the text gives ``expected`` away, or None.
 
-    That the expected output occurs is no proof: extraction and copying are made of it. It has to be announced: behind a
-    word for "answer" at the end of a line, or, where it is a label that the prompt lists, as the only thing behind a
-    mark in the last line of a longer text.
+    That the expected output occurs proves nothing: it does so in every task of extraction or copying. It has to be
+    announced: behind a word for "answer" at the end of a line, or, where it is a label that the prompt lists, as the
+    only thing behind a mark in the last line of a longer text.
     """
     wanted = folded(expected)
     lines = [line for line in text.splitlines() if line.strip()]

@@ -35,8 +35,8 @@ def context_variable(prompt: Prompt, spec: Spec) -> str | None:
     """The variable that is a context for another, or None.
 
     Front matter decides where it speaks: ``context: NAME`` (``context: none`` for none), or ``context: true`` or
-    ``type: context`` or ``type: document`` under an input. Else a text variable that is named like a document beside
-    one that is named like a question; a prompt that translates a ``document`` into a ``language`` has no context.
+    ``type: context`` or ``type: document`` under an input. Otherwise a text variable named like a document, if
+    another is named like a question; a prompt that translates a ``document`` into a ``language`` has no context.
     """
     declared = _declared(prompt)
     if declared is not None:

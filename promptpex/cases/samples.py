@@ -1,7 +1,7 @@
 """Samples: real inputs that people give as examples, inline or in CSV and JSONL files beside the prompt.
 
 Prompt files are passed around, and samples are sent to the author model: a file outside the prompt's own folder is
-refused, or somebody else's prompt could send any file of this machine.
+refused, or a stranger's prompt could send any file of this machine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from promptpex.codecs.ordinary_files import inside
 from promptpex.core.errors import ConfigError
 
 MOST = 5
+"""Samples that the author is shown: enough to see a style, few enough to leave room for the rules."""
 LONGEST = 4000
+"""Characters of a sample that the author is shown: about a thousand tokens."""
 
 
 @dataclass(frozen=True, slots=True)

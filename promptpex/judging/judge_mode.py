@@ -69,7 +69,7 @@ class JudgeMode(ABC):
 
     @abstractmethod
     def shows(self, material: Material) -> dict[str, Any]:
-        """The values for the template, beside those that every mode gets."""
+        """The values for the template, besides those that every mode gets."""
 
     @abstractmethod
     def findings(self, reply: BaseModel, rules: tuple[Rule, ...]) -> Mapping[str, Finding]:

@@ -84,7 +84,7 @@ async def extract(
         prompt: the prompt under test.
         spec_for: the prompt's file name, as the spec should name it.
         options: limits and instructions.
-        emit: hears the stages.
+        emit: is sent the events of the stages.
 
     Raises:
         ModelError: the author could not name a single rule. A missing intent, constraint or inverse is only noticed.
@@ -115,7 +115,7 @@ async def propose_rules(
 ) -> list[Rule]:
     """Rules of the prompt that ``known`` does not have yet, without inverses, with ids that are free.
 
-    Where rules are known there may be nothing to add. No id in ``taken`` is given again: of a rule that is gone, or
+    Where rules are known there may be nothing to add. No id in ``taken`` is given again: of a stale rule, or one
     that cases still name.
     """
     rendered = render(

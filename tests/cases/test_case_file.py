@@ -77,7 +77,7 @@ cases = st.builds(
     inputs_fingerprint=st.none() | st.text("0123456789abcdef", max_size=8),
 )
 suites = st.lists(cases, max_size=5, unique_by=lambda case: case.id).map(
-    lambda found: Suite(prompt="prompt.md", cases=tuple(found))
+    lambda cases: Suite(prompt="prompt.md", cases=tuple(cases))
 )
 
 
@@ -221,7 +221,7 @@ def test_cases_are_added_to_any_form_of_list(tmp_path: Path, start: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "reason"),
     [
         ("prompt: p\ncases:\n  - id: a\n    inputs: {}\n    ruel: r1\n", 5, "did you mean 'rule'"),
         (
@@ -241,15 +241,15 @@ def test_cases_are_added_to_any_form_of_list(tmp_path: Path, start: str) -> None
         ("prompt: p\ncases:\n  - {id: a, inputs: {sentence: s, word: w, wrod: x}}\n", 3, "wrod"),
     ],
 )
-def test_mistakes_have_a_line(tmp_path: Path, text: str, line: int, said: str) -> None:
+def test_mistakes_have_a_line(tmp_path: Path, text: str, line: int, reason: str) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SuiteError) as caught:
         read_suite(path, SPEC, PROMPT)
     assert (caught.value.path, caught.value.line) == (path, line)
-    assert said in str(caught.value)
+    assert reason in str(caught.value)
     before = path.read_bytes()
-    if "lacks" not in said and said != "wrod":
+    if "lacks" not in reason and reason != "wrod":
         with pytest.raises(SuiteError):
             write_suite(path, Suite(prompt="p"))
     assert path.read_bytes() == before
@@ -295,7 +295,7 @@ def test_a_machine_made_case_whose_rule_is_gone_is_a_warning(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "reason"),
     [
         ("id,inputs.x\na,1\nb\n", 3, "has 1 cells"),
         ("id,inputs.x,inptus.y\n", 1, "not known"),
@@ -305,13 +305,13 @@ def test_a_machine_made_case_whose_rule_is_gone_is_a_warning(tmp_path: Path) -> 
         ("id,inputs.x\na,1\na,1\n", 3, "used twice"),
     ],
 )
-def test_a_bad_csv_is_named_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
+def test_a_bad_csv_is_named_with_its_line(tmp_path: Path, text: str, line: int, reason: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SuiteError) as caught:
         read_suite(path)
     assert caught.value.line == line
-    assert said in str(caught.value)
+    assert reason in str(caught.value)
 
 
 @pytest.mark.parametrize(

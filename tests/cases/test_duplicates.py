@@ -17,7 +17,7 @@ def cases(*texts: Any, rules: str = "") -> list[Case]:
 
 
 def test_the_three_ways_to_be_a_duplicate() -> None:
-    found = duplicates(
+    pairs = duplicates(
         cases(
             "A fox jumps over it.",
             "A ferry at dawn",
@@ -27,8 +27,8 @@ def test_the_three_ways_to_be_a_duplicate() -> None:
             rules="aabba",
         )
     )
-    assert found[:2] == [Pair("c0", "c2", "exact", 1.0, False), Pair("c0", "c3", "normalised", 1.0, False)]
-    assert [(pair.a, pair.b, pair.how, pair.within) for pair in found[2:]] == [("c0", "c4", "similar", True)]
+    assert pairs[:2] == [Pair("c0", "c2", "exact", 1.0, False), Pair("c0", "c3", "normalised", 1.0, False)]
+    assert [(pair.a, pair.b, pair.how, pair.within) for pair in pairs[2:]] == [("c0", "c4", "similar", True)]
 
 
 def test_another_threshold_finds_other_pairs() -> None:
@@ -86,10 +86,10 @@ def test_they_are_those_that_comparing_each_with_each_finds(texts: list[str], th
 def test_blocks_do_not_hide_pairs() -> None:
     texts = [f"{n:04d} " + chr(97 + n % 26) * (n % 40 + 10) + f" {n * 7919 % 10007}" for n in range(3 * BLOCK)]
     texts += [text + "!?x" for text in texts[:: BLOCK // 4]]
-    found = {(pair.a, pair.b) for pair in duplicates(cases(*texts), threshold=0.9)}
+    pairs = {(pair.a, pair.b) for pair in duplicates(cases(*texts), threshold=0.9)}
     for place, n in enumerate(range(0, 3 * BLOCK, BLOCK // 4)):
         if fuzz.ratio(folded(texts[n]), folded(texts[3 * BLOCK + place])) >= 90:
-            assert (f"c{n}", f"c{3 * BLOCK + place}") in found
+            assert (f"c{n}", f"c{3 * BLOCK + place}") in pairs
 
 
 @given(st.permutations(["one fox", "one fox!", "two ferries leave", "two ferries left", "three"]))

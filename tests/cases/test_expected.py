@@ -34,12 +34,12 @@ def judge(*scores: Any, label: str = "fake/judge") -> RoleModel:
     return role_model(reply, label)[0]
 
 
-async def found(*judges: RoleModel, **options: Any) -> list[Expected]:
+async def results_of(*judges: RoleModel, **options: Any) -> list[Expected]:
     return await expected_outputs(SUITE.cases, answer, judges, prompt=prompt(), spec=spec(), **options)
 
 
 async def test_the_median_of_the_judges_decides() -> None:
-    first, second, third = await found(
+    first, second, third = await results_of(
         judge(0.9, 0.2, label="a"), judge(1.0, 0.9, label="b"), judge(0.1, 0.3, label="c")
     )
     assert (first.text, first.score, first.source) == ("RED for rose 0", 0.9, "ref (0.90)")
@@ -52,21 +52,23 @@ async def test_the_median_of_the_judges_decides() -> None:
 
 
 async def test_the_threshold_is_an_argument() -> None:
-    assert (await found(judge(0.5, 0.4), threshold=0.5))[0].text == "RED for rose 0"
+    assert (await results_of(judge(0.5, 0.4), threshold=0.5))[0].text == "RED for rose 0"
 
 
 async def test_judges_that_cannot_be_read_have_no_say_but_half_of_them_must() -> None:
-    first, _, third = await found(judge("?", "?", label="a"), judge(0.9, Unavailable("gone", model="b"), label="b"))
+    first, _, third = await results_of(
+        judge("?", "?", label="a"), judge(0.9, Unavailable("gone", model="b"), label="b")
+    )
     assert (first.text, first.reason) == (None, "1 of 2 judges could not be read")
     assert (third.text, third.reason) == (None, "2 of 2 judges could not be read")
-    first, _, _ = await found(judge(0.8, 0, label="a"), judge(0.9, 0, label="b"), judge("?", "?", label="c"))
+    first, _, _ = await results_of(judge(0.8, 0, label="a"), judge(0.9, 0, label="b"), judge("?", "?", label="c"))
     assert first.score == pytest.approx(0.85)
 
 
 @pytest.mark.parametrize("score", [1.5, -0.1, "NaN"])
 async def test_a_score_out_of_range_is_no_score(score: Any) -> None:
     text = f'{{"reason": "x", "score": {score}}}'
-    assert (await found(judge(text, text)))[0].reason == "1 of 1 judges could not be read"
+    assert (await results_of(judge(text, text)))[0].reason == "1 of 1 judges could not be read"
 
 
 async def test_a_reference_model_that_raises_is_a_reason_or_the_end() -> None:
@@ -87,7 +89,7 @@ async def test_a_reference_model_that_raises_is_a_reason_or_the_end() -> None:
 
 async def test_the_suite_takes_what_was_found_and_says_what_was_not() -> None:
     heard: list[Event] = []
-    suite = with_expected(SUITE, await found(judge(0.9, 0.2)), heard.append)
+    suite = with_expected(SUITE, await results_of(judge(0.9, 0.2)), heard.append)
     assert [(case.expected, case.expected_from) for case in suite.cases] == [
         ("RED for rose 0", "ref (0.90)"),
         (None, None),
@@ -102,8 +104,8 @@ async def test_the_suite_takes_what_was_found_and_says_what_was_not() -> None:
 
 def test_what_people_wrote_gets_no_expected_output() -> None:
     mine = SUITE.cases[0].replace(origin="added")
-    told = SUITE.cases[1].replace(expected="BLUE")
-    suite = SUITE.replace(cases=(mine, told, SUITE.cases[2].replace(invalid="no")))
+    answered = SUITE.cases[1].replace(expected="BLUE")
+    suite = SUITE.replace(cases=(mine, answered, SUITE.cases[2].replace(invalid="no")))
     results = [Expected(f"c{n}", "RED", "ref", 1.0, "") for n in range(3)]
     assert with_expected(suite, results) == suite
     assert lacking(suite) == []

@@ -93,6 +93,7 @@ def test_schemas_are_read_as_their_draft_says(schema: dict[str, Any], fitting: A
     ("schema", "reason"),
     [
         ({"type": "strnig"}, "strnig"),
+        ({"properties": {"a": {"typ": "string"}}}, 'the unknown keyword "typ"'),
         ({"$schema": "https://example.org/mine"}, "not a known draft"),
         ({"prefixItems": [{"pattern": "("}]}, "does not compile"),
         ({"$ref": "#/$defs/none"}, "leads nowhere"),

@@ -44,7 +44,7 @@ def prompt(*variables: str, text: str = TEXT) -> Prompt:
     return Prompt(name="p", messages=(Message(role="system", content=text),), variables=names, fingerprint="f")
 
 
-def found(
+def findings_of(
     text: Any, *, language: str | None = None, variables: tuple[str, ...] = ("mail",), **fields: Any
 ) -> list[Finding]:
     inputs = text if isinstance(text, dict) else {variables[0]: text}
@@ -54,7 +54,7 @@ def found(
 
 
 def codes(text: Any, **fields: Any) -> set[str]:
-    return {finding.code for finding in errors(found(text, **fields))}
+    return {finding.code for finding in errors(findings_of(text, **fields))}
 
 
 @pytest.mark.parametrize("folder", BENCHMARKS, ids=lambda path: path.name)
@@ -97,13 +97,13 @@ def test_the_published_tests_show_what_they_are_known_for() -> None:
 
 
 def test_an_ordinary_case_has_no_findings() -> None:
-    assert found("The hurdles final was moved to Friday because of the storm.") == []
+    assert findings_of("The hurdles final was moved to Friday because of the storm.") == []
 
 
 def test_variables_are_there_and_not_all_empty() -> None:
     assert codes({}) == {"missing-variable"}
     assert codes({"mail": " \n"}) == {"empty"}
-    assert [str(one) for one in found({"mail": "a", "male": "b"})] == [
+    assert [str(one) for one in findings_of({"mail": "a", "male": "b"})] == [
         "unknown-variable: the prompt has no variable male"
     ]
 
@@ -141,9 +141,9 @@ def test_stated_rules_are_seen_in_other_languages() -> None:
 
 def test_speaking_of_the_output_is_a_warning_only() -> None:
     text = "A storm hit the port... output includes capital letters like headlines."
-    (one,) = found(text, rule="r2", inverse=True)
+    (one,) = findings_of(text, rule="r2", inverse=True)
     assert (one.code, one.severity) == ("states-rule", "warning")
-    assert found("The power output of the new plant disappoints.", rule="r2", inverse=True) == []
+    assert findings_of("The power output of the new plant disappoints.", rule="r2", inverse=True) == []
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_preambles_are_found(text: str) -> None:
     ],
 )
 def test_what_only_looks_like_a_preamble_passes(text: str) -> None:
-    assert found(text) == []
+    assert findings_of(text) == []
 
 
 @pytest.mark.parametrize(
@@ -228,13 +228,13 @@ def test_odd_but_honest_texts_pass(text: str) -> None:
 
 
 def test_a_text_that_is_one_fence_is_a_warning() -> None:
-    (one,) = found("```\nstorm\n```")
+    (one,) = findings_of("```\nstorm\n```")
     assert (one.code, one.severity) == ("code-fence", "warning")
 
 
 def test_a_foreign_script_is_an_error_only_where_a_language_was_asked_for() -> None:
     text = "Шторм надвигается на порт, рыбаки остаются дома."
-    assert [(one.code, one.severity) for one in found(text)] == [("wrong-script", "warning")]
+    assert [(one.code, one.severity) for one in findings_of(text)] == [("wrong-script", "warning")]
     assert codes(text, language="en") == {"wrong-script"}
     assert codes(text, language="ru-RU") == set()
     assert codes("短い", language="en") == set()
@@ -242,15 +242,15 @@ def test_a_foreign_script_is_an_error_only_where_a_language_was_asked_for() -> N
 
 def test_vietnamese_without_its_marks_is_a_warning() -> None:
     text = "Nha hang nay rat ngon va nhan vien phuc vu chu dao, toi se quay lai vao tuan sau voi ban be."
-    assert [(one.code, one.severity) for one in found(text, language="vi")] == [("wrong-language", "warning")]
+    assert [(one.code, one.severity) for one in findings_of(text, language="vi")] == [("wrong-language", "warning")]
 
 
 def test_typed_values_are_held_to_their_types() -> None:
     spec = {"age": VariableSpec(type="integer", minimum=0), "tone": VariableSpec(type="enum", values=("a", "b"))}
     both = ("age", "tone")
     assert codes({"age": 3, "tone": "a"}, variables=both, spec=spec) == set()
-    said = [str(one) for one in found({"age": "three", "tone": "c"}, variables=both, spec=spec)]
-    assert said == [
+    messages = [str(one) for one in findings_of({"age": "three", "tone": "c"}, variables=both, spec=spec)]
+    assert messages == [
         'wrong-type: age is "three", and not of type integer',
         'wrong-type: tone is "c", which is none of the allowed values',
     ]
@@ -258,14 +258,14 @@ def test_typed_values_are_held_to_their_types() -> None:
 
 def test_people_may_reason_as_they_like() -> None:
     gibberish = "storm " * 30
-    assert [one.code for one in found("A storm.", reasoning=gibberish)] == ["gibberish"]
-    assert found("A storm.", reasoning=gibberish, origin="added") == []
+    assert [one.code for one in findings_of("A storm.", reasoning=gibberish)] == ["gibberish"]
+    assert findings_of("A storm.", reasoning=gibberish, origin="added") == []
 
 
 @given(st.text(), st.text(), st.sampled_from([None, "en", "vi", "ja", "??"]))
 @settings(max_examples=150, deadline=None)
 def test_any_text_can_be_linted(text: str, expected: str, language: str | None) -> None:
-    for one in found(text, expected=expected, reasoning=text, language=language, rule="r1"):
+    for one in findings_of(text, expected=expected, reasoning=text, language=language, rule="r1"):
         assert one.severity in ("error", "warning")
         assert one.message
 
@@ -276,7 +276,7 @@ HOSTILE = ("```\n" + " " * 12_000, "answer: " + "." * 12_000 + "x", '."' * 6000 
 def test_no_text_keeps_lint_busy() -> None:
     begun = time.process_time()
     for text in HOSTILE:
-        found(text, expected="x", reasoning=text, rule="r1")
+        findings_of(text, expected="x", reasoning=text, rule="r1")
     assert time.process_time() - begun < 10
 
 

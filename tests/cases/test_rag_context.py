@@ -124,9 +124,9 @@ def test_the_record_is_read_back_whatever_becomes_of_the_reasoning(name: str, tm
     given = {"a": True, "b": False, "c": None}
     cases = [Case(id=case, inputs={"input": case}, answer_in_context=holds) for case, holds in given.items()]
     write_suite(tmp_path / name, Suite(prompt="p.md", cases=tuple(cases)))
-    found = read_suite(tmp_path / name).cases
-    assert {case.id: case.answer_in_context for case in found} == given
-    rewritten = [case.replace(reasoning="written anew") for case in found]
+    cases_read = read_suite(tmp_path / name).cases
+    assert {case.id: case.answer_in_context for case in cases_read} == given
+    rewritten = [case.replace(reasoning="written anew") for case in cases_read]
     assert balance_answerable(rewritten[:1], [("r1", 1)]) == [0]
 
 

@@ -40,7 +40,7 @@ def test_files_are_read_beside_the_prompt(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "reason"),
     [
         (3, "prompt.md: 'samples' must be a list"),
         (["a"], "prompt.md: sample 1 must give values to thing, place"),
@@ -56,7 +56,7 @@ def test_files_are_read_beside_the_prompt(tmp_path: Path) -> None:
         ("list.jsonl", "list.jsonl:1: this sample must be a text or a mapping"),
     ],
 )
-def test_mistakes_are_named_with_their_place(tmp_path: Path, value: Any, said: str) -> None:
+def test_mistakes_are_named_with_their_place(tmp_path: Path, value: Any, reason: str) -> None:
     files = {
         "short.csv": "thing,place\na,b\nc\n",
         "odd.csv": "x,y\n1,2\n",
@@ -67,7 +67,7 @@ def test_mistakes_are_named_with_their_place(tmp_path: Path, value: Any, said: s
         (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError) as caught:
         read_samples(value, variables=TWO, path=tmp_path / "prompt.md")
-    assert said in str(caught.value)
+    assert reason in str(caught.value)
 
 
 def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
 
 @given(st.lists(st.text(max_size=20), max_size=30), st.integers(0, 3), st.integers(0, 8))
 def test_what_comes_out_was_put_in(texts: list[str], seed: int, limit: int) -> None:
-    found = read_samples(texts, variables=ONE, seed=seed, limit=limit)
-    assert len(set(found)) == len(found) <= limit
-    assert set(found) <= set(texts)
-    assert len(found) == min(limit, len({text for text in texts if text.strip()}))
+    samples = read_samples(texts, variables=ONE, seed=seed, limit=limit)
+    assert len(set(samples)) == len(samples) <= limit
+    assert set(samples) <= set(texts)
+    assert len(samples) == min(limit, len({text for text in texts if text.strip()}))

@@ -30,7 +30,7 @@ def test_a_mapping_a_list_and_settings_give_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "reason"),
     [
         ("night", "must be a mapping of names"),
         ([{"constraints": []}], "scenario 1 needs a 'name'"),
@@ -44,10 +44,10 @@ def test_a_mapping_a_list_and_settings_give_the_same() -> None:
         ({"a": 3}, "must have 'constraints' or 'fixed'"),
     ],
 )
-def test_mistakes_are_named(value: Any, said: str) -> None:
+def test_mistakes_are_named(value: Any, reason: str) -> None:
     with pytest.raises(ConfigError, match=r"prompt\.md") as caught:
         read(value)
-    assert said in str(caught.value)
+    assert reason in str(caught.value)
 
 
 ANY = st.recursive(
@@ -63,8 +63,8 @@ ANY = st.recursive(
 @given(ANY)
 def test_anything_gives_scenarios_or_a_named_error(value: Any) -> None:
     try:
-        found, said = read(value), ""
+        scenarios, reason = read(value), ""
     except ConfigError as error:
-        found, said = (), str(error)
-    assert all(one.name for one in found)
-    assert not said or said.startswith("prompt.md: ")
+        scenarios, reason = (), str(error)
+    assert all(one.name for one in scenarios)
+    assert not reason or reason.startswith("prompt.md: ")

@@ -35,15 +35,15 @@ def test_a_pass_of_checks_that_decide_in_part_is_open_without_a_judge_and_a_fail
     rules = (spec().rules[0].replace(decides="partly"), spec().rules[1], spec().rules[0].replace(id="r3"))
     code = [verdict(status, "r1", "check:word-count") for status in ("pass", "fail")]
     code += [verdict("unscored", "r1", "check:word-count", "no-logprobs"), verdict("pass", "r3", "check:word-count")]
-    found = left_open(code, rules, asked=())
-    assert [(v.status, v.unscored) for v in found] == [
+    verdicts_left = left_open(code, rules, asked=())
+    assert [(v.status, v.unscored) for v in verdicts_left] == [
         ("unscored", "no-judge"),
         ("fail", None),
         ("unscored", "no-logprobs"),
         ("pass", None),
     ]
-    assert (found[0].counts, found[0].source) == (True, "check:word-count")
-    assert "only in part" in found[0].reason
+    assert (verdicts_left[0].counts, verdicts_left[0].source) == (True, "check:word-count")
+    assert "only in part" in verdicts_left[0].reason
     assert left_open(code, rules, asked={"r1"}) == code
 
 
@@ -74,9 +74,9 @@ def test_quorum(votes: list[str], majority: str, unanimous: str) -> None:
 
 @pytest.mark.parametrize("others", [["judge-empty"], ["pass"], ["pass", "fail"], ["judge-empty", "pass", "fail"]])
 def test_judges_of_whom_one_was_not_asked_any_more_leave_that_as_the_reason(others: list[str]) -> None:
-    said = [verdict("unscored", unscored=one) if one.startswith("judge-") else verdict(one) for one in others]
+    votes = [verdict("unscored", unscored=one) if one.startswith("judge-") else verdict(one) for one in others]
     cut = verdict("unscored", unscored="judge-budget")
-    for group in ([cut, *said], [*said, cut]):
+    for group in ([cut, *votes], [*votes, cut]):
         for quorum in ("majority", "unanimous"):
             together = agreed(group, quorum)
             assert together.unscored == (None if together.status != "unscored" else "judge-budget")

@@ -81,9 +81,9 @@ def test_prompts_of_one_word_are_compared() -> None:
 def test_prompts_of_many_sentences_are_compared() -> None:
     old = " ".join(f"The item {words(3, seed=n)} stays." for n in range(20_000))
     new = " ".join(f"The item {words(3, seed=n)} leaves." for n in range(20_000))
-    found = diff_prompts(prompt(old), prompt(new), spec=Spec(prompt="p", rules=(rule(1, "The item"),)))
-    assert len(found.sentences) == 20_000
-    assert {change.kind for change in found.sentences} == {"changed"}
+    difference = diff_prompts(prompt(old), prompt(new), spec=Spec(prompt="p", rules=(rule(1, "The item"),)))
+    assert len(difference.sentences) == 20_000
+    assert {change.kind for change in difference.sentences} == {"changed"}
 
 
 def test_blanks_in_a_quotation() -> None:

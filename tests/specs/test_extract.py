@@ -96,5 +96,5 @@ async def test_a_list_of_rules_that_is_full_is_said(most: int, full: bool) -> No
     heard: list[Event] = []
     voice, _ = role_model(author)
     await propose_rules(voice, "text", "intent", options=Extraction(max_rules=most), emit=heard.append)
-    told = [event.message for event in heard if isinstance(event, Notice)]
-    assert any("as many rules as it may (3)" in message and "--max-rules" in message for message in told) is full
+    notices = [event.message for event in heard if isinstance(event, Notice)]
+    assert any("as many rules as it may (3)" in message and "--max-rules" in message for message in notices) is full

@@ -34,9 +34,9 @@ def rule(source: str | None, name: str = "r1") -> Rule:
     ],
 )
 def test_quoted_words_settle_what_they_can(source: str | None, how: str | None) -> None:
-    found = by_quote(rule(source), PROMPT.text())
-    assert (found.how if found else None) == how
-    assert found is None or found.status == "yes"
+    result = by_quote(rule(source), PROMPT.text())
+    assert (result.how if result else None) == how
+    assert result is None or result.status == "yes"
 
 
 def test_a_short_quotation_of_dense_script_is_enough() -> None:
@@ -57,9 +57,9 @@ async def test_only_what_words_do_not_settle_is_asked() -> None:
 @pytest.mark.parametrize("reply", ["?", {"verdict": "yes"}, {"reason": "", "verdict": "maybe"}, Unavailable("gone")])
 async def test_an_unreadable_judge_leaves_it_open(reply: Any) -> None:
     judge, _ = role_model(lambda request: reply)
-    (found,) = await grounded(judge, PROMPT, [rule(None)])
-    assert (found.status, found.how) == ("unknown", f"judge:{judge.label}")
-    assert found.reason == "its answer could not be read"
+    (result,) = await grounded(judge, PROMPT, [rule(None)])
+    assert (result.status, result.how) == ("unknown", f"judge:{judge.label}")
+    assert result.reason == "its answer could not be read"
 
 
 async def test_an_unsure_judge_and_no_judge_leave_it_open() -> None:
@@ -71,5 +71,5 @@ async def test_an_unsure_judge_and_no_judge_leave_it_open() -> None:
 @given(st.text(min_size=1), st.data())
 def test_whatever_stands_in_the_prompt_is_found_or_too_short(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
-    found = by_quote(rule(text[start : start + 60]), text)
-    assert found is None or (found.status, found.rule) == ("yes", "r1")
+    result = by_quote(rule(text[start : start + 60]), text)
+    assert result is None or (result.status, result.rule) == ("yes", "r1")

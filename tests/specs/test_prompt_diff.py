@@ -27,15 +27,15 @@ SUITE = Suite(prompt="p", cases=tuple(Case(id=f"c{n}", rule=f"r{n}", inputs={}) 
 
 
 def test_sentences_with_one_spec() -> None:
-    found = diff_prompts(OLD, NEW, spec=SPEC, suite=SUITE)
-    told = {(one.kind, one.old, one.new): (one.rules, one.cases) for one in found.sentences}
-    assert told[("changed", "Reply in one word.", "Reply in two words.")] == (("r1",), ("c1",))
-    assert told[("removed", "Be brief.", None)] == (("r2",), ("c2",))
-    assert told[("added", None, "Sign it.")] == ((), ())
-    assert found.rules == ()
-    assert (found.variables_added, found.variables_removed) == (("name",), ())
-    assert found.roles == (("system",), ("system", "user"))
-    assert found.rule_texts == {"r1": "One word.", "r2": "Brief."}
+    difference = diff_prompts(OLD, NEW, spec=SPEC, suite=SUITE)
+    touched = {(one.kind, one.old, one.new): (one.rules, one.cases) for one in difference.sentences}
+    assert touched[("changed", "Reply in one word.", "Reply in two words.")] == (("r1",), ("c1",))
+    assert touched[("removed", "Be brief.", None)] == (("r2",), ("c2",))
+    assert touched[("added", None, "Sign it.")] == ((), ())
+    assert difference.rules == ()
+    assert (difference.variables_added, difference.variables_removed) == (("name",), ())
+    assert difference.roles == (("system",), ("system", "user"))
+    assert difference.rule_texts == {"r1": "One word.", "r2": "Brief."}
 
 
 def test_rules_of_two_specs() -> None:
@@ -47,13 +47,13 @@ def test_rules_of_two_specs() -> None:
             Rule(id="r3", rule="Signed.", source="Sign it."),
         ),
     )
-    found = diff_prompts(OLD, NEW, spec=after, old_spec=SPEC, suite=SUITE)
-    assert [(one.kind, one.rule, one.old, one.new, one.cases) for one in found.rules] == [
+    difference = diff_prompts(OLD, NEW, spec=after, old_spec=SPEC, suite=SUITE)
+    assert [(one.kind, one.rule, one.old, one.new, one.cases) for one in difference.rules] == [
         ("changed", "r1", "One word.", "One word.", ("c1",)),
         ("added", "r3", None, "Signed.", ("c3",)),
         ("removed", "r2", "Brief.", None, ("c2",)),
     ]
-    assert next(one for one in found.sentences if one.new == "Sign it.").rules == ("r3",)
+    assert next(one for one in difference.sentences if one.new == "Sign it.").rules == ("r3",)
 
 
 def test_a_prompt_does_not_differ_from_itself() -> None:
@@ -67,9 +67,9 @@ def test_files_beside_are_found_and_a_missing_one_is_named(tmp_path: Path) -> No
         (tmp_path / name / "prompt.md").write_text(text, encoding="utf-8")
         spec = f"prompt: prompt.md\nrules:\n  - {{id: r1, rule: '{name}', source: Be brief.}}\n"
         (tmp_path / name / "prompt.spec.yaml").write_text(spec, encoding="utf-8")
-    found, _ = compare_files(tmp_path / "v1" / "prompt.md", tmp_path / "v2" / "prompt.md")
-    assert [(one.kind, one.rule, one.old, one.new) for one in found.rules] == [("changed", "r1", "v1", "v2")]
-    assert [one.rules for one in found.sentences] == [("r1",)]
+    difference, _ = compare_files(tmp_path / "v1" / "prompt.md", tmp_path / "v2" / "prompt.md")
+    assert [(one.kind, one.rule, one.old, one.new) for one in difference.rules] == [("changed", "r1", "v1", "v2")]
+    assert [one.rules for one in difference.sentences] == [("r1",)]
     with pytest.raises(PromptFileError, match=r"none\.md"):
         compare_files(tmp_path / "none.md", tmp_path / "v2" / "prompt.md")
 

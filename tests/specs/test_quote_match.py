@@ -1,4 +1,4 @@
-"""Quoted words: found as people and models copy them, and not found once they promise something else."""
+"""Quotations match as people and models copy them, and no longer once they promise something else."""
 
 from __future__ import annotations
 

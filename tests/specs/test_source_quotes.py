@@ -45,8 +45,8 @@ tag: NN
     ],
 )  # fmt: skip
 def test_sentences(text: str, expected: tuple[str, ...]) -> None:
-    found = tuple(part.removeprefix("# ") for part in sentences(text))
-    assert found == tuple(part.removeprefix("# ") for part in expected)
+    uncovered_parts = tuple(part.removeprefix("# ") for part in sentences(text))
+    assert uncovered_parts == tuple(part.removeprefix("# ") for part in expected)
 
 
 @given(st.text())
@@ -100,8 +100,8 @@ def test_uncovered_sentences() -> None:
 def test_headings_are_no_promises() -> None:
     text = "# The reply\n\nToday\n-----\n\nAnswer with JSON\n\n## Never explain!\n\n```\n# code\n```\n"
     assert sentences(text) == ("The reply", "Today", "Answer with JSON", "Never explain!", "# code")
-    found = uncovered([], parse(f"system:\n{text}\nuser:\n{{{{word}}}}"))
-    assert found == ("Answer with JSON", "Never explain!", "# code")
+    uncovered_parts = uncovered([], parse(f"system:\n{text}\nuser:\n{{{{word}}}}"))
+    assert uncovered_parts == ("Answer with JSON", "Never explain!", "# code")
 
 
 def test_mark_gone_touches_the_machine_s_rules_only() -> None:

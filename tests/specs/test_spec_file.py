@@ -162,7 +162,7 @@ def test_lines_name_the_rules(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "reason"),
     [
         ("rules:\n  - id: r1\n    rule: x\n    cheks: []\n", 5, "did you mean 'checks'"),
         ("rules:\n  - {id: r1, rule: x}\n  - {id: r1, rule: y}\n", 4, "is on line 3 too"),
@@ -185,12 +185,12 @@ def test_lines_name_the_rules(tmp_path: Path) -> None:
         ("intent: {a: b}\nrules: [{id: r1, rule: x}]\n", 2, "intent"),
     ],
 )
-def test_mistakes_have_a_line(tmp_path: Path, text: str, line: int, said: str) -> None:
+def test_mistakes_have_a_line(tmp_path: Path, text: str, line: int, reason: str) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(f"prompt: p\n{text}", encoding="utf-8")
     with pytest.raises(SpecError) as caught:
         read_spec(path)
-    assert said in str(caught.value)
+    assert reason in str(caught.value)
     assert (caught.value.path, caught.value.line) == (path, line)
 
 

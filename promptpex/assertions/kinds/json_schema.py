@@ -31,6 +31,10 @@ _ONE = (
     "additionalItems", "contains", "additionalProperties", "propertyNames", "if", "then", "else", "not",
     "unevaluatedItems", "unevaluatedProperties",
 )  # fmt: skip
+_LATER = frozenset((
+    "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "writeOnly", "example", "minContains", "maxContains",
+))  # fmt: skip
+"""Keywords of other drafts, and of OpenAPI, that judge nothing by themselves."""
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MAPS = ("properties", "patternProperties", "definitions", "$defs", "dependentSchemas")
 """Keywords that hold a schema, a list of schemas, and schemas by name; those of later drafts are refused in checks."""
@@ -76,7 +80,7 @@ class Schema:
 
 class InputSchema(Schema):
     """The schema of an input, as the standard says: of the newest draft or the one that ``$schema`` names; unknown
-    keywords and formats mean nothing.
+    formats and keywords that begin with ``x-`` mean nothing, any other unknown keyword is taken for a mistake.
 
     Raises:
         Unscorable: code ``bad-schema``, for one that breaks the rules of its draft.
@@ -86,6 +90,7 @@ class InputSchema(Schema):
         draft = _draft_of(source)
         _check_against(draft, source)
         for schema in subschemas(source):
+            _refuse_mistyped(schema, draft)
             _check_patterns(schema)
         if _uses(source, "unevaluatedProperties") and _uses(source, "patternProperties"):
             raise _bad("unevaluatedProperties together with patternProperties is not supported")
@@ -185,6 +190,13 @@ def _refuse_odd_enum(values: object) -> None:
         raise _bad("an enum without values allows nothing")
     if len(set(map(schema_keywords.hashable, values))) < len(values):
         raise _bad("an enum names a value twice")
+
+
+def _refuse_mistyped(schema: Mapping[str, object], draft: type[Validator]) -> None:
+    known = _KEYWORDS | _LATER | set(draft.VALIDATORS)
+    unknown = next((key for key in schema if key not in known and not key.startswith("x-")), None)
+    if unknown is not None:
+        raise _bad(f"it has the unknown keyword {shown(unknown)}; one of your own begins with x-")
 
 
 def _check_patterns(schema: Mapping[str, object]) -> None:
