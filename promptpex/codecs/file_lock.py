@@ -16,13 +16,13 @@ _LOCK_BYTE = 2**31 - 1
 """Windows locks bytes and keeps others from reading them: one behind the end of every file that we append to."""
 
 
-def lock(handle: int) -> None:
+def lock(handle: int, *, max_wait_s: float = MAX_WAIT_S) -> None:
     """Locks the file until it is closed; waits while another process has it locked.
 
     Raises:
-        OSError: it stayed locked for ``MAX_WAIT_S``, or its file system knows no locks.
+        OSError: it stayed locked for ``max_wait_s``, or its file system knows no locks.
     """
-    deadline = time.monotonic() + MAX_WAIT_S
+    deadline = time.monotonic() + max_wait_s
     while not _try_lock(handle):
         if time.monotonic() > deadline:
             raise OSError(errno.EAGAIN, "another program keeps it locked")

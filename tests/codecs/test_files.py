@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.codecs import jsonl, safe_csv
+from promptpex.codecs import file_lock, jsonl, safe_csv
 from promptpex.codecs.atomic import write_bytes, write_text
 from promptpex.core.errors import InputError
 from promptpex.documents.yaml_reader import load, plain_value
@@ -144,3 +146,68 @@ def test_lines_of_values() -> None:
 def test_strange_yaml_is_refused(text: str) -> None:
     with pytest.raises(InputError):
         load(text, error=InputError, what="file")
+
+
+@given(st.lists(st.binary(max_size=6).map(lambda data: data.replace(b"\n", b"")), max_size=5), st.booleans())
+def test_raw_lines_say_where_they_end_and_whether_they_are_whole(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[bytes], ends: bool
+) -> None:
+    path = tmp_path_factory.mktemp("raw") / "a.jsonl"
+    data = b"\n".join(parts) + (b"\n" if ends else b"")
+    path.write_bytes(data)
+    lines = list(jsonl.raw_lines(path, what="file"))
+    assert b"".join(line.data + b"\n" * line.is_whole for line in lines) == data.removeprefix(b"\xef\xbb\xbf")
+    assert [line.end for line in lines][-1:] == ([len(data)] if data else [])
+    assert all(line.is_whole for line in lines[:-1])
+
+
+def test_a_line_that_is_too_long_is_named_and_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"[1]\n" + b"x" * 11 + b"\n")
+    assert [line.number for line in jsonl.raw_lines(path, what="file", longest=11)] == [1, 2]
+    with pytest.raises(InputError, match="longer than 10 bytes") as caught:
+        list(jsonl.raw_lines(path, what="file", longest=10))
+    assert caught.value.line == 2
+
+
+def test_an_appender_continues_or_begins_a_file_and_follows_no_link(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    for append, expected in ((False, "1\n"), (True, "1\n1\n"), (False, "1\n")):
+        appender = jsonl.Appender(path, append=append)
+        appender.add("1\n")
+        assert path.read_text(encoding="utf-8") == expected, "a line is in the file at once"
+        appender.close()
+        appender.close()
+        assert appender.is_closed
+    (tmp_path / "link").symlink_to(path)
+    with pytest.raises(OSError, match="link"):
+        jsonl.Appender(tmp_path / "link")
+
+
+LOCKER = """
+import os, sys, time
+from promptpex.codecs.file_lock import lock
+handle = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+lock(handle)
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_lock_is_waited_for_and_ends_with_its_process(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", LOCKER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "locked\n"
+    handle = os.open(path, os.O_RDWR)
+    try:
+        with pytest.raises(OSError, match="another program keeps it locked"):
+            file_lock.lock(handle, max_wait_s=0.05)
+        holder.kill()
+        holder.wait()
+        file_lock.lock(handle)
+    finally:
+        os.close(handle)
+        holder.communicate()

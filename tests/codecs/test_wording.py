@@ -4,10 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-from promptpex.codecs.wording import plural
+from promptpex.codecs.wording import QUOTED, cut, did_you_mean, nearest, plural, quoted
 
 
 @pytest.mark.parametrize(("count", "said"), [(0, "0 replies"), (1, "1 reply"), (2, "2 replies")])
 def test_one_is_one(count: int, said: str) -> None:
     assert plural(count, "reply", "replies") == said
     assert plural(count, "case") == f"{count} case{'' if count == 1 else 's'}"
+
+
+def test_what_was_meant_is_the_nearest_name_if_one_is_near() -> None:
+    names = ["rule", "inverse", "source"]
+    assert nearest("ruel", names) == "rule"
+    assert nearest("zzz", names) is None
+    assert did_you_mean("ruel", names) == "did you mean 'rule'?"
+    assert did_you_mean("zzz", names) == ""
+    assert did_you_mean("ab1", ["ab2", "ab3", "x"], count=2, likeness=0.5) in (
+        "did you mean 'ab2' or 'ab3'?",
+        "did you mean 'ab3' or 'ab2'?",
+    )
+
+
+def test_a_cut_text_has_at_most_the_length_and_says_so() -> None:
+    assert cut("abcde", 5) == "abcde"
+    assert cut("abcdef", 5) == "abcd…"
+    assert quoted(" a\n b ") == "“a b”"
+    assert len(quoted("x" * 500)) == QUOTED + 2
