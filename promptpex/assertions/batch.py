@@ -12,7 +12,8 @@ from promptpex.assertions.rows import CheckRow
 from promptpex.assertions.time_limits import check_time, each_verdict, time_of
 from promptpex.core.errors import CheckError
 
-AT_ONCE = 256
+CHUNK = 256
+"""Outputs whose patterns are matched in one call: enough that the calls do not count, few enough for memory."""
 
 
 def reports(rows: Iterable[CheckRow], checks: CheckFile | None = None) -> Iterator[tuple[CheckRow, CheckReport]]:
@@ -22,15 +23,15 @@ def reports(rows: Iterable[CheckRow], checks: CheckFile | None = None) -> Iterat
         CheckError: a row without assertions, where no file gives any.
     """
     of_the_file = len(checks.compiled.steps) if checks is not None else 0
-    waiting, time_of_all = iter(rows), time_of(of_the_file)
-    while chunk := list(islice(waiting, AT_ONCE)):
+    remaining, time_of_all = iter(rows), time_of(of_the_file)
+    while chunk := list(islice(remaining, CHUNK)):
         time_of_all.each = each_verdict(
             of_the_file + max(len(row.asserts) if isinstance(row.asserts, list) else 0 for row in chunk)
         )
         with check_time(time_of_all):
-            judged = iter(evaluator.evaluate_many([_job(row, checks) for row in chunk if row.problem is None]))
+            evaluated = iter(evaluator.evaluate_many([_job(row, checks) for row in chunk if row.problem is None]))
         for row in chunk:
-            yield row, _unscored(row) if row.problem is not None else next(judged)
+            yield row, _unscored(row) if row.problem is not None else next(evaluated)
 
 
 def _job(row: CheckRow, checks: CheckFile | None) -> tuple[compiler.Compiled, CheckedOutput, float | None]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from promptpex.assertions import compiler, evaluator
+from promptpex.assertions.batch import CHUNK
 from promptpex.assertions.model import CheckedOutput, CheckReport, CheckResult
 from promptpex.assertions.time_limits import check_time, time_of
 from promptpex.core.ids import digest
@@ -45,19 +46,16 @@ def _checked(
     made = [(rule, compiler.prepare(rule.checks)) for rule in rules if rule.checks]
     compiler.compile_patterns(compiled for _, compiled in made)
     compiled_rules = [(rule, compiler.require_usable(compiled, f"rule {rule.id}")) for rule, compiled in made]
-    prints = {rule.id: fingerprint(rule) for rule, _ in compiled_rules}
+    fingerprints = {rule.id: fingerprint(rule) for rule, _ in compiled_rules}
     usable = [output for output in outputs if output.error is None and output.text is not None]
     verdicts: list[Verdict] = []
-    for start in range(0, len(usable), _AT_ONCE):
-        chunk = [(output, _facts(output, inputs_of(output))) for output in usable[start : start + _AT_ONCE]]
+    for start in range(0, len(usable), CHUNK):
+        chunk = [(output, _checked_output(output, inputs_of(output))) for output in usable[start : start + CHUNK]]
         evaluator.prefetch_matches((compiled, checked) for _, checked in chunk for _, compiled in compiled_rules)
         for output, checked in chunk:
             for rule, compiled in compiled_rules:
-                verdicts.append(_verdict(rule, output, evaluator.evaluate(compiled, checked), prints[rule.id]))
+                verdicts.append(_verdict(rule, output, evaluator.evaluate(compiled, checked), fingerprints[rule.id]))
     return verdicts
-
-
-_AT_ONCE = 256
 
 
 def fingerprint(rule: Rule) -> str:
@@ -65,7 +63,7 @@ def fingerprint(rule: Rule) -> str:
     return digest([CHECKS_VERSION, [check.model_dump(mode="json", by_alias=True) for check in rule.checks]], 16)
 
 
-def _facts(output: Output, inputs: Mapping[str, object]) -> CheckedOutput:
+def _checked_output(output: Output, inputs: Mapping[str, object]) -> CheckedOutput:
     logprobs = [token.logprob for token in output.logprobs] if output.logprobs is not None else None
     return evaluator.checked_output(
         output.text,
@@ -77,7 +75,7 @@ def _facts(output: Output, inputs: Mapping[str, object]) -> CheckedOutput:
     )
 
 
-def _verdict(rule: Rule, output: Output, report: CheckReport, print_: str) -> Verdict:
+def _verdict(rule: Rule, output: Output, report: CheckReport, rule_fingerprint: str) -> Verdict:
     from promptpex.core.records import Verdict
 
     return Verdict(
@@ -89,7 +87,7 @@ def _verdict(rule: Rule, output: Output, report: CheckReport, print_: str) -> Ve
         reason=report.reason,
         unscored=report.unscored,
         source="check:" + "+".join(_deciding(report)),
-        fingerprint=print_,
+        fingerprint=rule_fingerprint,
     )
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterable, Sequence
+
+from promptpex.core.surrogates import has_surrogate
 
 NAMED = 8
 """Ids that a sentence names one by one."""
@@ -43,3 +46,9 @@ def cut(text: str, length: int) -> str:
 def quoted(text: str, length: int = QUOTED) -> str:
     """The text between quotation marks, on one line, cut to ``length`` characters."""
     return f"“{cut(' '.join(text.split()), length)}”"
+
+
+def quoted_json(text: str, length: int = 60) -> str:
+    """The text as a JSON string, cut to ``length`` characters: what an eye would miss stands there as an escape."""
+    beginning = text if len(text) <= length else text[: length - 3] + "..."
+    return json.dumps(beginning, ensure_ascii=has_surrogate(beginning))

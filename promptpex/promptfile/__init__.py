@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from promptpex.promptfile.formats import stem
-from promptpex.promptfile.neighbours import beside
 from promptpex.promptfile.read import examine, parse, read, read_with_warnings
 from promptpex.promptfile.render import RENDERING_SECONDS, render, required
+from promptpex.promptfile.sibling_files import sibling
 from promptpex.promptfile.write import file_of
 
 __all__ = [
     "RENDERING_SECONDS",
-    "beside",
+    "sibling",
     "examine",
     "file_of",
     "parse",

@@ -34,9 +34,11 @@ MAX_OUTPUT = 5_000_000
 MAX_STEPS = 200_000
 """Turns of all loops and calls of one rendering together."""
 MAX_RANGE = 10_000
+"""Numbers of one ``range``; the turns of all loops are limited by ``MAX_STEPS``."""
 MAX_VALUE = 5_000_000
 """Characters of one value that a template makes, counted as ``size_of`` counts them."""
 MAX_NUMBER_BITS = 4096
+"""Bits of a whole number: one of 1,233 digits."""
 MAX_WORK = 100_000_000
 """Characters that filters, methods, comparisons and slices of one rendering may be given together."""
 

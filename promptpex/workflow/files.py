@@ -10,7 +10,7 @@ from promptpex.config import with_effort
 from promptpex.core.errors import SpecError, SuiteError
 from promptpex.core.events import Notice
 from promptpex.core.records import Prompt, Spec, Suite
-from promptpex.promptfile import beside, read_with_warnings
+from promptpex.promptfile import read_with_warnings, sibling
 from promptpex.specs.file import read_spec
 from promptpex.workflow.session import Session
 
@@ -28,8 +28,8 @@ def files_of(prompt: Path, *, spec: Path | None = None, suite: Path | None = Non
     """The prompt's file with its spec and its cases: ``prompt.md``, ``prompt.spec.yaml``, ``prompt.cases.yaml``."""
     return Files(
         prompt=prompt,
-        spec=spec or beside(prompt, "spec"),
-        suite=suite or beside(prompt, "cases"),
+        spec=spec or sibling(prompt, "spec"),
+        suite=suite or sibling(prompt, "cases"),
     )
 
 

@@ -67,7 +67,7 @@ def _belonging(path: Path) -> _Set:
     if name.endswith(_CASE_SUFFIXES):
         stem = path.name[: name.rindex(".cases.")] if ".cases." in name else path.stem
         return _Set(_named_prompt(path, stem), _there(path.with_name(stem + SPEC_END)), path, None)
-    spec, cases, grades = (_there(promptfile.beside(path, kind)) for kind in ("spec", "cases", "grades"))
+    spec, cases, grades = (_there(promptfile.sibling(path, kind)) for kind in ("spec", "cases", "grades"))
     return _Set(path, spec, cases, grades)
 
 

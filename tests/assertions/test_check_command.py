@@ -128,7 +128,11 @@ def test_a_rows_vars_stand_over_those_of_the_file(tmp_path: Path, capsys: pytest
     ("text", "line", "message"),
     [
         ("- {type: contains, value: a}\n- {type: regex, value: '['}\n", 2, "does not compile"),
-        ("assert:\n  - type: contains\n    value: a\n  - type: containz\n    value: b\n", 4, "did you mean contains?"),
+        (
+            "assert:\n  - type: contains\n    value: a\n  - type: containz\n    value: b\n",
+            4,
+            "did you mean 'contains'?",
+        ),
         ("assert:\n  - type: assert-set\n    assert:\n      - {type: cost}\n", 4, "needs a threshold"),
         ("rules:\n  - id: r1\n    checks:\n      - {kind: is-json, value: {type: nubmer}}\n", 4, "schema"),
         ("assert: contains\n", 1, "list of assertions"),

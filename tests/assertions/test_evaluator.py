@@ -25,8 +25,8 @@ def test_every_name_has_its_kind() -> None:
 @pytest.mark.parametrize(
     ("assertion", "problem"),
     [
-        ({"kind": "containss", "value": "a"}, "did you mean contains?"),
-        ({"kind": "starts_with", "value": "a"}, "did you mean starts-with?"),
+        ({"kind": "containss", "value": "a"}, "did you mean 'contains'?"),
+        ({"kind": "starts_with", "value": "a"}, "did you mean 'starts-with'?"),
         ({"kind": "not-not-contains", "value": "a"}, "there is no kind 'not-contains'"),
         ({"value": "a"}, "has no kind"),
         ({"kind": "contains", "value": True}, "needs a text or a number"),

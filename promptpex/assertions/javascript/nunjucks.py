@@ -45,7 +45,7 @@ WORK = 50_000_000
 """Characters that a rendering may work on in all: a second or two."""
 
 
-class Nothing(jinja2.ChainableUndefined):
+class JsUndefined(jinja2.ChainableUndefined):
     """An undefined value: empty as text, also deep; not a number in arithmetic; cannot be called."""
 
     __slots__ = ()
@@ -54,7 +54,7 @@ class Nothing(jinja2.ChainableUndefined):
         return iter(())
 
 
-class _Lines(Extension):
+class _RefuseDottedNumbers(Extension):
     """Refuses ``list.1``, which nunjucks does not know."""
 
     def filter_stream(self, stream: TokenStream) -> Iterable[Token]:
@@ -337,7 +337,7 @@ def _turned(items: Iterator[object]) -> Iterator[object]:
 @cache
 def environment() -> NunjucksEnvironment:
     """The one environment of the process."""
-    made = NunjucksEnvironment(WORK, undefined=Nothing, finalize=_finished, extensions=[_Lines])
+    made = NunjucksEnvironment(WORK, undefined=JsUndefined, finalize=_finished, extensions=[_RefuseDottedNumbers])
     shared = {name: _sized(name, made.filters[name]) for name in _SHARED}
     shared["sum"] = adding(shared["sum"])
     ours = {name: weighing(function, TIMES.get(name, 1)) for name, function in FILTERS.items()}

@@ -25,18 +25,28 @@ from typing import IO, Any
 from promptpex.assertions import time_limits
 from promptpex.assertions.javascript.strikes import StrikeCounter
 from promptpex.assertions.model import Unscorable
-from promptpex.assertions.quoting import shown
+from promptpex.codecs.wording import quoted_json
 
 MATCH_SECONDS = 1.0
+"""One match, and one search of the python dialect; what does not backtrack takes microseconds."""
 SCRIPT_SECONDS = 2.0
+"""One script on one output."""
 HTML_SECONDS = 2.0
+"""Parsing one output."""
 SQL_SECONDS = time_limits.CHECK_SECONDS - 1.0
+"""Parsing all SQL of one output: the check's time, less what the process may take to answer."""
 SCRIPT_BYTES = 128_000_000
+"""V8's heap for one script."""
 _GRACE_SECONDS = 1.0
+"""How much longer than its own limit the process may take to answer before it is ended."""
 _START_SECONDS = 10.0
+"""How long a start may take; it takes 0.1 s on an idle machine."""
 _WATCH_SECONDS = 0.1
+"""How often the watchdog looks: what it adds to a limit at most."""
 _BATCH = 512
+"""Matches in one call: enough that the call itself does not count."""
 _MAX_TEXT = 4_000_000
+"""Characters of texts in one call, which are copied twice."""
 
 WorkerRequest = dict[str, object]
 WorkerAnswer = dict[str, Any]
@@ -235,9 +245,9 @@ class Regexes:
         if isinstance(result, bool):
             return result
         if result is None:
-            message = f"the pattern {shown(pattern)} took longer than {self._seconds:g} s on this text"
+            message = f"the pattern {quoted_json(pattern)} took longer than {self._seconds:g} s on this text"
             raise Unscorable("timeout", message)
-        raise Unscorable("bad-pattern", f"the pattern {shown(pattern)} does not compile: {result}")
+        raise Unscorable("bad-pattern", f"the pattern {quoted_json(pattern)} does not compile: {result}")
 
     def _remember(self, match: Match, result: bool | str | None) -> None:
         with self._lock:

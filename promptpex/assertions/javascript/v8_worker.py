@@ -42,6 +42,7 @@ _FLAGS = (
 
 _HERE = Path(__file__).parent
 _PROCESS_BYTES = 1_500_000_000
+"""Data of the whole process: V8's own limits hold for scripts alone."""
 
 
 def _literal(text: str) -> str:
@@ -310,6 +311,7 @@ def script_digest(request: WorkerRequest) -> bytes:
 
 
 MAX_KEPT, MAX_MET = 6, 10_000
+"""Lasting contexts, each with a heap of its own, and scripts whose hash is remembered."""
 NEEDS_ITS_OWN = re.compile(
     r"\b(?:this|arguments|eval|Function|constructor|prototype|__proto__|globalThis|try|with|delete|async|await|yield|"
     r"import|Promise|Proxy|Reflect|Symbol|RegExp|Error|WeakRef|FinalizationRegistry|set[A-Z]\w*|clear[A-Z]\w*|"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.javascript.strikes import StrikeCounter
 from promptpex.assertions.model import Unscorable
-from promptpex.assertions.quoting import shown
+from promptpex.codecs.wording import quoted_json
 
 if TYPE_CHECKING:
     import jinja2
@@ -22,6 +22,7 @@ MARKS = ("{{", "{%", "{#")
 _PLAIN_NAME = re.compile(r"\{\{ *([A-Za-z_][A-Za-z0-9_]*) *\}\}")
 _INNER_NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}", re.ASCII)
 _PASSES = 5
+"""How often variables inside variables are filled in: promptfoo's number."""
 MAX_FILLED = 10_000_000
 """Characters that variables inside the texts of variables may make together."""
 _RESERVED = frozenset(("true", "false", "none", "null", "not", "and", "or", "in", "is", "if", "else", "self"))
@@ -165,4 +166,4 @@ def _compiled(source: str) -> jinja2.Template:
 
 def _bad(source: str, detail: str) -> Unscorable:
     line = " ".join(detail.split())
-    return Unscorable("bad-template", f"the template {shown(source)} cannot be rendered: {line[:200]}")
+    return Unscorable("bad-template", f"the template {quoted_json(source)} cannot be rendered: {line[:200]}")

@@ -37,6 +37,7 @@ _OPEN = re.compile(r"<([a-z][\w-]*)(?:\s[^<>]*)?/?>", re.I)
 _CLOSE = re.compile(r"</([a-z][\w-]*)\s*>", re.I)
 _ADDRESS = re.compile(r"<[\w.+-]+@[\w-]+(?:\.[\w-]+)+>")
 _ENOUGH = 2
+"""Points from which a text holds HTML, as in promptfoo."""
 
 
 def traces(source: str) -> int:

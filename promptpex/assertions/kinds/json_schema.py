@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from promptpex.assertions.javascript import v8
 from promptpex.assertions.kinds import schema_formats, schema_keywords
 from promptpex.assertions.model import Unscorable
-from promptpex.assertions.quoting import shown
+from promptpex.codecs.wording import quoted_json
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -66,7 +66,7 @@ class Schema:
         try:
             error = next(iter(self._validator.iter_errors(value)), None)
         except Unresolvable as missing:
-            raise _bad(f"the reference {shown(str(missing.ref))} leads nowhere") from missing
+            raise _bad(f"the reference {quoted_json(str(missing.ref))} leads nowhere") from missing
         except RecursionError as endless:
             raise _bad("it refers to itself without end, or the value nests too deep") from endless
         except (UnknownType, AttributeError, KeyError, TypeError, ValueError) as odd:
@@ -164,7 +164,7 @@ def _parts(schema: Mapping[str, object]) -> Iterator[object]:
 def _refuse_unknown(root: Mapping[str, object]) -> None:
     draft = root.get("$schema", DRAFT_07)
     if not isinstance(draft, str) or draft.rstrip("#") != DRAFT_07:
-        raise _bad(f"its $schema is {shown(str(draft))}; draft-07 is what is read")
+        raise _bad(f"its $schema is {quoted_json(str(draft))}; draft-07 is what is read")
     for schema in subschemas(root):
         _refuse_keywords(schema)
         _refuse_ignored(schema)
@@ -173,10 +173,10 @@ def _refuse_unknown(root: Mapping[str, object]) -> None:
 def _refuse_keywords(schema: Mapping[str, object]) -> None:
     unknown = next((key for key in schema if key not in _KEYWORDS), None)
     if unknown is not None:
-        raise _bad(f"it has the unknown keyword {shown(str(unknown))}")
+        raise _bad(f"it has the unknown keyword {quoted_json(str(unknown))}")
     name = schema.get("format")
     if "format" in schema and (not isinstance(name, str) or name not in schema_formats.NAMES):
-        raise _bad(f"it has the unknown format {shown(str(name))}")
+        raise _bad(f"it has the unknown format {quoted_json(str(name))}")
     if "nullable" in schema and "type" not in schema:
         raise _bad("nullable needs a type next to it")
     _refuse_odd_enum(schema.get("enum"))
@@ -227,7 +227,7 @@ def _refuse_ignored(schema: Mapping[str, object]) -> None:
         for pattern in patterns:
             twice = next((name for name in names if v8.REGEXES.test(pattern, str(name), "u")), None)
             if twice is not None:
-                raise _bad(f"the property {shown(str(twice))} also matches the pattern {shown(pattern)}")
+                raise _bad(f"the property {quoted_json(str(twice))} also matches the pattern {quoted_json(pattern)}")
 
 
 def _draft_07() -> type[Validator]:
@@ -245,7 +245,7 @@ def _draft_of(schema: Mapping[str, object]) -> type[Validator]:
     if named is None:
         return Draft202012Validator
     if not isinstance(named, str) or not schema_keywords.drafts().get(named.rstrip("#")):
-        raise _bad(f"its $schema is {shown(str(named))}, which is not a known draft")
+        raise _bad(f"its $schema is {quoted_json(str(named))}, which is not a known draft")
     return validator_for(dict(schema), default=Draft202012Validator)
 
 
@@ -277,4 +277,4 @@ def _check_references(root: Mapping[str, object], dialect: str) -> None:
             try:
                 resolver.lookup(reference)
             except Unresolvable as error:
-                raise _bad(f"the reference {shown(reference)} leads nowhere") from error
+                raise _bad(f"the reference {quoted_json(reference)} leads nowhere") from error

@@ -17,6 +17,7 @@ from promptpex.assertions.javascript import js_values
 
 _OPEN = re.compile(r"\{(?=[ \t\n\r]*+[\"}])|\[(?=[ \t\n\r]*+[\"{\[\]\-0-9tfn])")
 _ATTEMPT = 8
+"""What an attempt counts on top of the characters it looks at."""
 _STEPS = 2_000_000
 """Characters that failing attempts may look at in all, each attempt counted as ``_ATTEMPT`` more; hostile text of
 nothing but ``[`` is given up then."""

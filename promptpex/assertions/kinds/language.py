@@ -11,7 +11,9 @@ from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Uns
 from promptpex.assertions.registry import Kind
 
 _LEAST_LETTERS = 12
+"""ASCII letters below which the identifier guesses."""
 _LEAST_SURE = 0.5
+"""The probability from which the identifier's answer counts: more likely than all others together."""
 _SAME = {"yue": "zh", "cmn": "zh", "nb": "no", "nn": "no", "fil": "tl"}
 """Labels that people write with one code, or that are told apart by more than a short text shows."""
 _NOISE = re.compile(r"```.*?```|`[^`\n]*`|https?://\S+|<[^<>\n]{1,80}>", re.S)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.kinds import xml_text
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
-from promptpex.assertions.quoting import shown
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time
+from promptpex.codecs.wording import quoted_json
 
 
 def _paths(assertion: Assertion, value: object) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def _by_paths(trees: list[xml_text.Element], paths: tuple[str, ...], what: str) 
     if any(all(xml_text.reaches(tree, path) for path in paths) for tree in in_time(trees)):
         return KindResult(True, f"the output {what}" + (" with the elements wanted" if paths else ""))
     missing = next((path for path in paths if not xml_text.reaches(trees[0], path)), paths[0])
-    return KindResult(False, f"the output {what}, but has no element {shown(missing)}")
+    return KindResult(False, f"the output {what}, but has no element {quoted_json(missing)}")
 
 
 def _nothing(assertion: Assertion, value: object) -> None:

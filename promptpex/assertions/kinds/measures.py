@@ -6,8 +6,8 @@ import math
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
-from promptpex.assertions.quoting import shown
 from promptpex.assertions.registry import Kind
+from promptpex.codecs.wording import quoted_json
 
 
 def _limit(assertion: Assertion, value: object) -> float:
@@ -89,9 +89,8 @@ def _finish_reason(assertion: Assertion, value: str, checked: CheckedOutput) -> 
     if not isinstance(checked.finish_reason, str):
         return KindResult(False, "the provider gave no finish reason")
     same = checked.finish_reason.lower() == value.lower()
-    return KindResult(
-        same, f"the finish reason is {shown(checked.finish_reason)}{'' if same else f', not {shown(value)}'}"
-    )
+    wanted = "" if same else f", not {quoted_json(value)}"
+    return KindResult(same, f"the finish reason is {quoted_json(checked.finish_reason)}{wanted}")
 
 
 KINDS = (

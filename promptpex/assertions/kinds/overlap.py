@@ -17,8 +17,11 @@ from promptpex.assertions.registry import Kind, P
 from promptpex.assertions.time_limits import in_time
 
 _ORDERS = 4
+"""N-grams of up to four words (Papineni et al. 2002, section 2.3)."""
 _NEXT_TO_NOTHING = 1e-7
+"""What an order without a match counts as, so that the mean of logarithms exists."""
 _MAX_TOKENS = 20_000
+"""Tokens that are compared; the longest common subsequence takes their square."""
 
 Tokens = list[str]
 Grams = Counter[tuple[str, ...]]

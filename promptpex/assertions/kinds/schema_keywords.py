@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from promptpex.assertions import time_limits
 from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.kinds import schema_formats
-from promptpex.assertions.quoting import shown
+from promptpex.codecs.wording import quoted_json
 
 if TYPE_CHECKING:
     from jsonschema import TypeChecker, ValidationError
@@ -123,12 +123,12 @@ def _type(validator: Validator, wanted: object, value: object, schema: SchemaDat
     if value is None and schema.get("nullable") is True:
         return
     if not any(validator.is_type(value, str(name)) for name in names):
-        yield _wrong(f"{shown(js_values.compact_json(value))} is not of type {', '.join(map(str, names))}")
+        yield _wrong(f"{quoted_json(js_values.compact_json(value))} is not of type {', '.join(map(str, names))}")
 
 
 def _pattern(validator: Validator, pattern: str, value: object, schema: SchemaData) -> Iterator[ValidationError]:
     if isinstance(value, str) and not v8.REGEXES.test(pattern, value, "u"):
-        yield _wrong(f"{shown(value)} does not match {shown(pattern)}")
+        yield _wrong(f"{quoted_json(value)} does not match {quoted_json(pattern)}")
 
 
 def _pattern_properties(
@@ -152,7 +152,7 @@ def _additional_properties(
         if name in named or any(v8.REGEXES.test(pattern, name, "u") for pattern in patterns):
             continue
         if part is False:
-            yield _wrong(f"the property {shown(name)} is not allowed")
+            yield _wrong(f"the property {quoted_json(name)} is not allowed")
         elif part is not True:
             yield from validator.descend(item, part, path=name)
 
@@ -172,7 +172,7 @@ def _multiple_of(validator: Validator, factor: float, value: object, schema: Sch
 
 def _format(validator: Validator, name: str, value: object, schema: SchemaData) -> Iterator[ValidationError]:
     if name in schema_formats.NAMES and not schema_formats.holds(name, value):
-        yield _wrong(f"{shown(js_values.compact_json(value))} is not a valid {name}")
+        yield _wrong(f"{quoted_json(js_values.compact_json(value))} is not a valid {name}")
 
 
 def _unique_items(validator: Validator, wanted: object, value: object, schema: SchemaData) -> Iterator[ValidationError]:
@@ -180,19 +180,19 @@ def _unique_items(validator: Validator, wanted: object, value: object, schema: S
         seen: set[object] = set()
         for item in value:
             if (mark := hashable(item)) in seen:
-                yield _wrong(f"{shown(js_values.compact_json(item))} is there twice")
+                yield _wrong(f"{quoted_json(js_values.compact_json(item))} is there twice")
                 return
             seen.add(mark)
 
 
 def _min_length(validator: Validator, least: float, value: object, schema: SchemaData) -> Iterator[ValidationError]:
     if isinstance(value, str) and len(value) < least:
-        yield _wrong(f"{shown(value)} is shorter than {least}")
+        yield _wrong(f"{quoted_json(value)} is shorter than {least}")
 
 
 def _max_length(validator: Validator, most: float, value: object, schema: SchemaData) -> Iterator[ValidationError]:
     if isinstance(value, str) and len(value) > most:
-        yield _wrong(f"{shown(value)} is longer than {most}")
+        yield _wrong(f"{quoted_json(value)} is longer than {most}")
 
 
 def hashable(value: object) -> object:

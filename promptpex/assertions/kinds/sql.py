@@ -33,6 +33,7 @@ _DIALECTS = {
     "noql": "postgres",
 }
 _LONGEST = 200_000
+"""Characters of a text that is parsed; a longer one is hardly a statement."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from promptpex.assertions.javascript import js_values, value_templates
 from promptpex.assertions.javascript.js_values import MISSING
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
-from promptpex.assertions.quoting import shown
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time
+from promptpex.codecs.wording import quoted_json
 
 
 def bad_value(message: str) -> Unscorable:
@@ -113,12 +113,12 @@ def _refuse_empty(assertion: Assertion) -> None:
 
 def _contains(assertion: Assertion, needle: str, checked: CheckedOutput) -> KindResult:
     holds = js_values.includes(checked.text, needle)
-    return KindResult(holds, f"the output {'holds' if holds else 'does not hold'} {shown(needle)}")
+    return KindResult(holds, f"the output {'holds' if holds else 'does not hold'} {quoted_json(needle)}")
 
 
 def _icontains(assertion: Assertion, needle: str, checked: CheckedOutput) -> KindResult:
     holds = js_values.includes(checked.lower, js_values.lower(needle))
-    return KindResult(holds, f"the output {'holds' if holds else 'does not hold'} {shown(needle)} in any case")
+    return KindResult(holds, f"the output {'holds' if holds else 'does not hold'} {quoted_json(needle)} in any case")
 
 
 def _all_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], CheckedOutput], KindResult]:
@@ -126,7 +126,7 @@ def _all_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], CheckedOutput],
         missing = [item for item in in_time(items) if not _held(item, checked, fold)]
         if not missing:
             return KindResult(True, f"the output holds all {len(items)} texts")
-        return KindResult(False, f"the output does not hold {', '.join(shown(item) for item in missing[:5])}")
+        return KindResult(False, f"the output does not hold {', '.join(quoted_json(item) for item in missing[:5])}")
 
     return evaluate
 
@@ -135,7 +135,7 @@ def _any_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], CheckedOutput],
     def evaluate(assertion: Assertion, items: tuple[str, ...], checked: CheckedOutput) -> KindResult:
         first = next((item for item in in_time(items) if _held(item, checked, fold)), None)
         if first is not None:
-            return KindResult(True, f"the output holds {shown(first)}")
+            return KindResult(True, f"the output holds {quoted_json(first)}")
         return KindResult(False, f"the output holds none of the {len(items)} texts")
 
     return evaluate
@@ -158,7 +158,7 @@ def _equals(assertion: Assertion, value: object, checked: CheckedOutput) -> Kind
         return _equal_json(value, checked)
     wanted = js_values.text(value)
     same = checked.text == wanted
-    return KindResult(same, "the output is equal" if same else f"the output is not {shown(wanted)}")
+    return KindResult(same, "the output is equal" if same else f"the output is not {quoted_json(wanted)}")
 
 
 def _equal_json(value: object, checked: CheckedOutput) -> KindResult:
@@ -167,18 +167,18 @@ def _equal_json(value: object, checked: CheckedOutput) -> KindResult:
     except js_values.NotJson:
         return KindResult(False, "the output is not JSON")
     same = js_values.same(data, value)
-    wanted = shown(js_values.compact_json(value))
+    wanted = quoted_json(js_values.compact_json(value))
     return KindResult(same, "the output is equal" if same else f"the output is not the JSON value {wanted}")
 
 
 def _starts(assertion: Assertion, value: str, checked: CheckedOutput) -> KindResult:
     starts = js_values.starts_with(checked.text, value)
-    return KindResult(starts, f"the output {'starts' if starts else 'does not start'} with {shown(value)}")
+    return KindResult(starts, f"the output {'starts' if starts else 'does not start'} with {quoted_json(value)}")
 
 
 def _ends(assertion: Assertion, value: str, checked: CheckedOutput) -> KindResult:
     ends = js_values.ends_with(checked.text, value)
-    return KindResult(ends, f"the output {'ends' if ends else 'does not end'} with {shown(value)}")
+    return KindResult(ends, f"the output {'ends' if ends else 'does not end'} with {quoted_json(value)}")
 
 
 def _levenshtein(assertion: Assertion, value: str, checked: CheckedOutput) -> KindResult:

@@ -94,6 +94,7 @@ _TOKEN = re.compile(
 )
 _ATTRIBUTE = re.compile(r"([^\s=\"'<>/]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>]+)))?")
 _MAX_STEPS = 200_000
+"""Tags that are looked at in the search for balanced elements."""
 
 
 def pieces(source: str) -> Iterator[tuple[str, Tree]]:

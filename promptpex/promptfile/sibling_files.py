@@ -16,7 +16,7 @@ FileKind = Literal["spec", "cases", "grades"]
 _PROMPT = re.compile(rb"""(?m)^prompt:[ \t]*(?P<quote>["']?)(?P<name>[^"'#\r\n]*?)(?P=quote)[ \t]*(?:#.*)?\r?$""")
 
 
-def beside(prompt: Path, kind: FileKind) -> Path:
+def sibling(prompt: Path, kind: FileKind) -> Path:
     """Where the prompt's spec, cases or grades are, or are to be written.
 
     Earlier versions cut the name at its first dot, so that ``mail.v1.md`` and ``mail.v2.md`` shared ``mail.spec.yaml``.

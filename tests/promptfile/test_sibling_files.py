@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.promptfile import beside
+from promptpex.promptfile import sibling
 from promptpex.workflow.validation import validate
 
 
@@ -22,8 +22,8 @@ from promptpex.workflow.validation import validate
     ],
 )
 def test_the_name_loses_its_end_alone(tmp_path: Path, prompt: str, spec: str) -> None:
-    assert beside(tmp_path / prompt, "spec") == tmp_path / spec
-    assert beside(tmp_path / prompt, "cases") == tmp_path / spec.replace(".spec.", ".cases.")
+    assert sibling(tmp_path / prompt, "spec") == tmp_path / spec
+    assert sibling(tmp_path / prompt, "cases") == tmp_path / spec.replace(".spec.", ".cases.")
 
 
 @pytest.mark.parametrize(
@@ -31,10 +31,10 @@ def test_the_name_loses_its_end_alone(tmp_path: Path, prompt: str, spec: str) ->
 )
 def test_an_old_short_name_is_found_by_the_prompt_that_it_names(tmp_path: Path, line: str) -> None:
     (tmp_path / "mail.spec.yaml").write_text(line + "\n", encoding="utf-8", newline="")
-    assert beside(tmp_path / "mail.v1.md", "spec") == tmp_path / "mail.spec.yaml"
-    assert beside(tmp_path / "mail.v2.md", "spec") == tmp_path / "mail.v2.spec.yaml"
+    assert sibling(tmp_path / "mail.v1.md", "spec") == tmp_path / "mail.spec.yaml"
+    assert sibling(tmp_path / "mail.v2.md", "spec") == tmp_path / "mail.v2.spec.yaml"
     (tmp_path / "mail.v1.spec.yaml").write_text("prompt: mail.v1.md\n", encoding="utf-8")
-    assert beside(tmp_path / "mail.v1.md", "spec") == tmp_path / "mail.v1.spec.yaml"
+    assert sibling(tmp_path / "mail.v1.md", "spec") == tmp_path / "mail.v1.spec.yaml"
 
 
 def test_validate_holds_each_version_against_its_own_files(tmp_path: Path) -> None:
