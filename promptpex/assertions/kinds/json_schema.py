@@ -196,7 +196,7 @@ def _refuse_mistyped(schema: Mapping[str, object], draft: type[Validator]) -> No
     known = _KEYWORDS | _LATER | set(draft.VALIDATORS)
     unknown = next((key for key in schema if key not in known and not key.startswith("x-")), None)
     if unknown is not None:
-        raise _bad(f"it has the unknown keyword {shown(unknown)}; one of your own begins with x-")
+        raise _bad(f"it has the unknown keyword {quoted_json(unknown)}; one of your own begins with x-")
 
 
 def _check_patterns(schema: Mapping[str, object]) -> None:
