@@ -113,7 +113,7 @@ def test_explicit_beats_preset(effort: str, flags: dict[str, int]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "message"),
     [
         ("seed = 1\nrepaets = 2\n", 2, "did you mean repeats"),
         ("seed = 1\nrepeats = 0\n", 2, "repeats: it should be greater"),
@@ -124,12 +124,12 @@ def test_explicit_beats_preset(effort: str, flags: dict[str, int]) -> None:
         ("judge_mode = 'both'\n", 1, "judge_mode"),
     ],
 )
-def test_a_bad_file_is_named_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
+def test_a_bad_file_is_named_with_its_line(tmp_path: Path, text: str, line: int, message: str) -> None:
     path = _file(tmp_path, text)
     with pytest.raises(ConfigError) as caught:
         _load(tmp_path)
     assert (caught.value.path, caught.value.line) == (path, line)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "sk-abc" not in str(caught.value)
 
 
@@ -189,14 +189,14 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def places(start: Path) -> set[tuple[Path, Path]]:
     """Where store and results are, from everywhere one may call from."""
-    found = set()
+    places = set()
     before = Path.cwd()
     for cwd in (start, *start.parents[:4], Path("/")):
         os.chdir(cwd)
         settings = load({}, start=start, env={}).settings
-        found.add((Path(settings.store).resolve(), Path(settings.results).resolve()))
+        places.add((Path(settings.store).resolve(), Path(settings.results).resolve()))
     os.chdir(before)
-    return found
+    return places
 
 
 def test_store_and_results_are_the_project_s_wherever_one_calls_from(project: Path) -> None:

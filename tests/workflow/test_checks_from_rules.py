@@ -32,8 +32,8 @@ def client(first_passes: bool) -> FakeClient:
             return json.dumps(PROPOSED)
         answer = model(request)
         if request.stage == "judge" and not first_passes:
-            said = answer["r1"]["verdict"]
-            answer["r1"]["verdict"] = "fail" if said == "pass" else "pass"
+            verdict = answer["r1"]["verdict"]
+            answer["r1"]["verdict"] = "fail" if verdict == "pass" else "pass"
         return answer if isinstance(answer, str | Exception) else json.dumps(answer)
 
     return FakeClient(reply)
@@ -50,10 +50,10 @@ async def test_checks_may_not_contradict_every_verdict_of_the_latest_run(tmp_pat
     fake = client(first_passes=fits)
     await do(tmp_path, run, fake, checks=False)
     heard: list[Event] = []
-    found = await do(tmp_path, extract, fake, heard, checks=True)
-    assert bool(found.spec.rules[0].checks) == fits
-    said = [event.message for event in heard if isinstance(event, Notice)]
-    assert any("contradicts all 3 verdicts so far" in message for message in said) == (not fits)
+    extracted = await do(tmp_path, extract, fake, heard, checks=True)
+    assert bool(extracted.spec.rules[0].checks) == fits
+    messages = [event.message for event in heard if isinstance(event, Notice)]
+    assert any("contradicts all 3 verdicts so far" in message for message in messages) == (not fits)
 
 
 async def test_an_unreadable_run_is_told_and_stops_nothing(tmp_path: Path) -> None:
@@ -61,8 +61,8 @@ async def test_an_unreadable_run_is_told_and_stops_nothing(tmp_path: Path) -> No
     _, folder = await do(tmp_path, run, fake, checks=False)
     (folder / "verdicts.jsonl").write_text("{}\n", encoding="utf-8")
     heard: list[Event] = []
-    found = await do(tmp_path, extract, fake, heard, checks=True)
-    assert found.spec.rules[0].checks
+    extracted = await do(tmp_path, extract, fake, heard, checks=True)
+    assert extracted.spec.rules[0].checks
     assert any("not compared with the latest run" in event.message for event in heard if isinstance(event, Notice))
 
 

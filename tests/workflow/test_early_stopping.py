@@ -74,8 +74,8 @@ async def test_a_run_stops_when_it_is_decided_and_says_what_it_saved(tmp_path: P
     assert len(fake.requests) == len(finished.outputs) < 80
     assert summary.saved is not None
     assert (summary.saved.planned, summary.saved.asked) == (160, len(finished.outputs))
-    told = f"{160 - len(finished.outputs)} of 160 requests to models under test were saved"
-    assert any(told in note for note in footnotes(summary))
+    sentence = f"{160 - len(finished.outputs)} of 160 requests to models under test were saved"
+    assert any(sentence in note for note in footnotes(summary))
     assert to_dict(summary)["saved"]["asked"] == len(finished.outputs)
     order = [(output.model, int(output.case[1:])) for output in finished.outputs]
     assert order == sorted(order, key=lambda key: (key[0] != "fake/good", key[1]))
@@ -132,15 +132,15 @@ async def test_the_report_decides_as_the_run_did(tmp_path: Path) -> None:
 async def test_a_budget_in_the_middle_of_a_look_leaves_the_looks_before_it(tmp_path: Path) -> None:
     prompt, fake = prepared(tmp_path), FakeClient(lambda request: "RED")
     finished, _ = await execute(tmp_path, prompt, fake, max_requests=40)
-    found = summarise(finished)
-    assert max(found.rankings.looks_of.values()) == 2
-    assert found.models["not_asked"].tolist() == [60, 60]
-    assert found.answer is not None
-    assert "The run ended before 60 of 80 outputs of fake/good" in found.answer
+    summary = summarise(finished)
+    assert max(summary.rankings.looks_of.values()) == 2
+    assert summary.models["not_asked"].tolist() == [60, 60]
+    assert summary.answer is not None
+    assert "The run ended before 60 of 80 outputs of fake/good" in summary.answer
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "reason"),
     [
         ({"models": ["fake/good"]}, "needs two models"),
         ({"against": "fake/good"}, "drop --against"),
@@ -149,9 +149,9 @@ async def test_a_budget_in_the_middle_of_a_look_leaves_the_looks_before_it(tmp_p
     ],
 )
 async def test_questions_without_an_answer_are_refused_before_anything_is_asked(
-    tmp_path: Path, more: dict[str, Any], told: str
+    tmp_path: Path, more: dict[str, Any], reason: str
 ) -> None:
     fake = FakeClient(answer)
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=reason):
         await execute(tmp_path, prepared(tmp_path), fake, **more)
     assert fake.requests == []

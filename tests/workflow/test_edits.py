@@ -87,13 +87,13 @@ class Hands:
         """Id, start and end of each item of the list in a file, remarks between items left out."""
         text = self.text(what)
         starts = [match.start() for match in re.finditer(r"^  - ", text, re.MULTILINE)]
-        found = []
+        blocks = []
         for start, following in zip(starts, [*starts[1:], len(text)], strict=True):
             block = re.sub(r"(?:^[ \t]*#[^\n]*\n|^\n)*\Z", "", text[start:following], flags=re.MULTILINE)
             name = re.search(r"\bid: ([\w.-]+)", block)
             assert name, block
-            found.append((name[1], start, start + len(block)))
-        return found
+            blocks.append((name[1], start, start + len(block)))
+        return blocks
 
     def replace(self, what: str, start: int, end: int, new: str) -> None:
         text = self.text(what)

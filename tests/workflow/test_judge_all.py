@@ -66,11 +66,11 @@ async def test_code_is_held_against_the_judge_on_the_rules_that_both_decide(tmp_
 
 async def test_judges_are_held_against_each_other_and_themselves(tmp_path: Path) -> None:
     folder = await executed(tmp_path, judge=["fake/judge", "fake/strict"], judge_repeat=2)
-    found = {(row["kind"], row["first"], row["second"], row["rule"]): row for row in rows(folder / "agreement.csv")}
-    pair = found["judges", "judge:fake/judge", "judge:fake/strict", "r2"]
+    agreement = {(row["kind"], row["first"], row["second"], row["rule"]): row for row in rows(folder / "agreement.csv")}
+    pair = agreement["judges", "judge:fake/judge", "judge:fake/strict", "r2"]
     assert (pair["n"], pair["both_pass"], pair["second_fails"]) == ("8", "0", "8")
     assert (pair["fail_rate_first"], pair["fail_rate_second"]) == ("0.0", "1.0")
-    again = found["again", "judge:fake/strict", "judge:fake/strict", ""]
+    again = agreement["again", "judge:fake/strict", "judge:fake/strict", ""]
     assert (again["n"], again["both_pass"], again["both_fail"]) == ("16", "8", "8")
 
 

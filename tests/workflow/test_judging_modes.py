@@ -55,8 +55,8 @@ class Voices:
         if request.model == "fake/m":
             return self.answer
         self.shown.append("\n".join(message.content for message in request.messages))
-        said = {"reason": "as it is", "verdict": self.verdicts[request.model]}
-        return json.dumps(said if said["verdict"] in ("OK", "ERR") else {"r2": said, "r1": said})
+        verdict = {"reason": "as it is", "verdict": self.verdicts[request.model]}
+        return json.dumps(verdict if verdict["verdict"] in ("OK", "ERR") else {"r2": verdict, "r1": verdict})
 
 
 def judged(
@@ -89,11 +89,11 @@ def test_rules_mode_asks_about_what_no_check_covers(tmp_path: Path, monkeypatch:
     assert SECRET not in voices.shown[0]
 
 
-@pytest.mark.parametrize(("said", "status"), [("OK", "pass"), ("ERR", "fail")])
+@pytest.mark.parametrize(("word", "status"), [("OK", "pass"), ("ERR", "fail")])
 def test_prompt_mode_gives_one_verdict_on_the_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, status: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str, status: str
 ) -> None:
-    run, voices = judged(tmp_path, {"fake/j": said}, monkeypatch, judge_mode="prompt")
+    run, voices = judged(tmp_path, {"fake/j": word}, monkeypatch, judge_mode="prompt")
     assert counted(run) == {"r1": "pass", "prompt": status}
     assert "Name the capital of" in voices.shown[0]
     assert SECRET not in voices.shown[0]
@@ -105,14 +105,14 @@ def test_the_input_is_shown_only_when_asked_for(tmp_path: Path, monkeypatch: pyt
 
 
 async def test_the_whole_prompt_is_judged_without_the_input_and_whoever_asks_for_it_is_told(tmp_path: Path) -> None:
-    voices, told = Voices({"fake/j": "OK"}), list[Event]()
+    voices, events = Voices({"fake/j": "OK"}), list[Event]()
     prompt, spec, suite = prompt_spec_suite()
     asked = {"models": ["fake/m"], "judge": ["fake/j"], "judge_mode": "prompt", "judge_sees_input": True}
     resolved = load({**asked, "store": str(tmp_path / "s.db")}, start=tmp_path, env={})
-    async with open_session(resolved, provider=FakeClient(voices), emit=told.append) as session:
+    async with open_session(resolved, provider=FakeClient(voices), emit=events.append) as session:
         await early_stopping.execute(session, await running.begin(session, prompt, spec, suite))
     assert SECRET not in voices.shown[0]
-    assert any(isinstance(event, Notice) and "never shows the input" in event.message for event in told)
+    assert any(isinstance(event, Notice) and "never shows the input" in event.message for event in events)
 
 
 @pytest.mark.parametrize(("quorum", "status"), [("majority", "pass"), ("unanimous", "fail")])
@@ -173,8 +173,8 @@ def test_a_judge_who_is_asked_completes_what_checks_decide_in_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, _ = judged(tmp_path, {"fake/j": "pass"}, monkeypatch, decides="partly")
-    told = [(v.rule, v.source.partition(":")[0], v.status) for v in run.verdicts if v.counts]
-    assert told == [("r1", "check", "pass"), ("r1", "judge", "pass"), ("r2", "judge", "pass")]
+    counted = [(v.rule, v.source.partition(":")[0], v.status) for v in run.verdicts if v.counts]
+    assert counted == [("r1", "check", "pass"), ("r1", "judge", "pass"), ("r2", "judge", "pass")]
     assert row_status(run.verdicts) == ("pass", None)
     assert summarise(run).gaps.half_judged_rules == ()
 

@@ -54,9 +54,9 @@ def made(client: FakeClient, **settings: Any) -> Run:
 def per_aim(run: Run, model: str, *, reached: set[tuple[str, str, int]]) -> Counter[tuple[str | None, bool]]:
     """How many cases of each aim are among ``reached``, for one model."""
     aims = {case.id: (case.rule, case.inverse) for case in run.suite.cases}
-    found = Counter(dict.fromkeys(aims.values(), 0))
-    found.update(aims[case] for case, label, _ in reached if label == model)
-    return found
+    counts = Counter(dict.fromkeys(aims.values(), 0))
+    counts.update(aims[case] for case, label, _ in reached if label == model)
+    return counts
 
 
 def test_a_budget_leaves_a_fair_sample_on_every_model() -> None:
@@ -116,10 +116,10 @@ async def asked_in_order(folder: Path, models: list[str], **settings: Any) -> li
     """The models and cases of all cells, in the order in which they are asked."""
     resolved = load({"models": models, "store": str(folder / "s.db"), **settings}, start=folder, env={})
     async with open_session(resolved, provider=FakeClient(reply)) as session:
-        found = cells(CASES, session.roles.models(), session.settings.repeats)
-        order = cell_order(found, CASES, session.settings.seed, serial_server)
-    assert sorted(order) == list(range(len(found)))
-    return [(found[number].model.label, found[number].case.id) for number in order]
+        questions = cells(CASES, session.roles.models(), session.settings.repeats)
+        order = cell_order(questions, CASES, session.settings.seed, serial_server)
+    assert sorted(order) == list(range(len(questions)))
+    return [(questions[number].model.label, questions[number].case.id) for number in order]
 
 
 LOCAL = [["llama3.2:1b", "qwen3:4b"], ["embedded/smollm2-135m", "embedded/other.gguf"], ["ollama/x", "phi4:14b"]]

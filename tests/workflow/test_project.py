@@ -203,13 +203,13 @@ async def test_an_author_who_fails_makes_nothing_and_what_is_told_is_what_was_do
     assert made.plan.missing == 3
     assert (len(made.plan.keep), made.plan.retire) == (3, ())
     assert [case.id for case in made.suite.cases] == [case.id for case in first.suite.cases]
-    told = [event.message for event in heard if isinstance(event, Notice)]
-    assert "3 stale cases stay, since nothing came instead; run generate again" in told
-    assert "cases: 3 of 3 cases could not be made; run generate again" in told
+    messages = [event.message for event in heard if isinstance(event, Notice)]
+    assert "3 stale cases stay, since nothing came instead; run generate again" in messages
+    assert "cases: 3 of 3 cases could not be made; run generate again" in messages
 
 
 async def test_drift_is_told_without_a_fingerprint(tmp_path: Path) -> None:
-    """People who write a spec by hand write no fingerprint; a rule whose words are gone is told all the same."""
+    """People who write a spec by hand write no fingerprint; a rule whose words are gone is messages all the same."""
     _, heard = files(tmp_path), list[Event]()
     (tmp_path / "prompt.spec.yaml").write_text(
         "prompt: prompt.md\nrules:\n  - {id: r1, rule: One word., source: in a hundred verses of iambic pentameter}\n"
@@ -220,9 +220,9 @@ async def test_drift_is_told_without_a_fingerprint(tmp_path: Path) -> None:
         "prompt: prompt.md\ncases:\n  - {id: c1, rule: r1, inputs: {thing: case}}\n", encoding="utf-8"
     )
     await execute(tmp_path, client(), heard)
-    told = [event.message for event in heard if isinstance(event, Notice) and event.level == "warning"]
-    assert any("rule r1 rests on words that are not in the prompt" in text for text in told)
-    assert not any("r2" in text for text in told)
+    messages = [event.message for event in heard if isinstance(event, Notice) and event.level == "warning"]
+    assert any("rule r1 rests on words that are not in the prompt" in text for text in messages)
+    assert not any("r2" in text for text in messages)
 
 
 async def test_the_spec_of_another_prompt_is_told(tmp_path: Path) -> None:
@@ -231,8 +231,8 @@ async def test_the_spec_of_another_prompt_is_told(tmp_path: Path) -> None:
         "prompt: mail.v1.md\nrules:\n  - {id: r1, rule: One word., source: in one word}\n", encoding="utf-8"
     )
     await execute(tmp_path, client(), heard)
-    told = [event.message for event in heard if isinstance(event, Notice)]
-    assert "prompt.spec.yaml is the spec of mail.v1.md, and is used for prompt.md" in told
+    messages = [event.message for event in heard if isinstance(event, Notice)]
+    assert "prompt.spec.yaml is the spec of mail.v1.md, and is used for prompt.md" in messages
 
 
 async def test_a_run_bears_the_date_of_the_answers_that_it_holds(tmp_path: Path) -> None:

@@ -111,8 +111,11 @@ async def test_what_is_brought_up_to_date_is_verified_too_where_that_is_wanted(t
 
 
 def test_what_is_open_or_found_is_said_by_name() -> None:
-    found = [Groundedness("r1", "unknown", "judge:m", "It may be meant."), Groundedness("r2", "unknown", "none", "x")]
-    assert grounds(found)[1:] == [
+    groundedness = [
+        Groundedness("r1", "unknown", "judge:m", "It may be meant."),
+        Groundedness("r2", "unknown", "none", "x"),
+    ]
+    assert grounds(groundedness)[1:] == [
         "Open: r1; m was asked: It may be meant.",
         "Open: r2; their words do not settle it (--verify asks a model).",
     ]
@@ -155,11 +158,11 @@ async def test_rules_whose_words_are_invented_are_said(tmp_path: Path) -> None:
         return reply(schema, turns).replace('"source": "Label the mood of a review."', '"source": "Be kind to all."')
 
     client = FakeClient(lambda request: lie(request.reply_schema or {}, [turn.content for turn in request.messages]))
-    found = await do(extract, folder(tmp_path, ONE), client, heard)
+    extracted = await do(extract, folder(tmp_path, ONE), client, heard)
     assert any(isinstance(event, Notice) and "Be kind to all" in event.message for event in heard)
-    assert [(one.status, one.how) for one in found.groundedness] == [("unknown", "none")]
-    found = await do(extract, folder(tmp_path, ONE), client, verify=True)
-    assert [(one.status, one.how) for one in found.groundedness] == [("yes", "judge:openai/author")]
+    assert [(one.status, one.how) for one in extracted.groundedness] == [("unknown", "none")]
+    extracted = await do(extract, folder(tmp_path, ONE), client, verify=True)
+    assert [(one.status, one.how) for one in extracted.groundedness] == [("yes", "judge:openai/author")]
 
 
 @pytest.mark.parametrize("effort", list(EFFORT))
@@ -188,9 +191,9 @@ async def test_an_effort_says_what_it_means_before_anything_is_asked(tmp_path: P
         heard = Efforts(author)
         await do(job, files, author, heard, inverse_cases=1, checks=None, **flags)
         assert heard.when == [before] != [len(author.requests)]
-        assert "max-rules 15, cases-per-rule 2, inverse-cases 1 (flag), rounds 1" in heard.said[0]
-        assert "requests" in heard.said[0]
-        assert "price of openai/author" in heard.said[0]
+        assert "max-rules 15, cases-per-rule 2, inverse-cases 1 (flag), rounds 1" in heard.messages[0]
+        assert "requests" in heard.messages[0]
+        assert "price of openai/author" in heard.messages[0]
 
 
 class Efforts(list[Event]):
@@ -198,11 +201,11 @@ class Efforts(list[Event]):
 
     def __init__(self, author: FakeClient) -> None:
         super().__init__()
-        self.author, self.said, self.when = author, list[str](), list[int]()
+        self.author, self.messages, self.when = author, list[str](), list[int]()
 
     def append(self, event: Event) -> None:
         if isinstance(event, Notice) and event.message.startswith("effort medium: "):
-            self.said.append(event.message)
+            self.messages.append(event.message)
             self.when.append(len(self.author.requests))
 
 
@@ -247,11 +250,11 @@ async def test_run_says_what_it_cannot_place(tmp_path: Path) -> None:
     heard: list[Event] = []
     flags = {"models": ["fake/m"], "judge": "none", "results": str(tmp_path / "results")}
     finished, _ = await do(run, files, Author(RULES).client(), heard, **flags)
-    said = [event.message for event in heard if isinstance(event, Notice)]
-    assert "prompt.md has changed since prompt.spec.yaml was written" in said
-    assert "no rule rests on: “Label the mood of a review.”" in said
-    assert any("2 cases aim at rules that are gone (b, c)" in one for one in said)
-    assert not any("r2 rests on" in one for one in said)
+    messages = [event.message for event in heard if isinstance(event, Notice)]
+    assert "prompt.md has changed since prompt.spec.yaml was written" in messages
+    assert "no rule rests on: “Label the mood of a review.”" in messages
+    assert any("2 cases aim at rules that are gone (b, c)" in message for message in messages)
+    assert not any("r2 rests on" in message for message in messages)
     assert len(finished.outputs) == 3
 
 

@@ -99,9 +99,9 @@ def test_its_replies_can_be_pruned(tmp_path: Path, tone: Stage) -> None:
 
 
 def test_replies_of_a_misspelt_stage_are_not_pruned(tmp_path: Path) -> None:
-    code, said = pruned(tmp_path, "judg")
+    code, output = pruned(tmp_path, "judg")
     assert code != 0
-    assert "there is no stage 'judg'; did you mean 'judge'?" in said
+    assert "there is no stage 'judg'; did you mean 'judge'?" in output
 
 
 async def test_expected_outputs_are_estimated_too(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_settings_of_stages_are_settings() -> None:
 
 def asked_in_code() -> set[str]:
     """The stage names that the code hands to requests and events."""
-    found: set[str] = set()
+    stages_asked: set[str] = set()
     for path in (ROOT / "promptpex").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -140,8 +140,10 @@ def asked_in_code() -> set[str]:
                 )
             else:
                 continue
-            found |= {one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)}
-    return found
+            stages_asked |= {
+                name.value for name in given if isinstance(name, ast.Constant) and isinstance(name.value, str)
+            }
+    return stages_asked
 
 
 def test_every_stage_that_the_code_asks_in_is_registered() -> None:

@@ -38,7 +38,7 @@ def _folder(tmp_path: Path, prompt: str = PROMPT, spec: str = SPEC, cases: str =
     return path
 
 
-def _told(tmp_path: Path, name: str = "prompt.md") -> list[tuple[str, int | None, str]]:
+def _problems_of(tmp_path: Path, name: str = "prompt.md") -> list[tuple[str, int | None, str]]:
     problems = validate([tmp_path / name])
     assert all(problem.message in problem.text() for problem in problems)
     return [(Path(problem.path).name, problem.line, problem.severity) for problem in problems]
@@ -52,7 +52,7 @@ def test_benchmarks_have_no_errors(path: Path) -> None:
 @pytest.mark.parametrize("name", ["prompt.md", "prompt.spec.yaml", "prompt.cases.yaml"])
 def test_any_of_the_files_brings_the_others(tmp_path: Path, name: str) -> None:
     _folder(tmp_path)
-    assert _told(tmp_path, name) == [("prompt.spec.yaml", None, "info")] or _told(tmp_path, name) == [
+    assert _problems_of(tmp_path, name) == [("prompt.spec.yaml", None, "info")] or _problems_of(tmp_path, name) == [
         ("prompt.md", None, "info")
     ]
 
@@ -65,9 +65,9 @@ def test_a_changed_prompt_is_noticed(tmp_path: Path) -> None:
     assert any("'r2' rests on words" in problem.message and problem.line == 7 for problem in problems)
 
 
-def test_an_extracted_rule_without_words_is_told(tmp_path: Path) -> None:
+def test_an_extracted_rule_without_words_is_problems_of(tmp_path: Path) -> None:
     _folder(tmp_path, spec=SPEC + "  - {id: r3, rule: Kind., origin: extracted}\n")
-    assert ("prompt.spec.yaml", 8, "info") in _told(tmp_path)
+    assert ("prompt.spec.yaml", 8, "info") in _problems_of(tmp_path)
 
 
 def test_all_problems_of_all_files(tmp_path: Path) -> None:
@@ -76,23 +76,23 @@ def test_all_problems_of_all_files(tmp_path: Path) -> None:
         spec=SPEC.replace("{id: r2", "{idd: r2").replace("kind: not-contains", "kind: not-contians"),
         cases=CASES + "  - {id: c1, rule: r1, inputs: {word: fox}}\n  - {id: c3, inputs: {wrod: x}}\n",
     )
-    told = _told(tmp_path)
-    assert ("prompt.spec.yaml", 4, "error") in told
-    assert ("prompt.spec.yaml", 7, "error") in told
-    assert ("prompt.cases.yaml", 4, "error") in told
-    assert told.count(("prompt.cases.yaml", 5, "error")) == 2
+    problems = _problems_of(tmp_path)
+    assert ("prompt.spec.yaml", 4, "error") in problems
+    assert ("prompt.spec.yaml", 7, "error") in problems
+    assert ("prompt.cases.yaml", 4, "error") in problems
+    assert problems.count(("prompt.cases.yaml", 5, "error")) == 2
 
 
 def test_an_invalid_input_is_a_warning(tmp_path: Path) -> None:
     _folder(tmp_path, cases=CASES + "  - {id: c2, rule: r1, inputs: {word: two words}}\n")
-    assert ("prompt.cases.yaml", 4, "warning") in _told(tmp_path)
+    assert ("prompt.cases.yaml", 4, "warning") in _problems_of(tmp_path)
 
 
 def test_a_broken_prompt_does_not_hide_the_rest(tmp_path: Path) -> None:
     _folder(tmp_path, prompt="{{word", cases="cases: [\n")
-    told = _told(tmp_path)
-    assert ("prompt.md", 1, "error") in told
-    assert any(name == "prompt.cases.yaml" for name, _, _ in told)
+    problems = _problems_of(tmp_path)
+    assert ("prompt.md", 1, "error") in problems
+    assert any(name == "prompt.cases.yaml" for name, _, _ in problems)
 
 
 def test_a_missing_file_is_a_problem(tmp_path: Path) -> None:
@@ -121,28 +121,28 @@ effort: hgih
 
 def test_all_that_a_run_reads_of_the_front_matter_is_validated(tmp_path: Path) -> None:
     _folder(tmp_path, prompt=BAD_FRONT + PROMPT)
-    told = [problem.message for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    messages = [problem.message for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
     for part in ("no stage 'caess'", "the language 12", "scenario 1 needs", "'../elsewhere.csv' is outside", "'hgih'"):
-        assert any(part in message for message in told), (part, told)
+        assert any(part in message for message in messages), (part, messages)
 
 
 def test_what_is_declared_of_a_variable_is_validated(tmp_path: Path) -> None:
     """``extract`` would end on it after it has paid for the intent."""
     front = "---\ninputs:\n  word: {type: enum, values: 3}\n---\n"
     _folder(tmp_path, prompt=front + PROMPT)
-    told = [problem.message for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
-    assert told == ["the input 'word': values: there should be a list, such as [a, b] here, not a number"]
+    messages = [problem.message for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    assert messages == ["the input 'word': values: there should be a list, such as [a, b] here, not a number"]
 
 
 def test_the_settings_file_is_validated(tmp_path: Path) -> None:
     _folder(tmp_path)
     (tmp_path / "promptpex.toml").write_text("seed = 1\nmodls = 'a'\n", encoding="utf-8")
-    found = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
-    assert [(Path(problem.path).name, problem.line) for problem in found] == [("promptpex.toml", 2)]
+    errors = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    assert [(Path(problem.path).name, problem.line) for problem in errors] == [("promptpex.toml", 2)]
 
 
 @pytest.mark.parametrize(
-    ("setting", "told"),
+    ("setting", "message"),
     [
         ("[instructions]\ncaess = 'x'", "promptpex.toml: error: instructions: there is no stage 'caess'"),
         ("language = '12!'", "promptpex.toml: error: the language '12!' is not a tag"),
@@ -150,27 +150,27 @@ def test_the_settings_file_is_validated(tmp_path: Path) -> None:
         ("samples = [{file = 'nowhere.csv'}]", "nowhere.csv: error: there is no such file of samples"),
     ],
 )
-def test_settings_that_do_not_fit_the_prompt_are_problems(tmp_path: Path, setting: str, told: str) -> None:
+def test_settings_that_do_not_fit_the_prompt_are_problems(tmp_path: Path, setting: str, message: str) -> None:
     _folder(tmp_path)
     (tmp_path / "promptpex.toml").write_text(f"{setting}\n", encoding="utf-8")
-    found = [str(problem) for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
-    assert len(found) == 1
-    assert told in found[0]
+    errors = [str(problem) for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    assert len(errors) == 1
+    assert message in errors[0]
 
 
 @pytest.mark.parametrize("schema", ["{$schema: 'https://example.org/mine'}", "{typ: string}", "{type: strin}"])
 def test_a_variable_s_schema_that_cannot_be_used_is_an_error(tmp_path: Path, schema: str) -> None:
     spec = SPEC.replace("inputs: {word: one word}", f"inputs:\n  word:\n    type: json\n    schema: {schema}")
     _folder(tmp_path, spec=spec)
-    found = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
-    assert [(Path(problem.path).name, "schema of 'word'" in problem.message) for problem in found] == [
+    errors = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    assert [(Path(problem.path).name, "schema of 'word'" in problem.message) for problem in errors] == [
         ("prompt.spec.yaml", True)
     ]
-    assert found[0].line in (4, 5, 6)
+    assert errors[0].line in (4, 5, 6)
 
 
 def test_run_warns_of_a_schema_that_holds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    schema = "inputs:\n  word:\n    type: json\n    schema: {typ: string}"
+    schema = "inputs:\n  word:\n    type: json\n    schema: {type: strin}"
     path = _folder(tmp_path, spec=SPEC.replace("inputs: {word: one word}", schema))
     store = ["--store", str(tmp_path / "s.db"), "--results", str(tmp_path / "results")]
     run_cli(["run", str(path), "--models", "fake/x", "--judge", "none", *store])
@@ -208,8 +208,10 @@ def test_grades_are_checked_with_the_prompt_and_alone(tmp_path: Path) -> None:
         ("prompt.grades.jsonl", None, "info"),
     ]
     for name in ("prompt.md", "prompt.grades.jsonl"):
-        assert [said for said in _told(tmp_path, name) if said[0] == file.name and said not in expected] == []
-        assert set(expected) <= set(_told(tmp_path, name))
+        assert [
+            problem for problem in _problems_of(tmp_path, name) if problem[0] == file.name and problem not in expected
+        ] == []
+        assert set(expected) <= set(_problems_of(tmp_path, name))
     reworded = [problem for problem in validate([file]) if problem.severity == "info"]
     assert ["2 grades of the rule 'r2' were given to other words" in problem.message for problem in reworded] == [True]
 

@@ -33,9 +33,9 @@ def test_a_count_out_of_range_is_unknown(count: int) -> None:
 @pytest.mark.parametrize("amount", ["1e999", "1e308", "-1e9", "NaN", "Infinity"])
 def test_an_amount_out_of_range_is_unknown(amount: str) -> None:
     text = f'{{"text": "x", "cost_usd": {amount}, "latency_ms": {amount}}}'
-    for found in (Completion.model_validate_json(text), Completion.model_validate(json.loads(text))):
-        assert found.cost_usd is None
-        assert found.latency_ms is None
+    for completion in (Completion.model_validate_json(text), Completion.model_validate(json.loads(text))):
+        assert completion.cost_usd is None
+        assert completion.latency_ms is None
     assert Completion(text="x", cost_usd=0.25, latency_ms=0.0).cost_usd == 0.25
 
 
