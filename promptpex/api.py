@@ -1,7 +1,7 @@
 """The steps as functions on records, for programs and notebooks.
 
 Each opens a session, does its work and closes it. Settings are the command line's, by name (``seed=1``,
-``store="..."``, ``max_cost=0.5``); environment and settings files hold here as well. ``client`` stands in for the real
+``store="..."``, ``max_cost=0.5``); environment and settings files apply here as well. ``client`` replaces the real
 models, as ``FakeClient`` does in tests. An interruption (``KeyboardInterrupt``, a notebook's stop button) cancels what
 is being asked; what was answered stays in the store.
 """
@@ -98,19 +98,19 @@ def _in_session(job: Callable[[Session], Awaitable[T]], settings: dict[str, Any]
         async with open_session(resolved, provider=client) as session:
             return await job(session)
 
-    return _waited(work)
+    return _result_of(work)
 
 
-def _waited(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def _result_of(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """The result of a coroutine, also where a loop is running already, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work())
-    return _beside(work())
+    return _in_own_thread(work())
 
 
-def _beside(work: Coroutine[Any, Any, T]) -> T:
+def _in_own_thread(work: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine in a loop and a thread of its own; an interruption cancels it, as ``asyncio.run`` does,
     also one that comes while it begins."""
     begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []

@@ -1,4 +1,4 @@
-"""Outputs: every case sent to every model under test, each answer kept as text or as a named error."""
+"""Collecting outputs: every case is sent to every model under test; each answer is a text or a named error."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ async def collect(
 ) -> list[Output]:
     """An output for every question, in their order; ``on_output`` is given each as it comes.
 
-    They are asked in ``order``, which holds the number of each; by default as they stand. Once rendering the prompt
-    has taken more than ``rendering`` gives, what is left is not asked.
+    They are asked in ``order``, a list of their numbers; by default as given. Once rendering the prompts has taken
+    longer than ``rendering`` allows, the rest is not asked.
 
-    An answer that is empty, cut off or filtered, and a model that gives none, are outputs with their reason in
-    ``error``; one model's failure never ends another's.
+    An answer that is empty, cut off, filtered or missing is an output with the reason in ``error``; one model's
+    failure never ends another's requests.
     """
     labels = list(dict.fromkeys(question.model.label for question in questions))
     for label in labels:

@@ -1,9 +1,9 @@
-"""A run that asks no more than it takes to decide: looks at a growing part of the suite, and models that stop.
+"""Early stopping: the suite is run in growing parts, and a model that is decided is not asked any further.
 
-The suite is a known horizon, so a look's tests are made as strict as all looks together need (``stats.looks``): early
-looks decide what is glaring, and the last is nearly as if it were the only one. The cases come in the fair order that
-the run's seed gives. Which cases a look adds stands in the manifest, so that a report decides as the run did. The same
-replies give the same looks, so the same command again asks nothing new.
+The number of looks is known beforehand, so each look's tests are as strict as all looks together need
+(``stats.looks``): early looks decide only large differences, and the last is nearly as strong as a single look. The
+cases come in the fair order that the run's seed gives. The manifest lists which cases a look adds, so that a report
+decides as the run did. The same replies give the same looks, so the same command again asks nothing new.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ async def execute(session: Session, begun: Run, *, on_output: Callable[[Output],
     """The whole suite on every model, or with ``until_decided`` as much of it as decides, judged.
 
     Raises:
-        InputError: what is asked of the models has no answer, as ``require_decidable`` says, or weights fit no case.
+        InputError: the question cannot be answered (``require_decidable``), or weights fit no case.
     """
     require_decidable(session)
     cases = begun.suite.usable()
@@ -79,7 +79,7 @@ async def _in_looks(session: Session, begun: Run, on_output: Callable[[Output], 
 
 
 def settled(session: Session, run: Run) -> frozenset[str]:
-    """The models that need not be asked any more: by the same tables that the report will show."""
+    """The models that need not be asked any further, by the tables that the report shows."""
     settings = session.settings
     question = tables.RankingOptions(
         tolerance=settings.tolerance,

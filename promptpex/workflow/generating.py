@@ -28,7 +28,7 @@ from promptpex.workflow.specifying import lacks_inverse
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What a suite is worth, by code.
+    """The quality of a suite, measured by code.
 
     Attributes:
         cases: all of them.
@@ -49,7 +49,7 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A suite as generated, the plan as it was kept to (a stale case that stays is kept), and the quality."""
+    """A suite as generated, the plan as it was carried out (stale cases that stay count as kept), and the quality."""
 
     suite: Suite
     plan: Plan
@@ -57,7 +57,7 @@ class Generated:
 
 
 def planned(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> Plan:
-    """What ``generate`` would do; nothing is asked."""
+    """What ``generate`` would do; no request is sent."""
     settings = session.settings
     todo = plan(prompt, spec, suite, author=session.roles.author().label, options=generation(session, prompt))
     return within_tries(todo, tries=settings.rounds)
@@ -120,7 +120,7 @@ def generation(session: Session, prompt: Prompt) -> Generation:
 
 
 def quality(prompt: Prompt, spec: Spec, suite: Suite, suite_language: str | None = None) -> Quality:
-    """What a suite is worth, by code alone."""
+    """The quality of a suite, measured by code."""
     usable = suite.usable()
     findings = lint_all(suite.replace(cases=usable), prompt=prompt, spec=spec, suite_language=suite_language)
     aimed = {case.rule for case in usable}

@@ -1,4 +1,4 @@
-"""In what order a run asks: whenever a budget, a deadline or a stop ends it, what was asked is a fair sample.
+"""The order of a run's requests: whenever a budget, a deadline or a stop ends it, what was asked is a fair sample.
 
 Cases come in a seeded order that is fair to every rule and inverse (``fair_order``), and models take turns at each
 case. Only the models of a server that loads one model at a time are asked one after the other, so that each is loaded

@@ -1,4 +1,4 @@
-"""From a suite to verdicts: collect, check, judge, weigh."""
+"""A run on records: collect outputs, check them, judge the rest, weigh the verdicts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Inputs = Mapping[str, Mapping[str, Any]]
 
 
 async def begin(session: Session, prompt: Prompt, spec: Spec, suite: Suite, *, author: str | None = None) -> Run:
-    """The run that is about to be made: its manifest is known, its outputs are not."""
+    """The run before its first request: it has a manifest, but no outputs yet."""
     models = session.roles.models()
     judges = judges_for(session, prompt, spec)
     await _require_within_tpm(session, prompt, suite, judges)
@@ -80,7 +80,7 @@ async def execute(session: Session, begun: Run, *, on_output: Callable[[Output],
 
 
 async def judge(session: Session, run: Run) -> Run:
-    """The run with verdicts on all its outputs: code first, judges for the rest. No output is asked for again."""
+    """The run with verdicts on all its outputs: code first, judges for the rest. No model under test is asked."""
     outputs = run.outputs
     judges = judges_for(session, run.prompt, run.spec)
     rules = [rule for rule in run.spec.rules if not rule.stale]
@@ -104,7 +104,7 @@ async def judge(session: Session, run: Run) -> Run:
 
 
 def _judged_by(session: Session, manifest: Manifest) -> Manifest:
-    """The manifest with the settings of judging that hold now; a report rests on them."""
+    """The manifest with the settings of judging that are in force now; reports use them."""
     settings, origins = session.settings.to_dict(), session.resolved.origins
     judging_settings = find(JUDGE).settings
     return manifest.replace(
@@ -114,7 +114,7 @@ def _judged_by(session: Session, manifest: Manifest) -> Manifest:
 
 
 def judges_for(session: Session, prompt: Prompt, spec: Spec) -> tuple[Judge, ...]:
-    """The judges, if anything is left to judge; none where every rule is decided by code."""
+    """The judges, if anything is left to judge; none where code decides every rule."""
     options = judging(session.settings, prompt)
     if not options.rules(spec):
         return ()
@@ -198,7 +198,7 @@ def _manifest(
 
 
 def counted(session: Session, manifest: Manifest) -> Manifest:
-    """The manifest with the number of answers that providers and the store have given to models and judges."""
+    """The manifest with how many answers of models and judges came from providers, and how many from the store."""
     totals = [total for (stage, _), total in session.meter.totals.items() if stage in (OUTPUT, JUDGE)]
     return manifest.replace(asked=sum(total.requests for total in totals), stored=sum(total.cached for total in totals))
 

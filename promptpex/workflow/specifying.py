@@ -20,7 +20,7 @@ async def extract(session: Session, prompt: Prompt, *, spec_for: str, before: Ru
     """The spec of a prompt, by the author model, with the checks that proved themselves.
 
     Args:
-        before: an earlier run of the prompt, whose verdicts the checks may not contradict.
+        before: an earlier run of the prompt, whose verdicts the checks must not contradict.
     """
     options = _options(session, prompt)
     spec = await extract_spec(session.roles.author(), prompt, spec_for=spec_for, options=options, emit=session.emit)
@@ -44,7 +44,7 @@ async def add_checks(session: Session, prompt: Prompt, spec: Spec, before: Run |
 
 
 def evidence_of(rules: Sequence[Rule], before: Run | None) -> Evidence:
-    """What was judged of these rules before. A rule is known by its words: ids are given anew with every extraction."""
+    """What was judged of these rules before. Rules are matched by their text: every extraction numbers them again."""
     if before is None:
         return Evidence()
     ids = {same_rule(rule.rule): rule.id for rule in rules}
@@ -94,13 +94,13 @@ async def update(
 ) -> Update:
     """The spec for a prompt that has changed: new rules proposed, vanished ones marked, people's own untouched.
 
-    An extracted rule whose words are not there any more is no rule until the author, who reads the prompt anew without
-    knowing of it, proposes the same again: then it is back, under its id, with the words that it rests on now. No id
-    is given twice, neither of the spec nor of the suite. A rule that a person marked as gone is not proposed again. A
-    prompt that has not changed needs no author, unless extracted rules lack the inverse that cases are wanted for.
+    An extracted rule whose words are no longer there is stale until the author, who reads the prompt without knowing
+    of it, proposes the same rule again: then it is back, under its id, with the words that it cites now. No id of the
+    spec or of the suite is used again. A rule that a person marked as gone is not proposed again. A prompt that has
+    not changed needs no author, unless extracted rules lack the inverse that cases are wanted for.
 
-    Where checks were asked for by a flag, they are proposed for every rule that has none and that nobody edited; else
-    for new rules alone. ``before`` is an earlier run, whose verdicts they may not contradict.
+    Where checks were asked for by a flag, they are proposed for every unedited rule that has none; else only for
+    new rules. ``before`` is an earlier run, whose verdicts they must not contradict.
     """
     unchanged = spec.prompt_fingerprint == prompt.fingerprint
     marked = spec if unchanged else mark_stale(spec, prompt_text(prompt))
@@ -129,7 +129,7 @@ async def update(
 
 
 async def _with_inverses(session: Session, prompt: Prompt, spec: Spec) -> Spec:
-    """The spec with an inverse for each extracted rule that was left without: by a smaller effort, or a failure."""
+    """The spec with an inverse for each extracted rule that lacks one, after a smaller effort or a failed request."""
     options = _options(session, prompt)
     bare = [rule for rule in spec.rules if lacks_inverse(rule)]
     if not bare or not options.inverses:
@@ -140,7 +140,7 @@ async def _with_inverses(session: Session, prompt: Prompt, spec: Spec) -> Spec:
 
 
 def lacks_inverse(rule: Rule) -> bool:
-    """Whether the author still owes the rule's inverse; a person's rule is as the person wants it."""
+    """Whether the rule's inverse is still missing; rules of people stay as they wrote them."""
     return rule.origin == "extracted" and not rule.stale and not rule.inverse
 
 
@@ -149,7 +149,7 @@ def _wants_checks(session: Session) -> bool:
 
 
 async def _checked(session: Session, prompt: Prompt, spec: Spec, rules: Sequence[Rule], before: Run | None) -> Spec:
-    """The spec with checks proposed for some of its rules, those aside that somebody edited or struck out."""
+    """The spec with checks proposed for some of its rules, except edited and stale ones."""
     some = tuple(rule for rule in rules if rule.origin != "edited" and not rule.stale and not rule.checks)
     if not some:
         return spec
