@@ -137,31 +137,13 @@ def build(
     Raises:
         ConfigError: the recording cannot be written.
     """
-    cancel_token = CancelToken()
-    meter = Meter()
-    budget = Budget(
-        options.max_cost,
-        options.max_requests,
-        options.max_tokens,
-        rates=lambda request: rates(request, options.prices),
-    )
+    cancel_token, meter, gate = CancelToken(), Meter(), Gate()
+    budget = _budget(options)
     client: Client = provider if budget.unlimited else BudgetedClient(provider, budget)
-    gate = Gate()
+    client = TriedClient(client, gate, loading=provider if isinstance(provider, Loading) else None)
+    policy, limiter = _pacing(options, clock, cancel_token)
     client = RetryingClient(
-        TriedClient(client, gate, loading=provider if isinstance(provider, Loading) else None),
-        RetryPolicy(
-            max_attempts=options.max_attempts,
-            call_deadline_s=options.call_deadline_s,
-            run_deadline_s=options.run_deadline_s,
-        ),
-        limiter=Limiter(
-            concurrency=options.concurrency, rpm=options.rpm, tpm=options.tpm, clock=clock, cancel_token=cancel_token
-        ),
-        cancel_token=cancel_token,
-        rng=rng,
-        clock=clock,
-        sleep=sleep,
-        emit=emit,
+        client, policy, limiter=limiter, cancel_token=cancel_token, rng=rng, clock=clock, sleep=sleep, emit=emit
     )
     client = SchemaFallback(FirstClient(client, gate, emit), emit)
     if store is not None:
@@ -178,6 +160,29 @@ def build(
     if options.record is not None:
         client = RecordingClient(client, options.record)
     return Stack(client, meter=meter, budget=budget, cancel_token=cancel_token)
+
+
+def _budget(options: StackOptions) -> Budget:
+    return Budget(
+        options.max_cost,
+        options.max_requests,
+        options.max_tokens,
+        rates=lambda request: rates(request, options.prices),
+    )
+
+
+def _pacing(
+    options: StackOptions, clock: Callable[[], float], cancel_token: CancelToken
+) -> tuple[RetryPolicy, Limiter]:
+    policy = RetryPolicy(
+        max_attempts=options.max_attempts,
+        call_deadline_s=options.call_deadline_s,
+        run_deadline_s=options.run_deadline_s,
+    )
+    limiter = Limiter(
+        concurrency=options.concurrency, rpm=options.rpm, tpm=options.tpm, clock=clock, cancel_token=cancel_token
+    )
+    return policy, limiter
 
 
 def rates(request: Request, prices: Mapping[str, Rates]) -> Rates | None:

@@ -11,13 +11,15 @@ import click
 
 from measuring.tree import PACKAGE, Module
 
+SETTINGS = f"{PACKAGE}.config"
+
 
 def unread_options(modules: Iterable[Module]) -> list[str]:
     """Options that a command takes and never looks at: no settings, not in its body, no keys of a lookup."""
     from promptpex.cli.main import cli
     from promptpex.config import Settings
 
-    readers = (f"{PACKAGE}.cli.", Settings.__module__)
+    readers = (f"{PACKAGE}.cli.", SETTINGS)
     read = set(Settings.model_fields) | _texts(one for one in modules if one.name.startswith(readers))
     return [
         f"{path} {option.opts[0]}"
@@ -67,7 +69,7 @@ def unread_settings(modules: Iterable[Module]) -> list[str]:
     """Settings that no code outside their own module reads, by attribute or by name."""
     from promptpex.config import Settings
 
-    others = [one for one in modules if one.name != Settings.__module__]
+    others = [one for one in modules if not one.name.startswith(SETTINGS)]
     read = {node.attr for one in others for node in ast.walk(one.tree) if isinstance(node, ast.Attribute)}
     read |= _texts(one for one in others if not one.name.startswith(f"{PACKAGE}.cli.options"))
     return sorted(set(Settings.model_fields) - read)
