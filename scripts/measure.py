@@ -34,15 +34,27 @@ FOR_LATER = {
     "promptpex.judging.modes.unregister": "judge modes of other programs",
     "promptpex.workflow.stages.register": "stages of other programs, such as synthesis",
     "promptpex.workflow.stages.unregister": "stages of other programs, such as synthesis",
+    "promptpex.core.response_store.ResponseStore.entries": "stores: moving replies from one backend to another",
     "promptpex.store.sqlite.SqliteStore.entries": "stores: moving replies from one backend to another",
     "promptpex.stats.ppi.ppi_mean": "alignment: judges' verdicts corrected by people's grades",
 }
 """Definitions that nothing calls yet, with the work that will; what only they use needs no line of its own."""
 
-SMALL_FILES: dict[str, str] = {}
+SMALL_FILES = {
+    "promptpex/assertions/quoting.py": "how reasons quote hostile text: the kinds share it",
+    "promptpex/codecs/controls.py": "what a terminal would obey: everything that prints shares it",
+    "promptpex/codecs/input_text.py": "inputs as a model is shown them: author, judge and report share it",
+    "promptpex/core/ids.py": "how everything is hashed",
+    "promptpex/core/records/gc_pause.py": "unlike anything around it",
+    "promptpex/promptfile/write.py": "the other way of reading, for imports",
+    "promptpex/stats/argument_checks.py": "the figures share it",
+    "promptpex/stats/holm.py": "a method with a source of its own, shared by three tests",
+}
 """Files of less than 30 lines, with the reason that they stand alone."""
 
-PRIVATE_PARTS: dict[str, str] = {}
+PRIVATE_PARTS = {
+    "getattr(reply, '_hidden_params', None)": "where litellm documents that the cost of a reply is",
+}
 """Private parts of other libraries that are used all the same, with the reason."""
 
 
@@ -77,34 +89,34 @@ def figures_of(parts: list[Module], tests: list[Module]) -> Iterator[Figure]:
 def _sizes(parts: list[Module]) -> Iterator[Figure]:
     yield Figure("lines of the package", sum(one.lines for one in parts))
     lines, place = figures.longest_function(parts)
-    yield Figure("lines of the longest function", lines, 62, (place,))
+    yield Figure("lines of the longest function", lines, 53, (place,))
     lines, place = figures.longest_file(parts)
     yield Figure("lines of the longest file", lines, 500, (place,))
     small = [path for path in figures.small_files(parts) if path not in SMALL_FILES]
-    yield Figure("files under 30 lines without a reason", len(small), 11, tuple(small))
+    yield Figure("files under 30 lines without a reason", len(small), 0, tuple(small))
     places = tuple(f"{name}: {times}" for name, times in figures.any_by_package(parts).items() if times)
-    yield Figure("Any per thousand lines", figures.any_per_thousand(parts), 14.0, places)
+    yield Figure("Any per thousand lines", figures.any_per_thousand(parts), 13.5, places)
 
 
 def _names(parts: list[Module], tests: list[Module]) -> Iterator[Figure]:
     places = figures.narration(parts)
-    yield Figure("variables named found, said or told", len(places), 339, tuple(places))
+    yield Figure("variables named found, said or told", len(places), 58, tuple(places))
     places = figures.narration(tests)
-    yield Figure("the same in tests", len(places), 355, tuple(places))
+    yield Figure("the same in tests", len(places), 300, tuple(places))
     shared = tuple(f"{name}: {', '.join(paths)}" for name, paths in figures.duplicate_classes(parts).items())
-    yield Figure("class names used more than once", len(shared), 11, shared)
+    yield Figure("class names used more than once", len(shared), 8, shared)
 
 
 def _uses(parts: list[Module]) -> Iterator[Figure]:
     counted = usage.Usage(parts, usage.templates(ROOT), frozenset(FOR_LATER)).unused()
     places = tuple(f"{entry.path}:{entry.line} {entry.key[1]}" for entry in counted)
-    yield Figure("definitions that nothing uses", len(places), 9, places)
+    yield Figure("definitions that nothing uses", len(places), 0, places)
     later = tuple(f"{name}: {reason}" for name, reason in FOR_LATER.items())
     yield Figure("definitions kept for work to come", len(later), len(FOR_LATER), later)
     for name, idle in (("options", settings.unread_options(parts)), ("settings", settings.unread_settings(parts))):
         yield Figure(f"{name} that nothing reads", len(idle), 0, tuple(idle))
     private = [place for place in figures.private_parts(parts) if place.split(" ", 1)[1] not in PRIVATE_PARTS]
-    yield Figure("private parts of other libraries", len(private), 2, tuple(private))
+    yield Figure("private parts of other libraries", len(private), 0, tuple(private))
 
 
 def _packages(parts: list[Module]) -> Iterator[Figure]:
@@ -129,7 +141,7 @@ def main() -> int:
     print(f"{'':<52}{'now':>8}{'limit':>8}")
     for row in rows:
         print(row.line())
-        if with_places or row.is_over:
+        if row.places and (with_places or row.is_over):
             print(*(f"    {place}" for place in row.places), sep="\n")
     return int(any(row.is_over for row in rows))
 

@@ -16,7 +16,6 @@ from typing import IO, Any, BinaryIO, NamedTuple, TypeVar
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from promptpex.codecs.atomic import write_text
 from promptpex.codecs.controls import escaped
 from promptpex.codecs.ordinary_files import created, opened
 from promptpex.core.errors import InputError
@@ -201,11 +200,6 @@ def parse_record(data: bytes, kind: type[R]) -> R:
         return kind.model_validate_json(data)
     except ValidationError:
         return kind.model_validate(json.loads(data.decode("utf-8")))
-
-
-def write(path: Path | str, values: Iterable[Any]) -> None:
-    """Replace the file by these values, a line each, in one step."""
-    write_text(path, "".join(f"{dumps(value)}\n" for value in values))
 
 
 class Appender:

@@ -15,7 +15,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from promptpex.codecs.atomic import write_text
 from promptpex.codecs.ordinary_files import opened
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
@@ -136,8 +135,3 @@ def stream(path: Path | str, *, what: str, error: type[InputError] = InputError)
 def read(path: Path | str, *, what: str, error: type[InputError] = InputError) -> list[CsvRow]:
     """The rows of a CSV file; errors as in ``loads`` and ``text_file.read_text``."""
     return loads(read_text(path, error=error, what=what, limit=MAX_BYTES), path=path, error=error)
-
-
-def write(path: Path | str, rows: Iterable[Sequence[str]]) -> None:
-    """Replace the file by these rows, in one step."""
-    write_text(path, dumps(rows))

@@ -35,11 +35,6 @@ class Findings:
         line, path = self.doc.line(*keys), str(self.doc.path)
         self.problems.append(Problem(path=path, line=line, message=message, suggestion=suggestion, severity=severity))
 
-    @property
-    def has_errors(self) -> bool:
-        """Whether a problem is an error."""
-        return any(problem.severity == "error" for problem in self.problems)
-
 
 def take(kind: type[R], data: Any, keys: Keys, findings: Findings, *, texts: Iterable[str] = ()) -> R | None:
     """The record that this data says, or None with its problems in ``findings``.

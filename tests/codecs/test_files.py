@@ -84,7 +84,7 @@ def test_a_bad_line_in_the_middle_is_no_cut_tail() -> None:
 
 def test_json_lines_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    jsonl.write(path, [{"a": "é😀"}, [1]])
+    path.write_text("".join(f"{jsonl.dumps(value)}\n" for value in ({"a": "é😀"}, [1])), encoding="utf-8")
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n") + b'{"b": "\xff')
     assert [line.value for line in jsonl.read(path, what="file", cut_tail=True)] == [{"a": "é😀"}, [1]]
     with pytest.raises(InputError, match="not UTF-8"):

@@ -92,7 +92,7 @@ class NunjucksEnvironment(BudgetedEnvironment):
     def is_safe_callable(self, obj: object) -> bool:
         """The environment's own calls, ``range``, the functions of loops, and macros; no method of a value."""
         ours = obj == self.turn or obj in self.globals.values()
-        return ours or getattr(obj, "_callable_in_templates", False) or isinstance(obj, jinja2.runtime.Macro)
+        return ours or isinstance(obj, jinja2.runtime.Macro)
 
 
 def member(obj: object, key: object) -> object:
