@@ -238,7 +238,7 @@ async def test_a_recording_is_no_link_and_empties_nothing(checkout: Path) -> Non
     assert untouched(checkout)
     path.unlink()
     path.write_text("a-token-without-a-line-end", encoding="utf-8")
-    with pytest.raises(ConfigError, match="no recording"):
+    with pytest.raises(ConfigError, match="not a recording"):
         RecordingClient(FakeClient(["x"]), path)
     assert path.read_text(encoding="utf-8") == "a-token-without-a-line-end"
 

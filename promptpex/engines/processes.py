@@ -150,7 +150,7 @@ class _Pool(Generic[Item, Result]):
             self._done.set_result(None)
 
     def _end(self, error: Exception) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nothing waits any more
             self._loop.call_soon_threadsafe(self._fail, error)
 
     def _fail(self, error: Exception) -> None:

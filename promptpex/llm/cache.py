@@ -45,7 +45,7 @@ class CachedClient:
             A run starts thousands at once: if each went straight to the store and claimed itself, none would be sent
             before all had, and another process on the same store would find everything claimed. None = no bound.
         fresh: whether every request is taken for a fresh one.
-        stop: refuses what is not asked yet, also what another process is asking.
+        cancel_token: refuses what is not asked yet, also what another process is asking.
         sleep: waits that many seconds.
         emit: hears, once, that another process's answers are waited for.
     """

@@ -155,12 +155,12 @@ def from_exception(
     """
     if isinstance(error, ModelError):
         return error
-    found = class_of(error, library=library)
+    error_class = class_of(error, library=library)
     text = str(error) or type(error).__name__
     status = getattr(error, "status_code", None)
-    if found in (BadRequest, UnknownModel, Unavailable, RateLimited, NotAuthorised):
-        found = refined(found, text, status if isinstance(status, int) else None)
-    return build(found, model=model, where=where, detail=text, retry_after=retry_after)
+    if error_class in (BadRequest, UnknownModel, Unavailable, RateLimited, NotAuthorised):
+        error_class = refined(error_class, text, status if isinstance(status, int) else None)
+    return build(error_class, model=model, where=where, detail=text, retry_after=retry_after)
 
 
 def class_of(error: BaseException | type[BaseException], *, library: str = "") -> type[ModelError]:
@@ -177,7 +177,7 @@ def class_of(error: BaseException | type[BaseException], *, library: str = "") -
 def from_status(
     status: int, *, model: str, where: str = "", detail: str = "", retry_after: float | None = None
 ) -> ModelError:
-    """Ours for an HTTP status that is no success; ``detail`` is the server's own message with its error code."""
+    """Ours for an HTTP status that is not a success; ``detail`` is the server's own message with its error code."""
     return build(
         refined(_by_status(status), detail, status),
         model=model,
@@ -203,18 +203,18 @@ def _by_status(status: int) -> type[ModelError]:
     return BadRequest
 
 
-def refined(found: type[ModelError], text: str, status: int | None = None) -> type[ModelError]:
+def refined(error_class: type[ModelError], text: str, status: int | None = None) -> type[ModelError]:
     """``found`` made more exact by the server's error code or words; words never turn an outage into something else."""
-    if found is RateLimited:
-        return NotAuthorised if _NO_MONEY.search(text) else found
-    if found is Unavailable and status is not None and status > 500:
-        return found
-    if found is UnknownModel or found is RetiredModel:
-        return RetiredModel if _RETIRED.search(text) else found
+    if error_class is RateLimited:
+        return NotAuthorised if _NO_MONEY.search(text) else error_class
+    if error_class is Unavailable and status is not None and status > 500:
+        return error_class
+    if error_class is UnknownModel or error_class is RetiredModel:
+        return RetiredModel if _RETIRED.search(text) else error_class
     if _NO_KEY.search(text):
         return NotAuthorised
-    if found is Unavailable:
-        return found
+    if error_class is Unavailable:
+        return error_class
     for pattern, kind in ((_CONTEXT, ContextTooSmall), (_FILTER, Filtered)):
         if pattern.search(text):
             return kind
@@ -222,7 +222,7 @@ def refined(found: type[ModelError], text: str, status: int | None = None) -> ty
         return RetiredModel
     if _NO_MODEL.search(text):
         return RetiredModel if _RETIRED.search(text) else UnknownModel
-    return found
+    return error_class
 
 
 def build(
@@ -232,9 +232,9 @@ def build(
     place = f"{model} at {where}" if where else model
     hint = HINTS.get(kind, "repeat the command; if it stays, report it")
     wait = f", which asks to wait {retry_after:g} s" if retry_after else ""
-    said = f" ({short(detail)})" if detail else ""
+    quoted = f" ({short(detail)})" if detail else ""
     return kind(
-        f"{scrub(place)}: {_WHAT.get(kind, 'failed')}{said}{wait}; {hint}.", model=model, retry_after=retry_after
+        f"{scrub(place)}: {_WHAT.get(kind, 'failed')}{quoted}{wait}; {hint}.", model=model, retry_after=retry_after
     )
 
 

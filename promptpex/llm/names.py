@@ -100,7 +100,7 @@ def provider_of(name: str, api_base: str | None = None) -> Provider:
     """Who answers to ``name`` at the server ``api_base``; see ``routes``.
 
     Raises:
-        UnknownModel: nobody does; similar names are suggested.
+        UnknownModel: none does; similar names are suggested.
     """
     provider = resolve(name, api_base).provider
     if provider is None:
@@ -135,9 +135,9 @@ def backend_of_environment(name: str) -> str | None:
     if resolve(name).provider != "litellm":
         return None
     vendor = resolve(name).server.key.upper().replace("-", "_")
-    kin = {"VERTEX_AI": ("VERTEX", "VERTEXAI"), "BEDROCK": ("AWS",), "SAGEMAKER": ("AWS",), "OPENAI": ("OPENAI",)}
-    starts = (vendor, *kin.get(vendor, ()))
-    told = {
+    aliases = {"VERTEX_AI": ("VERTEX", "VERTEXAI"), "BEDROCK": ("AWS",), "SAGEMAKER": ("AWS",), "OPENAI": ("OPENAI",)}
+    starts = (vendor, *aliases.get(vendor, ()))
+    places = {
         variable: value
         for variable, value in os.environ.items()
         if variable.startswith(tuple(f"{start}_" for start in starts))
@@ -145,7 +145,7 @@ def backend_of_environment(name: str) -> str | None:
         and value.strip()
         and not holds_key(value)
     }
-    return " ".join(f"{variable}={scrub(told[variable])}" for variable in sorted(told)) or None
+    return " ".join(f"{variable}={scrub(places[variable])}" for variable in sorted(places)) or None
 
 
 _PLACES = ("_API_BASE", "_BASE_URL", "_API_VERSION", "_REGION", "_REGION_NAME", "_LOCATION", "_PROJECT", "_ENDPOINT")
@@ -156,7 +156,7 @@ def _checked_name(label: str) -> tuple[str, str]:
     name, _, query = label.strip().partition("?")
     if not name or name.endswith("/") or any(char.isspace() or not char.isprintable() for char in name):
         shown = scrub(name or label)
-        raise ConfigError(f"{shown!r} is no model name; write NAME, NAME?temperature=0 or PROVIDER/NAME.")
+        raise ConfigError(f"{shown!r} is not a model name; write NAME, NAME?temperature=0 or PROVIDER/NAME.")
     if holds_key(label):
         raise ConfigError(
             f"The model {scrub(name)} holds what looks like a key; names of models are written into every run. Put the "
@@ -165,7 +165,7 @@ def _checked_name(label: str) -> tuple[str, str]:
     prefix = name.partition("/")[0]
     local = prefix in OWN_PREFIXES and OWN_PREFIXES[prefix] in ("embedded", "replay", "fake")
     if not local and ("://" in name or not _NAME.fullmatch(name)):
-        raise ConfigError(f"{scrub(name)!r} is no model name: an address goes behind --api-base or ?api_base=.")
+        raise ConfigError(f"{scrub(name)!r} is not a model name: an address goes behind --api-base or ?api_base=.")
     return name, query
 
 

@@ -43,7 +43,7 @@ class RecordingClient:
         path: the recording; continued if it exists.
 
     Raises:
-        ConfigError: the file cannot be written, is a link, or is no recording.
+        ConfigError: the file cannot be written, is a link, or is not a recording.
         StoreError: from ``complete``: the disk takes no more; the answer is in the store all the same.
     """
 
@@ -112,7 +112,7 @@ class RecordingClient:
             self._written[line["id"]] = (number, "completion" in line)
             self._asked, kept = number + 1, end
         if kept == 0 and self._path.stat().st_size:
-            raise ConfigError("The first line is cut, so the file is no recording; name another.", path=self._path)
+            raise ConfigError("The first line is cut, so the file is not a recording; name another.", path=self._path)
         os.truncate(self._path, kept)
 
     def _put_in_order(self) -> None:
@@ -126,7 +126,7 @@ class RecordingClient:
 
 
 class ReplayClient:
-    """Answers from a recording, and asks nobody.
+    """Answers from a recording, and asks no model.
 
     A request is found by its id. A request to the model ``replay/FILE`` is found by all but its model and base URL:
     messages, parameters, reply schema, template and repeat; where the file holds the answers of several models to
@@ -210,7 +210,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:
 
 
 def _line(raw: bytes, path: Path, number: int) -> dict[str, Any]:
-    wrong = ConfigError("This line is no record of a request; the file is no recording.", path=path, line=number)
+    wrong = ConfigError("This line does not record a request; the file is not a recording.", path=path, line=number)
     try:
         line = json.loads(raw.decode("utf-8"))
         if "completion" in line:

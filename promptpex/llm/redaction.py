@@ -27,7 +27,7 @@ class KeyPattern:
         needles: of each group one occurs in every text, lower-cased, that the pattern matches: a search for them is
             much faster than the pattern.
         ending: the same as a pattern; None = the needles say enough.
-        drawn: what is refused for holding it must, besides, look drawn at random; None = the pattern says enough.
+        drawn: what is refused for holding it must also look drawn at random; None = the pattern says enough.
     """
 
     pattern: re.Pattern[str]

@@ -52,7 +52,7 @@ class Route:
     """What a model's name and server say.
 
     Attributes:
-        provider: who answers; None = nobody is known for the name.
+        provider: who answers; None = none is known for the name.
         server: whose queue the requests stand in.
         price_source: ``free`` for what runs on one's own machine, ``table`` where the vendor itself serves the model,
             so that its list price holds, ``unknown`` elsewhere. A price of the user's goes before all three.

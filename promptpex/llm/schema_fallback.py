@@ -80,5 +80,5 @@ def in_words(request: Request) -> Request:
     last = request.messages[-1]
     if words in last.content:
         return request
-    told = Message(role=last.role, content=f"{last.content}\n\n{words}")
-    return request.replace(messages=(*request.messages[:-1], told))
+    with_schema = Message(role=last.role, content=f"{last.content}\n\n{words}")
+    return request.replace(messages=(*request.messages[:-1], with_schema))

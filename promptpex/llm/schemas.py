@@ -43,17 +43,17 @@ def reply_type_of(schema: dict[str, Any]) -> type[BaseModel]:
     """A type that reads replies as the one does that ``schema`` was written for, up to what its validators leave out.
 
     Raises:
-        ValueError, TypeError: it is no schema of a reply.
+        ValueError, TypeError: it is not the schema of a reply.
     """
     return _reply_type(json.dumps(schema, sort_keys=False))
 
 
 @lru_cache(maxsize=64)
 def _reply_type(schema: str) -> type[BaseModel]:
-    found = _type_of(json.loads(schema))
-    if not (isinstance(found, type) and issubclass(found, BaseModel)):
+    made = _type_of(json.loads(schema))
+    if not (isinstance(made, type) and issubclass(made, BaseModel)):
         raise ValueError("The schema of a reply is that of an object.")
-    return found
+    return made
 
 
 def _type_of(node: dict[str, Any]) -> Any:
@@ -124,8 +124,8 @@ def _referred(node: dict[str, Any], defs: dict[str, Any], within: tuple[str, ...
     name = node["$ref"].rsplit("/", 1)[-1]
     if name in within:
         raise ValueError(f"The reply type {name} contains itself; a reply schema cannot be written out for it.")
-    beside = {key: value for key, value in node.items() if key != "$ref"}
-    return _written_out({**defs[name], **beside}, defs, (*within, name))
+    others = {key: value for key, value in node.items() if key != "$ref"}
+    return _written_out({**defs[name], **others}, defs, (*within, name))
 
 
 def _member(key: str, value: Any, defs: dict[str, Any], within: tuple[str, ...]) -> Any:

@@ -128,7 +128,7 @@ def build(
     Args:
         provider: who answers.
         store: where answers are kept; None = nowhere.
-        emit: hears what happens.
+        emit: receives what happens.
         rng: draws the jitter of retries.
         clock: seconds, monotonic.
         options: the settings.

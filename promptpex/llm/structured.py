@@ -30,7 +30,7 @@ MAX_SHOWN = 20_000
 """Characters of a broken reply that the repair turn shows to its model."""
 
 IN_VAIN = 5
-"""Stored replies of no use that a model is asked for anew in one stage of a command, where none comes out better."""
+"""Stored replies of no use that a model is asked for again in one stage of a command, where none comes out better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Renewals:
         self._turns: defaultdict[Who, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def again(self, request: Request, ask: Callable[[], Awaitable[Reply[T]]], stored: ModelError) -> Reply[T]:
-        """What ``ask`` gives; or the error that the stored replies gave, when asking anew has been in vain."""
+        """What ``ask`` gives; or the error that the stored replies gave, when asking again did not help."""
         who = (request.model, request.api_base, request.stage)
         if who not in self._mended:
             async with self._turns[who]:
@@ -103,8 +103,8 @@ class Structured:
     async def ask(self, request: Request, reply_type: type[T]) -> Reply[T]:
         """The model's reply to ``request`` as a ``reply_type``.
 
-        Replies that are of no use and come from the store alone are asked for anew, within ``Renewals``: the model
-        may have been repaired, and would otherwise be held to its failure for ever.
+        Replies that are of no use and come from the store alone are asked for again, within ``Renewals``: the model
+        may have been repaired, and would otherwise be held to its failure forever.
 
         Raises:
             EmptyReply, TruncatedReply, Filtered: by the completion's own fields.
@@ -143,7 +143,7 @@ def is_useless(request: Request, completion: Completion) -> bool:
 
 
 def repaired_by(request: Request) -> Request | None:
-    """The request whose reply this one has repaired; None if it is no repair turn."""
+    """The request whose reply this one has repaired; None if it is not a repair turn."""
     if len(request.messages) < 3 or not request.messages[-1].content.startswith(_DEMAND):
         return None
     return request.replace(messages=request.messages[:-2])
@@ -204,12 +204,12 @@ def _of_no_use(error: ModelError) -> bool:
 
 
 def _left(stored: ModelError) -> ModelError:
-    """The error of stored replies that were not asked for anew."""
-    told = (
+    """The error of stored replies that were not asked for again."""
+    message = (
         f"{stored.message} It was not asked again: {IN_VAIN} replies of this model that had been of no use came out no "
         "better. Name another model, or have all of them asked again with `promptpex cache prune --failed`."
     )
-    return type(stored)(told, model=stored.model, reply=stored.reply)
+    return type(stored)(message, model=stored.model, reply=stored.reply)
 
 
 def _about_the_reply(error: ModelError) -> bool:
@@ -259,9 +259,9 @@ def _wrapped(value: Any, reply_type: type[BaseModel]) -> tuple[Any, bool]:
 
 
 def _in_words(error: ValidationError) -> str:
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    shown = [f"at {_place(each['loc'])}: {each['msg']}" for each in found[:5]]
-    more = f"; and {len(found) - 5} more" if len(found) > 5 else ""
+    problems = error.errors(include_url=False, include_input=False, include_context=False)
+    shown = [f"at {_place(each['loc'])}: {each['msg']}" for each in problems[:5]]
+    more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
     return f"The JSON does not have the wanted form: {'; '.join(shown)}{more}."
 
 

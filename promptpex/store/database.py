@@ -95,8 +95,8 @@ def _make_file(path: Path) -> None:
     for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
         if file.is_symlink():
             raise StoreReadOnly(f"{file}: the store is a link, which is not followed; name the file itself.")
-    # A file that SQLite has open must not be opened beside it: closing it would give up this process's locks on it, and
-    # another process could take the log away (https://www.sqlite.org/howtocorrupt.html, 2.2).
+    # A file that SQLite has open must not be opened a second time: closing it would give up this process's locks on it,
+    # and another process could take the log away (https://www.sqlite.org/howtocorrupt.html, 2.2).
     with _MAKING:
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -152,13 +152,13 @@ def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
 
 def _refuse_altered(connection: sqlite3.Connection, path: Path) -> None:
     """A store holds our tables and nothing else: a view, a trigger, a generated column or a check could run."""
-    found: set[str] = set()
+    present: set[str] = set()
     for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_master"):
         own = str(name).startswith("sqlite_") and (kind == "table" or (kind == "index" and sql is None))
         if not own:
-            found.add(_one_line(str(sql)))
+            present.add(_one_line(str(sql)))
     wanted = {_one_line(each.replace("IF NOT EXISTS ", "")) for each in _TABLES.split(";") if each.strip()}
-    if found != wanted:
+    if present != wanted:
         raise StoreDamaged(
             f"{path}: this file says it is a promptpex store, and holds tables, views or triggers that promptpex did "
             "not make. It was not used; move it away, or name another path for the store."
@@ -207,8 +207,8 @@ def store_error(path: Path, error: BaseException) -> StoreError:
     code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, UnicodeDecodeError):
         return StoreDamaged(
-            f"{path}: the store is damaged or no SQLite file. Move it away to start afresh, or recover what it holds "
-            "with sqlite3's .recover command; nothing was written to it."
+            f"{path}: the store is damaged or not an SQLite file. Move it away to start afresh, or recover what it "
+            "holds with sqlite3's .recover command; nothing was written to it."
         )
     if code == sqlite3.SQLITE_TOOBIG:
         return StoreDamaged(

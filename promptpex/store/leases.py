@@ -1,6 +1,6 @@
 """Who holds a claim on a question, and whether that process still lives.
 
-No wall clock takes part, so a clock that jumps frees nobody's claims: in this process an owner lives until its store
+No wall clock takes part, so a clock that jumps frees no claims: in this process an owner lives until its store
 is closed; on the same host its process is looked up by id and start; on another host its beat, a counter, has to move
 while we watch.
 """
@@ -137,8 +137,8 @@ class Owner:
 
 def among(connection: sqlite3.Connection, query: str, ids: Sequence[str]) -> set[str]:
     """The ids of ``ids`` that a query ending in ``IN`` finds: one row, so that the thread gives the lock away once."""
-    (found,) = connection.execute(f"{query} (SELECT value FROM json_each(?))", (json.dumps(ids),)).fetchone()
-    return set(found.split(",")) if found else set()
+    (joined,) = connection.execute(f"{query} (SELECT value FROM json_each(?))", (json.dumps(ids),)).fetchone()
+    return set(joined.split(",")) if joined else set()
 
 
 def host_name() -> str:

@@ -92,9 +92,9 @@ async def house(
     request: pytest.FixtureRequest, llama: LlamaServer, ollama: OllamaServer, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[House]:
     monkeypatch.setenv("HOSTED_VLLM_API_BASE", "http://127.0.0.1:1")
-    found = await HOUSES[request.param](llama, ollama)
-    yield found
-    await found.client.close()
+    house = await HOUSES[request.param](llama, ollama)
+    yield house
+    await house.client.close()
 
 
 async def test_a_plain_answer_with_usage_latency_and_reported_model(house: House) -> None:

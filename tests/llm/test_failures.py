@@ -26,8 +26,8 @@ from promptpex.llm.failures import CLASSES, HINTS, class_of, from_exception, fro
 
 
 def _classes(module: ModuleType) -> list[type[BaseException]]:
-    found = [value for _, value in inspect.getmembers(module, inspect.isclass) if issubclass(value, BaseException)]
-    return [each for each in found if each.__module__.partition(".")[0] == module.__name__.partition(".")[0]]
+    classes = [value for _, value in inspect.getmembers(module, inspect.isclass) if issubclass(value, BaseException)]
+    return [each for each in classes if each.__module__.partition(".")[0] == module.__name__.partition(".")[0]]
 
 
 @pytest.mark.slow

@@ -40,8 +40,8 @@ REPLIES: list[tuple[type[BaseModel], dict[str, Any]]] = [
 @pytest.mark.parametrize(("kind", "reply"), REPLIES, ids=range(len(REPLIES)))
 async def test_a_long_reply_is_read_at_the_first_turn(kind: type[BaseModel], reply: dict[str, Any]) -> None:
     client = FakeClient([json.dumps(reply)])
-    found = await ask(client, Request(model="m", messages=(Message(role="user", content="x"),)), kind)
-    assert found.turns == 1
+    read = await ask(client, Request(model="m", messages=(Message(role="user", content="x"),)), kind)
+    assert read.turns == 1
 
 
 def test_what_decides_is_kept_whole_and_what_explains_is_cut() -> None:

@@ -186,6 +186,6 @@ def test_prices_are_the_users_then_none_for_local_models_then_the_known_ones(
 
 
 def test_a_known_price_is_found() -> None:
-    found = rates(request(model="gpt-4o-mini"), {})
-    assert found is not None
-    assert found[0] > 0
+    known = rates(request(model="gpt-4o-mini"), {})
+    assert known is not None
+    assert known[0] > 0

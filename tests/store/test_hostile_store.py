@@ -94,10 +94,10 @@ def test_a_value_too_large_to_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(sqlite3.DataError) as caught:
         connection.execute("SELECT zeroblob(2000)").fetchone()
     connection.close()
-    told = store_error(tmp_path / "store.db", caught.value)
-    assert isinstance(told, StoreDamaged)
-    assert "more than 256 MB" in str(told)
-    assert "again" not in str(told)
+    error = store_error(tmp_path / "store.db", caught.value)
+    assert isinstance(error, StoreDamaged)
+    assert "more than 256 MB" in str(error)
+    assert "again" not in str(error)
 
 
 @pytest.mark.parametrize("name", [".", "/", ".."])

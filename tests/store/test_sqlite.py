@@ -167,8 +167,8 @@ async def test_verify_names_what_is_wrong(tmp_path: Path) -> None:
             other.execute("UPDATE replies SET completion = '{}' WHERE id = ?", (asked[2].id,))
             other.execute("UPDATE replies SET request = '[' WHERE id = ?", (asked[3].id,))
         other.close()
-        found = {problem.id: problem.what for problem in await store.verify()}
-        assert found == {
+        problems = {problem.id: problem.what for problem in await store.verify()}
+        assert problems == {
             asked[1].id: "its request has another id",
             asked[2].id: "its answer cannot be read",
             asked[3].id: "its request cannot be read",

@@ -80,8 +80,8 @@ class FirstClient:
             return await self._inner.complete(request)
         except DEAD as error:
             gate.dead[who] = error
-            said = f"{request.model} cannot be asked, so it is asked nothing more: {error.message}"
-            self._emit(Notice(said, "warning"))
+            message = f"{request.model} cannot be asked, so it is asked nothing more: {error.message}"
+            self._emit(Notice(message, "warning"))
             raise
         except ModelError:
             gate.open(who)

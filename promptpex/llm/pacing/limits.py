@@ -97,7 +97,7 @@ class Limiter:
         concurrency: most requests in flight to a server.
         rpm, tpm: most requests, and tokens in and out, that start within ``window_s``; None = no limit.
         clock: seconds, monotonic.
-        stop: when raised, whoever waits for a slot gets ``Stopped``.
+        cancel_token: once it is cancelled, whoever waits for a slot gets ``Stopped``.
         window_s: a minute.
         where: the server of a request.
     """
@@ -129,8 +129,8 @@ class Limiter:
             BadRequest: the request alone may take more tokens than ``tpm``.
         """
         self._cancel_token.raise_if_cancelled(request.model)
-        if said := beyond_tpm(request, self._tpm):
-            raise BadRequest(f"{request.model} was not asked: {said}", model=request.model)
+        if problem := beyond_tpm(request, self._tpm):
+            raise BadRequest(f"{request.model} was not asked: {problem}", model=request.model)
         return await self.queue_of(request).slot(request)
 
     def queue_of(self, request: Request) -> ServerQueue:

@@ -59,11 +59,11 @@ class RetryingClient:
         inner: who answers; one attempt each.
         policy: when to try again.
         limiter: whose turn it is.
-        stop: refuses what is not sent yet.
+        cancel_token: refuses what is not sent yet.
         rng: draws the jitter.
         clock: seconds, monotonic.
         sleep: waits that many seconds.
-        emit: hears ``Retrying``.
+        emit: receives ``Retrying``.
         where: the server of a request.
     """
 
@@ -182,7 +182,7 @@ class RetryingClient:
         return self._rng.uniform(0, min(policy.max_backoff_s, policy.first_backoff_s * 2 ** (attempt - 1)))
 
     def _refuse_if_closed(self, request: Request) -> None:
-        """Asks nobody who wants to be left alone for longer than a call may take."""
+        """Refuses a request to a server that asks for a longer pause than a call may take."""
         wait = self._limiter.queue_of(request).closed_for()
         if wait > self._policy.call_deadline_s:
             raise _closed(request.model, wait)

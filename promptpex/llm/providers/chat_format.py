@@ -93,7 +93,7 @@ def _first_choice(payload: Any, model: str) -> dict[str, Any]:
 
 def _malformed(model: str, why: str) -> MalformedReply:
     return MalformedReply(
-        f"{model}: the server's reply is no chat completion: {why}; check that the address is that of an "
+        f"{model}: the server's reply is not a chat completion: {why}; check that the address is that of an "
         "OpenAI-compatible API.",
         model=model,
     )

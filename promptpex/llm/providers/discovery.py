@@ -57,33 +57,33 @@ async def available_models(
     """
     chosen = replace(options or ProviderOptions(), timeout_s=_LOOK_S)
     day = today or datetime.now(UTC).date()
-    found = await asyncio.gather(
+    by_source = await asyncio.gather(
         _openai(chosen),
         _server(chosen),
         asyncio.to_thread(_by_keys, day),
         _ollama(),
         asyncio.to_thread(_embedded, chosen),
     )
-    return [model for models in found for model in models]
+    return [model for models in by_source for model in models]
 
 
-def not_found(found: Sequence[AvailableModel], options: ProviderOptions | None = None) -> list[str]:
+def not_found(available: Sequence[AvailableModel], options: ProviderOptions | None = None) -> list[str]:
     """Why there are no models of a kind among ``found``, and what would bring them: a sentence for each kind."""
-    kinds = {model.provider for model in found}
+    kinds = {model.provider for model in available}
     hosted = kinds & {"openai-compatible", "litellm"}
     base = options.api_base if options else None
-    said = []
-    if base and not any(model.note == _at(base) for model in found):
-        said.append(f"{base}: gave no list of models; one that it serves can be named all the same: openai/NAME.")
+    reasons = []
+    if base and not any(model.note == _at(base) for model in available):
+        reasons.append(f"{base}: gave no list of models; one that it serves can be named all the same: openai/NAME.")
     elif not hosted and os.environ.get("OPENAI_API_KEY"):
-        said.append("Hosted models: OPENAI_API_KEY is set, but OpenAI gave no list; check the key and the connection.")
+        reasons.append("Hosted models: OPENAI_API_KEY is set, but OpenAI gave no list; check key and connection.")
     elif not hosted:
-        said.append("Hosted models: no key in the environment, such as OPENAI_API_KEY.")
+        reasons.append("Hosted models: no key in the environment, such as OPENAI_API_KEY.")
     if "ollama" not in kinds:
-        said.append(f"Ollama: nothing answers at {host_url()}, or it has no model (promptpex models --pull NAME).")
+        reasons.append(f"Ollama: nothing answers at {host_url()}, or it has no model (promptpex models --pull NAME).")
     if "embedded" not in kinds:
-        said.append("The embedded model: not installed (pip install 'promptpex[embedded]').")
-    return said
+        reasons.append("The embedded model: not installed (pip install 'promptpex[embedded]').")
+    return reasons
 
 
 def _at(base_url: str) -> str:

@@ -59,7 +59,7 @@ class EmbeddedClient:
         return answer.model_copy(update={"model_reported": engine.key.path.stem, "cost_usd": self._cost(answer)})
 
     async def close(self) -> None:
-        """Frees the model when nobody else in this process uses it."""
+        """Frees the model when nothing else in this process uses it."""
         engine, self._engine = self._engine, None
         free = release(engine) if engine is not None else None
         if free is not None:

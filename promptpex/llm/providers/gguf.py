@@ -18,7 +18,7 @@ _MAX_TEXT = 64 * 1024 * 1024
 
 
 class NotGguf(ValueError):
-    """The file is no GGUF file, or a damaged one."""
+    """The file is not a GGUF file, or a damaged one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,7 @@ def parsed(raw: bytes, headers: Mapping[str, str], *, model: str, where: str) ->
         kind = headers.get("Content-Type", "no content type")
         text = raw[:2000].decode("utf-8", "replace")
         raise GarbledReply(
-            f"{model} at {where}: the reply is no JSON ({short(kind, 60)}, {len(raw)} bytes: {short(text, 120)!r}); "
+            f"{model} at {where}: the reply is not JSON ({short(kind, 60)}, {len(raw)} bytes: {short(text, 120)!r}); "
             "check that the address is that of the API.",
             model=model,
             reply=text,
@@ -172,7 +172,7 @@ def parsed(raw: bytes, headers: Mapping[str, str], *, model: str, where: str) ->
 
 
 def refusal(status: int, headers: Mapping[str, str], raw: bytes, *, model: str, where: str) -> ModelError:
-    """The error for a reply that is no success."""
+    """The error for a reply that is not a success."""
     if 300 <= status < 400:
         return BadRequest(
             f"{model} at {where}: the server redirects to {_redirected(headers)}, which is not followed; "
@@ -249,7 +249,7 @@ def checked_base(url: str) -> str:
     """A base URL in its one form: scheme and host there, no key in it, no slash at its end.
 
     Raises:
-        ConfigError: when it is no such address.
+        ConfigError: when it is not such an address.
     """
     text = url.strip()
     text = (text if "://" in text else f"http://{text}").rstrip("/")
@@ -257,9 +257,9 @@ def checked_base(url: str) -> str:
         parts = urlsplit(text)
         port = parts.port
     except ValueError as error:
-        raise ConfigError(f"The address {short(url, 80)!r} is no URL ({error}).") from error
+        raise ConfigError(f"The address {short(url, 80)!r} is not a URL ({error}).") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"The address {short(url, 80)!r} is no http or https URL; write http://HOST:PORT/v1.")
+        raise ConfigError(f"The address {short(url, 80)!r} is not an http or https URL; write http://HOST:PORT/v1.")
     if parts.username or parts.password or parts.query or parts.fragment or port == 0:
         raise ConfigError(
             f"The address http://{parts.hostname} must carry neither a user nor a key nor a query; "

@@ -153,11 +153,11 @@ def _refuse_openai_for_others(litellm: Any, request: Request) -> None:
         return
     variable = provider.upper().replace("-", "_")
     if not base:
-        said = f"{request.model}: no address for its provider; set {variable}_API_BASE in the environment."
-        raise NotAuthorised(said, model=request.model)
+        message = f"{request.model}: no address for its provider; set {variable}_API_BASE in the environment."
+        raise NotAuthorised(message, model=request.model)
     if not key:
-        said = f"{request.model}: no key for its provider; set {variable}_API_KEY in the environment."
-        raise NotAuthorised(said, model=request.model)
+        message = f"{request.model}: no key for its provider; set {variable}_API_KEY in the environment."
+        raise NotAuthorised(message, model=request.model)
 
 
 def _like_openai(litellm: Any) -> frozenset[str]:
@@ -188,7 +188,7 @@ def loaded() -> Any:
 
                 get_unsupported_headers("anthropic")
     except ImportError as error:
-        raise Unavailable(f"litellm cannot be imported ({short(str(error))}); install promptpex anew.") from error
+        raise Unavailable(f"litellm cannot be imported ({short(str(error))}); reinstall promptpex.") from error
     _quieten(litellm)
     return litellm
 
@@ -209,7 +209,7 @@ def _offline() -> Iterator[None]:
 
 
 def _quieten(litellm: Any) -> None:
-    """Switches off what is optional, in a litellm that nobody else has imported yet."""
+    """Switches off what is optional, in a litellm that nothing else has imported yet."""
     litellm.suppress_debug_info = True
     litellm.telemetry = False
     litellm.disable_hf_tokenizer_download = True
@@ -225,19 +225,19 @@ def missing_keys(litellm: Any, model: str) -> list[str]:
     if provider in _OWN_CREDENTIALS:
         return []
     try:
-        found = litellm.validate_environment(model)
+        answer = litellm.validate_environment(model)
     except Exception:  # an unknown name: the call itself will say so
         return []
-    return [] if found.get("keys_in_environment") else [str(name) for name in found.get("missing_keys") or ()]
+    return [] if answer.get("keys_in_environment") else [str(name) for name in answer.get("missing_keys") or ()]
 
 
 def supported_params(litellm: Any, model: str) -> frozenset[str] | None:
     """Parameters that the provider takes for this model; None when litellm cannot tell."""
     try:
-        found = litellm.get_supported_openai_params(model=model)
+        supported = litellm.get_supported_openai_params(model=model)
     except Exception:  # an unknown name: the call itself will say so
         return None
-    return frozenset(found) if found else None
+    return frozenset(supported) if supported else None
 
 
 def _asked_to_wait(error: BaseException) -> float | None:

@@ -42,7 +42,7 @@ class LlamaEngineKey:
 
 @dataclass(slots=True)
 class Ask:
-    """One request on its way: the body, whether nobody waits for it any more, and the seconds it may take."""
+    """One request on its way: the body, whether it is still waited for, and the seconds it may take."""
 
     model: str
     body: dict[str, Any]

@@ -93,7 +93,7 @@ class OllamaClient:
     def _grow(self, request: Request, model: str, context: int) -> bool:
         """Asks for twice the context from now on; False where there is no more, or the user chose its size.
 
-        Each size makes the server load the model anew, so there is an end also where the model names none.
+        Each size makes the server load the model again, so there is an end also where the model names none.
         """
         most = self._facts.get(model, ModelFacts()).context or MOST_CONTEXT
         if context >= most or "num_ctx" in request.params.extra:
@@ -145,13 +145,13 @@ class OllamaClient:
         return await asyncio.to_thread(show, model, self.base_url, timeout_s=timeout_s)
 
     async def _pull(self, model: str) -> None:
-        said: set[str] = set()
+        printed: set[str] = set()
 
         def heard(status: str, done: int | None, total: int | None) -> None:
             tenth = f" {10 * (done * 10 // total)}%" if done and total else ""
             line = f"Pulling {model}: {status}{tenth}"
-            if line not in said:
-                said.add(line)
+            if line not in printed:
+                printed.add(line)
                 self._options.emit(Notice(line))
 
         await asyncio.to_thread(pull, model, heard, self.base_url)
@@ -273,5 +273,5 @@ def _too_small(name: str, context: int, size: str) -> ContextTooSmall:
 
 def _no_answer(name: str, what: str) -> ModelError:
     return MalformedReply(
-        f"{name}: the server's reply is no answer of Ollama's chat API: {what}; check the address.", model=name
+        f"{name}: the server's reply is not an answer of Ollama's chat API: {what}; check the address.", model=name
     )

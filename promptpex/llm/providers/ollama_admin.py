@@ -66,7 +66,7 @@ def host_url(host: str | None = None) -> str:
     127.0.0.1.
 
     Raises:
-        ConfigError: when it is no address.
+        ConfigError: when it is not an address.
     """
     text = (host or os.environ.get("OLLAMA_HOST") or "").strip().rstrip("/")
     if not text:
@@ -112,7 +112,7 @@ def pull(name: str, on_progress: OnProgress | None = None, host: str | None = No
 
     Args:
         name: with its tag.
-        on_progress: hears how far it is, layer by layer.
+        on_progress: is told how far it is, layer by layer.
         host: the server.
 
     Raises:

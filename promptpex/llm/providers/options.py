@@ -22,7 +22,7 @@ class ProviderOptions:
         embedded_threads: CPU threads of the embedded model; None = by the machine.
         embedded_slots: requests that the embedded model answers side by side.
         embedded_model_path: the GGUF file behind ``embedded/smollm2-135m``, instead of the usual places.
-        emit: hears notices, such as a parameter that a model refuses.
+        emit: receives notices, such as a parameter that a model refuses.
     """
 
     api_base: str | None = None

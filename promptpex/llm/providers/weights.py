@@ -47,7 +47,7 @@ def weights_path(
         name: ``smollm2-135m``, a path, or ``hf:ORG/REPO/FILE.gguf``; ``embedded/`` before it is ignored.
         configured: the file to use for ``smollm2-135m``.
         cache: where fetched weights are kept; None = the user's cache.
-        emit: hears what is being fetched.
+        emit: receives what is being fetched.
 
     Raises:
         UnknownModel: no such file, or no such name.
@@ -95,8 +95,8 @@ def weights_digest(name: str, *, configured: str | None = None) -> str | None:
     stat = file.stat()
     if stat.st_size > LARGEST:
         return None
-    found = _file_digest(file.resolve(), stat.st_size, stat.st_mtime_ns)
-    return None if found == SHA256 and bare == DEFAULT_NAME else f"sha256:{found}"
+    checksum = _file_digest(file.resolve(), stat.st_size, stat.st_mtime_ns)
+    return None if checksum == SHA256 and bare == DEFAULT_NAME else f"sha256:{checksum}"
 
 
 @lru_cache(maxsize=64)
@@ -150,8 +150,8 @@ def _installed() -> Path | None:
         files = distribution(DISTRIBUTION).files or ()
     except PackageNotFoundError:
         return None
-    found = (Path(str(file.locate())) for file in files if file.name.endswith(".gguf"))
-    return next((path.resolve() for path in found if path.is_file()), None)
+    paths = (Path(str(file.locate())) for file in files if file.name.endswith(".gguf"))
+    return next((path.resolve() for path in paths if path.is_file()), None)
 
 
 def _installers(target: Path) -> Iterator[list[str]]:
@@ -176,18 +176,18 @@ def _installers(target: Path) -> Iterator[list[str]]:
 
 
 def _download(target: Path) -> None:
-    said = "neither pip nor uv is installed"
+    problem = "neither pip nor uv is installed"
     for command in _installers(target):
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_FETCH_S, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
-            said = str(error)
+            problem = str(error)
             continue
         if done.returncode == 0:
             return
         lines = [line for line in done.stderr.splitlines() if line.strip()]
-        said = lines[-1] if lines else f"exit code {done.returncode}"
-    raise _cannot_fetch(said)
+        problem = lines[-1] if lines else f"exit code {done.returncode}"
+    raise _cannot_fetch(problem)
 
 
 def _unpacked(folder: Path) -> Path:
@@ -207,9 +207,9 @@ def _unpacked(folder: Path) -> Path:
 
 def _verify(file: Path) -> None:
     with file.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    if found != SHA256:
-        raise _cannot_fetch(f"what came has the SHA-256 {found[:16]}... and not {SHA256[:16]}...")
+        checksum = hashlib.file_digest(stream, "sha256").hexdigest()
+    if checksum != SHA256:
+        raise _cannot_fetch(f"what came has the SHA-256 {checksum[:16]}... and not {SHA256[:16]}...")
 
 
 def _cannot_fetch(why: str) -> ModelError:

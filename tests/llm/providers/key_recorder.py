@@ -97,11 +97,11 @@ def block() -> None:
 
 def named_like_keys(source: Path) -> list[str]:
     """The variables that the source names like a key."""
-    found: set[str] = set()
+    variables: set[str] = set()
     for path in source.rglob("*.py"):
         text = path.read_text(encoding="utf-8", errors="replace")
-        found |= set(re.findall(r"""["']([A-Z][A-Z0-9_]*(?:_KEY|_KEY_ID|_TOKEN|_PAT|_SECRET))["']""", text))
-    return sorted(name for name in found if not name.startswith("LITELLM_"))
+        variables |= set(re.findall(r"""["']([A-Z][A-Z0-9_]*(?:_KEY|_KEY_ID|_TOKEN|_PAT|_SECRET))["']""", text))
+    return sorted(name for name in variables if not name.startswith("LITELLM_"))
 
 
 def plant(litellm: Any, only: str | None) -> dict[str, str]:
@@ -117,8 +117,8 @@ def questions(model: str) -> tuple[Request, Request]:
     """A plain one, and one for a value of a schema with all that a settings file may say behind a name."""
     plain = Request(model=model, messages=(Message(role="user", content="hi"),))
     schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
-    said = parse_model(f"m:1?{PARAMETERS}").params
-    return plain, plain.model_copy(update={"params": said, "reply_schema": schema, "template": "t", "stage": "judge"})
+    params = parse_model(f"m:1?{PARAMETERS}").params
+    return plain, plain.model_copy(update={"params": params, "reply_schema": schema, "template": "t", "stage": "judge"})
 
 
 class Hasty(asyncio.SelectorEventLoop):
@@ -142,7 +142,7 @@ def main(only: str | None) -> None:
     canaries = plant(litellm, only)
     block()
     listed = {str(getattr(provider, "value", provider)) for provider in litellm.provider_list}
-    told: dict[str, list[tuple[str, list[str]]]] = {}
+    sent_keys: dict[str, list[tuple[str, list[str]]]] = {}
     for provider in sorted((listed | known_providers()) - set(LOGINS)):
         for model in (f"{provider}/m", f"{provider}/evil.example/m"):
             seen.clear()
@@ -151,8 +151,8 @@ def main(only: str | None) -> None:
             sent = {
                 (origin(url), tuple(name for canary, name in canaries.items() if canary in all_)) for url, all_ in seen
             }
-            told[model] = sorted((where, list(names)) for where, names in sent)
-    print(json.dumps(told))
+            sent_keys[model] = sorted((where, list(names)) for where, names in sent)
+    print(json.dumps(sent_keys))
 
 
 if __name__ == "__main__":

@@ -92,9 +92,9 @@ def test_lone_surrogates_are_replaced() -> None:
 
 def test_logprobs() -> None:
     entry = {"token": "a", "logprob": -0.5, "top_logprobs": [{"token": "a", "logprob": -0.5}, {"token": 1}]}
-    found = logprobs_of({"content": [entry, {"token": "x", "logprob": None}, 3]})
-    assert found is not None
-    assert [(each.token, each.logprob, each.top) for each in found] == [("a", -0.5, (("a", -0.5),))]
+    logprobs = logprobs_of({"content": [entry, {"token": "x", "logprob": None}, 3]})
+    assert logprobs is not None
+    assert [(each.token, each.logprob, each.top) for each in logprobs] == [("a", -0.5, (("a", -0.5),))]
     assert logprobs_of({"content": []}) is None
 
 

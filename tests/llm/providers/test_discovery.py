@@ -88,9 +88,9 @@ def test_what_is_not_there_is_explained_once_for_each_kind(monkeypatch: pytest.M
     kinds = ("openai-compatible", "ollama", "embedded")
     assert not_found([AvailableModel("any", kind) for kind in kinds]) == []
     monkeypatch.setenv("OPENAI_API_KEY", "planted-key-1")
-    told = not_found([])[0]
-    assert "gave no list" in told
-    assert "planted" not in told
+    reason = not_found([])[0]
+    assert "gave no list" in reason
+    assert "planted" not in reason
 
 
 def test_a_named_server_without_a_list_is_explained() -> None:

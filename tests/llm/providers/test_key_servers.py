@@ -21,9 +21,9 @@ def sent(*only: str) -> dict[str, list[tuple[str, list[str]]]]:
     command = [sys.executable, "-m", "tests.llm.providers.key_recorder", *only]
     done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert isinstance(found, dict)
-    return found
+    recorded = json.loads(done.stdout.splitlines()[-1])
+    assert isinstance(recorded, dict)
+    return recorded
 
 
 def service(where: str) -> str:
@@ -34,15 +34,15 @@ def service(where: str) -> str:
 def test_what_is_asked_carries_every_parameter_that_a_name_may() -> None:
     names = [pair.partition("=")[0] for pair in key_recorder.PARAMETERS.split("&")]
     assert sorted(names) == sorted((*PARAMETERS, *FURTHER_PARAMETERS))
-    plain, told = key_recorder.questions("groq/m")
-    assert plain.params != told.params == parse_model(f"n:2?{key_recorder.PARAMETERS}").params
-    assert set(told.params.extra) == set(FURTHER_PARAMETERS)
+    plain, with_parameters = key_recorder.questions("groq/m")
+    assert plain.params != with_parameters.params == parse_model(f"n:2?{key_recorder.PARAMETERS}").params
+    assert set(with_parameters.params.extra) == set(FURTHER_PARAMETERS)
 
 
 def test_each_key_goes_to_one_vendor_and_openai_gets_its_own_alone() -> None:
-    found = sent()
+    by_model = sent()
     services: dict[str, set[str]] = defaultdict(set)
-    for asked in found.values():
+    for asked in by_model.values():
         for where, names in asked:
             assert "evil" not in where, asked
             for name in names:
@@ -51,7 +51,7 @@ def test_each_key_goes_to_one_vendor_and_openai_gets_its_own_alone() -> None:
     assert {name for name, at in services.items() if "openai.com" in at} == {"OPENAI_API_KEY"}
     assert services["OPENAI_API_KEY"] == {"openai.com"}
     assert {name: at for name, at in services.items() if len(at) > 1} == {}
-    assert sum(bool(asked) for asked in found.values()) > 100
+    assert sum(bool(asked) for asked in by_model.values()) > 100
 
 
 def test_openais_key_alone_goes_nowhere_else() -> None:

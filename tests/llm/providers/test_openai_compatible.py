@@ -148,11 +148,11 @@ async def test_a_refused_schema_is_told_in_words(scripted: ScriptedServer) -> No
         assert (await client.complete(asked("openai/strict", text, temperature=0, schema=SCHEMA))).text == "OK"
     await client.close()
     assert ["response_format" in seen.body for seen in scripted.requests] == [True, True, False, False]
-    told = [seen.body["messages"][-1]["content"] for seen in scripted.requests]
-    assert told[:2] == ["one", "one"]
-    assert told[2].startswith("one\n\n")
-    assert told[3].startswith("two\n\n")
-    assert all(json.dumps(SCHEMA) in text for text in told[2:])
+    contents = [seen.body["messages"][-1]["content"] for seen in scripted.requests]
+    assert contents[:2] == ["one", "one"]
+    assert contents[2].startswith("one\n\n")
+    assert contents[3].startswith("two\n\n")
+    assert all(json.dumps(SCHEMA) in text for text in contents[2:])
 
 
 async def test_a_refused_schema_is_not_dropped_in_silence(scripted: ScriptedServer) -> None:
