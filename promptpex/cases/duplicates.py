@@ -24,7 +24,7 @@ BLOCK = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class DuplicatePair:
     """Two cases with the same or nearly the same input.
 
     Attributes:
@@ -42,7 +42,7 @@ class Pair:
     within: bool
 
 
-def duplicates(cases: Sequence[Case], *, threshold: float = THRESHOLD) -> list[Pair]:
+def duplicates(cases: Sequence[Case], *, threshold: float = THRESHOLD) -> list[DuplicatePair]:
     """All pairs of duplicates, in the order of the cases.
 
     Args:
@@ -95,8 +95,8 @@ def clusters(cases: Sequence[Case], *, threshold: float = THRESHOLD) -> list[lis
     return list(groups.values())
 
 
-def _pair(a: Case, b: Case, how: How, score: float) -> Pair:
-    return Pair(a.id, b.id, how, round(score, 4), a.rule == b.rule)
+def _pair(a: Case, b: Case, how: How, score: float) -> DuplicatePair:
+    return DuplicatePair(a.id, b.id, how, round(score, 4), a.rule == b.rule)
 
 
 def _exact(case: Case) -> str:

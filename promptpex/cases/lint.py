@@ -28,7 +28,7 @@ FEW_LETTERS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LintFinding:
     """One thing that is wrong with a case.
 
     Attributes:
@@ -45,7 +45,7 @@ class Finding:
         return f"{self.code}: {self.message}"
 
 
-def lint(case: Case, *, prompt: Prompt, spec: Spec, suite_language: str | None = None) -> list[Finding]:
+def lint(case: Case, *, prompt: Prompt, spec: Spec, suite_language: str | None = None) -> list[LintFinding]:
     """What is wrong with a case, by code alone; empty when nothing is.
 
     Args:
@@ -70,33 +70,33 @@ def lint(case: Case, *, prompt: Prompt, spec: Spec, suite_language: str | None =
 
 def lint_all(
     suite: Suite, *, prompt: Prompt, spec: Spec, suite_language: str | None = None
-) -> dict[str, list[Finding]]:
+) -> dict[str, list[LintFinding]]:
     """The findings of each case that has some, by its id."""
     each = ((case.id, lint(case, prompt=prompt, spec=spec, suite_language=suite_language)) for case in suite.cases)
     return {name: findings for name, findings in each if findings}
 
 
-def errors(findings: Sequence[Finding]) -> list[Finding]:
+def errors(findings: Sequence[LintFinding]) -> list[LintFinding]:
     """Those that make a case unusable."""
     return [finding for finding in findings if finding.severity == "error"]
 
 
-def _variables(case: Case, prompt: Prompt) -> Iterator[Finding]:
+def _variables(case: Case, prompt: Prompt) -> Iterator[LintFinding]:
     for name in prompt.variables:
         if name not in case.inputs:
-            yield Finding("missing-variable", f"there is no value for {name}")
+            yield LintFinding("missing-variable", f"there is no value for {name}")
     for name in case.inputs:
         if name not in prompt.variables:
-            yield Finding("unknown-variable", f"the prompt has no variable {name}", "warning")
+            yield LintFinding("unknown-variable", f"the prompt has no variable {name}", "warning")
     given = [value_text(value).strip() for name, value in case.inputs.items() if name in prompt.variables]
     if given and not any(given):
-        yield Finding("empty", "all values are empty")
+        yield LintFinding("empty", "all values are empty")
 
 
-def _typed(name: str, value: Any, spec: Spec) -> Iterator[Finding]:
+def _typed(name: str, value: Any, spec: Spec) -> Iterator[LintFinding]:
     variable = spec.inputs.get(name)
     for problem in type_problems(name, value, variable) if variable is not None else ():
-        yield Finding("wrong-type", problem)
+        yield LintFinding("wrong-type", problem)
 
 
 def _is_free_text(name: str, value: Any, spec: Spec) -> bool:
@@ -105,34 +105,36 @@ def _is_free_text(name: str, value: Any, spec: Spec) -> bool:
     return free and isinstance(value, str) and bool(value.strip())
 
 
-def _text(name: str, text: str, case: Case, rules: Sequence[Rule], prompt: Prompt) -> Iterator[Finding]:
+def _text(name: str, text: str, case: Case, rules: Sequence[Rule], prompt: Prompt) -> Iterator[LintFinding]:
     variables = prompt.variables
     echoed, stated = leakage.echoes_rule(text, rules), leakage.states_rule(text, rules)
     if echoed:
-        yield Finding("echoes-rule", f"{name} says what {echoed} says, instead of being material for it")
+        yield LintFinding("echoes-rule", f"{name} says what {echoed} says, instead of being material for it")
     elif stated:
-        yield Finding("states-rule", f"{name} has a sentence of {stated}, which tells the model what is tested")
+        yield LintFinding("states-rule", f"{name} has a sentence of {stated}, which tells the model what is tested")
     elif _aimed_at(case, rules) and leakage.hints_at_rule(text, _aimed_at(case, rules), rules):
-        yield Finding("states-rule", f"{name} seems to speak of the output in the words of what it aims at", "warning")
+        yield LintFinding(
+            "states-rule", f"{name} seems to speak of the output in the words of what it aims at", "warning"
+        )
     leak = leakage.leaks_answer(text, case.expected, prompt.text()) if case.expected else None
     if leak:
-        yield Finding("leaks-answer", f"{name} gives the answer away: {leak}")
+        yield LintFinding("leaks-answer", f"{name} gives the answer away: {leak}")
     line = artifacts.preamble(text)
     if line:
-        yield Finding("preamble", f"{name} has a line of the author's own: {line!r}")
+        yield LintFinding("preamble", f"{name} has a line of the author's own: {line!r}")
     cell = artifacts.csv_artifact(text, variables)
     if cell:
-        yield Finding("csv-artifact", f"{name} is not clean: {cell}")
+        yield LintFinding("csv-artifact", f"{name} is not clean: {cell}")
     shell = artifacts.json_artifact(text, variables)
     if shell:
-        yield Finding("json-artifact", f"{name} is wrapped in JSON with {shell}")
+        yield LintFinding("json-artifact", f"{name} is wrapped in JSON with {shell}")
     if artifacts.fenced(text):
-        yield Finding("code-fence", f"{name} stands in a code fence", "warning")
+        yield LintFinding("code-fence", f"{name} stands in a code fence", "warning")
     if artifacts.is_placeholder(text, variables):
-        yield Finding("placeholder", f"{name} is a placeholder, not filled in")
+        yield LintFinding("placeholder", f"{name} is a placeholder, not filled in")
     degenerate = degenerate_text.is_degenerate(text)
     if degenerate:
-        yield Finding("gibberish", f"{name} is gibberish: {degenerate}")
+        yield LintFinding("gibberish", f"{name} is gibberish: {degenerate}")
 
 
 def _aimed_at(case: Case, rules: Sequence[Rule]) -> str:
@@ -140,7 +142,7 @@ def _aimed_at(case: Case, rules: Sequence[Rule]) -> str:
     return ((rule.inverse or "") if case.inverse else rule.rule) if rule is not None else ""
 
 
-def _language(name: str, text: str, prompt: Prompt, suite_language: str | None) -> Iterator[Finding]:
+def _language(name: str, text: str, prompt: Prompt, suite_language: str | None) -> Iterator[LintFinding]:
     counts = scripts_of(text)
     if counts.total() < FEW_LETTERS:
         return
@@ -149,22 +151,22 @@ def _language(name: str, text: str, prompt: Prompt, suite_language: str | None) 
         used = frozenset(script for script, count in own.items() if count * 20 >= own.total())
         if used and (share_in(text, used) or 0.0) < 0.1:
             script = counts.most_common(1)[0][0]
-            yield Finding("wrong-script", f"{name} is in {script} letters, which the prompt is not", "warning")
+            yield LintFinding("wrong-script", f"{name} is in {script} letters, which the prompt is not", "warning")
         return
     if (share_in(text, of_language(suite_language)) or 0.0) < 0.1:
         script = counts.most_common(1)[0][0]
-        yield Finding("wrong-script", f"{name} is in {script} letters, not in the script of {suite_language}")
+        yield LintFinding("wrong-script", f"{name} is in {script} letters, not in the script of {suite_language}")
     elif wants_marks(suite_language) and counts.total() >= 60 and folded(text).isascii():
-        yield Finding(
+        yield LintFinding(
             "wrong-language", f"{name} has none of the letters beyond ASCII that {suite_language} has", "warning"
         )
 
 
-def _reasoning(case: Case, prompt: Prompt) -> Iterator[Finding]:
+def _reasoning(case: Case, prompt: Prompt) -> Iterator[LintFinding]:
     """The author's reason is not an input; when it is gibberish, the author had derailed by then."""
     if case.origin == "added" or not case.reasoning:
         return
     degenerate = degenerate_text.is_degenerate(case.reasoning)
     degenerate = degenerate or degenerate_text.lacks_function_words(case.reasoning, prompt.text())
     if degenerate:
-        yield Finding("gibberish", f"the reasoning is gibberish: {degenerate}; look at the inputs", "warning")
+        yield LintFinding("gibberish", f"the reasoning is gibberish: {degenerate}; look at the inputs", "warning")

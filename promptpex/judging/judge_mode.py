@@ -29,7 +29,7 @@ class Material:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class JudgeFinding:
     """What a judge says about one rule: the verdict and its reason."""
 
     status: Literal["pass", "fail"]
@@ -72,7 +72,7 @@ class JudgeMode(ABC):
         """The values for the template, besides those that every mode gets."""
 
     @abstractmethod
-    def findings(self, reply: BaseModel, rules: tuple[Rule, ...]) -> Mapping[str, Finding]:
+    def findings(self, reply: BaseModel, rules: tuple[Rule, ...]) -> Mapping[str, JudgeFinding]:
         """What a reply says about each of these rules, by id."""
 
     @abstractmethod

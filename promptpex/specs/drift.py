@@ -21,8 +21,8 @@ def notices(prompt: Prompt, spec: Spec) -> list[str]:
     """A sentence for each rule whose words are gone or changed, and for each sentence of the prompt without a rule."""
     rules = [rule for rule in spec.rules if not rule.stale]
     lost = [_lost(source) for source in check_sources(rules, prompt_text(prompt)) if source.status != "kept"]
-    uncited = [f"no rule rests on: {quoted(sentence)}" for sentence in uncovered(rules, prompt)]
-    return [*_few(lost, "rules whose words are gone"), *_few(uncited, "sentences that no rule rests on")]
+    uncited = [f"no rule cites: {quoted(sentence)}" for sentence in uncovered(rules, prompt)]
+    return [*_few(lost, "rules whose words are gone"), *_few(uncited, "sentences that no rule cites")]
 
 
 def ungrounded(prompt: Prompt, rules: Sequence[Rule]) -> list[str]:
@@ -41,7 +41,7 @@ def orphans(spec: Spec, suite: Suite) -> list[Case]:
 
 
 def _lost(source: SourceStatus, how: str = "are gone") -> str:
-    sentence = f"rule {source.rule} rests on words that {how}: {quoted(source.source)}"
+    sentence = f"rule {source.rule} cites words that {how}: {quoted(source.source)}"
     changed_to = source.nearest if source.status == "changed" else None
     return f"{sentence}; the prompt says {quoted(changed_to)}" if changed_to else sentence
 

@@ -1,7 +1,7 @@
 """Extraction: what a prompt promises, written down by the author model.
 
 After PromptPex (arXiv 2503.05070v1, §3): intent, input specification, output rules, inverse rules. Differing from it:
-one request per variable and per inverse, so that no long generation derails, and each rule keeps the words it rests on.
+one request per variable and per inverse, so that no long generation derails, and each rule keeps the words it cites.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class InputsReply(BaseModel):
 
 
 class RuleReply(BaseModel):
-    """One rule and the words it rests on."""
+    """One rule and the words it cites."""
 
     rule: Sentence
     source: Annotated[str, shortened(50_000)]

@@ -12,7 +12,7 @@ from promptpex.cases.expand import expand
 from promptpex.cases.expected import expected_outputs, lacking, with_expected
 from promptpex.cases.generate import generate as generate_cases
 from promptpex.cases.generate import keep_unreplaced
-from promptpex.cases.lint import Finding, lint_all
+from promptpex.cases.lint import LintFinding, lint_all
 from promptpex.cases.plan import Generation, Plan, plan
 from promptpex.cases.refine import mark_invalid, replace_invalid, within_tries
 from promptpex.cases.samples import read_samples
@@ -134,7 +134,7 @@ def quality(prompt: Prompt, spec: Spec, suite: Suite, suite_language: str | None
     )
 
 
-def _by_code(findings: Mapping[str, Sequence[Finding]]) -> dict[str, list[str]]:
+def _by_code(findings: Mapping[str, Sequence[LintFinding]]) -> dict[str, list[str]]:
     ids: dict[str, list[str]] = {}
     for case, of_case in findings.items():
         for code in sorted({finding.code for finding in of_case}):

@@ -178,17 +178,17 @@ def _spec_against(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[Pr
 def _against_words(rules: Sequence[Rule], prompt: Prompt, lines: Mapping[str, int], add: Callable[..., None]) -> None:
     for source in check_sources(rules, prompt_text(prompt)):
         if source.status == "missing":
-            message = f"the rule {source.rule!r} rests on words that are not in the prompt: {quoted(source.source)}"
-            add(message, lines.get(source.rule), "warning", "remove the rule, or quote the words it rests on now")
+            message = f"the rule {source.rule!r} cites words that are not in the prompt: {quoted(source.source)}"
+            add(message, lines.get(source.rule), "warning", "remove the rule, or quote what the prompt says now")
         elif source.status == "changed":
-            message = f"the words that the rule {source.rule!r} rests on have changed; the prompt now says: "
+            message = f"the words that the rule {source.rule!r} cites have changed; the prompt now says: "
             add(message + quoted(source.nearest or ""), lines.get(source.rule), "warning", "read the rule again")
     for rule in rules:
         if rule.origin == "extracted" and not rule.stale and not (rule.source or "").strip():
             message = f"the rule {rule.id!r} quotes no words of the prompt"
             add(message, lines.get(rule.id), "info", "add them under 'source', or see `extract --verify`")
     for sentence in uncovered(rules, prompt):
-        add(f"no rule rests on: {quoted(sentence)}", None, "info")
+        add(f"no rule cites: {quoted(sentence)}", None, "info")
 
 
 def _front_matter(prompt: Prompt) -> list[Problem]:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
-from promptpex.cases.duplicates import BLOCK, Pair, clusters, duplicates, independent
+from promptpex.cases.duplicates import BLOCK, DuplicatePair, clusters, duplicates, independent
 from promptpex.cases.word_forms import folded
 from promptpex.core.records import Case
 
@@ -27,7 +27,10 @@ def test_the_three_ways_to_be_a_duplicate() -> None:
             rules="aabba",
         )
     )
-    assert pairs[:2] == [Pair("c0", "c2", "exact", 1.0, False), Pair("c0", "c3", "normalised", 1.0, False)]
+    assert pairs[:2] == [
+        DuplicatePair("c0", "c2", "exact", 1.0, False),
+        DuplicatePair("c0", "c3", "normalised", 1.0, False),
+    ]
     assert [(pair.a, pair.b, pair.how, pair.within) for pair in pairs[2:]] == [("c0", "c4", "similar", True)]
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.cases.file import read_suite
-from promptpex.cases.lint import Finding, errors, lint, lint_all
+from promptpex.cases.lint import LintFinding, errors, lint, lint_all
 from promptpex.core.records import Case, Message, Prompt, Rule, Spec, Suite, VariableSpec
 from promptpex.promptfile import read
 from promptpex.specs.file import read_spec
@@ -46,7 +46,7 @@ def prompt(*variables: str, text: str = TEXT) -> Prompt:
 
 def findings_of(
     text: Any, *, language: str | None = None, variables: tuple[str, ...] = ("mail",), **fields: Any
-) -> list[Finding]:
+) -> list[LintFinding]:
     inputs = text if isinstance(text, dict) else {variables[0]: text}
     of = Spec(prompt="p.md", rules=RULES, inputs=fields.pop("spec", {}))
     asked = prompt(*variables, text=fields.pop("prompt_text", TEXT))
@@ -66,7 +66,7 @@ def test_the_hand_written_suites_have_no_errors(folder: Path) -> None:
     assert {finding.code for findings in report.values() for finding in findings} <= {"wrong-script"}
 
 
-def _published(name: str) -> tuple[list[tuple[str, Finding]], list[tuple[str, Finding]]]:
+def _published(name: str) -> tuple[list[tuple[str, LintFinding]], list[tuple[str, LintFinding]]]:
     """The findings on the published tests and on the published baseline, each with the input."""
     folder = PUBLISHED / "evals" / "v7" / name
     messages = json.loads((PUBLISHED / "prompts" / f"{name}.json").read_text("utf-8"))["messages"]
@@ -78,7 +78,7 @@ def _published(name: str) -> tuple[list[tuple[str, Finding]], list[tuple[str, Fi
     parts = (folder / "baseline_tests.txt").read_text("utf-8").split("===")
     baseline = [Case(id="b", inputs={"input": part.strip()}) for part in parts if part.strip()]
 
-    def findings(cases: list[Case]) -> list[tuple[str, Finding]]:
+    def findings(cases: list[Case]) -> list[tuple[str, LintFinding]]:
         return [(case.inputs["input"], one) for case in cases for one in lint(case, prompt=asked, spec=spec)]
 
     return findings(tests[1:]), findings(baseline)

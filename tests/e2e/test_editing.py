@@ -163,10 +163,10 @@ async def the_prompt_changes(session: Session, edited: str, cases: str) -> None:
 
     run = await session("run", "prompt.md", "--models", "openai/under-test", "--judge", "none", "-v")
     assert "prompt.md has changed since prompt.spec.yaml was written" in run.err
-    said = "rule r1 rests on words that are gone: “Reply in one word.”; the prompt says “Reply in at most three words.”"
+    said = "rule r1 cites words that are gone: “Reply in one word.”; the prompt says “Reply in at most three words.”"
     assert said in run.err
-    assert "rule r3 rests on words that are gone: “Never mention a brand.”" in run.err
-    assert "no rule rests on: “End with a full stop.”" in run.err
+    assert "rule r3 cites words that are gone: “Never mention a brand.”" in run.err
+    assert "no rule cites: “End with a full stop.”" in run.err
     assert "promptpex extract prompt.md --update" in run.err
     assert "1 case aims at a rule that is gone (own-2)" in run.err
 

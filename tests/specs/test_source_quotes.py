@@ -1,4 +1,4 @@
-"""What rules rest on: sentences in many scripts, quoted words that stay, change and go, and what an edit touches."""
+"""What rules cite: sentences in many scripts, quoted words that stay, change and go, and what an edit touches."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from promptpex.config import load
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Case, Request, Rule, Run, Spec, Suite
 from promptpex.judging import modes
-from promptpex.judging.judge_mode import Finding, JudgeMode, Material
+from promptpex.judging.judge_mode import JudgeFinding, JudgeMode, Material
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import parse
 from promptpex.report import summarise
@@ -54,9 +54,9 @@ class ReaderMode(JudgeMode):
     def shows(self, material: Material) -> dict[str, Any]:
         return {"prompt": " ".join(rule.rule for rule in material.rules) + material.inputs}
 
-    def findings(self, reply: BaseModel, rules: tuple[Rule, ...]) -> Mapping[str, Finding]:
+    def findings(self, reply: BaseModel, rules: tuple[Rule, ...]) -> Mapping[str, JudgeFinding]:
         return {
-            rule.id: Finding("pass" if getattr(reply, rule.id) else "fail", f"the {rule.id} was asked")
+            rule.id: JudgeFinding("pass" if getattr(reply, rule.id) else "fail", f"the {rule.id} was asked")
             for rule in rules
         }
 

@@ -221,7 +221,7 @@ async def test_drift_is_told_without_a_fingerprint(tmp_path: Path) -> None:
     )
     await execute(tmp_path, client(), heard)
     messages = [event.message for event in heard if isinstance(event, Notice) and event.level == "warning"]
-    assert any("rule r1 rests on words that are not in the prompt" in text for text in messages)
+    assert any("rule r1 cites words that are not in the prompt" in text for text in messages)
     assert not any("r2" in text for text in messages)
 
 

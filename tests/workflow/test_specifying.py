@@ -252,9 +252,9 @@ async def test_run_says_what_it_cannot_place(tmp_path: Path) -> None:
     finished, _ = await do(run, files, Author(RULES).client(), heard, **flags)
     messages = [event.message for event in heard if isinstance(event, Notice)]
     assert "prompt.md has changed since prompt.spec.yaml was written" in messages
-    assert "no rule rests on: “Label the mood of a review.”" in messages
+    assert "no rule cites: “Label the mood of a review.”" in messages
     assert any("2 cases aim at rules that are gone (b, c)" in message for message in messages)
-    assert not any("r2 rests on" in message for message in messages)
+    assert not any("r2 cites" in message for message in messages)
     assert len(finished.outputs) == 3
 
 

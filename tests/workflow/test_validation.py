@@ -62,7 +62,7 @@ def test_a_changed_prompt_is_noticed(tmp_path: Path) -> None:
     problems = validate([tmp_path / "prompt.md"])
     assert [problem.severity for problem in problems].count("warning") == 3
     assert any("has changed since" in problem.message for problem in problems)
-    assert any("'r2' rests on words" in problem.message and problem.line == 7 for problem in problems)
+    assert any("'r2' cites words" in problem.message and problem.line == 7 for problem in problems)
 
 
 def test_an_extracted_rule_without_words_is_problems_of(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel
 
 from promptpex.core.records import Rule, Spec
-from promptpex.judging.judge_mode import Finding, JudgeMode, Material
+from promptpex.judging.judge_mode import JudgeFinding, JudgeMode, Material
 from promptpex.llm.schemas import REASON
 
 WHOLE_PROMPT = Rule(id="prompt", rule="The output complies with the prompt.", origin="added")
@@ -44,9 +44,9 @@ class Mode(JudgeMode):
     def shows(self, material: Material) -> dict[str, Any]:
         return {"prompt": material.prompt.text()}
 
-    def findings(self, reply: BaseModel, rules: tuple[Rule, ...]) -> Mapping[str, Finding]:
+    def findings(self, reply: BaseModel, rules: tuple[Rule, ...]) -> Mapping[str, JudgeFinding]:
         assert isinstance(reply, PromptVerdict)
-        return {WHOLE_PROMPT.id: Finding("pass" if reply.verdict == "OK" else "fail", reply.reason)}
+        return {WHOLE_PROMPT.id: JudgeFinding("pass" if reply.verdict == "OK" else "fail", reply.reason)}
 
     def typical_tokens(self, prompt: int) -> int:
         return prompt + TEMPLATE_TOKENS

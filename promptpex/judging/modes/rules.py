@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from promptpex.core.records import Rule, Spec
-from promptpex.judging.judge_mode import Finding, JudgeMode, Material
+from promptpex.judging.judge_mode import JudgeFinding, JudgeMode, Material
 from promptpex.llm.schemas import REASON
 
 TYPICAL_TOKENS = 600
@@ -44,9 +44,9 @@ class Mode(JudgeMode):
     def shows(self, material: Material) -> dict[str, Any]:
         return {"intent": material.spec.intent, "rules": material.rules, "inputs": material.inputs}
 
-    def findings(self, reply: BaseModel, rules: tuple[Rule, ...]) -> Mapping[str, Finding]:
+    def findings(self, reply: BaseModel, rules: tuple[Rule, ...]) -> Mapping[str, JudgeFinding]:
         verdicts: dict[str, RuleVerdict] = {rule.id: getattr(reply, f"f{index}") for index, rule in enumerate(rules)}
-        return {rule: Finding(verdict.verdict, verdict.reason) for rule, verdict in verdicts.items()}
+        return {rule: JudgeFinding(verdict.verdict, verdict.reason) for rule, verdict in verdicts.items()}
 
     def typical_tokens(self, prompt: int) -> int:
         return TYPICAL_TOKENS
