@@ -19,6 +19,7 @@ from jinja2 import meta
 
 from promptpex.core import stage_templates
 from promptpex.core.ids import text_digest
+from promptpex.judging import modes
 
 PACKAGE = Path(__file__).parent.parent / "promptpex"
 NAMES = stage_templates.names()
@@ -192,4 +193,5 @@ def _named_in_code() -> set[str]:
 
 
 def test_stages_and_templates_belong_together() -> None:
-    assert _named_in_code() == set(NAMES)
+    of_modes = {f"judging/{name}" for name in modes.names()}
+    assert _named_in_code() | of_modes == set(NAMES)

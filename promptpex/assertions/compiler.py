@@ -197,4 +197,5 @@ def _needs_v8(step: Step) -> bool:
 
 
 def detail_of(error: Exception) -> str:
+    """The kind of an unforeseen error and the first words of what it says, on one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import stat
 import subprocess
@@ -211,3 +212,31 @@ def test_a_lock_is_waited_for_and_ends_with_its_process(tmp_path: Path) -> None:
     finally:
         os.close(handle)
         holder.communicate()
+
+
+def test_rows_of_a_long_csv_come_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    wide = "x" * 200_000
+    path.write_bytes(f'\ufeffa,b\r\n\'=1,{wide}\r\n\r\n"c\nd",e\r\n'.encode())
+    limit = csv.field_size_limit()
+    rows = safe_csv.stream(path, what="file")
+    assert next(rows) == safe_csv.CsvRow(1, ("a", "b"))
+    assert csv.field_size_limit() == limit
+    assert list(rows) == [safe_csv.CsvRow(2, ("=1", wide)), safe_csv.CsvRow(4, ("c\nd", "e"))]
+    path.write_bytes(b"a\n\xff\n")
+    with pytest.raises(InputError, match="not UTF-8"):
+        list(safe_csv.stream(path, what="file"))
+    with pytest.raises(InputError):
+        list(safe_csv.stream(tmp_path / "none", what="file"))
+
+
+def test_lenient_lines_hold_what_only_python_writes(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"a": NaN}\n["\\ud83d"]\n', encoding="utf-8")
+    lines = jsonl.read(path, what="file", lenient=True)
+    assert [str(line.value) for line in lines] == ["{'a': nan}", "['\\ud83d']"]
+    with path.open("rb") as file:
+        assert [line.number for line in jsonl.read_stream(file, path="-")] == [1, 2]
+    for line in path.read_text(encoding="utf-8").splitlines():
+        with pytest.raises(InputError, match="not valid JSON"):
+            list(jsonl.parse(line))
