@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple, TypeVar
@@ -133,12 +134,32 @@ def raw_lines(
         raise error(f"the {what} cannot be read: {failure.strerror or failure}", path=path) from None
 
 
+def whole_lines(
+    path: Path | str, *, what: str, error: type[InputError] = InputError, links: bool = True
+) -> Iterator[bytes]:
+    """The lines of a file of our own that may hold millions, with their line ends; a cut last line is left out.
+
+    Raises:
+        InputError: (as ``error``) the file is missing or cannot be read.
+    """
+    try:
+        with opened(Path(path), error=error, what=what, links=links) as file:
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                yield line
+    except OSError as failure:
+        raise error(f"the {what} cannot be read: {failure.strerror or failure}", path=path) from None
+
+
 def _split(file: BinaryIO, longest: int = -1) -> Iterator[RawLine]:
-    limit, number, end = (longest + 2 if longest >= 0 else -1), 0, 0
-    while raw := file.readline(limit):
-        number, end = number + 1, end + len(raw)
-        data = raw.removesuffix(b"\n")
-        yield RawLine(number, data.removeprefix(_BOM) if number == 1 else data, end, len(data) < len(raw))
+    end = 0
+    lines = file if longest < 0 else iter(partial(file.readline, longest + 2), b"")
+    for number, line in enumerate(lines, 1):
+        end += len(line)
+        is_whole = line.endswith(b"\n")
+        data = line[:-1] if is_whole else line
+        yield RawLine(number, data.removeprefix(_BOM) if number == 1 else data, end, is_whole)
 
 
 def _values(

@@ -252,13 +252,11 @@ def _record(path: Path, kind: type[R]) -> R:
 def _lines(path: Path, kind: type[R]) -> Iterator[R]:
     if not os.path.lexists(path):
         return
-    for line in jsonl.raw_lines(path, error=RunError, what="file of the run", links=False):
-        if not line.is_whole:
-            return
+    for number, line in enumerate(jsonl.whole_lines(path, error=RunError, what="file of the run", links=False), 1):
         try:
-            yield jsonl.parse_record(line.data, kind)
+            yield jsonl.parse_record(line, kind)
         except (ValueError, RecursionError) as error:
-            raise RunError(f"is damaged ({_why(error)})", path=path, line=line.number) from error
+            raise RunError(f"is damaged ({_why(error)})", path=path, line=number) from error
 
 
 def _why(error: Exception) -> str:
