@@ -73,10 +73,10 @@ class Place:
     def store(self) -> Path:
         return self.folder / "store.db"
 
-    def arguments(self, *more: str) -> list[str]:
-        """``run`` on this suite, with store and results in this folder."""
-        kept = ["--store", str(self.store), "--results", str(self.folder / "results")]
-        return ["run", str(self.prompt), *kept, *more]
+    def arguments(self, *more: str, verb: str = "run") -> list[str]:
+        """A command on this suite, with the store and, where it takes them, the results in this folder."""
+        results = [] if verb in ("estimate", "generate") else ["--results", str(self.folder / "results")]
+        return [verb, str(self.prompt), "--store", str(self.store), *results, *more]
 
     def rows(self) -> list[dict[str, str]]:
         """The rows of ``results.csv``."""

@@ -23,7 +23,7 @@ class Answers(Script):
 
 
 async def estimated(here: Place, *flags: str) -> dict[tuple[str, str], dict[str, Any]]:
-    done = await command(["estimate", *here.arguments(*flags)[1:], "--json"])
+    done = await command([*here.arguments(*flags, verb="estimate"), "--json"])
     assert done.code == 0, done.err
     lines = json.loads(done.out)
     return {(line["stage"], line["model"]): line for line in lines}

@@ -127,7 +127,7 @@ async def test_no_role_of_the_file_takes_a_key_along(
 ) -> None:
     settings(here, f'{role} = "{name.format(url=scripted.url)}"\n')
     verb, *flags = ROLES[role]
-    done = await command([verb, *here.arguments(*flags, "--timeout", "5")[1:]])
+    done = await command(here.arguments(*flags, "--timeout", "5", verb=verb))
     assert scripted.count > 0, done.err
     assert leaked(scripted) == set()
     assert f"no key is sent to {scripted.url}" in done.err
@@ -148,7 +148,7 @@ async def test_a_whole_job_by_models_of_the_file_takes_no_key_along(
     for file in ("prompt.spec.yaml", "prompt.cases.yaml"):
         here.prompt.with_name(file).unlink()
     for verb, shows in (("extract", "rules"), ("generate", "output"), ("run", "r1")):
-        done = await command([verb, *here.arguments("--timeout", "5")[1:]])
+        done = await command(here.arguments("--timeout", "5", verb=verb))
         assert done.code in (0, 3), done.err
         assert author.stages[shows], (verb, author.stages)
     assert leaked(scripted) == set()

@@ -100,10 +100,10 @@ async def test_so_is_one_through_litellm(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["estimate", "validate"])
-def test_commands_that_ask_nobody_reach_for_nobody(tmp_path: Path, verb: str) -> None:
+def test_commands_that_send_no_request_reach_no_host(tmp_path: Path, verb: str) -> None:
     here = place(tmp_path, cells=2)
     arguments = {
-        "estimate": ["estimate", *here.arguments("--models", "gpt-4o-mini", "--judge", "none")[1:]],
+        "estimate": here.arguments("--models", "gpt-4o-mini", "--judge", "none", verb="estimate"),
         "validate": ["validate", str(here.prompt)],
     }[verb]
     hosts, done = reached(COMMAND, tmp_path, *arguments)
