@@ -1,9 +1,9 @@
 """Deterministic assertions: promptfoo's kinds and some more, three-valued, sandboxed, with bounded time.
 
-``check`` judges one output; ``compile_checks`` refuses checks that cannot be used; ``check_rules`` and
-``check_inputs`` judge a spec's rules and input checks. ``check_time`` is what all of that may take together. Whoever
-compiles many checks, of which there are at most ``MAX_CHECKS`` (``count_checks``), hands
-them to ``compile_patterns`` when they are ``prepare``d.
+``check`` evaluates assertions on one output; ``compile_checks`` refuses those that cannot be used; ``check_rules`` and
+``check_inputs`` evaluate a spec's rules and input checks. ``check_time`` is what all of that may take together. Whoever
+compiles many checks, of which there are at most ``MAX_CHECKS`` (``count_checks``), hands what ``prepare`` gives to
+``compile_patterns``.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ def combine(results: Sequence[CheckResult], threshold: float | None = None, empt
     """The verdict on a row, or on an assert-set.
 
     The score is sum(score x weight) / sum(weight). Without a threshold: fail when an assertion that counts (weight
-    not 0) fails, else unscored when one could not judge, else pass. With one: whether the score reaches it.
+    not 0) fails, else unscored when one could not be decided, else pass. With one: whether the score reaches it.
 
     Args:
         results: in order.
@@ -80,7 +80,7 @@ def _bounded(results: Sequence[CheckResult], threshold: float, first_unscored: C
     least = _score(results, unknown=0.0)
     codes = {result.unscored for result in results if result.status == "unscored"}
     if least is not None and least >= threshold and codes <= FAILED_TO_RUN:
-        return "pass", f"the score reaches {threshold:.6g} without {first_unscored.kind}, which could not judge"
+        return "pass", f"the score reaches {threshold:.6g} without {first_unscored.kind}, which could not be decided"
     return "unscored", _says(first_unscored)
 
 

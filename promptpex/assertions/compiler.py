@@ -48,7 +48,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """Assertions made ready to judge outputs.
+    """Assertions made ready for outputs.
 
     Attributes:
         steps: one per assertion, in order.

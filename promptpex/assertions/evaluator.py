@@ -209,7 +209,7 @@ def check(
         prompt, metadata: what scripts see as ``context.prompt`` and ``context.metadata``.
 
     Returns:
-        a verdict per assertion and the row's. What cannot judge is unscored with its reason; nothing is raised.
+        a verdict per assertion and the row's. What cannot be decided is unscored with its reason; nothing is raised.
     """
     checked = checked_output(
         output,

@@ -178,7 +178,7 @@ class CheckReport:
     """All the verdicts on one output, and what they come to.
 
     Attributes:
-        status: fail when an assertion that counts fails, else unscored when one could not judge, else pass;
+        status: fail when an assertion that counts fails, else unscored when one could not be decided, else pass;
             with a threshold the weighted score decides.
         score: weighted mean; None when it cannot be computed.
         reason: the deciding assertion's reason.

@@ -39,7 +39,7 @@ class CheckRow:
         vars: for templates and scripts.
         threshold: the least score that passes.
         asserts: the row's own assertions; None = it brings none.
-        problem: why the row cannot be judged at all.
+        problem: why the row cannot be checked at all.
         line: of the file, from 1.
     """
 

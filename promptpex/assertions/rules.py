@@ -1,4 +1,4 @@
-"""A spec's rules and input checks, judged by code."""
+"""A spec's rules and input checks, decided by code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from promptpex.core.records import InputCheck, Output, Rule, Verdict
 
 CHECKS_VERSION = "assertions-2"
-"""The version of the checks; part of each verdict's fingerprint, raised when a kind judges otherwise than before."""
+"""The version of the checks; part of each verdict's fingerprint, raised when a kind decides otherwise than before."""
 
 
 def check_rules(
@@ -23,11 +23,11 @@ def check_rules(
 ) -> list[Verdict]:
     """Verdicts of code on the rules that have checks, for every usable output.
 
-    A rule passes when all its checks pass, fails when one fails, and is unscored when one could not judge.
+    A rule passes when all its checks pass, fails when one fails, and is unscored when one could not be decided.
 
     Args:
         rules: those without checks are passed over.
-        outputs: those with an error are passed over; they are no verdicts of code.
+        outputs: those with an error are passed over; code has no verdict on them.
         inputs_of: the inputs of an output's case, for templates in values.
 
     Returns:
@@ -92,7 +92,7 @@ def _verdict(rule: Rule, output: Output, report: CheckReport, rule_fingerprint: 
 
 
 def _deciding(report: CheckReport) -> list[str]:
-    """The kinds that made the verdict: those that failed, could not judge, or all."""
+    """The kinds that made the verdict: those that failed, could not be decided, or all."""
     chosen: Sequence[CheckResult] = [result for result in report.results if result.status == report.status]
     return list(dict.fromkeys(result.kind for result in chosen or report.results))
 
@@ -100,7 +100,7 @@ def _deciding(report: CheckReport) -> list[str]:
 def check_inputs(input_checks: Sequence[InputCheck], inputs: Mapping[str, object]) -> list[str]:
     """What is wrong with a case's inputs, one sentence each; empty when nothing is.
 
-    The value of the named variable is what is judged; the other inputs are there for templates.
+    The checks are on the value of the named variable; the other inputs are there for templates.
 
     Raises:
         CheckError: a check that cannot be used as written.

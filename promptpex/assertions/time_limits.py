@@ -1,8 +1,8 @@
-"""The clock of checks: how long one may take on one output, on all outputs, and all checks of a command together.
+"""How long checks may take: one on one output, one on all outputs, and all checks of a command together.
 
-Whoever judges opens the time of the command (``check_time``); what is opened inside of that is the same time. A check's
-own limit is kept where the work is done: in V8, in the template engine, and by ``in_time`` wherever Python goes through
-something that may be long.
+Whoever evaluates checks opens the time of the command (``check_time``); what is opened inside of that is the same time.
+A check's own limit is kept where the work is done: in V8, in the template environment, and by ``in_time`` wherever
+Python goes through something that may be long.
 """
 
 from __future__ import annotations

@@ -336,7 +336,7 @@ def run_script(body: str, output: object, context: object, mode: str = "verdict"
     Args:
         body: of a function of ``output`` and ``context``.
         output, context: JSON data; the script gets its own copy.
-        mode: ``judge`` for a verdict, ``transform`` for a value as JSON text under ``json``.
+        mode: ``verdict`` for a verdict, ``transform`` for a value as JSON text under ``json``.
 
     Returns:
         ``kind`` and what belongs to it: ``boolean`` (``pass``), ``number`` (``score``), ``object`` (``pass``,

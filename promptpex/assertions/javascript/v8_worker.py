@@ -103,7 +103,7 @@ class Worker:
         finally:
             racer.close()
         if verdict["kind"] not in ("threw", "stuck"):
-            self._frozen.judged_alone(request)
+            self._frozen.decided_alone(request)
         return verdict
 
     def _verdict(self, racer: MiniRacer, request: WorkerRequest, deadline: float) -> WorkerAnswer:
@@ -231,8 +231,8 @@ def _python_pattern(pattern: str) -> regex.Pattern[str]:
 class FrozenContexts:
     """A lasting context per script, in which nothing can be changed, for scripts that can live with that.
 
-    A script gets one at its second output. Where it threw there, gave a promise or was stopped, its output is judged
-    in a context of its own; a script that then does judge has shown that it needs one, and gets no other any more.
+    A script gets one at its second output. Where it threw there, gave a promise or was stopped, it runs again in
+    a context of its own; a script that then comes to a verdict needs one, and gets no other any more.
     """
 
     def __init__(self) -> None:
@@ -259,7 +259,7 @@ class FrozenContexts:
             self._refused = script
         return verdict
 
-    def judged_alone(self, request: WorkerRequest) -> None:
+    def decided_alone(self, request: WorkerRequest) -> None:
         """A context of its own came to a verdict: where the lasting one had not, the script needs its own."""
         script = script_digest(request)
         if self._refused == script:

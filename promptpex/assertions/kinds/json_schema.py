@@ -34,7 +34,7 @@ _ONE = (
 _LATER = frozenset((
     "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "writeOnly", "example", "minContains", "maxContains",
 ))  # fmt: skip
-"""Keywords of other drafts, and of OpenAPI, that judge nothing by themselves."""
+"""Keywords of other drafts, and of OpenAPI, that decide nothing by themselves."""
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MAPS = ("properties", "patternProperties", "definitions", "$defs", "dependentSchemas")
 """Keywords that hold a schema, a list of schemas, and schemas by name; those of later drafts are refused in checks."""

@@ -1,4 +1,4 @@
-"""The kinds that judge how the output came about: cost, latency, perplexity, finish-reason."""
+"""The kinds that look at how the output came about: cost, latency, perplexity, finish-reason."""
 
 from __future__ import annotations
 

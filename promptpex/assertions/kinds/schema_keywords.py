@@ -1,4 +1,4 @@
-"""The keywords of JSON schemas that judge as JavaScript does, on top of the package jsonschema's.
+"""The keywords of JSON schemas that decide as JavaScript does, on top of the package jsonschema's.
 
 Patterns are V8's, with the flag ``u``; ``multipleOf`` divides doubles; lengths count code points; ``integer`` takes
 ``1.0``; and every keyword looks at the clock first.
@@ -36,7 +36,7 @@ class Validator(Protocol):
 
 
 Keyword = Callable[[Validator, Any, object, SchemaData], "Iterable[ValidationError] | None"]
-"""What judges a keyword: the validator, the keyword's own value, the JSON value, the schema around it."""
+"""What decides a keyword: the validator, the keyword's own value, the JSON value, the schema around it."""
 
 
 def validator(schema: SchemaData, draft: Any = None) -> Validator:
