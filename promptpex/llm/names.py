@@ -9,7 +9,6 @@ import json
 import os
 import re
 from collections.abc import Iterable
-from typing import Any
 from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
@@ -64,8 +63,8 @@ def parse_models(text: str | Iterable[str], *, api_base: str | None = None) -> t
 def parse_model(label: str, *, api_base: str | None = None) -> ModelName:
     """One model; see ``parse_models``."""
     name, query = _checked_name(label)
-    values: dict[str, Any] = {}
-    extra: dict[str, Any] = {}
+    values: dict[str, object] = {}
+    extra: dict[str, object] = {}
     own_base: str | None = None
     for key, value in _pairs(query, name):
         if key in values or key in extra or (key == "api_base" and own_base is not None):
@@ -196,7 +195,7 @@ def _pairs(query: str, name: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def _further(key: str, value: str, name: str) -> Any:
+def _further(key: str, value: str, name: str) -> object:
     """A number, true or false, or for those that take words one plain word."""
     try:
         read = json.loads(value, parse_constant=lambda constant: None)
@@ -219,7 +218,7 @@ def _base(value: str, name: str) -> str:
         raise ConfigError(f"{name}: {error.message}") from error
 
 
-def _params(values: dict[str, Any], extra: dict[str, Any], name: str) -> Params:
+def _params(values: dict[str, object], extra: dict[str, object], name: str) -> Params:
     try:
         params = Params.model_validate({**values, "extra": extra})
     except ValidationError as error:

@@ -29,17 +29,17 @@ def reply_schema(reply_type: type[BaseModel]) -> dict[str, Any]:
 
 
 @cache
-def _cached(reply_type: type[BaseModel]) -> dict[str, Any]:
+def _cached(reply_type: type[BaseModel]) -> dict[str, object]:
     schema = reply_type.model_json_schema()
     written = _written_out(schema, schema.get("$defs", {}), ())
     assert isinstance(written, dict)
     return written
 
 
-_SCALARS: dict[Any, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": None}
+_SCALARS: dict[object, object] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": None}
 
 
-def reply_type_of(schema: dict[str, Any]) -> type[BaseModel]:
+def reply_type_of(schema: dict[str, object]) -> type[BaseModel]:
     """A type that reads replies as the one does that ``schema`` was written for, up to what its validators leave out.
 
     Raises:
@@ -93,7 +93,7 @@ REASON = shortened(2000)
 """Why a verdict is what it is, or how a case came about."""
 
 
-def described(schema: dict[str, Any]) -> str:
+def described(schema: dict[str, object]) -> str:
     """The schema as a demand in words, for models that take no schema."""
     text = json.dumps(schema, ensure_ascii=False)
     return f"Answer with one JSON value that follows this JSON schema, and with nothing else:\n{text}"
@@ -106,7 +106,7 @@ def follows(value: Any, schema: dict[str, Any]) -> bool:
     return isinstance(value, dict) and all(name in value for name in schema.get("required", ()))
 
 
-def _written_out(node: Any, defs: dict[str, Any], within: tuple[str, ...]) -> Any:
+def _written_out(node: object, defs: dict[str, object], within: tuple[str, ...]) -> object:
     if isinstance(node, list):
         return [_written_out(each, defs, within) for each in node]
     if not isinstance(node, dict):

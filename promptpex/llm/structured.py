@@ -12,7 +12,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, get_origin
+from typing import Generic, TypeVar, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -247,7 +247,7 @@ def _value(text: str, reply_type: type[T]) -> tuple[T, bool]:
         raise ReplyError(_in_words(error)) from error
 
 
-def _wrapped(value: Any, reply_type: type[BaseModel]) -> tuple[Any, bool]:
+def _wrapped(value: object, reply_type: type[BaseModel]) -> tuple[object, bool]:
     """A bare array where an object with one array alone was asked for: the same answer, less its wrapping."""
     fields = list(reply_type.model_fields.items())
     if not isinstance(value, list) or len(fields) != 1:

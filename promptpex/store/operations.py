@@ -48,12 +48,12 @@ class Release:
     id: str
 
 
-Job = Put | Claim | Release | Callable[[sqlite3.Connection], Any]
+Job = Put | Claim | Release | Callable[[sqlite3.Connection], object]
 
 
-def execute(connection: sqlite3.Connection, owner: Owner, jobs: Sequence[Job]) -> list[Any]:
+def execute(connection: sqlite3.Connection, owner: Owner, jobs: Sequence[Job]) -> list[object]:
     """Does all of ``jobs`` and gives their results, in their order."""
-    done: dict[int, Any] = {}
+    done: dict[int, object] = {}
     for kind, do in ((Put, _put), (Release, _release), (Claim, _claim)):
         numbers = [number for number, job in enumerate(jobs) if isinstance(job, kind)]
         for at in range(0, len(numbers), AT_ONCE):

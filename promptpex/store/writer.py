@@ -11,7 +11,6 @@ import queue
 import sqlite3
 import threading
 from pathlib import Path
-from typing import Any
 
 from promptpex.core.errors import StoreError
 from promptpex.store.database import Synchronous, open_database, store_error
@@ -30,11 +29,11 @@ class _Item:
 
     __slots__ = ("error", "future", "job", "keep", "result")
 
-    def __init__(self, job: Job, future: asyncio.Future[Any], keep: bool) -> None:
+    def __init__(self, job: Job, future: asyncio.Future[object], keep: bool) -> None:
         self.job = job
         self.future = future
         self.keep = keep
-        self.result: Any = None
+        self.result: object = None
         self.error: StoreError | None = None
 
     def resolve(self) -> None:
@@ -65,7 +64,7 @@ class GroupWriter:
         self._unwritten: list[Job] = []
         self._thread: threading.Thread | None = None
 
-    async def run(self, job: Job, *, keep: bool = False) -> Any:
+    async def run(self, job: Job, *, keep: bool = False) -> object:
         """The job's result once its transaction is committed.
 
         A job goes on when its caller is cancelled: what was handed over is written. ``keep``: a job that fails is
@@ -74,7 +73,7 @@ class GroupWriter:
         Raises:
             StoreError: the transaction could not be made or committed; nothing of it is in the store.
         """
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         if not self._waiting:
             future.get_loop().call_soon(self.flush)
         self._waiting.append(_Item(job, future, keep))

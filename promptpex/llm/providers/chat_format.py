@@ -14,7 +14,7 @@ from promptpex.core.records import MAX_TOKENS_COUNTED, Completion, Request, Toke
 TOP_LOGPROBS = 5
 
 
-def request_body(request: Request, model: str, *, limit_name: str = "max_tokens") -> dict[str, Any]:
+def request_body(request: Request, model: str, *, limit_name: str = "max_tokens") -> dict[str, object]:
     """The JSON body that asks ``request`` of ``model``.
 
     Args:
@@ -23,7 +23,7 @@ def request_body(request: Request, model: str, *, limit_name: str = "max_tokens"
         limit_name: what this server calls the token limit.
     """
     params = request.params
-    body: dict[str, Any] = {
+    body: dict[str, object] = {
         "model": model,
         "messages": plain_messages(request),
     }
@@ -51,7 +51,7 @@ def plain_messages(request: Request) -> list[dict[str, str]]:
     return [{"role": message.role, "content": _encodable(message.content)} for message in request.messages]
 
 
-def response_format(schema: dict[str, Any]) -> dict[str, Any]:
+def response_format(schema: dict[str, object]) -> dict[str, object]:
     """The ``response_format`` that asks for JSON of this schema."""
     name = "".join(char if char.isalnum() else "_" for char in str(schema.get("title") or "reply"))[:64]
     return {"type": "json_schema", "json_schema": {"name": name if name.isascii() else "reply", "schema": schema}}
@@ -82,7 +82,7 @@ def completion_of(payload: Any, *, model: str, latency_ms: float | None = None) 
     )
 
 
-def _first_choice(payload: Any, model: str) -> dict[str, Any]:
+def _first_choice(payload: object, model: str) -> dict[str, object]:
     if not isinstance(payload, dict):
         raise _malformed(model, f"it is a JSON {type(payload).__name__}, not an object")
     choices = payload.get("choices")
@@ -99,7 +99,7 @@ def _malformed(model: str, why: str) -> MalformedReply:
     )
 
 
-def content_text(content: Any) -> str:
+def content_text(content: object) -> str:
     """A message's content as text: a string, nothing, or a list of parts whose texts are joined."""
     if isinstance(content, str):
         return content
@@ -109,7 +109,7 @@ def content_text(content: Any) -> str:
     return ""
 
 
-def text_or_none(value: Any) -> str | None:
+def text_or_none(value: object) -> str | None:
     """``value`` if it is a text that is not empty."""
     return _encodable(value) if isinstance(value, str) and value else None
 
@@ -120,7 +120,7 @@ def count_or_none(value: Any) -> int | None:
     return value if whole and 0 <= value <= MAX_TOKENS_COUNTED else None
 
 
-def logprobs_of(value: Any) -> tuple[TokenLogprob, ...] | None:
+def logprobs_of(value: object) -> tuple[TokenLogprob, ...] | None:
     """Log-probabilities per token, from an object with ``content`` or a bare list; malformed entries are left out."""
     entries = value.get("content") if isinstance(value, dict) else value
     if not isinstance(entries, list):
@@ -146,6 +146,6 @@ def _encodable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     """A finite number: JSON as Python reads it may hold NaN and infinities, which no store of ours takes."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and -1e300 < value < 1e300

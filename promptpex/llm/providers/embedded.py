@@ -9,7 +9,7 @@ from typing import Any
 
 from promptpex.core.errors import BadRequest
 from promptpex.core.records import Completion, Request
-from promptpex.llm.providers.chat_format import completion_of, request_body
+from promptpex.llm.providers.chat_format import completion_of, request_body, response_format
 from promptpex.llm.providers.llama_engine import Ask, LlamaEngine, LlamaEngineKey, acquire, release, thread_count
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import rates_of
@@ -97,7 +97,7 @@ def _body(request: Request) -> dict[str, Any]:
     if request.reply_schema is not None and "response_format" in body:
         schema = grammar_schema(request.reply_schema)
         tiny = request.model == DEFAULT_MODEL
-        body["response_format"]["json_schema"]["schema"] = bounded(schema) if tiny else schema
+        body["response_format"] = response_format(bounded(schema) if tiny else schema)
     return body | _STREAM
 
 

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 _SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 _STRING, _ARRAY = 8, 9
@@ -57,14 +57,14 @@ def read_head(path: Path) -> GgufHead:
     )
 
 
-def _pairs(file: BinaryIO) -> Mapping[str, Any]:
+def _pairs(file: BinaryIO) -> Mapping[str, object]:
     """The key-value pairs up to the tokenizer's, which are long and stand last."""
     if file.read(4) != b"GGUF":
         raise NotGguf("it does not begin as a GGUF file does")
     version, _tensors, count = struct.unpack("<IQQ", file.read(20))
     if version not in (2, 3) or count > _MAX_PAIRS:
         raise NotGguf(f"its GGUF version {version} is not one of 2 and 3")
-    pairs: dict[str, Any] = {}
+    pairs: dict[str, object] = {}
     for _ in range(count):
         key = _text(file)
         if key.startswith("tokenizer.") and pairs.get("general.architecture"):
@@ -74,7 +74,7 @@ def _pairs(file: BinaryIO) -> Mapping[str, Any]:
     return pairs
 
 
-def _value(file: BinaryIO, kind: int, depth: int = 0) -> Any:
+def _value(file: BinaryIO, kind: int, depth: int = 0) -> object:
     if kind == _STRING:
         return _text(file)
     if kind == _ARRAY and depth < 4:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from promptpex.core.errors import BadRequest, ConfigError, GarbledReply, MalformedReply, ModelError, TimedOut
@@ -31,7 +31,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 class Reply:
     """A successful reply: its JSON, and the milliseconds from sending to the last byte."""
 
-    payload: Any
+    payload: object
     latency_ms: float
 
 
@@ -55,7 +55,7 @@ class JsonPoster:
         self._session: aiohttp.ClientSession | None = None
 
     async def post(
-        self, path: str, body: Mapping[str, Any], *, model: str, headers: Mapping[str, str] | None = None
+        self, path: str, body: Mapping[str, object], *, model: str, headers: Mapping[str, str] | None = None
     ) -> Reply:
         """The reply to ``body``.
 
@@ -70,7 +70,7 @@ class JsonPoster:
             raise refusal(status, reply_headers, raw, model=model, where=self.base_url)
         return Reply(parsed(raw, reply_headers, model=model, where=self.base_url), latency_ms)
 
-    async def get(self, path: str, *, headers: Mapping[str, str] | None = None) -> Any:
+    async def get(self, path: str, *, headers: Mapping[str, str] | None = None) -> object:
         """The JSON at ``path``."""
         status, reply_headers, raw = await self._exchange("GET", path, None, "server", headers)
         if status != 200:
@@ -138,7 +138,7 @@ class JsonPoster:
         )
 
 
-def encoded(body: Mapping[str, Any], model: str) -> bytes:
+def encoded(body: Mapping[str, object], model: str) -> bytes:
     """``body`` as JSON; lone surrogates, which UTF-8 does not have, as U+FFFD."""
     try:
         return replace_surrogates(json.dumps(body, ensure_ascii=False, allow_nan=False)).encode("utf-8")
@@ -146,7 +146,7 @@ def encoded(body: Mapping[str, Any], model: str) -> bytes:
         raise BadRequest(f"{model}: a parameter cannot be sent as JSON ({error}).", model=model) from error
 
 
-def parsed(raw: bytes, headers: Mapping[str, str], *, model: str, where: str) -> Any:
+def parsed(raw: bytes, headers: Mapping[str, str], *, model: str, where: str) -> object:
     """The JSON in ``raw``, whatever its content type says; or a ``GarbledReply`` that keeps the text.
 
     Raises:

@@ -228,6 +228,8 @@ def _body(request: Request, model: str, context: int) -> dict[str, Any]:
 
 def _completion(reply: Reply, name: str) -> Completion:
     payload = reply.payload
+    if not isinstance(payload, dict):
+        raise _no_answer(name, "no object")
     if isinstance(payload.get("error"), str):
         raise Unavailable(f"{name}: Ollama failed ({payload['error'][:300]}); repeat the command.", model=name)
     message = payload.get("message")

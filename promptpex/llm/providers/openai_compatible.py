@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from functools import lru_cache
-from typing import Any
 from urllib.parse import urlsplit
 
 from promptpex.core.errors import BadRequest, ModelError, NotAuthorised
@@ -87,13 +86,13 @@ class OpenAICompatible:
             raise NotAuthorised(f"{model}: no key for OpenAI; set OPENAI_API_KEY in the environment.", model=model)
         return {}
 
-    def _body(self, request: Request, model: str) -> dict[str, Any]:
+    def _body(self, request: Request, model: str) -> dict[str, object]:
         refused = self._refused.get(request.model, set())
         renamed = self.is_openai or "max_tokens" in refused
         body = request_body(request, model, limit_name="max_completion_tokens" if renamed else "max_tokens")
         return {name: value for name, value in body.items() if name not in refused} if refused else body
 
-    def _learn(self, model: str, body: Mapping[str, Any], error: ModelError) -> bool:
+    def _learn(self, model: str, body: Mapping[str, object], error: ModelError) -> bool:
         """Remembers the parameter that ``error`` says the model refuses; False if it says nothing of the kind."""
         text = error.message.lower()
         refused = self._refused.setdefault(model, set())

@@ -119,5 +119,7 @@ def test_a_body_holds_what_was_asked_and_no_more() -> None:
 
 
 def test_a_schema_has_a_name_that_providers_accept() -> None:
-    assert response_format({"title": "My reply!"})["json_schema"]["name"] == "My_reply_"
-    assert response_format({"title": "câu"})["json_schema"]["name"] == "reply"
+    for title, name in (("My reply!", "My_reply_"), ("câu", "reply")):
+        schema: dict[str, object] = {"title": title}
+        wanted = {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}
+        assert response_format(schema) == wanted
