@@ -13,6 +13,7 @@ import pytest
 from promptpex import tables
 from promptpex.core.records import Run
 from promptpex.report import summarise
+from promptpex.report.summary import records
 from tests.numbers.drawn import Drawn, draw
 from tests.numbers.world import Cells, Fate, cases, completions, rows_of, table, told
 
@@ -174,7 +175,9 @@ def test_what_is_claimed_is_claimed_in_every_completion(start: int) -> None:
 
 def spans(fates: Cells, count: int) -> dict[str, Row]:
     """The table of two models, each case asked once."""
-    return rows_of(summarise(told(["a", "b"], cases(count, 4), table(fates), aims=4)))
+    run = told(["a", "b"], cases(count, 4), table(fates), aims=4)
+    models = tables.models(tables.outputs(run), order=list(run.manifest.models))
+    return {row["model"].removeprefix("fake/"): row for row in records(models)}
 
 
 @pytest.mark.parametrize("seed", range(12))
