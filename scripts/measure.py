@@ -41,7 +41,6 @@ FOR_LATER = {
 """Definitions that nothing calls yet, with the work that will; what only they use needs no line of its own."""
 
 SMALL_FILES = {
-    "promptpex/assertions/quoting.py": "how reasons quote hostile text: the kinds share it",
     "promptpex/codecs/controls.py": "what a terminal would obey: everything that prints shares it",
     "promptpex/codecs/input_text.py": "inputs as a model is shown them: author, judge and report share it",
     "promptpex/core/ids.py": "how everything is hashed",
