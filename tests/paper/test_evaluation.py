@@ -24,9 +24,9 @@ from tests.samples import asked, colour_author, prompt, spec
 
 def reply(request: Request) -> Any:
     text = asked(request)
-    told = colour_author(request)
-    if told is not None:
-        return told
+    answer = colour_author(request)
+    if answer is not None:
+        return answer
     if request.stage == "cases":
         return {"cases": [{"reasoning": "", "inputs": {"thing": f"{'inverse' if 'tempt' in text else 'thing'} {n}"}}
                           for n in range(2)]}  # fmt: skip
@@ -43,8 +43,8 @@ def reply(request: Request) -> Any:
 
 def client() -> FakeClient:
     def answer(request: Request) -> str:
-        said = reply(request)
-        return said if isinstance(said, str) else json.dumps(said)
+        answer = reply(request)
+        return answer if isinstance(answer, str) else json.dumps(answer)
 
     return FakeClient(answer)
 
@@ -82,8 +82,8 @@ def failing_for(word: str) -> FakeClient:
     def answer(request: Request) -> str:
         if request.stage == "rules" and word in asked(request):
             return "I cannot."
-        said = reply(request)
-        return said if isinstance(said, str) else json.dumps(said)
+        answer = reply(request)
+        return answer if isinstance(answer, str) else json.dumps(answer)
 
     return FakeClient(answer)
 

@@ -23,15 +23,15 @@ Marks = dict[str, str]
 
 def marked(marks: Mapping[str, Marks]) -> Run:
     """Models whose repeats end as marked, on cases that aim at a rule (``c``) or at none (``b``)."""
-    said = {"f": "fail", ".": "pass", "?": "unscored", "x": "unscored"}
+    statuses = {"f": "fail", ".": "pass", "?": "unscored", "x": "unscored"}
     outputs, verdicts = [], []
     for model, cases in marks.items():
-        for case, told in cases.items():
-            for repeat, mark in enumerate(told):
+        for case, repeats in cases.items():
+            for repeat, mark in enumerate(repeats):
                 why = {"x": {"unscored": "timeout"}, "?": {"unscored": "malformed"}}.get(mark, {})
                 error: dict[str, Any] = {"text": None, "error": "timeout"} if mark == "x" else {}
                 outputs.append(output(case, model, repeat=repeat, **error))
-                verdicts.append(verdict(said[mark], case=case, model=model, repeat=repeat, **why))
+                verdicts.append(verdict(statuses[mark], case=case, model=model, repeat=repeat, **why))
     ids = list(dict.fromkeys(case for of_model in marks.values() for case in of_model))
     known = tuple(Case(id=one, rule="r1" if one[0] == "c" else None, inputs={"thing": one}) for one in ids)
     return run(outputs, verdicts, models=tuple(marks), cases=known)
@@ -67,8 +67,8 @@ def test_repeats_that_say_the_same_do_not_make_a_difference_surer() -> None:
 
 
 def test_a_case_that_fails_in_two_of_five_repeats_is_neither_kept_nor_broken() -> None:
-    told = dict.fromkeys(AIMED, "f.f..") | dict.fromkeys(FREE, ".....")
-    row = only(result_tables.suites("x", marked({"m": told})))
+    marks = dict.fromkeys(AIMED, "f.f..") | dict.fromkeys(FREE, ".....")
+    row = only(result_tables.suites("x", marked({"m": marks})))
     assert (row["first_share"], row["second_share"], row["difference"]) == pytest.approx((0.4, 0.0, 0.4))
     assert row["p"] == pytest.approx(2 / comb(10, 5))
 
@@ -88,14 +88,14 @@ def test_one_correlation_of_repeats_serves_all_models_and_both_groups() -> None:
 
 
 def test_without_a_verdict_the_share_is_a_lower_bound_and_the_difference_a_range() -> None:
-    told = {"c0": "f", "c1": "f", "c2": "f", "c3": "?", "c4": "?"} | dict.fromkeys(FREE, ".")
-    row = only(result_tables.suites("x", marked({"m": told})))
+    marks = {"c0": "f", "c1": "f", "c2": "f", "c3": "?", "c4": "?"} | dict.fromkeys(FREE, ".")
+    row = only(result_tables.suites("x", marked({"m": marks})))
     assert (row["first_broken"], row["first_n"], row["first_unscored"]) == (3, 3, 2)
     assert (row["first_share"], row["first_at_least"], row["second_at_least"]) == (0.6, True, False)
     assert (row["first_low"], row["first_high"]) == (pytest.approx(clopper_pearson(3, 5).low), 1.0)
-    assert result_tables.suites("x", marked({"m": told}))["difference"].isna().all()
+    assert result_tables.suites("x", marked({"m": marks}))["difference"].isna().all()
     fewest, most = (
-        only(result_tables.suites("x", marked({"m": {**told, "c3": mark, "c4": mark}}))) for mark in (".", "f")
+        only(result_tables.suites("x", marked({"m": {**marks, "c3": mark, "c4": mark}}))) for mark in (".", "f")
     )
     assert row["difference_low"] == pytest.approx(fewest["difference_low"])
     assert row["difference_high"] == pytest.approx(most["difference_high"])
@@ -103,8 +103,8 @@ def test_without_a_verdict_the_share_is_a_lower_bound_and_the_difference_a_range
 
 
 def test_an_output_that_failed_for_want_of_an_answer_speaks_against_the_difference() -> None:
-    told = always(set(AIMED)) | {"b3": "x", "b4": "x"}
-    row = only(result_tables.suites("x", marked({"m": told})))
+    marks = always(set(AIMED)) | {"b3": "x", "b4": "x"}
+    row = only(result_tables.suites("x", marked({"m": marks})))
     assert (row["second_share"], row["second_n"], row["second_unscored"], row["second_at_least"]) == (0, 3, 2, False)
     assert row["p"] == pytest.approx(only(result_tables.suites("x", marked({"m": always({*AIMED, "b3", "b4"})})))["p"])
 

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
 Tables = dict[str, dict[str, Any]]
 
-_PRINTED = {
+_MISPRINTS = {
     ("extract-names", "qwen2.5:3b", "rules", 6, 18): 12,
     ("sentence-rewrite", "llama3.2:1b", "rules", 9, 24): 38,
 }
-"""What Table 3 prints where its own data give something else: by benchmark, model, part, non-compliant, n."""
+"""The misprints of Table 3 (arXiv 2503.05070v1): by benchmark, model, part, non-compliant and all outputs of its own
+recordings, the percentage that it prints instead: 12 where they give 33.3, and 38 where they give 37.5, which
+Table 2 would round to 37. A cell counts as one only while its counts are these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ModelPair:
     """Two models, the p-value that the first breaks the prompt more often, and the same corrected by Holm."""
 
     first: str
@@ -75,7 +77,7 @@ class Ours:
     baseline: Mapping[str, Share]
     unscored: Mapping[str, Mapping[str, int]]
     places: Rankings
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ModelPair, ...]
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -102,22 +104,22 @@ def paper_percent(non_compliant: int, n: int) -> int | None:
     return 100 - (200 * (n - non_compliant) + n) // (2 * n) if n else None
 
 
-def misprints(found: Tables) -> list[str]:
+def misprints(tables: Tables) -> list[str]:
     """The cells in which the paper's print differs from its data, a sentence each."""
-    told: list[str] = []
-    for (benchmark, model, part, broken, n), printed in _PRINTED.items():
-        cell = found["table3"].get(benchmark, {}).get(model, {}).get(part, {})
+    sentences: list[str] = []
+    for (benchmark, model, part, broken, n), printed in _MISPRINTS.items():
+        cell = tables["table3"].get(benchmark, {}).get(model, {}).get(part, {})
         if (cell.get("non_compliant"), cell.get("n")) == (broken, n):
-            told.append(
+            sentences.append(
                 f"Table 3, {benchmark}, {model}, {part}: the paper prints {printed}%; its data say {broken} of {n}, "
                 f"{cell['percent']:.1f}%, or {paper_percent(broken, n)} by the rounding of Table 2"
             )
-    return told
+    return sentences
 
 
 def misprinted(benchmark: str, model: str, part: str, cell: Mapping[str, Any]) -> bool:
     """Whether this is one of those cells."""
-    return (benchmark, model, part, cell["non_compliant"], cell["n"]) in _PRINTED
+    return (benchmark, model, part, cell["non_compliant"], cell["n"]) in _MISPRINTS
 
 
 def to_dict(benchmarks: Sequence[Benchmark]) -> dict[str, Any]:
@@ -158,11 +160,13 @@ def _share(cells: Mapping[str, Any]) -> Share:
     return Share(broken, scored, cells["non_compliance"], *ends, cells["at_least"])
 
 
-def _pairs(grid: Grid, tolerance: float) -> tuple[Pair, ...]:
-    found = pair_tests(grid, tolerance)[0].worse
-    adjusted = corrected_worse(found)
-    ways = [min([(a, b), (b, a)], key=found.__getitem__) for a, b in combinations(grid.models, 2) if (a, b) in found]
-    return tuple(Pair(*way, found[way], adjusted[way]) for way in ways)
+def _pairs(grid: Grid, tolerance: float) -> tuple[ModelPair, ...]:
+    p_values = pair_tests(grid, tolerance)[0].worse
+    adjusted = corrected_worse(p_values)
+    ways = [
+        min([(a, b), (b, a)], key=p_values.__getitem__) for a, b in combinations(grid.models, 2) if (a, b) in p_values
+    ]
+    return tuple(ModelPair(*way, p_values[way], adjusted[way]) for way in ways)
 
 
 def _plain_one(figures: Ours) -> dict[str, Any]:
@@ -229,9 +233,9 @@ def _cell(rows: Iterable[Result], *, rounded: bool) -> dict[str, Any]:
 
 
 def _validity(benchmark: Benchmark) -> dict[str, int]:
-    return {"tests": len(benchmark.validity), "valid": sum(said is True for said in benchmark.validity.values())}
+    return {"tests": len(benchmark.validity), "valid": sum(valid is True for valid in benchmark.validity.values())}
 
 
 def _groundedness(benchmark: Benchmark) -> dict[str, int]:
-    said = benchmark.groundedness.values()
-    return {"rules": len(said), "grounded": sum(one is True for one in said)}
+    answers = benchmark.groundedness.values()
+    return {"rules": len(answers), "grounded": sum(answer is True for answer in answers)}

@@ -1,4 +1,4 @@
-"""The published recordings on a terminal: the paper's tables, and beside them what the data allow to say."""
+"""The published recordings on a terminal: the paper's tables, then what the data allow to say."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from promptpex.tables import Decision
 
 
-def print_all(benchmarks: Sequence[Benchmark], found: Tables) -> None:
+def print_all(benchmarks: Sequence[Benchmark], tables: Tables) -> None:
     """Tables 2 and 3, validity and groundedness, then our figures for the same data."""
     from rich.console import Console
 
     from promptpex.paper.published.measures import misprints, ours
 
     console = Console(soft_wrap=False)
-    console.print(_table2(found))
-    console.print(_table3(found))
-    for told in misprints(found):
-        console.print(f"* {told}.", markup=False, highlight=False)
-    console.print(_validity(found))
+    console.print(_table2(tables))
+    console.print(_table3(tables))
+    for misprint in misprints(tables):
+        console.print(f"* {misprint}.", markup=False, highlight=False)
+    console.print(_validity(tables))
     console.print("Share of outputs that break the prompt, with exact 95% intervals", style="bold")
     figures = {benchmark.name: ours(benchmark) for benchmark in benchmarks}
     for name, one in figures.items():
@@ -48,15 +48,15 @@ def lines_written(
     return (*where, "To judge the answers again by code, asking no model:", command)
 
 
-def _table2(found: Tables) -> Table:
+def _table2(tables: Tables) -> Table:
     table = _new("Table 2: non-compliance, generated / baseline tests (a lost verdict counts as non-compliant)")
-    _rows(table, found["table2"], ("promptpex", "baseline"))
+    _rows(table, tables["table2"], ("promptpex", "baseline"))
     return table
 
 
-def _table3(found: Tables) -> Table:
+def _table3(tables: Tables) -> Table:
     table = _new("Table 3: non-compliance, tests of rules / of inverse rules")
-    _rows(table, found["table3"], ("rules", "inverse"))
+    _rows(table, tables["table3"], ("rules", "inverse"))
     return table
 
 
@@ -87,14 +87,14 @@ def _percent(cell: Mapping[str, Any]) -> str:
     return "–" if share is None else str(share)
 
 
-def _validity(found: Tables) -> Table:
+def _validity(tables: Tables) -> Table:
     from promptpex.report.terminal import clean
 
     table = _new("Valid tests, and rules that the prompt states")
     for name in ("benchmark", "tests", "valid", "rules", "grounded"):
         table.add_column(name, justify="left" if name == "benchmark" else "right")
-    for name, valid in found["validity"].items():
-        grounded = found["groundedness"][name]
+    for name, valid in tables["validity"].items():
+        grounded = tables["groundedness"][name]
         counts = (valid["tests"], valid["valid"], grounded["rules"], grounded["grounded"])
         table.add_row(clean(name, 40), *map(str, counts))
     return table
@@ -117,9 +117,9 @@ def _ours_row(model: str, figures: Ours) -> list[str]:
     from promptpex.report.terminal import clean, decision_text
 
     share, place = figures.shares[model], figures.places.models[model]
-    said = decision_text({"decision": place.outcome, "holds_sampled": place.sampled_rules})
+    rank = decision_text({"decision": place.outcome, "holds_sampled": place.sampled_rules})
     lost = str(sum(figures.unscored[model].values()))
-    shown = [_interval(share), lost, _interval(figures.baseline[model]), said, _more(place)]
+    shown = [_interval(share), lost, _interval(figures.baseline[model]), rank, _more(place)]
     return [clean(model, 30), f"{share.broken}/{share.scored}", *shown]
 
 
@@ -173,10 +173,10 @@ def _sets(name: str, figures: Ours) -> str:
         return ", ".join(clean(model, 30) for model in models) or "none"
 
     places = figures.places
-    said = f"shown to be best: {listed(places.having('best'))}; tied with the best: {listed(places.having('tied'))}"
+    ranking = f"shown to be best: {listed(places.having('best'))}; tied with the best: {listed(places.having('tied'))}"
     because = sorted({place.because for place in places.models.values() if place.because})
     left = f" ({clean('; '.join(because), 200)})" if because else ""
-    return f"{clean(name, 40)}: {said}; not shown to be worse: {listed(figures.candidates)}{left}."
+    return f"{clean(name, 40)}: {ranking}; not shown to be worse: {listed(figures.candidates)}{left}."
 
 
 def _new(title: str) -> Table:

@@ -48,23 +48,23 @@ def pairs(benchmark: Benchmark) -> list[Pair]:
     """Every output of a benchmark that both have judged."""
     checked = _by_key(check_rules(benchmark.run.spec.rules, benchmark.run.outputs, _inputs(benchmark)))
     judged = {verdict.key: verdict for verdict in benchmark.run.verdicts if verdict.source == SOURCE}
-    found: list[Pair] = []
+    compared_pairs: list[Pair] = []
     for output in benchmark.run.outputs:
         code = {v.rule: v.status == "pass" for v in checked.get(output.key, ()) if v.status != "unscored"}
-        said = judged.get(output.key)
-        if code and output.error is None and said is not None and said.status != "unscored":
-            found.append(Pair((benchmark.name, output.case), code, said.status == "pass"))
-    return found
+        verdict = judged.get(output.key)
+        if code and output.error is None and verdict is not None and verdict.status != "unscored":
+            compared_pairs.append(Pair((benchmark.name, output.case), code, verdict.status == "pass"))
+    return compared_pairs
 
 
-def compared(name: str, found: Sequence[Pair], rules: Mapping[str, Sequence[str]]) -> Compared:
+def compared(name: str, chosen: Sequence[Pair], rules: Mapping[str, Sequence[str]]) -> Compared:
     """Code against the judge over these outputs.
 
     Args:
         rules: per benchmark, the rules whose checks speak for code; an output passes when all of them hold.
     """
     rated = [
-        (pair, all(pair.code[rule] for rule in rules[pair.cluster[0]])) for pair in found if rules.get(pair.cluster[0])
+        (pair, all(pair.code[rule] for rule in rules[pair.cluster[0]])) for pair in chosen if rules.get(pair.cluster[0])
     ]
     # Code in rows, the judge in columns; fail before pass.
     tables = {pair.cluster: [[0, 0], [0, 0]] for pair, _ in rated}
@@ -94,21 +94,21 @@ def checked_rules(benchmark: Benchmark, *, grounded: bool = False) -> list[str]:
 
 def reliability(benchmarks: Sequence[Benchmark]) -> list[Compared]:
     """A comparison per rule, per benchmark and of all together: by all checked rules, and by the grounded ones."""
-    found = {benchmark.name: pairs(benchmark) for benchmark in benchmarks if checked_rules(benchmark)}
+    by_name = {benchmark.name: pairs(benchmark) for benchmark in benchmarks if checked_rules(benchmark)}
     rows: list[Compared] = []
     wide: dict[str, list[str]] = {}
     narrow: dict[str, list[str]] = {}
     for benchmark in benchmarks:
         name = benchmark.name
-        if name not in found:
+        if name not in by_name:
             continue
         wide[name], narrow[name] = checked_rules(benchmark), checked_rules(benchmark, grounded=True)
         for rule in wide[name]:
             mark = "" if rule in narrow[name] else " (not in the prompt)"
-            rows.append(compared(f"{name} {rule}{mark}", found[name], {name: [rule]}))
+            rows.append(compared(f"{name} {rule}{mark}", by_name[name], {name: [rule]}))
         if len(wide[name]) > 1:
-            rows.append(compared(f"{name}, all its rules here", found[name], {name: wide[name]}))
-    everything = [pair for each in found.values() for pair in each]
+            rows.append(compared(f"{name}, all its rules here", by_name[name], {name: wide[name]}))
+    everything = [pair for of_benchmark in by_name.values() for pair in of_benchmark]
     rows.append(compared("all, rules that the prompt states", everything, narrow))
     rows.append(compared("all rules here", everything, wide))
     return rows
@@ -127,8 +127,8 @@ def _markdown_row(row: Compared) -> str:
         f"{passed} = {100 * (row.passed.estimate or 0):.0f}% ({100 * row.passed.low:.0f}–{100 * row.passed.high:.0f})"
     )
     agree = 100 * (row.agreement.raw.estimate or 0)
-    found = row.agreement.kappa
-    kappa = "–" if found.estimate is None else f"{found.estimate:.2f} ({found.low:.2f}–{found.high:.2f})"
+    interval = row.agreement.kappa
+    kappa = "–" if interval.estimate is None else f"{interval.estimate:.2f} ({interval.low:.2f}–{interval.high:.2f})"
     cells = (row.name, row.agreement.n, row.violations, share, row.failed_else, f"{agree:.0f}%", kappa)
     return f"| {' | '.join(map(str, cells))} |"
 

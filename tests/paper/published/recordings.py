@@ -59,8 +59,19 @@ def result_rows() -> list[list[str]]:
         for number, text in enumerate(TEXTS, 1):
             rule = (*RULES, *INVERSES)[number - 1]
             right = not (model == MODELS[1] and number in (2, 4))
-            said = "ok" if right else "err"
-            row = [f"{number:07x}", PROMPTID, str(number), rule, model, text, "RED" if right else "red", said, "OK", ""]
+            verdict = "ok" if right else "err"
+            row = [
+                f"{number:07x}",
+                PROMPTID,
+                str(number),
+                rule,
+                model,
+                text,
+                "RED" if right else "red",
+                verdict,
+                "OK",
+                "",
+            ]
             rows.append(row)
         for number, text in enumerate(BASELINE, 1):
             rows.append([f"b{number:06x}", PROMPTID, "", "", model, text, "GREEN", "ok", "OK", "1"])

@@ -31,9 +31,9 @@ def evals(shared: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def expected(evals: Path) -> dict[str, Any]:
-    found = json.loads((evals.parents[1] / "expected.json").read_text(encoding="utf-8"))
-    assert isinstance(found, dict)
-    return found
+    expected = json.loads((evals.parents[1] / "expected.json").read_text(encoding="utf-8"))
+    assert isinstance(expected, dict)
+    return expected
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +42,7 @@ def benchmarks(evals: Path) -> list[Benchmark]:
 
 
 @pytest.fixture(scope="session")
-def found(benchmarks: list[Benchmark]) -> Tables:
+def counted(benchmarks: list[Benchmark]) -> Tables:
     return tables(benchmarks)
 
 
@@ -50,26 +50,28 @@ def _cell(counts: dict[str, Any], stem: str) -> dict[str, Any]:
     return {"non_compliant": counts[f"{stem}_nc"], "n": counts[f"{stem}_n"], "percent": counts[f"{stem}_pct"]}
 
 
-def test_every_cell_of_table_2(found: Tables, expected: dict[str, Any]) -> None:
+def test_every_cell_of_table_2(counted: Tables, expected: dict[str, Any]) -> None:
     wanted = {
         benchmark: {model: {"promptpex": _cell(c, "ppex"), "baseline": _cell(c, "bl")} for model, c in models.items()}
         for benchmark, models in expected["table2"].items()
     }
-    assert found["table2"] == wanted
+    assert counted["table2"] == wanted
     for benchmark, models in expected["table2"].items():
         for model, cell in models.items():
-            assert [found["table2"][benchmark][model][p]["percent"] for p in ("promptpex", "baseline")] == cell["paper"]
+            assert [counted["table2"][benchmark][model][p]["percent"] for p in ("promptpex", "baseline")] == cell[
+                "paper"
+            ]
 
 
-def test_every_cell_of_table_3(found: Tables, expected: dict[str, Any]) -> None:
+def test_every_cell_of_table_3(counted: Tables, expected: dict[str, Any]) -> None:
     wanted = {
         benchmark: {model: {"rules": _cell(c, "rule"), "inverse": _cell(c, "inv")} for model, c in models.items()}
         for benchmark, models in expected["table3"].items()
     }
-    assert found["table3"] == wanted
+    assert counted["table3"] == wanted
 
 
-def test_the_two_cells_where_the_print_differs_are_said(found: Tables, expected: dict[str, Any]) -> None:
+def test_the_two_cells_where_the_print_differs_are_said(counted: Tables, expected: dict[str, Any]) -> None:
     differing = [
         (benchmark, model, part)
         for benchmark, models in expected["table3"].items()
@@ -77,28 +79,28 @@ def test_the_two_cells_where_the_print_differs_are_said(found: Tables, expected:
         for part, stem, place in (("rules", "rule", 0), ("inverse", "inv", 1))
         if paper_percent(counts[f"{stem}_nc"], counts[f"{stem}_n"]) != counts["paper"][place]
     ]
-    told = misprints(found)
-    assert len(told) == len(differing) == 2
-    for (benchmark, model, part), sentence in zip(differing, told, strict=True):
+    sentences = misprints(counted)
+    assert len(sentences) == len(differing) == 2
+    for (benchmark, model, part), sentence in zip(differing, sentences, strict=True):
         assert benchmark in sentence
         assert model in sentence
-        assert measures.misprinted(benchmark, model, part, found["table3"][benchmark][model][part])
+        assert measures.misprinted(benchmark, model, part, counted["table3"][benchmark][model][part])
 
 
-def test_validity_and_groundedness(found: Tables, expected: dict[str, Any]) -> None:
+def test_validity_and_groundedness(counted: Tables, expected: dict[str, Any]) -> None:
     for benchmark, counts in expected["test_validity"].items():
-        assert found["validity"][benchmark] == {"tests": counts["tests"], "valid": counts["valid"]}
+        assert counted["validity"][benchmark] == {"tests": counts["tests"], "valid": counts["valid"]}
     for benchmark, counts in expected["groundedness"].items():
-        assert found["groundedness"][benchmark] == {"rules": counts["rules"], "grounded": counts["grounded"]}
-    assert found["validity"].keys() == expected["test_validity"].keys()
+        assert counted["groundedness"][benchmark] == {"rules": counts["rules"], "grounded": counts["grounded"]}
+    assert counted["validity"].keys() == expected["test_validity"].keys()
 
 
-def test_our_intervals_are_exact_and_hold_whatever_was_lost(benchmarks: list[Benchmark], found: Tables) -> None:
+def test_our_intervals_are_exact_and_hold_whatever_was_lost(benchmarks: list[Benchmark], counted: Tables) -> None:
     for benchmark in benchmarks:
         figures = ours(benchmark)
         for part, shares in (("promptpex", figures.shares), ("baseline", figures.baseline)):
             for model, share in shares.items():
-                cell = found["table2"][benchmark.name][model][part]
+                cell = counted["table2"][benchmark.name][model][part]
                 lost = cell["n"] - share.scored
                 assert share.broken == cell["non_compliant"] - lost
                 assert share.share == pytest.approx(share.broken / cell["n"])
@@ -120,11 +122,11 @@ def test_our_figures_are_those_of_the_report_of_a_run(benchmarks: list[Benchmark
 def test_the_lost_verdicts_are_unscored_and_named(benchmarks: list[Benchmark]) -> None:
     lost = {(b.name, v.model) for b in benchmarks for v in b.run.verdicts if v.status == "unscored"}
     assert lost == {("art-prompt", "qwen2.5:3b"), ("sentence-rewrite", "gemma2:9b")}
-    told = [str(problem) for problem in dataset.problems_of(benchmarks)]
-    assert sum("verdict is missing" in one for one in told) == 2
-    assert sum("preamble" in one for one in told) == 1
-    assert sum("6 cells" in one for one in told) == 1
-    assert len(told) == 4
+    messages = [str(problem) for problem in dataset.problems_of(benchmarks)]
+    assert sum("verdict is missing" in message for message in messages) == 2
+    assert sum("preamble" in message for message in messages) == 1
+    assert sum("6 cells" in message for message in messages) == 1
+    assert len(messages) == 4
 
 
 def test_no_pair_is_called_different_that_is_not(benchmarks: list[Benchmark]) -> None:
@@ -158,12 +160,12 @@ def test_the_page_says_what_the_recordings_show(benchmarks: list[Benchmark]) -> 
 
 def test_one_answer_to_a_case_is_mcnemars_test_corrected_by_holm(benchmarks: list[Benchmark]) -> None:
     (one,) = (benchmark for benchmark in benchmarks if benchmark.name == "extract-names")
-    said = {(v.case, v.model): v.status == "fail" for v in one.run.verdicts if not v.case.startswith("baseline")}
-    cases = {case for case, _ in said}
+    broken = {(v.case, v.model): v.status == "fail" for v in one.run.verdicts if not v.case.startswith("baseline")}
+    cases = {case for case, _ in broken}
     wanted = []
     for pair in ours(one).pairs:
-        more = sum(said[case, pair.first] > said[case, pair.second] for case in cases)
-        fewer = sum(said[case, pair.first] < said[case, pair.second] for case in cases)
+        more = sum(broken[case, pair.first] > broken[case, pair.second] for case in cases)
+        fewer = sum(broken[case, pair.first] < broken[case, pair.second] for case in cases)
         assert more >= fewer
         tail = sum(comb(more + fewer, k) for k in range(more, more + fewer + 1))
         wanted.append(min(1.0, 2 * tail / 2 ** (more + fewer)))
@@ -202,11 +204,11 @@ def test_all_published_rows_are_in_the_runs(benchmarks: list[Benchmark]) -> None
 def test_a_small_benchmark_is_read_whole(tmp_path: Path) -> None:
     recordings.write(tmp_path)
     (one,) = dataset.read(tmp_path)
-    found = tables([one])
-    assert found["table2"]["colours"]["gemma2:9b"]["promptpex"] == {"non_compliant": 2, "n": 4, "percent": 50}
-    assert found["table3"]["colours"]["gemma2:9b"]["inverse"] == {"non_compliant": 1, "n": 2, "percent": 50.0}
-    assert found["validity"]["colours"] == {"tests": 4, "valid": 3}
-    assert found["groundedness"]["colours"] == {"rules": 2, "grounded": 1}
+    counted = tables([one])
+    assert counted["table2"]["colours"]["gemma2:9b"]["promptpex"] == {"non_compliant": 2, "n": 4, "percent": 50}
+    assert counted["table3"]["colours"]["gemma2:9b"]["inverse"] == {"non_compliant": 1, "n": 2, "percent": 50.0}
+    assert counted["validity"]["colours"] == {"tests": 4, "valid": 3}
+    assert counted["groundedness"]["colours"] == {"rules": 2, "grounded": 1}
     assert [case.id for case in one.run.suite.cases][:4] == ["r1-1", "r2-1", "r1-inverse-1", "r2-inverse-1"]
     assert one.run.suite.cases[0].inputs == {"thing": "a red, round apple"}
     assert [problem.message[:22] for problem in one.problems] == ["the baseline's test 1 i"[:22]]
@@ -293,15 +295,15 @@ def _damaged(tmp_path: Path, rows: list[list[str]]) -> tuple[Benchmark, str]:
 def test_results_of_another_prompt_are_in_no_table_and_named(tmp_path: Path) -> None:
     rows = recordings.result_rows()
     orphan = ["fffffff", "0000000", *rows[0][2:]]
-    one, told = _damaged(tmp_path, [*rows, orphan])
+    one, warnings = _damaged(tmp_path, [*rows, orphan])
     assert tables([one])["table2"]["colours"]["gpt-4o-mini"]["promptpex"]["n"] == 4
-    assert "test_results.csv:14: warning: 1 results of another prompt" in told
+    assert "test_results.csv:14: warning: 1 results of another prompt" in warnings
 
 
 def test_an_empty_output_is_unscored_whatever_was_said_of_it(tmp_path: Path) -> None:
     rows = recordings.result_rows()
     rows[0][6] = " \n"
-    one, told = _damaged(tmp_path, rows)
+    one, warnings = _damaged(tmp_path, rows)
     figures = ours(one)
     assert figures.unscored["gpt-4o-mini"] == {"empty": 1}
     share = figures.shares["gpt-4o-mini"]
@@ -309,7 +311,7 @@ def test_an_empty_output_is_unscored_whatever_was_said_of_it(tmp_path: Path) -> 
     assert tables([one])["table2"]["colours"]["gpt-4o-mini"]["promptpex"]["n"] == 4
     kept = [verdict for verdict in one.run.verdicts if verdict.source == "judge:published" and not verdict.counts]
     assert [verdict.status for verdict in kept] == ["pass"]
-    assert "the output is empty and was judged (ok)" in told
+    assert "the output is empty and was judged (ok)" in warnings
 
 
 def test_a_missing_verdict_counts_in_their_table_and_not_in_ours(tmp_path: Path) -> None:
@@ -327,10 +329,10 @@ def test_a_missing_verdict_counts_in_their_table_and_not_in_ours(tmp_path: Path)
 def test_a_missing_result_and_a_second_one_are_said(tmp_path: Path) -> None:
     rows = recordings.result_rows()
     gone = rows.pop(1)
-    one, told = _damaged(tmp_path, [*rows, rows[0]])
-    assert gone[4] in told
-    assert "has no result for case r2-1" in told
-    assert "kept as repeat 1" in told
+    one, warnings = _damaged(tmp_path, [*rows, rows[0]])
+    assert gone[4] in warnings
+    assert "has no result for case r2-1" in warnings
+    assert "kept as repeat 1" in warnings
     assert [output.error for output in one.run.outputs if output.error] == ["not-recorded"]
     figures = ours(one)
     assert figures.shares["gpt-4o-mini"].scored == 4, "three cases, one of them twice"
@@ -340,8 +342,8 @@ def test_a_missing_result_and_a_second_one_are_said(tmp_path: Path) -> None:
 def test_a_test_that_the_suite_lacks_is_added(tmp_path: Path) -> None:
     rows = recordings.result_rows()
     rows[0][5] = "a brick"
-    one, told = _damaged(tmp_path, rows)
-    assert "this test is not in tests.csv" in told
+    one, warnings = _damaged(tmp_path, rows)
+    assert "this test is not in tests.csv" in warnings
     assert one.run.suite.case("r1-0000001") is not None
 
 
