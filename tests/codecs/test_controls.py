@@ -37,8 +37,8 @@ def test_escapes_change_no_value(text: str) -> None:
 
 @pytest.mark.parametrize("sign", SIGNS)
 def test_junit_holds_no_sign(sign: str) -> None:
-    said = junit.text(run([output(text=f"a{sign}b")], [verdict("fail", reason=f"x{sign}y")]))
-    assert not OBEYED.search(said)
+    document = junit.text(run([output(text=f"a{sign}b")], [verdict("fail", reason=f"x{sign}y")]))
+    assert not OBEYED.search(document)
 
 
 @pytest.mark.parametrize("before", [" ", "\u200b", "\ufeff", "\u00a0", " \u2060 ", "\x9b", "\u202e", "\x00"])

@@ -91,13 +91,15 @@ def test_an_update_changes_what_is_the_machines_and_nothing_else(tmp_path: Path)
     assert update(KIND, path, old) == old
     assert path.read_text(encoding="utf-8") == before
     wanted = old.replace(criteria=(Criterion(id="1", text="It is very short."), Criterion(id="own", text="Not mine.")))
-    said = update(KIND, path, wanted)
-    assert [item.text for item in said.criteria] == ["It is very short.", "Mine."]
+    updated = update(KIND, path, wanted)
+    assert [item.text for item in updated.criteria] == ["It is very short.", "Mine."]
     after = path.read_text(encoding="utf-8")
     assert "# ours" in after
     assert "# from the talk" in after
     assert "- {text: Mine., id: own}" in after
-    assert {item.id: item for item in read(KIND, path).require().criteria} == {item.id: item for item in said.criteria}
+    assert {item.id: item for item in read(KIND, path).require().criteria} == {
+        item.id: item for item in updated.criteria
+    }
 
 
 def test_a_new_file_reads_back(tmp_path: Path) -> None:

@@ -188,9 +188,9 @@ def test_odd_replacements_are_named(file: Path) -> None:
     elsewhere = grade(output="VB", replaces=missing.id)
     append_grades(file, [missing, elsewhere])
     write(file, *lines_of(file), _with(id="a" * 32, replaces="b" * 32), _with(id="b" * 32, replaces="a" * 32))
-    told = [(problem.line, problem.severity, problem.message) for problem in examine(file)[1]]
-    assert [entry[:2] for entry in told] == [(1, "warning"), (2, "error"), (3, "error")]
-    assert "through others, itself" in told[2][2]
+    reported = [(problem.line, problem.severity, problem.message) for problem in examine(file)[1]]
+    assert [entry[:2] for entry in reported] == [(1, "warning"), (2, "error"), (3, "error")]
+    assert "through others, itself" in reported[2][2]
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -235,8 +235,8 @@ def test_processes_that_append_at_once_lose_nothing(file: Path) -> None:
         for name in ("ada", "bob")
     ]
     assert [process.wait(60) for process in running] == [0, 0]
-    found, problems = examine(file)
+    merged_grades, problems = examine(file)
     assert problems == []
-    assert {(item.grader, item.note.strip("x")) for item in found} == {
+    assert {(item.grader, item.note.strip("x")) for item in merged_grades} == {
         (name, str(number)) for name in ("ada", "bob") for number in range(40)
     }

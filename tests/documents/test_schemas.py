@@ -37,9 +37,9 @@ def test_the_shipped_schema_is_what_the_records_say(name: str) -> None:
 
 @pytest.mark.parametrize("name", schemas.NAMES)
 def test_all_benchmarks_are_valid(name: str) -> None:
-    found = sorted(BENCHMARKS.glob(f"*/prompt.{name}.yaml"))
-    assert found
-    assert {path.parent.name: _errors(name, _load(path)) for path in found} == {path.parent.name: [] for path in found}
+    paths = sorted(BENCHMARKS.glob(f"*/prompt.{name}.yaml"))
+    assert paths
+    assert {path.parent.name: _errors(name, _load(path)) for path in paths} == {path.parent.name: [] for path in paths}
 
 
 def test_what_we_write_is_valid(tmp_path: Path) -> None:

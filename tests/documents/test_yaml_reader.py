@@ -128,7 +128,7 @@ def test_exponents_of_fractions_are_numbers() -> None:
 
 
 def test_an_anchor_in_itself_is_refused_by_both() -> None:
-    said = outcome("a: &a [*a]\n", to_edit=False)
-    assert said == outcome("a: &a [*a]\n", to_edit=True)
-    assert isinstance(said, tuple)
-    assert "nested more than 60 deep" in said[0]
+    result = outcome("a: &a [*a]\n", to_edit=False)
+    assert result == outcome("a: &a [*a]\n", to_edit=True)
+    assert isinstance(result, tuple)
+    assert "nested more than 60 deep" in result[0]

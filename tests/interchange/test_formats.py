@@ -105,9 +105,9 @@ def test_a_new_format_is_one_file(folder: Path) -> None:
         {"input": "dog"},
     ]
     assert [output.text for output in runs.read(made / "toy" / "a1").outputs] == ["ok", "ok"]
-    told = _call(folder, "export", "toy", "made/prompt.cases.yaml", "--mark", "!")
-    assert (told.returncode, told.stdout) == (0, "! toy 1 2\n"), told.stderr
-    assert told.stderr == "note: the rest\n"
+    exported = _call(folder, "export", "toy", "made/prompt.cases.yaml", "--mark", "!")
+    assert (exported.returncode, exported.stdout) == (0, "! toy 1 2\n"), exported.stderr
+    assert exported.stderr == "note: the rest\n"
 
 
 @pytest.mark.parametrize(

@@ -30,25 +30,25 @@ def _json(capsys: pytest.CaptureFixture[str]) -> Any:
 
 def test_tables_json_has_the_promised_keys_and_no_other(folder: Path) -> None:
     assert run_cli(["import", "promptpex-published", str(folder), "--out", "out"]) == 0
-    found = json.loads(Path("out/tables.json").read_text(encoding="utf-8"))
-    assert list(found) == ["table2", "table3", "validity", "groundedness"]
+    tables = json.loads(Path("out/tables.json").read_text(encoding="utf-8"))
+    assert list(tables) == ["table2", "table3", "validity", "groundedness"]
     cell = {"non_compliant", "n", "percent"}
-    assert {part: set(c) for part, c in found["table2"]["colours"]["gemma2:9b"].items()} == {
+    assert {part: set(c) for part, c in tables["table2"]["colours"]["gemma2:9b"].items()} == {
         "promptpex": cell,
         "baseline": cell,
     }
-    assert {part: set(c) for part, c in found["table3"]["colours"]["gemma2:9b"].items()} == {
+    assert {part: set(c) for part, c in tables["table3"]["colours"]["gemma2:9b"].items()} == {
         "rules": cell,
         "inverse": cell,
     }
-    assert found["validity"]["colours"] == {"tests": 4, "valid": 3}
-    assert found["groundedness"]["colours"] == {"rules": 2, "grounded": 1}
+    assert tables["validity"]["colours"] == {"tests": 4, "valid": 3}
+    assert tables["groundedness"]["colours"] == {"rules": 2, "grounded": 1}
 
 
 def test_json_holds_tables_our_figures_and_problems(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_cli(["import", "promptpex-published", str(folder), "--json", "-q"]) == 0
-    told = _json(capsys)
-    ours = told["ours"]["colours"]
+    result = _json(capsys)
+    ours = result["ours"]["colours"]
     second = ours["models"]["gemma2:9b"]
     assert (second["share"], second["at_least"], second["decision"]) == (0.5, False, "undecided")
     assert 0 < second["more_cases"]["low"] <= second["more_cases"]["high"]
@@ -57,7 +57,7 @@ def test_json_holds_tables_our_figures_and_problems(folder: Path, capsys: pytest
     assert (pair["first"], pair["second"]) == ("gemma2:9b", "gpt-4o-mini")
     assert (pair["p"], pair["adjusted"]) == (pytest.approx(0.5), pytest.approx(0.5))
     assert (ours["tied"], ours["candidates"]) == ([], ["gpt-4o-mini", "gemma2:9b"])
-    assert "preamble" in told["problems"][0]["message"]
+    assert "preamble" in result["problems"][0]["message"]
 
 
 def test_the_printed_tables_name_models_and_intervals(
@@ -65,16 +65,16 @@ def test_the_printed_tables_name_models_and_intervals(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "150")
     assert run_cli(["import", "promptpex-published", str(folder)]) == 0
-    told = capsys.readouterr()
-    assert "50 / 0%" in told.out
-    assert "50% (7–93)" in told.out
-    assert "undecided" in told.out
-    said = " ".join(told.out.split())
-    assert "tied with the best: none; not shown to be worse: gpt-4o-mini, gemma2:9b." in said
-    assert "exact sign flips" in said
-    assert "certain" not in said
-    assert "lower bound" not in said, "no verdict is lost here"
-    assert "preamble" in told.err
+    printed = capsys.readouterr()
+    assert "50 / 0%" in printed.out
+    assert "50% (7–93)" in printed.out
+    assert "undecided" in printed.out
+    text = " ".join(printed.out.split())
+    assert "tied with the best: none; not shown to be worse: gpt-4o-mini, gemma2:9b." in text
+    assert "exact sign flips" in text
+    assert "certain" not in text
+    assert "lower bound" not in text, "no verdict is lost here"
+    assert "preamble" in printed.err
 
 
 def test_a_lost_verdict_is_printed_as_a_lower_bound_with_what_it_keeps_open(
@@ -86,10 +86,10 @@ def test_a_lost_verdict_is_printed_as_a_lower_bound_with_what_it_keeps_open(
     path = folder / "evals" / "v7" / "colours" / "test_results.csv"
     recordings.table(path, [recordings.RESULT_COLUMNS, *rows])
     assert run_cli(["import", "promptpex-published", str(folder), "-q"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "gpt-4o-mini 0/3 ≥0% (0–81) 1" in said
-    assert "1 of 4 outputs of gpt-4o-mini" in said
-    assert "≥: a lost verdict may have gone either way" in said
+    text = " ".join(capsys.readouterr().out.split())
+    assert "gpt-4o-mini 0/3 ≥0% (0–81) 1" in text
+    assert "1 of 4 outputs of gpt-4o-mini" in text
+    assert "≥: a lost verdict may have gone either way" in text
 
 
 def test_the_run_folder_is_reported_and_judged_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,8 +127,8 @@ def test_the_published_recordings_answer_a_run(
     monkeypatch.chdir(tmp_path)
     assert run_cli(["import", "promptpex-published", str(folder), "--out", "out", "-q"]) == 0
     capsys.readouterr()
-    found = [*sorted(Path("out/speech-tag").glob("*b.jsonl")), Path("out/speech-tag/gpt-4o-mini.jsonl")]
-    models = ",".join(f"replay/{path}" for path in found)
+    replays = [*sorted(Path("out/speech-tag").glob("*b.jsonl")), Path("out/speech-tag/gpt-4o-mini.jsonl")]
+    models = ",".join(f"replay/{path}" for path in replays)
     assert run_cli(["run", "out/speech-tag/prompt.md", "--judge", "none", "--models", models, "--json", "-q"]) == 0
     rows = {Path(row["model"]).stem: row for row in _json(capsys)["models"]}
     assert {model: row["non_compliant"] for model, row in rows.items()} == {
@@ -167,9 +167,9 @@ def test_damage_is_one_sentence_with_file_and_line(folder: Path, capsys: pytest.
     path = folder / "evals/v7/colours/test_results.csv"
     path.write_text(path.read_text(encoding="utf-8")[:200] + '"', encoding="utf-8")
     assert run_cli(["import", "promptpex-published", str(folder)]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith(f"promptpex: {path}:")
-    assert len(told.strip().splitlines()) == 1
+    errors = capsys.readouterr().err
+    assert errors.startswith(f"promptpex: {path}:")
+    assert len(errors.strip().splitlines()) == 1
 
 
 @pytest.mark.parametrize(

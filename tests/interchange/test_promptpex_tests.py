@@ -24,17 +24,17 @@ def _file(tmp_path: Path, text: str = TESTS) -> Path:
 
 
 def test_blank_lines_and_blanks_after_commas_are_no_part_of_it(tmp_path: Path) -> None:
-    found = promptpex_tests.read(_file(tmp_path), rules=2, variable="thing", prompt="p.md")
-    assert found.suite.prompt == "p.md"
-    assert [(case.id, case.rule, case.inverse) for case in found.suite.cases] == [
+    result = promptpex_tests.read(_file(tmp_path), rules=2, variable="thing", prompt="p.md")
+    assert result.suite.prompt == "p.md"
+    assert [(case.id, case.rule, case.inverse) for case in result.suite.cases] == [
         ("r1-1", "r1", False),
         ("r2-1", "r2", False),
         ("r1-inverse-1", "r1", True),
         ("r2-inverse-1", "r2", True),
     ]
-    assert found.suite.cases[0].inputs == {"thing": "a red, round apple"}
-    assert found.lines == {"r1-1": 2, "r2-1": 4, "r1-inverse-1": 5, "r2-inverse-1": 6}
-    assert found.problems == ()
+    assert result.suite.cases[0].inputs == {"thing": "a red, round apple"}
+    assert result.lines == {"r1-1": 2, "r2-1": 4, "r1-inverse-1": 5, "r2-inverse-1": 6}
+    assert result.problems == ()
 
 
 def test_the_number_of_rules_comes_from_the_file_beside_it(tmp_path: Path) -> None:
@@ -46,20 +46,20 @@ def test_the_number_of_rules_comes_from_the_file_beside_it(tmp_path: Path) -> No
 
 
 def test_a_row_that_is_too_long_is_kept_and_named(tmp_path: Path) -> None:
-    found = promptpex_tests.read(
+    result = promptpex_tests.read(
         _file(tmp_path, TESTS + '4, 2, "x", "Y", "why",\n4, 3, "x", "Y", "why", more\n'), rules=2
     )
-    assert [(problem.line, problem.message.rpartition("; ")[2]) for problem in found.problems] == [
+    assert [(problem.line, problem.message.rpartition("; ")[2]) for problem in result.problems] == [
         (7, "what is beyond is blank"),
         (8, "not used: more"),
     ]
-    assert len(found.suite.cases) == 6
+    assert len(result.suite.cases) == 6
 
 
 def test_the_same_id_twice_makes_two_cases(tmp_path: Path) -> None:
-    found = promptpex_tests.read(_file(tmp_path, TESTS + '1, 1, "x", "", ""\n'), rules=2)
-    assert [case.id for case in found.suite.cases][-1] == "r1-1-2"
-    assert found.suite.cases[-1].expected is None
+    result = promptpex_tests.read(_file(tmp_path, TESTS + '1, 1, "x", "", ""\n'), rules=2)
+    assert [case.id for case in result.suite.cases][-1] == "r1-1-2"
+    assert result.suite.cases[-1].expected is None
 
 
 @pytest.mark.parametrize(
@@ -102,6 +102,6 @@ def test_what_the_csv_module_writes_is_read_back(tmp_path: Path, cells: list[tup
     csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([("a", "b"), *cells])
     path = tmp_path / "any.csv"
     path.write_text(out.getvalue(), encoding="utf-8", newline="")
-    found = csv_table.read(path, ("a", "b"), what="file", error=InputError)
+    result = csv_table.read(path, ("a", "b"), what="file", error=InputError)
     wanted = [pair for pair in cells if any(cell.strip() for cell in pair)]
-    assert [(row["a"], row["b"]) for row in found] == wanted
+    assert [(row["a"], row["b"]) for row in result] == wanted
