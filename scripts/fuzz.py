@@ -8,7 +8,7 @@
 
 An input is made of the seed and its number alone. It may take 20 s of CPU or 120 s altogether, a command line 60 s or
 240 s; the longest that one check, template or reply may take by ``docs/security.md`` is 10 s. The exit code is 1 if
-there was a traceback, a hang, an "error of promptpex itself" or an exit code that the README does not know.
+there was a traceback, a hang, an "internal error" or an exit code that the README does not know.
 """
 
 from __future__ import annotations

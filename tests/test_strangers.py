@@ -102,7 +102,7 @@ def test_validate_and_export_read_no_prompt_outside_the_folder(
         assert run_cli(["export", "promptfoo", str(checkout / "p.cases.yaml")]) == 2
         said = "".join(capsys.readouterr())
         assert SECRET not in said
-        assert "error of promptpex itself" not in said
+        assert "internal error" not in said
         (checkout / "p.spec.yaml").unlink()
 
 
@@ -348,4 +348,4 @@ def test_no_file_of_the_project_is_a_way_out_or_without_end(
     said = "".join(capfd.readouterr())
     assert untouched(there)
     assert SECRET not in said
-    assert "error of promptpex itself" not in said
+    assert "internal error" not in said

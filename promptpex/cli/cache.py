@@ -1,4 +1,4 @@
-"""``promptpex cache``: the response store looked at, shortened, verified."""
+"""``promptpex cache``: the response store inspected, pruned, verified."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def stats(as_json: bool, **flags: Any) -> int:
     """Replies per model and stage, size and age."""
     from promptpex.cli.output import print_json
 
-    found = _with_store(flags, lambda store: store.stats())
+    held = _with_store(flags, lambda store: store.stats())
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(held))
         return 0
-    say(f"{plural(found.replies, 'reply', 'replies')}, {found.bytes / 1e6:.1f} MB in {found.path}")
-    for title, counts in (("model", found.models), ("stage", found.stages)):
+    say(f"{plural(held.replies, 'reply', 'replies')}, {held.bytes / 1e6:.1f} MB in {held.path}")
+    for title, counts in (("model", held.models), ("stage", held.stages)):
         for name, count in counts.items():
             say(f"  {title} {name}: {count}")
-    if found.replies:
-        say(f"  from {_date(found.oldest)} to {_date(found.newest)}")
+    if held.replies:
+        say(f"  from {_date(held.oldest)} to {_date(held.newest)}")
     return 0
 
 
@@ -73,12 +73,15 @@ def prune(
     as_json: bool,
     **flags: Any,
 ) -> int:
-    """Delete the replies that all given options say; they would be paid for again."""
+    """Delete the replies that match all given options.
+
+    If they are needed again, they are paid for again.
+    """
     from promptpex.cli.output import print_json
 
     age = seconds_of(older_than) if older_than is not None else None
     if age is None and stage is None and model is None and not failed:
-        raise click.UsageError("say which replies: --older-than, --stage, --model or --failed")
+        raise click.UsageError("name the replies: --older-than, --stage, --model or --failed")
     name = model.partition("?")[0] if model is not None else None
 
     async def job(store: ResponseStore) -> int:
@@ -108,7 +111,7 @@ def verify(as_json: bool, **flags: Any) -> int:
     else:
         for problem in problems:
             say(f"{problem.id or 'store'}: {problem.what}")
-        click.echo("the store is sound" if not problems else plural(len(problems), "problem"))
+        click.echo("no problems in the store" if not problems else plural(len(problems), "problem"))
     return 2 if problems else 0
 
 
@@ -118,10 +121,10 @@ def seconds_of(age: str) -> float:
     Raises:
         ConfigError: it is not a number with one of the units s, m, h, d, w.
     """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", age.strip().lower())
-    if not found:
-        raise ConfigError(f"--older-than: {age!r} is no age; write a number and a unit, such as 30d, 12h or 90m")
-    return float(found[1]) * UNITS[found[2]]
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", age.strip().lower())
+    if not match:
+        raise ConfigError(f"--older-than: {age!r} is not an age: write a number and a unit, such as 30d, 12h or 90m")
+    return float(match[1]) * UNITS[match[2]]
 
 
 async def _check_stage(stage: str, store: ResponseStore) -> None:

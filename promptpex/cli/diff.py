@@ -1,4 +1,4 @@
-"""``promptpex diff``: two versions of a prompt, and what their difference touches."""
+"""``promptpex diff``: two versions of a prompt, and what the changes touch."""
 
 from __future__ import annotations
 
@@ -44,38 +44,38 @@ def command(
     from promptpex.cli.output import print_json
     from promptpex.workflow.prompt_versions import compare_files
 
-    found, warnings = compare_files(old, new, spec=spec, old_spec=old_spec, suite=cases)
+    diff, warnings = compare_files(old, new, spec=spec, old_spec=old_spec, suite=cases)
     for warning in warnings if not quiet else ():
         say(f"warning: {warning}", err=True)
     if as_json:
-        print_json(found.model_dump(mode="json"))
+        print_json(diff.model_dump(mode="json"))
         return 0
-    for line in told(found):
+    for line in sentences(diff):
         say(line)
     return 0
 
 
-def told(found: PromptDiff) -> list[str]:
+def sentences(diff: PromptDiff) -> list[str]:
     """The differences, a paragraph each."""
-    if found.same:
-        return ["The two say the same."]
+    if diff.same:
+        return ["No difference."]
     lines: list[str] = []
-    for change in found.sentences:
+    for change in diff.sentences:
         lines += _entry(change.kind, change.old, change.new)
         if change.rules:
-            lines += [f"    rule {name}: {_flat(found.rule_texts.get(name, ''))}" for name in change.rules]
+            lines += [f"    rule {name}: {_flat(diff.rule_texts.get(name, ''))}" for name in change.rules]
         lines += _cases(change.cases)
-    for rule in found.rules:
+    for rule in diff.rules:
         lines += _entry(f"rule {rule.rule} {rule.kind}", rule.old, rule.new if rule.new != rule.old else None)
         lines += _cases(rule.cases)
-    lines += [f"variable added: {name}" for name in found.variables_added]
-    lines += [f"variable removed: {name}" for name in found.variables_removed]
-    if found.roles:
-        lines.append(f"turns: {', '.join(found.roles[0])} -> {', '.join(found.roles[1])}")
-    count = {kind: sum(one.kind == kind for one in found.sentences) for kind in ("added", "removed", "changed")}
-    rules = {name for change in found.sentences for name in change.rules}
-    touched = {name for change in found.sentences for name in change.cases}
-    touched |= {name for rule in found.rules for name in rule.cases}
+    lines += [f"variable added: {name}" for name in diff.variables_added]
+    lines += [f"variable removed: {name}" for name in diff.variables_removed]
+    if diff.roles:
+        lines.append(f"turns: {', '.join(diff.roles[0])} -> {', '.join(diff.roles[1])}")
+    count = {kind: sum(change.kind == kind for change in diff.sentences) for kind in ("added", "removed", "changed")}
+    rules = {name for change in diff.sentences for name in change.rules}
+    touched = {name for change in diff.sentences for name in change.cases}
+    touched |= {name for rule in diff.rules for name in rule.cases}
     sums = ", ".join(f"{number} {kind}" for kind, number in count.items())
     return [*lines, f"Sentences: {sums}. Rules touched: {len(rules)}. Cases touched: {len(touched)}."]
 

@@ -91,8 +91,8 @@ def show(lines: Sequence[EstimateLine]) -> None:
 def _total(lines: Sequence[EstimateLine]) -> str:
     from promptpex.report.terminal import money
 
-    known = sum(line.cost_usd for line in lines if line.cost_usd is not None)
+    priced = sum(line.cost_usd for line in lines if line.cost_usd is not None)
     unknown = sorted({line.model for line in lines if line.cost_usd is None})
     calls = sum(line.calls for line in lines)
-    told = f"{plural(calls, 'request')}, about {money(known)}"
-    return told + (f" and the unknown price of {', '.join(unknown)}" if unknown else "")
+    total = f"{plural(calls, 'request')}, about {money(priced)}"
+    return total + (f" and the unknown price of {', '.join(unknown)}" if unknown else "")

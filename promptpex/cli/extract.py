@@ -1,4 +1,4 @@
-"""``promptpex extract``: what a prompt promises, written down by the author model."""
+"""``promptpex extract``: the author model writes down what a prompt promises."""
 
 from __future__ import annotations
 
@@ -50,34 +50,33 @@ def command(
     if bring:
         return _update(files, as_json, flags)
     if files.spec.exists() and not force:
-        told = "exists already; edit it, bring it up to date with --update, or write over it with --force"
-        raise SpecError(told, path=files.spec)
-    found = work(flags, lambda session: extract(session, files), start=prompt.parent)
+        message = "exists already; edit it, adapt it to a changed prompt with --update, or overwrite it with --force"
+        raise SpecError(message, path=files.spec)
+    extracted = work(flags, lambda session: extract(session, files), start=prompt.parent)
     if as_json:
-        said = [asdict(one) for one in found.groundedness]
-        print_json({**found.spec.to_dict(), "groundedness": said})
+        groundedness = [asdict(rule) for rule in extracted.groundedness]
+        print_json({**extracted.spec.to_dict(), "groundedness": groundedness})
         return 0
-    say(f"{plural(len(found.spec.rules), 'rule')} in {files.spec}")
-    for line in grounds(found.groundedness):
+    say(f"{plural(len(extracted.spec.rules), 'rule')} in {files.spec}")
+    for line in grounds(extracted.groundedness):
         say(line)
     return 0
 
 
-def grounds(found: Sequence[Groundedness]) -> list[str]:
-    """How many rules the prompt says, by their words or by a judge, and which it does not or nobody knows of."""
+def grounds(groundedness: Sequence[Groundedness]) -> list[str]:
+    """How many rules the prompt says, by their quotes or by a judge, and which it does not or remain unclear."""
     status: dict[str, list[Groundedness]] = {"yes": [], "no": [], "unknown": []}
-    for one in found:
-        status[one.status].append(one)
-    by_words = sum(one.how in ("quote", "near-quote") for one in status["yes"])
-    rules = plural(len(found), "rule")
-    told = f"Grounded: {len(status['yes'])} of {rules}, {by_words} by the words they quote."
-    lines = [told, *(f"Not in the prompt: {one.rule}: {one.reason}" for one in status["no"])]
-    asked = [one for one in status["unknown"] if one.how != "none"]
-    lines += [f"Open: {one.rule}; {one.how.removeprefix('judge:')} was asked: {one.reason}" for one in asked]
-    left = ", ".join(one.rule for one in status["unknown"] if one.how == "none")
-    if left:
-        lines.append(f"Open: {left}; their words do not settle it (--verify asks a model).")
-    return lines
+    for rule in groundedness:
+        status[rule.status].append(rule)
+    by_quotes = sum(rule.how in ("quote", "near-quote") for rule in status["yes"])
+    count, total = len(status["yes"]), plural(len(groundedness), "rule")
+    verb = "is" if count == 1 else "are"
+    lines = [f"{count} of {total} {verb} backed by the prompt's text ({by_quotes} by a quote)."]
+    lines += [f"Not in the prompt: {rule.rule}: {rule.reason}" for rule in status["no"]]
+    asked = [rule for rule in status["unknown"] if rule.how != "none"]
+    lines += [f"Unclear: {rule.rule}; {rule.how.removeprefix('judge:')} was asked: {rule.reason}" for rule in asked]
+    left = ", ".join(rule.rule for rule in status["unknown"] if rule.how == "none")
+    return [*lines, f"Unclear: {left} (--verify asks a model)."] if left else lines
 
 
 def _update(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
@@ -86,18 +85,18 @@ def _update(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
     from promptpex.workflow.project import update
 
     done = work(flags, lambda session: update(session, files), start=files.prompt.parent)
-    told = {
+    changes = {
         "added": done.added,
         "stale": done.stale,
         "back": done.back,
-        "yours without words in the prompt": done.yours,
+        "yours without a source in the prompt": done.yours,
     }
     if as_json:
         print_json(
-            {**{name: list(ids) for name, ids in told.items()}, "groundedness": list(map(asdict, done.groundedness))}
+            {**{name: list(ids) for name, ids in changes.items()}, "groundedness": list(map(asdict, done.groundedness))}
         )
         return 0
-    for name, ids in told.items():
+    for name, ids in changes.items():
         if ids:
             say(f"{name}: {', '.join(ids)}")
     say(f"{plural(len(done.spec.rules), 'rule')} in {files.spec}")

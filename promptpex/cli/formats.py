@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from promptpex.cli.help import SPEC_AND_CASES, Command
-from promptpex.cli.help import Option as CommandOption
+from promptpex.cli.help import SPEC_AND_CASES, Command, GroupedOption
 
 if TYPE_CHECKING:
     from promptpex.interchange.format import Format, Option
@@ -119,10 +118,10 @@ def _flag(option: Option) -> str:
     return f"--{option.name.replace('_', '-')}"
 
 
-def _option(names: list[str], option: Option) -> CommandOption:
+def _option(names: list[str], option: Option) -> GroupedOption:
     flags = [flag for flag in (option.short, _flag(option)) if flag]
     text = f"{', '.join(names)}: {option.help}"
     if option.kind is bool:
-        return CommandOption(flags, is_flag=True, group=SPEC_AND_CASES, help=text)
+        return GroupedOption(flags, is_flag=True, group=SPEC_AND_CASES, help=text)
     kind = click.IntRange(option.minimum) if option.kind is int else option.kind
-    return CommandOption(flags, type=kind, metavar=option.metavar, group=SPEC_AND_CASES, help=text)
+    return GroupedOption(flags, type=kind, metavar=option.metavar, group=SPEC_AND_CASES, help=text)

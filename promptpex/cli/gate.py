@@ -52,7 +52,7 @@ def command(
       promptpex gate --max-non-compliance gpt-4o-mini=5% --decide high
     """
     from promptpex.cli.output import print_json
-    from promptpex.cli.runner import given, settings
+    from promptpex.cli.runner import report_options, settings
     from promptpex.core.errors import GateFailed, RunError
     from promptpex.core.records import RUNNING
     from promptpex.report import runs, summarise
@@ -66,7 +66,7 @@ def command(
     finished = runs.read_columns(folder)
     if finished.manifest.partial == RUNNING:
         raise RunError("this run has not ended; the same `promptpex run` goes on with it", path=folder)
-    summary = summarise(finished, folder=folder, **given(resolved))
+    summary = summarise(finished, folder=folder, **report_options(resolved))
     everyone, single = _parsed(limits)
     rows = records(summary.models)
     exceeded = breaches(rows, Limits(everyone, single, min_scored, decide))

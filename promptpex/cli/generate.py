@@ -1,4 +1,4 @@
-"""``promptpex generate``: cases for what is missing or stale."""
+"""``promptpex generate``: cases for what is missing or outdated."""
 
 from __future__ import annotations
 
@@ -71,23 +71,23 @@ def _generate(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
         print_json({"made": new, "kept": kept, "retired": retired, "quality": asdict(made.quality)})
         return 0
     say(f"{plural(len(made.suite.cases), 'case')} in {files.suite} ({new} made, {kept} kept, {retired} retired)")
-    for line in told(made.quality):
+    for line in quality_lines(made.quality):
         say(line)
     return 0
 
 
-def told(quality: Quality) -> list[str]:
-    """What a suite is worth, in sentences."""
+def quality_lines(quality: Quality) -> list[str]:
+    """How good a suite is, in sentences."""
     usable = quality.cases - quality.excluded
     pairs = plural(quality.duplicates, "near-duplicate pair")
     lines = [f"Independent: {quality.independent} of {plural(usable, 'usable case')} ({pairs})."]
     if quality.excluded:
         lines.append(f"Excluded: {plural(quality.excluded, 'case')}, with the reason under 'invalid'.")
     if quality.lint:
-        found = (f"{len(ids)} {code} ({named(ids)})" for code, ids in sorted(quality.lint.items()))
-        lines.append(f"Lint: {', '.join(found)}.")
+        codes = (f"{len(ids)} {code} ({named(ids)})" for code, ids in sorted(quality.lint.items()))
+        lines.append(f"Lint: {', '.join(codes)}.")
     if quality.bare:
-        lines.append(f"No case aims at {', '.join(quality.bare)}.")
+        lines.append(f"No case tests {', '.join(quality.bare)}.")
     return lines
 
 

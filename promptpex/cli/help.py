@@ -28,7 +28,7 @@ NAME_WIDTH = 26
 """Columns for an option's name; the text of a longer one begins on the next line. It leaves 48 of 80 columns."""
 
 
-class Option(click.Option):
+class GroupedOption(click.Option):
     """An option that belongs to a group of the help, and may be for experts."""
 
     def __init__(self, *args: Any, group: str = OUTPUT, expert: bool = False, **rest: Any) -> None:
@@ -44,7 +44,7 @@ class Option(click.Option):
 
 def option(*names: str, group: str = OUTPUT, expert: bool = False, **rest: Any) -> Callable[[F], F]:
     """``click.option`` with its place in the help; ``expert`` options are shown by ``--help-all`` alone."""
-    return click.option(*names, cls=Option, group=group, expert=expert, **rest)
+    return click.option(*names, cls=GroupedOption, group=group, expert=expert, **rest)
 
 
 def names_of(parameter: click.Option) -> str:
@@ -71,7 +71,7 @@ class Command(click.Command):
         return [*parameters, _help_all()] if self._hides(ctx, parameters) else parameters
 
     def _hides(self, ctx: click.Context, parameters: Iterable[click.Parameter]) -> bool:
-        experts = sum(isinstance(parameter, Option) and parameter.expert for parameter in parameters)
+        experts = sum(isinstance(parameter, GroupedOption) and parameter.expert for parameter in parameters)
         return experts >= WORTH_HIDING or "\f" in (self.help or "")
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -110,8 +110,8 @@ def write_aligned(formatter: click.HelpFormatter, sections: Iterable[tuple[str, 
 _EVERYTHING = "promptpex.help_all"
 
 
-def _help_all() -> Option:
-    return Option(
+def _help_all() -> GroupedOption:
+    return GroupedOption(
         ["--help-all"],
         is_flag=True,
         is_eager=True,

@@ -38,12 +38,12 @@ def command(run: Path | None, spec: Path | None, as_json: bool, **flags: Any) ->
 
 
 async def _again(session: Any, named: Path | None, spec: Path | None) -> Any:
-    from promptpex.cli.runner import given
+    from promptpex.cli.runner import report_options
     from promptpex.report import runs
     from promptpex.workflow.project import judge
 
     folder = runs.resolve(named, Path(session.settings.results))
     judged = await judge(session, folder, spec=spec)
-    totals, view = asdict(session.meter.total), given(session.resolved)
+    totals, view = asdict(session.meter.total), report_options(session.resolved)
     allowed = session.settings.allow_missing_models or bool(judged.manifest.settings.get("allow_missing_models"))
     return folder, totals, judged, session.client.cancelled, view, allowed

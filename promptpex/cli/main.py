@@ -33,17 +33,17 @@ ELSEWHERE = {"eval": "run", "evaluate": "run", "test": "run", "score": "judge", 
 INTERRUPTED = 130
 
 READER_LEFT = 141
-"""Whoever read stdout has closed it, as ``head`` does: the code of a program that SIGPIPE ends."""
+"""Exit code if the reader of stdout, such as ``head``, closed it: that of a program that SIGPIPE ends."""
 
 _FULL_OR_BROKEN = ("ENOSPC", "EDQUOT", "EFBIG", "EIO")
-_NOT_OURS_TO_WRITE = ("EROFS", "EACCES", "EPERM", "ENOENT", "ENOTDIR", "EISDIR", "ENAMETOOLONG", "ELOOP")
-OF_THE_DISK = frozenset(getattr(errno, name, None) for name in (*_FULL_OR_BROKEN, *_NOT_OURS_TO_WRITE)) - {None}
-"""What the file system may answer that is no error of promptpex's."""
+_NOT_WRITABLE = ("EROFS", "EACCES", "EPERM", "ENOENT", "ENOTDIR", "EISDIR", "ENAMETOOLONG", "ELOOP")
+DISK_ERRORS = frozenset(getattr(errno, name, None) for name in (*_FULL_OR_BROKEN, *_NOT_WRITABLE)) - {None}
+"""Errors of the file system that are not promptpex's fault."""
 
 WHOLE_PROCESS = False
-"""Whether the process ends with the command: after a stop it then hears no further signal, and leaves with its code."""
+"""Whether the process ends with the command: after a stop it then ignores further signals and exits with its code."""
 
-AGAIN = "see to it and run the same command again: what was answered is kept in the store"
+AGAIN = "fix that and run the same command again: the answers so far are kept in the store"
 
 
 class Commands(click.Group):
@@ -90,11 +90,11 @@ class Commands(click.Group):
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="promptpex")
 def cli() -> None:
-    """Tests for prompts, from what they promise.
+    """Write tests for a prompt from what it promises, and find out which model is good enough.
 
-    promptpex reads a prompt, writes down what it promises (PROMPT.spec.yaml), turns each promise and its opposite
-    into test cases (PROMPT.cases.yaml), runs them on every model in question, judges each answer, by code wherever a
-    rule can be checked by code, and says which model is good enough. Both files are yours to edit.
+    promptpex reads a prompt, writes down its rules (PROMPT.spec.yaml), turns each rule and its inverse into test
+    cases (PROMPT.cases.yaml), runs them on the models you name, judges each output, by code wherever that is possible,
+    and says which model is good enough, with an error bar. Both files are yours to edit.
     """
 
 
@@ -117,17 +117,17 @@ def run_cli(arguments: Sequence[str]) -> int:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         return READER_LEFT
     except KeyboardInterrupt:
-        _say("interrupted; what was answered is kept, and the same command goes on from there")
+        _say("interrupted; the answers so far are kept, and the same command continues from there")
         return INTERRUPTED
-    except Exception as error:  # whatever got here is a fault of ours, or of the disk: one sentence, no traceback
+    except Exception as error:  # a bug of ours, or the disk: one sentence, no traceback
         if debug:
             raise
-        if isinstance(error, OSError) and error.errno in OF_THE_DISK:
+        if isinstance(error, OSError) and error.errno in DISK_ERRORS:
             _say(f"{error.filename or 'a file'} cannot be written or read ({error.strerror}); {AGAIN}")
             return 2
         _say(
-            f"an error of promptpex itself ({type(error).__name__}: {str(error)[:300]}); "
-            "run again with --debug to see where, and please report it"
+            f"internal error ({type(error).__name__}: {str(error)[:300]}); "
+            "run again with --debug for the traceback, and please report it"
         )
         return 2
 

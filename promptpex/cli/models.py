@@ -40,24 +40,24 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
     if fetch:
         from promptpex.llm.providers.weights import fetch_default, found_default
 
-        known = found_default(configured=resolved.settings.embedded_model)
-        say(f"weights: {known or fetch_default()}", err=True)
-    found = available(options_)
+        weights = found_default(configured=resolved.settings.embedded_model)
+        say(f"weights: {weights or fetch_default()}", err=True)
+    models = available(options_)
     if as_json:
-        print_json([{"name": m.name, "provider": m.provider, "roles": list(m.roles), "note": m.note} for m in found])
+        print_json([{"name": m.name, "provider": m.provider, "roles": list(m.roles), "note": m.note} for m in models])
         return 0
-    _print(found)
+    _print(models)
     if not quiet:
-        for line in not_found(found, options_):
+        for line in not_found(models, options_):
             say(line, err=True)
     return 0
 
 
-def _print(found: Sequence[AvailableModel]) -> None:
-    if not found:
+def _print(models: Sequence[AvailableModel]) -> None:
+    if not models:
         click.echo("No model can be reached.")
         return
-    rows = [tuple(map(visible, (m.name, m.provider, ", ".join(m.roles) or "none", m.note))) for m in found]
+    rows = [tuple(map(visible, (m.name, m.provider, ", ".join(m.roles) or "none", m.note))) for m in models]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
         click.echo("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]).rstrip())

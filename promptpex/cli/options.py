@@ -78,7 +78,7 @@ models = together(
 author = of_models("-a", "--author", metavar="NAME", help="Model that writes specs and cases.")
 
 judge_options = together(
-    of_judging("-j", "--judge", metavar="NAMES", help="Judges beside the checks; none: checks alone."),
+    of_judging("-j", "--judge", metavar="NAMES", help="Judges, comma-separated; none: checks alone."),
     of_judging(
         "--judge-mode",
         type=click.Choice(modes.names()),

@@ -76,11 +76,11 @@ def exit_code(
 
     if stopped:
         raise Interrupted(kept_and_resumed())
-    said = [*silent_models(summary, allowed=allow_missing), *silent_judges(summary)]
-    for sentence in said:
+    sentences = [*silent_models(summary, allowed=allow_missing), *silent_judges(summary)]
+    for sentence in sentences:
         say(f"promptpex: {sentence}", err=True)
     _gate(summary.models, fail_over)
-    return NO_ANSWER if said else 0
+    return NO_ANSWER if sentences else 0
 
 
 def print_json(value: Any) -> None:
@@ -107,7 +107,7 @@ def _gate(models: Any, fail_over: float | None) -> None:
 
     if fail_over is None:
         return
-    found = breaches(records(models), Limits(max_non_compliance=fail_over))
-    failing = [f"{model} ({'; '.join(broken)})" for model, broken in found.items() if broken]
+    exceeded = breaches(records(models), Limits(max_non_compliance=fail_over))
+    failing = [f"{model} ({'; '.join(broken)})" for model, broken in exceeded.items() if broken]
     if failing:
         raise GateFailed(f"--fail-over fails {listed(failing)}")

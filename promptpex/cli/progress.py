@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn, Task, TaskID
 
 RECENT = 50
-"""Answers over which the rate is taken."""
+"""Answers over which the rate is measured."""
 
 WIDE = 100
 """Columns of a terminal from which on bars are long."""
@@ -44,8 +44,8 @@ EVERY_S = 5.0
 
 
 @dataclass(slots=True)
-class Tally:
-    """How far a stage is with one model."""
+class StageProgress:
+    """How far a stage has got with one model."""
 
     total: int
     done: int = 0
@@ -91,7 +91,7 @@ def span(seconds: float) -> str:
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
-class Tallies:
+class ProgressCounts:
     """Keeps the tally of every stage and model from the events.
 
     Args:
@@ -100,12 +100,12 @@ class Tallies:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._kept: dict[tuple[str, str], Tally] = {}
+        self._kept: dict[tuple[str, str], StageProgress] = {}
 
-    def hear(self, event: Event) -> Tally | None:
+    def count(self, event: Event) -> StageProgress | None:
         """Counts the event in; the tally that it changed, if any."""
         if isinstance(event, StageStarted):
-            self._kept[event.stage, event.model] = Tally(event.total)
+            self._kept[event.stage, event.model] = StageProgress(event.total)
         if not isinstance(event, StageStarted | StepDone | Answered | StageEnded):
             return None
         tally = self._kept.get((event.stage, event.model))
@@ -130,9 +130,9 @@ def notices(verbose: bool, *, quiet: bool = False) -> Listener:
 
     When ``quiet``, only what costs money unasked: notices whose level is ``always``.
     """
-    said: set[str] = set()
+    printed: set[str] = set()
 
-    def hear(event: Event) -> None:
+    def listen(event: Event) -> None:
         if isinstance(event, Notice) and quiet and event.level != "always":
             return
         if isinstance(event, Notice):
@@ -145,19 +145,19 @@ def notices(verbose: bool, *, quiet: bool = False) -> Listener:
             line = f"{label(event.stage)}: {event.model}: {event.message}"
         else:
             return
-        if line not in said:
-            said.add(line)
+        if line not in printed:
+            printed.add(line)
             say(line, err=True)
 
-    return hear
+    return listen
 
 
 def plain_lines(clock: Callable[[], float] = time.monotonic) -> Listener:
     """A line on stderr when a stage begins, every few seconds, and when it ends."""
-    tallies = Tallies(clock)
+    tallies = ProgressCounts(clock)
 
-    def hear(event: Event) -> None:
-        tally = tallies.hear(event)
+    def listen(event: Event) -> None:
+        tally = tallies.count(event)
         if tally is None or not isinstance(event, StepDone | StageEnded):
             return
         now = clock()
@@ -166,7 +166,7 @@ def plain_lines(clock: Callable[[], float] = time.monotonic) -> Listener:
             tally.shown = now
             say(f"{label(event.stage)}  {event.model}  {tally.text(now)}", err=True)
 
-    return hear
+    return listen
 
 
 @contextmanager
@@ -181,28 +181,28 @@ def bars(clock: Callable[[], float] = time.monotonic) -> Iterator[Listener]:
         TextColumn("{task.fields[stage]}"),
         _label_column(),
         BarColumn(bar_width=8 if console.width < WIDE else 24, table_column=Column(no_wrap=True)),
-        TextColumn("{task.fields[told]}", table_column=Column(no_wrap=True)),
+        TextColumn("{task.fields[progress]}", table_column=Column(no_wrap=True)),
     )
     tasks: dict[tuple[str, str], TaskID] = {}
-    tallies = Tallies(clock)
+    tallies = ProgressCounts(clock)
     with Progress(*columns, console=console, refresh_per_second=4) as progress:
 
-        def hear(event: Event) -> None:
-            tally = tallies.hear(event)
+        def listen(event: Event) -> None:
+            tally = tallies.count(event)
             if tally is None or not isinstance(event, StageStarted | StepDone | Answered | StageEnded):
                 return
             key = (event.stage, event.model)
             if isinstance(event, StageStarted):
                 tasks[key] = progress.add_task(
-                    visible(event.model), total=event.total, stage=label(event.stage), told=""
+                    visible(event.model), total=event.total, stage=label(event.stage), progress=""
                 )
-            progress.update(tasks[key], completed=tally.done, told=tally.text(clock()))
+            progress.update(tasks[key], completed=tally.done, progress=tally.text(clock()))
 
-        yield hear
+        yield listen
 
 
 def _label_column() -> ProgressColumn:
-    """The model's name on one line, in what room the other columns leave."""
+    """The model's name on one line, in the width that the other columns leave."""
     from rich.progress import ProgressColumn
     from rich.table import Column
     from rich.text import Text
@@ -233,8 +233,8 @@ def json_log(path: Path | None) -> Iterator[Listener | None]:
 
 
 def _writer(file: TextIO) -> Listener:
-    def hear(event: Event) -> None:
+    def listen(event: Event) -> None:
         file.write(escaped(json.dumps({"at": round(time.time(), 3), **event.to_dict()}, ensure_ascii=False)) + "\n")
         file.flush()
 
-    return hear
+    return listen

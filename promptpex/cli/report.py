@@ -23,10 +23,10 @@ def command(run: Path | None, as_json: bool, **flags: Any) -> int:
     Nothing is asked: the run's folder has all of it. RUN is a run's folder or id; by default the latest.
     """
     from promptpex.cli.output import show_run
-    from promptpex.cli.runner import given, settings
+    from promptpex.cli.runner import report_options, settings
     from promptpex.report import runs
 
     resolved = settings(flags)
     folder = runs.resolve(run, Path(resolved.settings.results))
-    show_run(runs.read_columns(folder), folder, as_json=as_json, view=given(resolved))
+    show_run(runs.read_columns(folder), folder, as_json=as_json, view=report_options(resolved))
     return 0

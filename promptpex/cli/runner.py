@@ -29,14 +29,14 @@ T = TypeVar("T")
 LISTS = ("models", "judge")
 """Settings that a flag gives as one comma-separated text."""
 
-MANNERS = ("quiet", "verbose", "log")
+OUTPUT_FLAGS = ("quiet", "verbose", "log")
 
 
 def settings(flags: Mapping[str, Any], *, start: Path | None = None) -> Resolved:
     """The resolved settings of a command: file, environment, then the flags that were given."""
     from promptpex.config import load
 
-    given = {name: value for name, value in flags.items() if value is not None and name not in MANNERS}
+    given = {name: value for name, value in flags.items() if value is not None and name not in OUTPUT_FLAGS}
     for name in LISTS:
         if isinstance(given.get(name), str):
             given[name] = [part.strip() for part in given[name].split(",") if part.strip()]
@@ -48,8 +48,8 @@ def settings(flags: Mapping[str, Any], *, start: Path | None = None) -> Resolved
     return resolved
 
 
-def given(resolved: Resolved) -> dict[str, Any]:
-    """How a report is to differ from the way its run was made: what the flags say of it."""
+def report_options(resolved: Resolved) -> dict[str, Any]:
+    """The report's options that flags gave; the others are those that the run was made with."""
     names = ("confidence", "tolerance", "against", "weights")
     return {name: getattr(resolved.settings, name) for name in names if resolved.origins[name] == "flag"}
 
@@ -83,7 +83,7 @@ async def _session(resolved: Resolved, job: Callable[[Session], Awaitable[T]], e
 
 
 class Interrupts:
-    """What the signals of one command do: the first stops sending, the second is a KeyboardInterrupt, that is all."""
+    """What signals do to a command: the first stops sending, the second is a KeyboardInterrupt, others nothing."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -95,8 +95,8 @@ class Interrupts:
         """From now on the first signal calls ``stop`` in the running loop; until now it ends the command."""
         self._loop, self._stop = asyncio.get_running_loop(), stop
 
-    def hear(self, number: int, frame: FrameType | None) -> None:
-        """The signal handler; it works between two bytecodes, also while the loop is kept busy."""
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        """The signal handler; Python calls it between two bytecodes, also while the loop is busy."""
         if self._ending:
             return
         if self.pressed or self._loop is None:
@@ -113,10 +113,10 @@ class Interrupts:
 
 @contextlib.contextmanager
 def interrupts() -> Iterator[Interrupts]:
-    """Hears Ctrl-C and SIGTERM; in another thread than the main one, where signals cannot be had, it hears none."""
+    """Handles Ctrl-C and SIGTERM in the main thread; in another, which gets no signals, it does nothing."""
     stops = Interrupts()
     try:
-        before = {number: signal.signal(number, stops.hear) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.signal(number, stops.handle) for number in (signal.SIGINT, signal.SIGTERM)}
     except ValueError:
         yield stops
         return
@@ -129,23 +129,23 @@ def interrupts() -> Iterator[Interrupts]:
 
 
 def kept_and_resumed() -> str:
-    """What is said of a command that was stopped: nothing is lost, and how to go on."""
-    return f"stopped; what was answered is kept. To go on: {resume_line()}"
+    """For a command that was stopped: nothing is lost, and how to continue."""
+    return f"stopped; the answers so far are kept. To continue: {resume_line()}"
 
 
 @contextlib.contextmanager
 def listeners(*, quiet: bool, verbose: bool, log: Path | None) -> Iterator[Listener]:
-    """Who hears the events of a command: the screen unless ``quiet``, and the log."""
+    """The listeners to the events of a command: the screen unless ``quiet``, and the log."""
     with contextlib.ExitStack() as stack:
-        heard: list[Listener] = []
-        heard.append(progress.notices(verbose, quiet=quiet))
+        active: list[Listener] = []
+        active.append(progress.notices(verbose, quiet=quiet))
         if not quiet:
             live = sys.stderr.isatty()
-            heard.append(stack.enter_context(progress.bars()) if live else progress.plain_lines())
+            active.append(stack.enter_context(progress.bars()) if live else progress.plain_lines())
         logger = stack.enter_context(progress.json_log(log))
         if logger is not None:
-            heard.append(logger)
-        yield fan_out(heard)
+            active.append(logger)
+        yield fan_out(active)
 
 
 def say_settings(resolved: Resolved) -> None:

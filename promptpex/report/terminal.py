@@ -167,14 +167,14 @@ def percent(share: float | None) -> str:
 
 
 def _models(summary: Summary, width: int) -> tuple[Table, list[str]]:
-    """The table per model, and the columns that had no room in it."""
+    """The table per model, and the columns that did not fit."""
     title = f"{clean(summary.run.prompt.name)}: outputs that break a rule"
     return _fitting(title, _columns(summary), width, spared=SPARED)
 
 
 def _fitting(title: str, columns: list[Column], width: int, *, spared: Sequence[str]) -> tuple[Table, list[str]]:
-    """A table with names in its first column, and which of the last columns, those that can be ``spared``, had no room
-    in it: a figure is shown whole or not at all."""
+    """A table with names in its first column, and which of the last columns, those that can be ``spared``, did not
+    fit: a figure is shown whole or not at all."""
     from rich.console import Console
 
     left_out: list[str] = []

@@ -1,6 +1,6 @@
 """Figures one can trust: shares, paired tests, decisions about models, agreement, sample sizes.
 
-Pure functions of counts and columns; nothing here knows of files, models or runs. Proportions are shares in
+Pure functions of counts and columns; nothing here depends on files, models or runs. Proportions are shares in
 [0, 1], differences are first minus second, intervals come as `Interval`, impossible arguments raise
 `promptpex.core.errors.InputError`. numpy is imported inside the functions that need it.
 """

@@ -1,4 +1,4 @@
-"""The checks on arguments that every figure of this room shares."""
+"""The checks on arguments that the functions of this package share."""
 
 from __future__ import annotations
 

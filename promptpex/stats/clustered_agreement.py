@@ -1,4 +1,4 @@
-"""How far two raters agree on items that hang together, such as the outputs of all models to one case."""
+"""How well two raters agree on correlated items, such as the outputs of all models to one case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals for one proportion, and the shape in which every interval of this room comes."""
+"""Intervals for one proportion, and the form in which this package returns every interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A share of 0/1 observations that hang together in clusters: the exact interval at the size that they are worth."""
+"""A share of 0/1 observations that are correlated within clusters: the exact interval at their effective size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""About how many more cases would decide an undecided place: a range, since what was seen leaves much open."""
+"""How many more cases would probably settle an undecided model: a range, since the data leave much open."""
 
 from __future__ import annotations
 

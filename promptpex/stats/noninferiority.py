@@ -34,7 +34,7 @@ def non_inferiority_p(first_only: float, second_only: float, n: float, margin: f
     statistic (Tango 1998, Stat. Med. 17:891), which for few pairs errs somewhat too often. Counts need not be whole, as
     where the repeats of a case disagree.
 
-    An exact p-value belongs to its own margin: the outcomes are ordered anew for each, so among large p-values that of
+    An exact p-value belongs to its own margin: the outcomes are ordered again for each, so among large p-values that of
     a wider margin can be the greater one, as Röhmel (2005, Biom. J. 47:37) shows of tests of this kind. Each keeps its
     error rate. Where something is shown, at 0.1 or less, no wider margin was found to lose it.
 
@@ -45,7 +45,7 @@ def non_inferiority_p(first_only: float, second_only: float, n: float, margin: f
         margin: the greatest loss that is tolerated, as a share.
 
     Raises:
-        InputError: the margin is no share, or the counts are impossible.
+        InputError: the margin is not a share, or the counts are impossible.
     """
     if not 0.0 < margin < 1.0:
         raise InputError(f"The tolerance is {margin}: give a share between 0 and 1, such as 0.05.")

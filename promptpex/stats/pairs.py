@@ -26,7 +26,7 @@ _FINEST = 1 << 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pair:
+class PairedDifference:
     """The difference of two models, first minus second, on the cases asked of both.
 
     Attributes:
@@ -57,7 +57,9 @@ class Pair:
         return float((self.shift * self.weights).sum()) / total if total else None
 
 
-def pair(grid: Grid, first: int, second: int, completions: tuple[Completion, Completion] = ("seen", "seen")) -> Pair:
+def pair(
+    grid: Grid, first: int, second: int, completions: tuple[Completion, Completion] = ("seen", "seen")
+) -> PairedDifference:
     """The pair of two models by their numbers, each with its open outputs read in its own way."""
     import numpy as np
 
@@ -69,12 +71,12 @@ def pair(grid: Grid, first: int, second: int, completions: tuple[Completion, Com
     weights = grid.weights[both]
     shift = x / m - y / n
     whole = x * (unit // m) - y * (unit // n) if unit <= _FINEST else np.rint(shift * _FINEST).astype(np.int64)
-    return Pair(shift, whole * weights, grid.rules[both], weights)
+    return PairedDifference(shift, whole * weights, grid.rules[both], weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statements:
-    """The two statements that a place rests on, of one model beside another, each with what speaks most against it.
+    """The two statements that a decision rests on, of one model and another, each with what speaks most against it.
 
     Attributes:
         worse: "the first breaks its rules more often than the second": what is open counts for the first and against
@@ -82,8 +84,8 @@ class Statements:
         close: "the first breaks its rules less than a tolerance more often than the second": the other way round.
     """
 
-    worse: Pair
-    close: Pair
+    worse: PairedDifference
+    close: PairedDifference
 
 
 Reading = Literal["against", "seen", "for"]
@@ -101,7 +103,7 @@ def statements(grid: Grid, first: int, second: int, *, reading: Reading = "again
     return Statements(worse, replace(close, surer=False))
 
 
-def more_failures_p(paired: Pair, *, sampled_rules: bool = False) -> float:
+def more_failures_p(paired: PairedDifference, *, sampled_rules: bool = False) -> float:
     """The two-sided p-value behind "the first breaks its rules more often than the second", 1 where it does not.
 
     Exact sign flips of the differences of the cases; with ``sampled_rules`` of whole rules, each with all its cases.
@@ -118,7 +120,7 @@ def more_failures_p(paired: Pair, *, sampled_rules: bool = False) -> float:
     return sign_flip_p(by_rule)
 
 
-def tie_p(paired: Pair, tolerance: float, *, sampled_rules: bool = False) -> float:
+def tie_p(paired: PairedDifference, tolerance: float, *, sampled_rules: bool = False) -> float:
     """The one-sided p-value against "the first breaks its rules less than ``tolerance`` more often than the second".
 
     Tango's non-inferiority test at the number of pairs asked once that are worth as much. 1 without a common case.
@@ -129,7 +131,7 @@ def tie_p(paired: Pair, tolerance: float, *, sampled_rules: bool = False) -> flo
     return non_inferiority_p(kept, broke, size, tolerance)
 
 
-def difference_interval(paired: Pair, confidence: float = 0.95) -> Interval:
+def difference_interval(paired: PairedDifference, confidence: float = 0.95) -> Interval:
     """The mean difference, first minus second, with Tango's interval at the pairs asked once that are worth as much.
 
     With Student's quantile for as many cases, since with few of them the normal one covers 93% only. Where the exact
@@ -147,13 +149,15 @@ def difference_interval(paired: Pair, confidence: float = 0.95) -> Interval:
     return Interval(d, low, high, confidence, paired.n, "tango")
 
 
-def _tango_ends(paired: Pair, difference: float, confidence: float, prior: float) -> tuple[float, float]:
+def _tango_ends(paired: PairedDifference, difference: float, confidence: float, prior: float) -> tuple[float, float]:
     kept, broke, size = once_asked(paired, prior=prior)
     interval = tango_interval(broke, kept, size, confidence, df=max(1, paired.n - 1))
     return min(interval.low, difference), max(interval.high, difference)
 
 
-def once_asked(paired: Pair, *, sampled_rules: bool = False, prior: float = _PRIOR_CASES) -> tuple[float, float, float]:
+def once_asked(
+    paired: PairedDifference, *, sampled_rules: bool = False, prior: float = _PRIOR_CASES
+) -> tuple[float, float, float]:
     """What the differences are worth as pairs of outputs asked once: only the second fails, only the first, all pairs.
 
     Repeats make the differences of the cases smaller than 0 or 1, and so their mean surer than that of as many pairs

@@ -56,7 +56,7 @@ def ppi_mean(
     Args:
         grades: of the graded items, in [0, 1].
         verdicts: the judge's on the same items, in the same order.
-        unlabelled: the judge's on the items that nobody graded.
+        unlabelled: the judge's on the items without a grade.
         confidence: two-sided coverage.
         power: a fixed lambda; ``None`` chooses it from the data.
 

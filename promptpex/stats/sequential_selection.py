@@ -1,4 +1,4 @@
-"""Stopping when it is decided: places, or sides of a limit, that stay right over all looks at a suite of known size."""
+"""Stopping when it is decided: decisions that stay right over all looks at a suite of known size."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from promptpex.stats.holm import holm
 from promptpex.stats.pairs import Reading
 from promptpex.stats.proportions import effective_cases, repeat_correlation, share
 from promptpex.stats.special import beta_cdf
-from promptpex.stats.suitability import Suitability, Tests, decide, pair_tests
+from promptpex.stats.suitability import PairTests, Suitability, decide, pair_tests
 
 Side = Literal["below", "above", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
 class SequentialSelection:
-    """Where models stand after some looks.
+    """The decisions about models after some looks.
 
     Attributes:
         suitability: as `suitability` gives it, right over all looks together.
@@ -31,9 +31,9 @@ class SequentialSelection:
     close: Mapping[tuple[str, str], float]
 
     def settled(self, alpha: float) -> set[str]:
-        """The models that need not be asked any more: their own place is shown, and no other's hangs on them.
+        """The models that need not be asked any more: their own decision is shown, and no other depends on them.
 
-        A place that is still open may hang on being shown close to a model, however bad that one is.
+        An open decision may depend on being shown close to a model, however bad that one is.
         """
         models = self.suitability.models
         shown = {name for name, one in models.items() if one.claim}
@@ -51,7 +51,7 @@ def sequential_selection(
     incomplete: Collection[str] = (),
     reading: Reading = "against",
 ) -> SequentialSelection:
-    """Places by the tests of `suitability` at each look, at the error rate that each spends over all planned looks.
+    """Decisions by the tests of `suitability` at each look, at the error rate that each spends over all planned looks.
 
     Args:
         looks: the outputs known at each look so far, in order, at least one; a model that was stopped has fewer.
@@ -71,7 +71,7 @@ def sequential_selection(
     )
 
 
-def over_looks(tests: Iterable[Tests], planned: int) -> Tests:
+def over_looks(tests: Iterable[PairTests], planned: int) -> PairTests:
     """For each statement the least error rate, over all planned looks, at which one of these looks would make it."""
     worse: dict[tuple[str, str], float] = {}
     close: dict[tuple[str, str], float] = {}
@@ -79,7 +79,7 @@ def over_looks(tests: Iterable[Tests], planned: int) -> Tests:
         for least, p_values, sides in ((worse, at_look.worse, 2), (close, at_look.close, 1)):
             for couple, p in p_values.items():
                 least[couple] = min(least.get(couple, 1.0), overall_p(p, look, planned, sides=sides))
-    return Tests(worse, close)
+    return PairTests(worse, close)
 
 
 def versus_limit(
@@ -91,7 +91,7 @@ def versus_limit(
     corrected by Holm over the models. ``sampled_rules`` is as for `share_interval`.
 
     Raises:
-        InputError: the limit is no share.
+        InputError: the limit is not a share.
     """
     if not 0.0 <= limit <= 1.0:
         raise InputError(f"The limit is {limit}: give a share between 0 and 1.")

@@ -1,7 +1,7 @@
 """Which models are shown to be as good as the best, which to be worse, and where the data cannot tell.
 
-A missing difference is no tie. Two statements are possible about a model, each with its own test on the cases that were
-asked of both models, where a case counts by the mean of its repeats:
+A missing difference is not a tie. Two statements are possible about a model, each with its own test on the cases that
+were asked of both models, where a case counts by the mean of its repeats:
 
 - *worse*: some other model breaks its rules less often. Exact sign flips for every pair of models, corrected by Holm
   over all pairs. All pairs, not the winner against the rest: the winner is picked by looking at the data, and a
@@ -45,8 +45,8 @@ PValues = Mapping[Couple, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Tests:
-    """The p-values that places rest on, not corrected yet.
+class PairTests:
+    """The p-values that decisions rest on, not corrected yet.
 
     Attributes:
         worse: of "the first breaks its rules more often than the second".
@@ -59,7 +59,7 @@ class Tests:
 
 @dataclass(frozen=True, slots=True)
 class ModelDecision:
-    """Where a model stands.
+    """The decision about a model.
 
     Attributes:
         model: its name.
@@ -69,8 +69,8 @@ class ModelDecision:
         beaten_by: the model that is shown to break its rules less often, the clearest; None if there is none.
         p: corrected p-value of the difference that says most: from the model that beats it, else from the anchor.
         p_tie: corrected p-value of being less than the tolerance worse.
-        within_tolerance: whether that is shown; may hold beside ``worse``: worse, and by little.
-        sampled_rules: whether the place also holds if the rules were a sample; None where nothing is claimed.
+        within_tolerance: whether that is shown; may hold together with ``worse``: worse, but by little.
+        sampled_rules: whether the outcome also holds if the rules were a sample; None where nothing is claimed.
     """
 
     model: str
@@ -83,17 +83,17 @@ class ModelDecision:
 
     @property
     def claim(self) -> bool:
-        """Whether the place is a statement that a test has shown."""
+        """Whether the outcome is a statement that a test has shown."""
         return self.outcome in ("best", "better", "tied", "worse")
 
 
 @dataclass(frozen=True, slots=True)
 class Suitability:
-    """The places of all models.
+    """The decisions about all models.
 
     Attributes:
         anchor: the best model seen, or the named reference; None when nothing was scored.
-        models: a place for each model, in the order of the grid.
+        models: a decision about each model, in the order of the grid.
         open_pairs, open_ties: how many statements of each kind are not shown: the next has to pass alpha by so many.
     """
 
@@ -112,7 +112,7 @@ def suitability(
     incomplete: Collection[str] = (),
     reading: Reading = "against",
 ) -> Suitability:
-    """Sort models into best, tied with the best, shown to be worse, and undecided; or beside a named one.
+    """Sort models into best, tied with the best, shown to be worse, and undecided; or in comparison with a named one.
 
     Args:
         grid: the outputs of all models, those without any too.
@@ -132,19 +132,19 @@ def suitability(
 
 def pair_tests(
     grid: Grid, tolerance: float, *, against: str | None = None, reading: Reading = "against"
-) -> tuple[Tests, Tests]:
-    """The p-values of all statements on the models that have a scored output, or on each beside the reference.
+) -> tuple[PairTests, PairTests]:
+    """The p-values of all statements on the models that have a scored output, or on each and the reference.
 
     The first with the rules fixed, the second with the rules as a sample.
 
     Raises:
-        InputError: the reference is none of the models, or the tolerance is no share.
+        InputError: the reference is none of the models, or the tolerance is not a share.
     """
     require_share("tolerance", tolerance)
     if against is not None and against not in grid.models:
         raise InputError(f"There is no model {against!r} to compare with: name one of {', '.join(grid.models)}.")
     live = [(number, name) for number, name in enumerate(grid.models) if grid.scored(number)]
-    fixed, sampled = Tests({}, {}), Tests({}, {})
+    fixed, sampled = PairTests({}, {}), PairTests({}, {})
     for (i, first), (j, second) in permutations(live, 2):
         if against not in (None, first, second):
             continue
@@ -158,14 +158,14 @@ def pair_tests(
 
 def decide(
     grid: Grid,
-    fixed: Tests,
-    sampled: Tests,
+    fixed: PairTests,
+    sampled: PairTests,
     *,
     alpha: float,
     against: str | None = None,
     incomplete: Collection[str] = (),
 ) -> Suitability:
-    """The places that p-values give, each with whether it also holds by those for a sample of rules."""
+    """The decisions that p-values lead to, each with whether it also holds by those for a sample of rules."""
     require_share("alpha", alpha)
     anchor = _anchor(grid, incomplete) if against is None else against
     if anchor is None or (against is not None and not grid.scored(grid.row(against))):
@@ -182,7 +182,7 @@ def decide(
 
 
 def _claims(
-    grid: Grid, tests: Tests, alpha: float, anchor: str, against: str | None, incomplete: Collection[str]
+    grid: Grid, tests: PairTests, alpha: float, anchor: str, against: str | None, incomplete: Collection[str]
 ) -> dict[str, ModelDecision]:
     worse, close = corrected_worse(tests.worse), corrected_close(grid.models, tests.close, against)
     decisions = {}
@@ -240,7 +240,7 @@ def corrected_worse(p: PValues) -> dict[Couple, float]:
 def corrected_close(models: Sequence[str], p: PValues, against: str | None = None) -> dict[str, float]:
     """Per model the p-value of being close to every other, corrected by Holm over the models.
 
-    A model without a common case, one that was never asked say, may be the best, so nobody is shown to be close to it.
+    A model without a common case, one that was never asked say, may be the best, so none is shown to be close to it.
     Where no reference is named, the truly best model is close to all: at most k-1 of the k statements can be false.
     """
     live = [model for model in models if any(model == first for first, _ in p)]
@@ -265,5 +265,5 @@ def _anchor(grid: Grid, incomplete: Collection[str]) -> str | None:
 
 
 def _nothing(grid: Grid, model: str) -> Outcome:
-    """The place of a model where there is nobody to compare with."""
+    """The outcome for a model where there is none to compare with."""
     return "undecided" if grid.scored(grid.row(model)) else "unscored"

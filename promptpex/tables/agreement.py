@@ -41,8 +41,8 @@ AGREEMENT_COLUMNS: Mapping[str, str] = {
 """Columns of ``agreements``. ``kind`` is ``code-judge``, ``judges`` or ``again`` (a judge's first answer and its later
 ones); ``rule`` is missing in the row of all rules together; ``n`` are outputs and rules that both scored, of which
 ``first_fails`` only the first fails; ``agreed`` is the raw share; ``kappa`` is Cohen's, missing where both say one
-thing throughout; ``adjusted`` is kappa without prevalence and bias (PABAK). The verdicts of one case hang together, and
-both intervals know it: ``agreed_interval`` and ``kappa_interval`` say how each was made."""
+thing throughout; ``adjusted`` is kappa without prevalence and bias (PABAK). The verdicts of one case are correlated,
+and both intervals allow for it: ``agreed_interval`` and ``kappa_interval`` say how each was made."""
 
 DISAGREEMENT_COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -71,7 +71,7 @@ def agreements(cube: pd.DataFrame, *, partly: Collection[str] = (), confidence: 
 
     Args:
         cube: a table of verdicts.
-        partly: rules that code decides in part only: of those, code's pass is no verdict on the rule.
+        partly: rules that code decides in part only: of those, a pass by code is not a verdict on the rule.
         confidence: of the intervals.
     """
     scored = cube.loc[cube["status"].ne("unscored"), [*KEYS, "status", "source", "turn"]]

@@ -88,7 +88,7 @@ def outputs(run: AnyRun, cube: pd.DataFrame | None = None) -> pd.DataFrame:
 
 
 def judged(rows: pd.DataFrame, cube: pd.DataFrame) -> pd.DataFrame:
-    """A table of outputs with what the verdicts say of each: its columns ``ROW_COLUMNS`` are filled anew."""
+    """A table of outputs with what the verdicts say of each: its columns ``ROW_COLUMNS`` are filled again."""
     keys = ["model", "case", "repeat"]
     frame = rows.drop(columns=list(ROW_COLUMNS)).merge(row_verdicts(cube), on=keys, how="left")
     frame["verdict"] = frame["verdict"].fillna("unscored")

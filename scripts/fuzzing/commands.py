@@ -282,7 +282,7 @@ def wrong(line: Sequence[str], code: int, out: str, err: str) -> Iterator[tuple[
     """What is wrong with how a line ended, by the kinds of a tally."""
     if "Traceback" in err + out:
         yield "tracebacks", err.strip().splitlines()[-1][:200]
-    if "error of promptpex itself" in err:
+    if "internal error" in err:
         yield "errors of promptpex itself", err.strip().splitlines()[-1][:200]
     if code not in EXIT_CODES:
         yield "broken promises", f"exit code {code}"

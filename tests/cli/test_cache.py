@@ -151,4 +151,4 @@ async def test_prune_wants_to_know_which(tmp_path: Path) -> None:
     store = str(await of_all_kinds(tmp_path / "store.db"))
     done = await command(["cache", "prune", "--store", store])
     assert done.code == 2
-    assert "say which replies" in done.err
+    assert "name the replies" in done.err

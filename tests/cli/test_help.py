@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from promptpex.cli.help import GROUPS, Option
+from promptpex.cli.help import GROUPS, GroupedOption
 from promptpex.cli.main import COMMANDS, ELSEWHERE, MODULES, STEPS, run_cli
 from promptpex.config import OTHER_VARIABLES, Settings
 
@@ -64,7 +64,7 @@ def test_the_help_of_run_is_two_screens_and_all_of_it_is_one_flag_away(capsys: p
 @pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda part: part if isinstance(part, str) else "")
 def test_every_option_has_a_group_and_a_text(name: str, command: click.Command) -> None:
     options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
-    assert all(isinstance(option, Option) and option.group in GROUPS for option in options)
+    assert all(isinstance(option, GroupedOption) and option.group in GROUPS for option in options)
     assert all(option.help and option.help.rstrip("].").strip() for option in options)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.cli.progress import Tallies, Tally, bars, json_log, plain_lines, span
+from promptpex.cli.progress import ProgressCounts, StageProgress, bars, json_log, plain_lines, span
 from promptpex.core.errors import ConfigError
 from promptpex.core.events import Answered, Event, Retrying, StageEnded, StageStarted, StepDone
 
@@ -28,15 +28,15 @@ def answered(cost: float | None = 0.001, *, cached: bool = False) -> Answered:
     return Answered(MODEL, "output", "id", cached, 10.0, 20, 5, cost)
 
 
-def heard(clock: Clock, count: int, *, every_s: float = 0.5, total: int = 100) -> Tally:
+def heard(clock: Clock, count: int, *, every_s: float = 0.5, total: int = 100) -> StageProgress:
     """The tally after so many answers, one every so many seconds."""
-    tallies = Tallies(clock)
-    tallies.hear(StageStarted("output", total, MODEL))
-    tally: Tally | None = None
+    tallies = ProgressCounts(clock)
+    tallies.count(StageStarted("output", total, MODEL))
+    tally: StageProgress | None = None
     for _ in range(count):
         clock.now += every_s
-        tallies.hear(answered())
-        tally = tallies.hear(StepDone("output", MODEL))
+        tallies.count(answered())
+        tally = tallies.count(StepDone("output", MODEL))
     assert tally is not None
     return tally
 
@@ -56,30 +56,30 @@ def test_a_server_that_falls_silent_lowers_the_rate() -> None:
 
 
 def test_failures_and_stored_answers_are_told_and_make_no_rate() -> None:
-    tallies = Tallies(Clock())
-    tallies.hear(StageStarted("output", 3, MODEL))
+    tallies = ProgressCounts(Clock())
+    tallies.count(StageStarted("output", 3, MODEL))
     for error in (None, None, "timed-out"):
         if error is None:
-            tallies.hear(answered(None, cached=True))
-        tally = tallies.hear(StepDone("output", MODEL, error))
+            tallies.count(answered(None, cached=True))
+        tally = tallies.count(StepDone("output", MODEL, error))
     assert tally is not None
     assert tally.text(0.0) == "3/3, 1 failed, 2 from the store"
 
 
 def test_what_was_not_asked_is_no_failure() -> None:
-    tallies = Tallies(Clock())
-    tallies.hear(StageStarted("output", 4, MODEL))
+    tallies = ProgressCounts(Clock())
+    tallies.count(StageStarted("output", 4, MODEL))
     for error in ("interrupted", "budget", "judge-budget", "filtered"):
-        tally = tallies.hear(StepDone("output", MODEL, error))
+        tally = tallies.count(StepDone("output", MODEL, error))
     assert tally is not None
     assert tally.text(0.0) == "1/4, 1 failed, 3 not asked"
 
 
 def test_an_unknown_price_is_not_hidden_in_a_known_one() -> None:
-    tallies = Tallies(Clock())
-    tallies.hear(StageStarted("output", 2, MODEL))
-    tallies.hear(answered(0.5))
-    tally = tallies.hear(answered(None))
+    tallies = ProgressCounts(Clock())
+    tallies.count(StageStarted("output", 2, MODEL))
+    tallies.count(answered(0.5))
+    tally = tallies.count(answered(None))
     assert tally is not None
     assert "$0.5000 and unknown" in tally.text(0.0)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.cli.progress import Tallies, Tally
+from promptpex.cli.progress import ProgressCounts, StageProgress
 from promptpex.config import load
 from promptpex.core.events import Event, StageEnded
 from promptpex.core.records import Completion, Request
@@ -21,12 +21,12 @@ PLAIN, WARM = "fake/a", "fake/a?temperature=0.3"
 PAID = Completion(text="RED", tokens_in=3, tokens_out=1, cost_usd=0.5, latency_ms=1.0)
 
 
-async def told(folder: Path, models: list[str], judge: list[str]) -> dict[tuple[str, str], Tally]:
+async def told(folder: Path, models: list[str], judge: list[str]) -> dict[tuple[str, str], StageProgress]:
     """The tally of each stage and model at its end."""
-    tallies, at_end = Tallies(lambda: 0.0), dict[tuple[str, str], Tally]()
+    tallies, at_end = ProgressCounts(lambda: 0.0), dict[tuple[str, str], StageProgress]()
 
     def hear(event: Event) -> None:
-        tally = tallies.hear(event)
+        tally = tallies.count(event)
         if isinstance(event, StageEnded) and tally is not None:
             at_end[event.stage, event.model] = tally
 

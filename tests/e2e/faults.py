@@ -132,7 +132,7 @@ def reasons(rows: list[dict[str, str]]) -> dict[str, int]:
 def sound(here: Place, done: Done, rows: list[dict[str, str]]) -> None:
     """What holds after any run: every cell is there, scored or labelled; what is scored is stored; no traceback."""
     assert "Traceback" not in done.err + done.out
-    assert "error of promptpex itself" not in done.err
+    assert "internal error" not in done.err
     assert len(rows) == here.cells
     for row in rows:
         assert row["verdict"] in ("pass", "fail", "unscored")

@@ -19,7 +19,7 @@ def is_one_sentence(done: Done) -> None:
     last = done.err.strip().splitlines()[-1]
     assert "Traceback" not in done.err + done.out
     assert last.startswith(("promptpex: ", "Error: "))
-    assert "error of promptpex itself" not in last
+    assert "internal error" not in last
 
 
 @pytest.mark.parametrize(

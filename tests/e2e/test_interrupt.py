@@ -99,7 +99,7 @@ async def test_once_ends_a_hanging_run_soon_and_reports_what_there_is(
     assert "7 interrupted" in done.out
     assert here.manifest()["partial"] == "interrupted"
     last = done.err.strip().splitlines()[-1]
-    assert last.startswith("promptpex: stopped; what was answered is kept. To go on: promptpex run ")
+    assert last.startswith("promptpex: stopped; the answers so far are kept. To continue: promptpex run ")
     script.fault = lambda number, seen: None
     resumed = await command(asked(here, scripted))
     assert resumed.code == 0, resumed.err
@@ -134,7 +134,7 @@ async def test_twice_ends_at_once_and_the_store_is_whole(tmp_path: Path, scripte
     done = await ended(process)
     assert done.code == 130, done.err
     assert "Traceback" not in done.err
-    assert "To go on: promptpex run " in done.err
+    assert "To continue: promptpex run " in done.err
     assert len(here.stored()) == 5
     assert not here.store.with_name("store.db-wal").exists(), "the store was not closed"
     script.fault = lambda number, seen: None
@@ -154,7 +154,7 @@ async def test_while_the_author_works_nothing_half_made_is_written(tmp_path: Pat
     done = await ended(process)
     assert done.code == 130, done.err
     assert "Traceback" not in done.err
-    assert "To go on: promptpex run " in done.err
+    assert "To continue: promptpex run " in done.err
     assert written(tmp_path) == []
 
 
@@ -195,7 +195,7 @@ async def test_in_a_terminal_with_live_bars(tmp_path: Path, scripted: ScriptedSe
     assert "5/12" in shown or "12/12" in shown
     assert shown.endswith(("\n", "\x1b[?25h"))
     assert "\x1b[?25h" in shown, "the cursor was not shown again"
-    assert "To go on: promptpex run " in shown
+    assert "To continue: promptpex run " in shown
 
 
 @pytest.mark.parametrize("pause", [0.0, 0.05, 0.3])

@@ -34,7 +34,7 @@ def is_one_sentence(done: Done, *says: str) -> None:
     assert "Traceback" not in done.err + done.out
     last = done.err.strip().splitlines()[-1]
     assert last.startswith("promptpex: ")
-    assert "error of promptpex itself" not in last
+    assert "internal error" not in last
     for each in says:
         assert each in last
 

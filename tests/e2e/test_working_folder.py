@@ -101,5 +101,5 @@ async def test_numbers_of_any_length_and_prompts_below_break_no_command(
         (["export", "promptfoo", "q.cases.yaml"], 2),
     ):
         done = await command(arguments)
-        assert "error of promptpex itself" not in done.err
+        assert "internal error" not in done.err
         assert done.code == code, (arguments, done.err)

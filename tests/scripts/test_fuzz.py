@@ -76,7 +76,7 @@ def test_the_watch_counts_errors_and_hangs_and_lets_named_errors_pass(capsys: py
     ("code", "out", "err", "kind"),
     [
         (2, "", "Traceback (most recent call last):\nX", "tracebacks"),
-        (2, "", "promptpex: an error of promptpex itself (X)", "errors of promptpex itself"),
+        (2, "", "promptpex: an internal error (X)", "errors of promptpex itself"),
         (5, "", "x", "broken promises"),
         (2, "", "", "broken promises"),
         (0, "", "a\x1b[2J", "broken promises"),

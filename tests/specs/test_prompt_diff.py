@@ -82,4 +82,4 @@ def test_what_is_printed_obeys_nobody(tmp_path: Path) -> None:
     assert "\x1b" not in done.output
     assert "Sentences:" in done.output
     done = CliRunner().invoke(command, [str(tmp_path / "a.md"), str(tmp_path / "a.md")])
-    assert done.output == "The two say the same.\n"
+    assert done.output == "No difference.\n"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from promptpex.cli.extract import grounds
-from promptpex.cli.generate import told
+from promptpex.cli.generate import quality_lines
 from promptpex.config import EFFORT, load
 from promptpex.core.errors import ConfigError
 from promptpex.core.events import Event, Notice
@@ -116,11 +116,11 @@ def test_what_is_open_or_found_is_said_by_name() -> None:
         Groundedness("r2", "unknown", "none", "x"),
     ]
     assert grounds(groundedness)[1:] == [
-        "Open: r1; m was asked: It may be meant.",
-        "Open: r2; their words do not settle it (--verify asks a model).",
+        "Unclear: r1; m was asked: It may be meant.",
+        "Unclear: r2 (--verify asks a model).",
     ]
     quality = Quality(cases=9, excluded=0, independent=9, duplicates=0, lint={"wrong-script": ["t1", "t7"]}, bare=())
-    assert "Lint: 2 wrong-script (t1, t7)." in told(quality)
+    assert "Lint: 2 wrong-script (t1, t7)." in quality_lines(quality)
 
 
 async def test_a_rule_that_a_person_struck_out_is_not_proposed_again(tmp_path: Path) -> None:

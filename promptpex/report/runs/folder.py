@@ -164,7 +164,7 @@ def _known(folder: Path) -> dict[str, Any]:
 
 
 def _verdicts(folder: Path, there: set[tuple[str, str, int]]) -> Iterator[Verdict]:
-    """The verdicts on outputs that are in the folder: what judges said of another execution's is no finding."""
+    """The verdicts on outputs that are in the folder; those of an earlier execution do not count."""
     return (verdict for verdict in _lines(folder / VERDICTS, Verdict) if verdict.key in there)
 
 
@@ -196,8 +196,8 @@ def _none_yet(results: Path) -> str:
     settings = (path for depth in ("*", "*/*") for path in results.parent.glob(f"{depth}/{settings_files.FILE}"))
     nested = (settings_files.results_of(path, results.name) for path in settings if is_inside(path, results.parent))
     below = _newest(run / MANIFEST for folder in nested for run in runs_in(folder))
-    told = "no run here yet; make one with `promptpex run PROMPT --models ...`"
-    return told if below is None else f"{told}, or name the one in a folder with settings of its own: {below}"
+    sentence = "no run here yet; make one with `promptpex run PROMPT --models ...`"
+    return sentence if below is None else f"{sentence}, or name the one in a folder with settings of its own: {below}"
 
 
 def latest_of(results: Path, prompt_name: str) -> Path | None:
