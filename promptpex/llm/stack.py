@@ -6,9 +6,9 @@
       MeteredClient    counts and events
         CachedClient   paid for once; lets so many through at a time
           SchemaFallback   reply schemas in words where a model takes none
-            FirstClient      each model once before many times
+            FirstRequestClient      each model once before many times
               RetryingClient   queue, deadlines, attempts
-                TriedClient      the first attempt's answer lets all go
+                FirstAttemptClient      the first attempt's answer lets all go
                   BudgetedClient   reserves what is about to be sent
                     the provider
 
@@ -33,7 +33,7 @@ from promptpex.llm.meter import Meter, MeteredClient
 from promptpex.llm.pacing import CALL_DEADLINE_S, CONCURRENCY, MAX_ATTEMPTS
 from promptpex.llm.pacing.budget import Budget, BudgetedClient, Rates
 from promptpex.llm.pacing.cancellation import CancelToken
-from promptpex.llm.pacing.first_request import FirstClient, Gate, TriedClient
+from promptpex.llm.pacing.first_request import FirstAttemptClient, FirstRequestClient, FirstRequestGate
 from promptpex.llm.pacing.limits import Limiter
 from promptpex.llm.pacing.retry import RetryingClient, RetryPolicy
 from promptpex.llm.providers.prices import rates_of
@@ -137,15 +137,15 @@ def build(
     Raises:
         ConfigError: the recording cannot be written.
     """
-    cancel_token, meter, gate = CancelToken(), Meter(), Gate()
+    cancel_token, meter, gate = CancelToken(), Meter(), FirstRequestGate()
     budget = _budget(options)
     client: Client = provider if budget.unlimited else BudgetedClient(provider, budget)
-    client = TriedClient(client, gate, loading=provider if isinstance(provider, Loading) else None)
+    client = FirstAttemptClient(client, gate, loading=provider if isinstance(provider, Loading) else None)
     policy, limiter = _pacing(options, clock, cancel_token)
     client = RetryingClient(
         client, policy, limiter=limiter, cancel_token=cancel_token, rng=rng, clock=clock, sleep=sleep, emit=emit
     )
-    client = SchemaFallback(FirstClient(client, gate, emit), emit)
+    client = SchemaFallback(FirstRequestClient(client, gate, emit), emit)
     if store is not None:
         client = CachedClient(
             client,

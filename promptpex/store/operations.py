@@ -17,11 +17,11 @@ from promptpex.store.leases import Owner
 Row = tuple[str, str, str, float, int, str, str]
 """A row of the table of replies."""
 
-AT_ONCE = 400
-"""Jobs of a kind that are done together."""
+JOBS_PER_STATEMENT = 400
+"""Jobs of a kind that are done together: their ids are one JSON text of some 30 KB."""
 
-SIZES = (64, 16, 4, 1)
-"""Rows in one statement."""
+ROWS_PER_STATEMENT = (64, 16, 4, 1)
+"""Rows in one statement: few sizes, each of which SQLite parses only once."""
 
 
 _CHANGES = "SELECT total_changes()"
@@ -56,8 +56,8 @@ def execute(connection: sqlite3.Connection, owner: Owner, jobs: Sequence[Job]) -
     done: dict[int, object] = {}
     for kind, do in ((Put, _put), (Release, _release), (Claim, _claim)):
         numbers = [number for number, job in enumerate(jobs) if isinstance(job, kind)]
-        for at in range(0, len(numbers), AT_ONCE):
-            some = numbers[at : at + AT_ONCE]
+        for at in range(0, len(numbers), JOBS_PER_STATEMENT):
+            some = numbers[at : at + JOBS_PER_STATEMENT]
             done.update(zip(some, do(connection, owner, [jobs[number] for number in some]), strict=True))
     for number, job in enumerate(jobs):
         if not isinstance(job, Put | Claim | Release):
@@ -82,7 +82,7 @@ def _put(connection: sqlite3.Connection, owner: Owner, jobs: Sequence[Any]) -> l
 def _insert(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
     """Inserts rows, many to a statement, in a few sizes that SQLite has to parse only once."""
     at = 0
-    for size in SIZES:
+    for size in ROWS_PER_STATEMENT:
         query = "INSERT OR IGNORE INTO replies VALUES " + ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * size)
         while len(rows) - at >= size:
             connection.execute(query, [value for row in rows[at : at + size] for value in row])

@@ -17,10 +17,10 @@ from promptpex.store.database import Synchronous, open_database, store_error
 from promptpex.store.leases import HEARTBEAT_S, Owner
 from promptpex.store.operations import Job, execute, needs_durability
 
-MAX_GROUP = 1000
+MAX_GROUP_WRITES = 1000
 """Writes in one transaction."""
 
-EAGER = 64
+EAGER_WRITES = 64
 """Writes handed to the thread before the event loop's round is over, so that it begins while the round goes on."""
 
 
@@ -77,7 +77,7 @@ class GroupWriter:
         if not self._waiting:
             future.get_loop().call_soon(self.flush)
         self._waiting.append(_Item(job, future, keep))
-        if len(self._waiting) >= EAGER:
+        if len(self._waiting) >= EAGER_WRITES:
             self.flush()
         return await future
 
@@ -115,7 +115,7 @@ class GroupWriter:
             group = self._queue.get(timeout=HEARTBEAT_S)
         except queue.Empty:
             return []
-        while group is not None and len(group) < MAX_GROUP and not self._queue.empty():
+        while group is not None and len(group) < MAX_GROUP_WRITES and not self._queue.empty():
             more = self._queue.get_nowait()
             if more is None:
                 self._queue.put(None)

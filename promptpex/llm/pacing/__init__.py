@@ -10,3 +10,6 @@ MAX_ATTEMPTS = 5
 
 CALL_DEADLINE_S = 300.0
 """Seconds for one request, its attempts and the waits between them, by default."""
+
+DEFAULT_ANSWER_TOKENS = 1024
+"""Tokens set aside for the answer of a request that sets no ``max_tokens``: more than most answers take."""

@@ -12,24 +12,27 @@ from collections import defaultdict
 from collections.abc import Callable
 
 LATENCY_RISE = 4.0
-"""A round whose latency is so many times the usual one halves what is in flight."""
+"""A round whose latency is so many times the usual one halves what is in flight; less is within what requests
+differ by."""
 
-MIN_ROUND = 8
-"""Answers that a round needs for its latency to count."""
+MIN_ROUND_ANSWERS = 8
+"""Answers that a round needs for its latency to count: the median of fewer is chance."""
 
-NEW_SHARE = 0.3
-"""Weight of the latest round in the usual latency."""
+LATEST_WEIGHT = 0.3
+"""Weight of the latest round in the usual latency: about the last five rounds are remembered."""
 
-WORTH_IT = 1.1
-"""Throughput must grow by this factor for one more in flight to be kept on a server that begins low."""
+MIN_GAIN = 1.1
+"""Throughput must grow by this factor for one more in flight to be kept on a server that begins low;
+less is within what one round differs from the next."""
 
 HELD_ROUNDS = 10
-"""Rounds for which such a server stays at what was best, before one more is tried again."""
+"""Rounds for which such a server stays at what was best, before one more is tried: a trial costs one slow round."""
 
 FIRST_PAUSE_S = 0.5
 """Pause after a refusal that names no time; doubled for each further round of refusals."""
 
-LONGEST_PAUSE_S = 30.0
+MAX_PAUSE_S = 30.0
+"""Half of the minute over which providers count rates."""
 
 
 class ConcurrencyController:
@@ -74,7 +77,7 @@ class ConcurrencyController:
         wait = retry_after or 0.0
         if started >= self._decreased:
             wait = retry_after if retry_after is not None else self._pause_s
-            self._pause_s = min(LONGEST_PAUSE_S, self._pause_s * 2)
+            self._pause_s = min(MAX_PAUSE_S, self._pause_s * 2)
             self._halve()
         self.not_before = max(self.not_before, now + wait)
 
@@ -95,14 +98,14 @@ class ConcurrencyController:
             middle = statistics.median(latencies)
             usual = self._usual.get(kind, middle)
             ratios += [latency / usual for latency in latencies if usual > 0]
-            self._usual[kind] = usual + NEW_SHARE * (middle - usual)
-        return len(ratios) >= MIN_ROUND and self.allowed > 1 and statistics.median(ratios) > LATENCY_RISE
+            self._usual[kind] = usual + LATEST_WEIGHT * (middle - usual)
+        return len(ratios) >= MIN_ROUND_ANSWERS and self.allowed > 1 and statistics.median(ratios) > LATENCY_RISE
 
     def _climb(self) -> None:
         throughput = self._answers / max(1e-9, self._clock() - self._round_began)
         best, at = self._best
         self._held = max(0, self._held - 1)
-        if self.allowed > at and throughput < best * WORTH_IT:
+        if self.allowed > at and throughput < best * MIN_GAIN:
             self.allowed, self._held = at, HELD_ROUNDS
         elif not self._held:
             self._best = (throughput, self.allowed)

@@ -11,19 +11,20 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
-AFTER = 5
-"""Failures in a row, with no answer between them, that open the breaker."""
+FAILURES_TO_OPEN = 5
+"""Failures in a row, with no answer between them, that open the breaker: as many as one request has attempts."""
 
 FIRST_PROBE_BACKOFF_S = 0.5
 """Seconds from opening to the first probe; doubled after each failed one."""
 
 MAX_PROBE_BACKOFF_S = 10.0
+"""So that a server which is back is found within a third of ``MAX_WAIT_S``."""
 
 MAX_WAIT_S = 30.0
-"""Seconds for which requests wait for a server that has answered before to come back."""
+"""Seconds for which requests wait for a server that has answered before: time to restart it."""
 
 MAX_FIRST_WAIT_S = 6.0
-"""The same for a server that never answered."""
+"""The same for a server that never answered: most likely its address is wrong."""
 
 
 class Breaker:
@@ -95,7 +96,7 @@ class Breaker:
         """The server could not be reached, or broke off."""
         self._failures += 1
         was_probe, self._probing = self._probing, False
-        if not self.open and self._failures >= AFTER:
+        if not self.open and self._failures >= FAILURES_TO_OPEN:
             self._down_since = self._clock()
             self._next_probe = self._clock() + self._backoff_s
         elif self.open and was_probe:

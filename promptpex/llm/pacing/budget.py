@@ -15,14 +15,13 @@ from promptpex.codecs.wording import plural
 from promptpex.core.errors import BudgetExceeded
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client
+from promptpex.llm.pacing import DEFAULT_ANSWER_TOKENS
 
 BYTES_PER_TOKEN = 3
 """Pessimistic: English has about four."""
 
 TOKENS_PER_MESSAGE = 8
-
-LONGEST_ANSWER = 1024
-"""Tokens reserved for the answer of a request that sets no ``max_tokens``."""
+"""For a message's role and separators, pessimistic too."""
 
 Rates = tuple[float, float]
 """US dollars per million tokens in and out."""
@@ -113,7 +112,7 @@ class Budget:
 
     def _need(self, request: Request) -> Spending:
         tokens_in = tokens_of(request)
-        tokens_out = request.params.max_tokens or LONGEST_ANSWER
+        tokens_out = request.params.max_tokens or DEFAULT_ANSWER_TOKENS
         return Spending(1, tokens_in + tokens_out, self._cost(request, tokens_in, tokens_out))
 
     def _cost(self, request: Request, tokens_in: int, tokens_out: int) -> float:

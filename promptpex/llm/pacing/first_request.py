@@ -9,45 +9,45 @@ from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client, Loading
 
-ALONE_S = 1.0
+FIRST_ALONE_S = 1.0
 """Seconds for which the others wait once the first is sent: a wrong key is refused well within them, and a model that
 takes long to answer is held up no longer."""
 
-DEAD = (NotAuthorised, UnknownModel, RetiredModel)
+FATAL = (NotAuthorised, UnknownModel, RetiredModel)
 """What holds for every further question to a model. A spent budget or a stop does not say anything about the model."""
 
-Who = tuple[str, str | None]
+ModelAtServer = tuple[str, str | None]
 """A model, and the server where one is named."""
 
 
-class Gate:
+class FirstRequestGate:
     """Which models may be asked by many at once, which not at all, and which are being tried by one request."""
 
     def __init__(self) -> None:
-        self.known: set[Who] = set()
-        self.dead: dict[Who, ModelError] = {}
-        self.tried: dict[Who, asyncio.Future[None]] = {}
+        self.known: set[ModelAtServer] = set()
+        self.dead: dict[ModelAtServer, ModelError] = {}
+        self.tried: dict[ModelAtServer, asyncio.Future[None]] = {}
 
-    def open(self, who: Who) -> None:
+    def open(self, who: ModelAtServer) -> None:
         """All may go from now on."""
         self.known.add(who)
         self.wake(who)
 
-    def wake(self, who: Who) -> None:
+    def wake(self, who: ModelAtServer) -> None:
         """Those who wait look again."""
         waiting = self.tried.pop(who, None)
         if waiting is not None and not waiting.done():
             waiting.set_result(None)
 
 
-class FirstClient:
+class FirstRequestClient:
     """Sends the first request to each model and server alone; the others wait here for what comes of it.
 
-    If it ends in one of ``DEAD``, the others end so too, without being sent. ``TriedClient``, below the retries, lets
-    them go when the first attempt ends in anything else, or takes long. What the store answers does not pass here.
+    If it ends in one of ``FATAL``, the others end so too, without being sent. ``FirstAttemptClient``, below the retries,
+    lets them go when the first attempt ends in anything else, or takes long. What the store answers does not pass here.
     """
 
-    def __init__(self, inner: Client, gate: Gate, emit: Listener = ignore_events) -> None:
+    def __init__(self, inner: Client, gate: FirstRequestGate, emit: Listener = ignore_events) -> None:
         self._inner = inner
         self._gate = gate
         self._emit = emit
@@ -72,13 +72,13 @@ class FirstClient:
         """Closes ``inner``."""
         await self._inner.close()
 
-    async def _first(self, who: Who, request: Request) -> Completion:
+    async def _first(self, who: ModelAtServer, request: Request) -> Completion:
         """Asks alone. When this task is cancelled, the next that waits is the first."""
         gate = self._gate
         gate.tried[who] = asyncio.get_running_loop().create_future()
         try:
             return await self._inner.complete(request)
-        except DEAD as error:
+        except FATAL as error:
             gate.dead[who] = error
             message = f"{request.model} cannot be asked, so it is asked nothing more: {error.message}"
             self._emit(Notice(message, "warning"))
@@ -90,15 +90,17 @@ class FirstClient:
             gate.wake(who)
 
 
-class TriedClient:
-    """One attempt of a request: the first to a model and server opens its gate, unless it ends in one of ``DEAD``.
+class FirstAttemptClient:
+    """One attempt of a request: the first to a model and server opens its gate, unless it ends in one of ``FATAL``.
 
     It stands below the queue and the retries: a server that refuses the first attempt for a while is then asked by
     all, and the time for which the others wait begins when the first is sent. What the provider has to load first is
     not counted.
     """
 
-    def __init__(self, inner: Client, gate: Gate, *, loading: Loading | None = None, alone_s: float = ALONE_S) -> None:
+    def __init__(
+        self, inner: Client, gate: FirstRequestGate, *, loading: Loading | None = None, alone_s: float = FIRST_ALONE_S
+    ) -> None:
         self._inner = inner
         self._gate = gate
         self._loading = loading
@@ -115,10 +117,10 @@ class TriedClient:
         """Closes ``inner``."""
         await self._inner.close()
 
-    async def _tried(self, who: Who, request: Request) -> Completion:
+    async def _tried(self, who: ModelAtServer, request: Request) -> Completion:
         try:
             completion = await self._watched(who, request)
-        except DEAD:
+        except FATAL:
             raise
         except ModelError:
             self._gate.open(who)
@@ -126,7 +128,7 @@ class TriedClient:
         self._gate.open(who)
         return completion
 
-    async def _watched(self, who: Who, request: Request) -> Completion:
+    async def _watched(self, who: ModelAtServer, request: Request) -> Completion:
         if self._loading is not None:
             await self._loading.load(request)
         timer = asyncio.get_running_loop().call_later(self._alone_s, self._gate.open, who)

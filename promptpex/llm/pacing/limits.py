@@ -9,26 +9,28 @@ from dataclasses import dataclass
 
 from promptpex.core.errors import BadRequest, ModelError, RateLimited
 from promptpex.core.records import Completion, Request
+from promptpex.llm.pacing import DEFAULT_ANSWER_TOKENS
 from promptpex.llm.pacing.aimd import ConcurrencyController
 from promptpex.llm.pacing.cancellation import CancelToken, not_asked
 from promptpex.llm.routes import Server, server_of
 
 SWITCH_DELAY_S = 0.05
-"""Seconds for which a server of one model at a time waits for that model's next request before it changes over."""
+"""Seconds for which a server of one model at a time waits for that model's next request before it changes over: little
+beside loading another model, and longer than a stage takes to prepare its next request."""
 
 RAMP_S = 0.03
 """Seconds over which a server that was idle is given what it bears. Requests sent all at once are answered all at once,
-and then sent all at once again: each round would take longer by the time that handling all of them takes."""
+and then sent all at once again: each round would take longer by the time that handling all of them takes (without it
+the stack takes 18% longer at 100 ms x 256, the same at 100 ms x 64)."""
 
-AT_ONCE = 8
+BURST = 8
 """Requests that may be sent at once all the same, however long this process was busy with something else."""
 
 TICK_S = 0.001
-"""Seconds from one such group to the next."""
+"""Seconds from one such group to the next: the finest that the event loop's timers keep."""
 
 BYTES_PER_TOKEN = 4
-USUAL_TOKENS_OUT = 1024
-"""Set aside for an answer whose length the request does not limit."""
+"""As in English; the answer's own count replaces the estimate."""
 
 
 @dataclass(slots=True)
@@ -205,7 +207,7 @@ class ServerQueue:
         self._active_model: str | None = None
         self._idle_since = 0.0
         self._woken = 0.0
-        self._ramp = AT_ONCE
+        self._ramp = BURST
         self._timer: asyncio.TimerHandle | None = None
         self._tick: asyncio.TimerHandle | None = None
 
@@ -241,7 +243,7 @@ class ServerQueue:
                 if not waiting.turn.done():
                     waiting.turn.set_exception(why(waiting.model))
 
-    def closed_for(self) -> float:
+    def pause_left_s(self) -> float:
         """Seconds for which the server asked not to be sent anything."""
         return self.controller.not_before - self._clock()
 
@@ -256,16 +258,16 @@ class ServerQueue:
                 return
             wait = self._wait_s(queue[0].tokens)
             if wait > 0:
-                self._look_again(wait + 0.001)
+                self._dispatch_later(wait + 0.001)
                 return
-            self._give(queue.popleft())
+            self._grant(queue.popleft())
 
-    def _give(self, waiting: _Waiting) -> None:
+    def _grant(self, waiting: _Waiting) -> None:
         if waiting.turn.done():
             return
         now = self._clock()
         if not self.in_flight:
-            self._woken, self._ramp = now, AT_ONCE
+            self._woken, self._ramp = now, BURST
         self.requests.add(now, 1)
         spent = self.tokens.add(now, waiting.tokens)
         self.in_flight += 1
@@ -283,7 +285,7 @@ class ServerQueue:
             return None
         rest = self._idle_since + SWITCH_DELAY_S - self._clock()
         if self._active_model is not None and rest > 0:
-            self._look_again(rest + 0.001)
+            self._dispatch_later(rest + 0.001)
             return None
         return others
 
@@ -303,15 +305,15 @@ class ServerQueue:
     def _widen(self) -> None:
         """Lets more be in flight to a server that was idle."""
         self._tick = None
-        due = AT_ONCE + int(self.controller.allowed * (self._clock() - self._woken) / RAMP_S)
-        self._ramp = min(due, self._ramp + AT_ONCE)
+        due = BURST + int(self.controller.allowed * (self._clock() - self._woken) / RAMP_S)
+        self._ramp = min(due, self._ramp + BURST)
         self._dispatch()
 
     def _wait_s(self, tokens: int) -> float:
         now = self._clock()
         return max(self.controller.not_before - now, self.requests.wait_s(now, 1), self.tokens.wait_s(now, tokens))
 
-    def _look_again(self, wait_s: float) -> None:
+    def _dispatch_later(self, wait_s: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(wait_s, self._dispatch)
@@ -341,4 +343,4 @@ def _tokens_in(request: Request) -> int:
 
 
 def _tokens_out(request: Request) -> int:
-    return request.params.max_tokens or USUAL_TOKENS_OUT
+    return request.params.max_tokens or DEFAULT_ANSWER_TOKENS

@@ -183,13 +183,13 @@ class RetryingClient:
 
     def _refuse_if_closed(self, request: Request) -> None:
         """Refuses a request to a server that asks for a longer pause than a call may take."""
-        wait = self._limiter.queue_of(request).closed_for()
+        wait = self._limiter.queue_of(request).pause_left_s()
         if wait > self._policy.call_deadline_s:
             raise _closed(request.model, wait)
 
     def _close_queue(self, slot: Slot) -> None:
         """The same for those who wait for the server already."""
-        wait = slot.queue.closed_for()
+        wait = slot.queue.pause_left_s()
         if wait > self._policy.call_deadline_s:
             slot.queue.refuse_waiting(lambda model: _closed(model, wait))
 

@@ -24,6 +24,7 @@ Role = Literal["test", "author", "judge"]
 ALL_ROLES: tuple[Role, ...] = ("test", "author", "judge")
 SMALL_MODEL = "a very small model: its specs and verdicts are not to be relied on"
 _LOOK_S = 5.0
+"""Seconds for one provider's list of models, which `promptpex models` waits for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,15 +20,18 @@ if TYPE_CHECKING:
     import aiohttp
 
 MAX_REPLY_BYTES = 8 * 1024 * 1024
-MOST_MARKS = 2_000_000
+"""An answer of 4,096 tokens with the log-probabilities of 20 others each fits."""
+
+MAX_MARKS = 2_000_000
 """Commas and opening brackets of a reply that is parsed. Parsing blocks the event loop; so many take about a second and
 some 200 MB, and log-probabilities of 16,000 tokens with 20 others each have fewer."""
 CONNECT_S = 15.0
+"""Seconds for a connection, with TLS: three lost packets that the system sends again."""
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class JsonReply:
     """A successful reply: its JSON, and the milliseconds from sending to the last byte."""
 
     payload: object
@@ -56,7 +59,7 @@ class JsonPoster:
 
     async def post(
         self, path: str, body: Mapping[str, object], *, model: str, headers: Mapping[str, str] | None = None
-    ) -> Reply:
+    ) -> JsonReply:
         """The reply to ``body``.
 
         Raises:
@@ -68,7 +71,7 @@ class JsonPoster:
         latency_ms = (time.perf_counter() - started) * 1000
         if status != 200:
             raise refusal(status, reply_headers, raw, model=model, where=self.base_url)
-        return Reply(parsed(raw, reply_headers, model=model, where=self.base_url), latency_ms)
+        return JsonReply(parsed(raw, reply_headers, model=model, where=self.base_url), latency_ms)
 
     async def get(self, path: str, *, headers: Mapping[str, str] | None = None) -> object:
         """The JSON at ``path``."""
@@ -152,9 +155,9 @@ def parsed(raw: bytes, headers: Mapping[str, str], *, model: str, where: str) ->
     Raises:
         MalformedReply: it is made of so many values that reading them would stop everything else.
     """
-    if len(raw) > MOST_MARKS and sum(map(raw.count, (b",", b"[", b"{"))) > MOST_MARKS:
+    if len(raw) > MAX_MARKS and sum(map(raw.count, (b",", b"[", b"{"))) > MAX_MARKS:
         raise MalformedReply(
-            f"{model} at {where}: the reply is made of more than {MOST_MARKS:,} values and was not read; set "
+            f"{model} at {where}: the reply is made of more than {MAX_MARKS:,} values and was not read; set "
             "max_tokens, or ask for fewer log-probabilities.",
             model=model,
         )

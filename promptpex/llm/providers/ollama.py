@@ -25,7 +25,7 @@ from promptpex.llm.providers.chat_format import (
     plain_messages,
     text_or_none,
 )
-from promptpex.llm.providers.http import JsonPoster, Reply
+from promptpex.llm.providers.http import JsonPoster, JsonReply
 from promptpex.llm.providers.ollama_admin import ModelFacts, host_url, missing, pull, show
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import price_of
@@ -77,7 +77,7 @@ class OllamaClient:
         """Closes the connections."""
         await self._http.close()
 
-    async def _post(self, request: Request, model: str, context: int) -> Reply | None:
+    async def _post(self, request: Request, model: str, context: int) -> JsonReply | None:
         """The reply; None where the context proved too small and a larger one will be asked for."""
         body = _body(request, model, context)
         try:
@@ -226,7 +226,7 @@ def _body(request: Request, model: str, context: int) -> dict[str, Any]:
     return body
 
 
-def _completion(reply: Reply, name: str) -> Completion:
+def _completion(reply: JsonReply, name: str) -> Completion:
     payload = reply.payload
     if not isinstance(payload, dict):
         raise _no_answer(name, "no object")

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.llm.pacing.aimd import LONGEST_PAUSE_S, ConcurrencyController
+from promptpex.llm.pacing.aimd import MAX_PAUSE_S, ConcurrencyController
 
 KIND = ("m", "output")
 
@@ -70,7 +70,7 @@ def test_pauses_grow_while_refusals_go_on_and_begin_anew_after_an_answer() -> No
         controller.refused(clock.now, None)
         pauses.append(controller.not_before - clock.now)
     assert pauses == sorted(pauses)
-    assert pauses[-1] == LONGEST_PAUSE_S
+    assert pauses[-1] == MAX_PAUSE_S
     controller.answered(1.0, KIND)
     clock.now = controller.not_before + 1.0
     controller.refused(clock.now, None)

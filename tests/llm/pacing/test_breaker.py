@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from promptpex.llm.pacing.breaker import AFTER, Breaker
+from promptpex.llm.pacing.breaker import FAILURES_TO_OPEN, Breaker
 from tests.llm.virtual_time import in_virtual_time, now
 
 
@@ -16,7 +16,7 @@ async def open_one(*, max_wait_s: float = 30.0, answered: bool = True) -> Breake
     breaker = Breaker(now, max_wait_s=max_wait_s, max_first_wait_s=max_wait_s, first_probe_backoff_s=0.05)
     if answered:
         breaker.succeeded()
-    for _ in range(AFTER):
+    for _ in range(FAILURES_TO_OPEN):
         breaker.failed()
     assert breaker.open
     return breaker

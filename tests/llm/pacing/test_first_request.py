@@ -23,7 +23,7 @@ from promptpex.core.events import Event, Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client, Loading
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.pacing.first_request import FirstClient, Gate, TriedClient
+from promptpex.llm.pacing.first_request import FirstAttemptClient, FirstRequestClient, FirstRequestGate
 from promptpex.llm.providers import Router
 from promptpex.llm.stack import StackOptions, build
 from tests.llm.questions import request
@@ -31,11 +31,11 @@ from tests.llm.virtual_time import in_virtual_time
 from tests.servers import ScriptedServer, Step, error_body
 
 
-def first_of(inner: Client, emit: Listener = ignore_events, *, alone_s: float = 60.0) -> FirstClient:
+def first_of(inner: Client, emit: Listener = ignore_events, *, alone_s: float = 60.0) -> FirstRequestClient:
     """Both halves around ``inner``, with nothing between them."""
-    gate = Gate()
+    gate = FirstRequestGate()
     loading = inner if isinstance(inner, Loading) else None
-    return FirstClient(TriedClient(inner, gate, loading=loading, alone_s=alone_s), gate, emit)
+    return FirstRequestClient(FirstAttemptClient(inner, gate, loading=loading, alone_s=alone_s), gate, emit)
 
 
 class Slow:
@@ -181,9 +181,9 @@ async def test_the_time_of_the_first_begins_when_it_is_sent() -> None:
         async def load(self, request: Request) -> None:
             await asyncio.sleep(0.1)
 
-    gate, inner = Gate(), Loads(NotAuthorised)
-    tried = TriedClient(inner, gate, loading=inner, alone_s=0.05)
-    outcomes = await many(FirstClient(Queue(tried), gate))
+    gate, inner = FirstRequestGate(), Loads(NotAuthorised)
+    tried = FirstAttemptClient(inner, gate, loading=inner, alone_s=0.05)
+    outcomes = await many(FirstRequestClient(Queue(tried), gate))
     assert {type(outcome) for outcome in outcomes} == {NotAuthorised}
     assert inner.sent == 1
 

@@ -8,7 +8,7 @@ import pytest
 from promptpex.core.errors import RateLimited, Stopped
 from promptpex.core.records import Completion, Params, Request
 from promptpex.llm.pacing.cancellation import CancelToken
-from promptpex.llm.pacing.limits import AT_ONCE, Limiter
+from promptpex.llm.pacing.limits import BURST, Limiter
 from promptpex.llm.routes import Server, server_of
 from tests.llm.questions import request
 from tests.llm.virtual_time import in_virtual_time, now
@@ -170,7 +170,7 @@ async def test_a_server_that_was_idle_is_not_asked_all_at_once() -> None:
 
     await asyncio.gather(*(one(number) for number in range(64)))
     assert 0.02 <= max(sent) - min(sent) < 1.0
-    assert sum(at == min(sent) for at in sent) <= 2 * AT_ONCE
+    assert sum(at == min(sent) for at in sent) <= 2 * BURST
 
 
 async def test_a_process_that_was_busy_meanwhile_does_not_ask_an_idle_server_all_at_once() -> None:
@@ -189,7 +189,7 @@ async def test_a_process_that_was_busy_meanwhile_does_not_ask_an_idle_server_all
         in_flight = limits.queue_of(request()).in_flight
         steps.append(in_flight - before)
         before = in_flight
-    assert max(steps) <= AT_ONCE
+    assert max(steps) <= BURST
     await asyncio.gather(*asked)
 
 

@@ -19,7 +19,7 @@ from promptpex.core.errors import (
 from promptpex.core.events import Event, Retrying
 from promptpex.core.records import Request
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.pacing.breaker import AFTER
+from promptpex.llm.pacing.breaker import FAILURES_TO_OPEN
 from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.limits import Limiter
 from promptpex.llm.pacing.retry import RetryingClient, RetryPolicy
@@ -187,7 +187,7 @@ async def test_a_dead_server_does_not_cost_attempts_times_requests() -> None:
     outcomes = await asyncio.gather(*(client.complete(request(str(n))) for n in range(200)), return_exceptions=True)
     assert now() - started < 5.0
     assert all(isinstance(outcome, Unavailable) for outcome in outcomes)
-    assert len(inner.requests) < 8 + AFTER + 10
+    assert len(inner.requests) < 8 + FAILURES_TO_OPEN + 10
 
 
 @in_virtual_time
@@ -286,8 +286,8 @@ async def test_who_asks_for_more_patience_than_a_call_has_is_left_alone() -> Non
 async def test_whoever_probes_a_server_that_is_down_loses_no_attempt() -> None:
     """All requests share the patience; the one that tries for them all does not pay for it alone."""
     probes = 3
-    failures = [Unavailable("down")] * (AFTER + 1 + probes)
-    inner = FakeClient([*failures, *["fine"] * (AFTER + 1)])
+    failures = [Unavailable("down")] * (FAILURES_TO_OPEN + 1 + probes)
+    inner = FakeClient([*failures, *["fine"] * (FAILURES_TO_OPEN + 1)])
     client = retrying(inner, max_attempts=2, first_backoff_s=0.001, max_wait_s=60.0, max_first_wait_s=60.0)
-    answers = await asyncio.gather(*(client.complete(request(str(number))) for number in range(AFTER + 1)))
+    answers = await asyncio.gather(*(client.complete(request(str(number))) for number in range(FAILURES_TO_OPEN + 1)))
     assert {answer.text for answer in answers} == {"fine"}
