@@ -43,7 +43,7 @@ class FirstRequestGate:
 class FirstRequestClient:
     """Sends the first request to each model and server alone; the others wait here for what comes of it.
 
-    If it ends in one of ``FATAL``, the others end so too, without being sent. ``FirstAttemptClient``, below the retries,
+    If it ends in one of ``FATAL``, the others end so too, and are not sent. ``FirstAttemptClient``, below the retries,
     lets them go when the first attempt ends in anything else, or takes long. What the store answers does not pass here.
     """
 
