@@ -134,7 +134,6 @@ async def of_all_kinds(path: Path) -> Path:
         (["--failed", "--stage", "judge", "--model", "a?temperature=0"], 1),
         (["--model", "b"], 2),
         (["--stage", "output", "--older-than", "0s"], 3),
-        (["--stage", "none such"], 0),
     ],
 )
 async def test_replies_are_pruned_by_stage_model_and_use(tmp_path: Path, options: list[str], gone: int) -> None:
@@ -152,3 +151,12 @@ async def test_prune_wants_to_know_which(tmp_path: Path) -> None:
     done = await command(["cache", "prune", "--store", store])
     assert done.code == 2
     assert "name the replies" in done.err
+
+
+async def test_a_stage_that_does_not_exist_is_named_and_nothing_goes(tmp_path: Path) -> None:
+    path = await filled(tmp_path / "store.db")
+    done = await command(["cache", "prune", "--stage", "none such", "--store", str(path)])
+    assert done.code == 2
+    assert "there is no stage 'none such'" in done.err
+    async with SqliteStore(path) as store:
+        assert (await store.stats()).replies == 2
