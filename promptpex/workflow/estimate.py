@@ -59,8 +59,10 @@ async def estimate(session: Session, prompt: Prompt, spec: Spec | None, suite: S
         lines += _generation(session, prompt, spec)
     if spec is None or suite is None:
         return lines + _guessed(session, "run", _guessed_run(session, prompt))
-    answers = await _answers(session, prompt, cells(suite.usable(), session.roles.models(), session.settings.repeats))
-    return [*lines, *answers.lines(), *(await _judging(session, prompt, spec, suite, answers))]
+    outputs = await _output_requests(
+        session, prompt, cells(suite.usable(), session.roles.models(), session.settings.repeats)
+    )
+    return [*lines, *outputs.lines(), *(await _judging(session, prompt, spec, suite, outputs))]
 
 
 def extraction_lines(session: Session, prompt: Prompt) -> list[EstimateLine]:
@@ -160,7 +162,7 @@ def _guessed_line(session: Session, stage: Stage, label: str, calls: int, work: 
 
 
 @dataclass(frozen=True, slots=True)
-class _Answers:
+class _OutputRequests:
     """The requests for outputs, with the answers that the store holds."""
 
     session: Session
@@ -175,7 +177,7 @@ class _Answers:
         output = find("output")
         return [_line(self.session, output, label, requests, self.stored) for label, requests in by_model.items()]
 
-    def outputs(self) -> tuple[list[Output], list[Output]]:
+    def stored_and_missing(self) -> tuple[list[Output], list[Output]]:
         """The stored answers as outputs, and an output of typical length for each that is missing."""
         stored, missing = [], []
         for cell, request in self.questions:
@@ -187,15 +189,17 @@ class _Answers:
         return stored, missing
 
 
-async def _answers(session: Session, prompt: Prompt, cells: Sequence[Cell]) -> _Answers:
+async def _output_requests(session: Session, prompt: Prompt, cells: Sequence[Cell]) -> _OutputRequests:
     defaults, time = session.roles.output_params(), Allowance(RENDERING_SECONDS)
     questions = [(cell, request_for(prompt, cell, defaults, time)) for cell in cells]
-    return _Answers(session, questions, await session.store.get_many(request.id for _, request in questions))
+    return _OutputRequests(session, questions, await session.store.get_many(request.id for _, request in questions))
 
 
-async def _judging(session: Session, prompt: Prompt, spec: Spec, suite: Suite, answers: _Answers) -> list[EstimateLine]:
+async def _judging(
+    session: Session, prompt: Prompt, spec: Spec, suite: Suite, outputs: _OutputRequests
+) -> list[EstimateLine]:
     inputs = {case.id: case.inputs for case in suite.cases}
-    stored, missing = answers.outputs()
+    stored, missing = outputs.stored_and_missing()
     turns = range(session.settings.judge_repeat)
     lines = []
     for judge in judges_for(session, prompt, spec):
