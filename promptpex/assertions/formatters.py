@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from promptpex.assertions.model import CheckReport, CheckResult, Status
 from promptpex.assertions.rows import CheckRow
 from promptpex.codecs.controls import escaped, visible
+from promptpex.codecs.wording import cut
 from promptpex.core.surrogates import escape_surrogates
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _reason_width() -> int:
 
 def _cell(value: object, width: int) -> str:
     text = visible(" ".join(str(value).split()))
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return cut(text, width)
 
 
 _HEAD = ("id", "status", "score", "unscored", "reason", "assertion", "kind", "assertion_status", "assertion_score")

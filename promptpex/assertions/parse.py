@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, Unscorable
+from promptpex.codecs.wording import cut
 
 if TYPE_CHECKING:
     from promptpex.core.records import Check
@@ -132,7 +133,7 @@ def _named(value: object) -> str:
         shown = "null" if value is None else repr(value)
     except ValueError:
         return "a number of so many digits"
-    return shown if len(shown) <= 40 else shown[:37] + "..."
+    return cut(shown, 40)
 
 
 def _bad(message: str) -> Unscorable:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from promptpex.codecs.input_text import value_text
+from promptpex.codecs.wording import cut
 from promptpex.core.records import VariableSpec
 
 SHOWN = 60
@@ -102,4 +103,4 @@ def unusable_schemas(inputs: Mapping[str, VariableSpec]) -> dict[str, str]:
 
 def _shown(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= SHOWN else text[:SHOWN] + "…"
+    return cut(text, SHOWN)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from promptpex.codecs.wording import cut
 from promptpex.core.errors import (
     BadRequest,
     ContextTooSmall,
@@ -255,5 +256,5 @@ _WHAT: Mapping[type[ModelError], str] = {
 def short(text: str, limit: int = 300) -> str:
     """``text`` on one line, keys hidden, cut to ``limit`` characters, without the full stop at its end."""
     line = " ".join(scrub(text).split())
-    line = line if len(line) <= limit else line[: limit - 3] + "..."
+    line = cut(line, limit)
     return line.rstrip(".")

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
+from promptpex.codecs.wording import cut
+
 DROPPED = frozenset({"title", "default", "examples", "minLength", "maxLength", "uniqueItems", "discriminator", "$defs"})
 """Keywords that strict takers refuse or that say nothing to a model."""
 
@@ -73,9 +75,7 @@ def _type_of(node: dict[str, Any]) -> Any:
 
 def shortened(most: int) -> BeforeValidator:
     """Cuts a text of a reply after ``most`` characters: length alone never costs a whole reply."""
-    return BeforeValidator(
-        lambda value: value[: most - 1] + "…" if isinstance(value, str) and len(value) > most else value
-    )
+    return BeforeValidator(lambda value: cut(value, most) if isinstance(value, str) else value)
 
 
 def first(most: int) -> BeforeValidator:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from promptpex.assertions.javascript import v8
 from promptpex.assertions.kinds import schema_formats, schema_keywords
 from promptpex.assertions.model import Unscorable
-from promptpex.codecs.wording import quoted_json
+from promptpex.codecs.wording import cut, quoted_json
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -138,7 +138,7 @@ def _bad(detail: str) -> Unscorable:
 
 def _one_line(message: str) -> str:
     line = " ".join(message.split())
-    return line if len(line) <= 200 else line[:197] + "..."
+    return cut(line, 200)
 
 
 def subschemas(schema: object) -> Iterator[Mapping[str, object]]:
