@@ -19,7 +19,7 @@ class NotXml(ValueError):
     """The text is not well-formed."""
 
 
-class _Builder:
+class _TreeBuilder:
     """Collects what a parser meets; the root is a nameless object."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ def strict(source: str) -> Element:
     """
     raw = source.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
     _feed(expat.ParserCreate("utf-8", namespace_separator=" "), raw)
-    builder = _Builder()
+    builder = _TreeBuilder()
     parser = expat.ParserCreate("utf-8")
     parser.StartElementHandler = builder.start
     parser.EndElementHandler = builder.end
@@ -141,7 +141,7 @@ def _is_empty(token: re.Match[str]) -> bool:
 
 
 def _read(source: str, tokens: list[re.Match[str]]) -> tuple[str, Tree]:
-    builder = _Builder()
+    builder = _TreeBuilder()
     before = tokens[0].start()
     for token in tokens:
         builder.text(source[before : token.start()])
