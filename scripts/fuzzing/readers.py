@@ -282,7 +282,7 @@ def server_replies(maker: Maker, folder: Path) -> object:
     payload = http.parsed(maker.bytes_of(body), {}, model="m", where="w")
     if good is seeds.CHAT or not isinstance(payload, dict):
         return usable(chat_format.completion_of(payload, model="m"), "m")
-    return usable(ollama._completion(http.Reply(payload, 1.0), "m"), "m")
+    return usable(ollama._completion(http.JsonReply(payload, 1.0), "m"), "m")
 
 
 def usage_numbers(maker: Maker, folder: Path) -> object:
