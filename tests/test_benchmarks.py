@@ -181,8 +181,8 @@ def test_inputs_satisfy_the_input_checks(folder: Path) -> None:
             if check["kind"] == "icontains":
                 assert _filled(check["value"], inputs).casefold() in text.casefold(), case["id"]
             elif check["kind"] in ("regex", "not-regex"):
-                found = _found(check["value"], text)
-                assert found in (None, check["kind"] == "regex"), case["id"]
+                answer = _found(check["value"], text)
+                assert answer in (None, check["kind"] == "regex"), case["id"]
             elif check["kind"] == "word-count" and isinstance(check["value"], dict):
                 words = len(text.split()) if check.get("unit", "words") == "words" else None
                 low, high = check["value"].get("min", 0), check["value"].get("max", float("inf"))
@@ -211,8 +211,8 @@ def test_expected_outputs_hold_the_regex_checks(folder: Path) -> None:
         if "expected" not in case:
             continue
         for rule_id, check in checks:
-            found = _found(check["value"], case["expected"])
-            assert found in (None, check["kind"] == "regex"), (case["id"], rule_id, check["value"])
+            answer = _found(check["value"], case["expected"])
+            assert answer in (None, check["kind"] == "regex"), (case["id"], rule_id, check["value"])
 
 
 @each_benchmark

@@ -60,9 +60,9 @@ def _command(words: list[str]) -> tuple[click.Command, list[str]]:
     command: click.Command = cli
     context = click.Context(cli)
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        found = command.get_command(context, words[0])
-        assert found is not None, f"there is no command {words[0]!r}"
-        command, words = found, words[1:]
+        subcommand = command.get_command(context, words[0])
+        assert subcommand is not None, f"there is no command {words[0]!r}"
+        command, words = subcommand, words[1:]
     return command, words
 
 
@@ -125,13 +125,13 @@ def test_readme_has_an_example() -> None:
 
 
 def test_no_file_names_a_machine_or_a_registry() -> None:
-    found = []
+    places = []
     for path in _tracked():
         for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
             hit = MACHINE.search(line) or REGISTRY.search(line)
             if hit:
-                found.append(f"{path.relative_to(ROOT)}:{number}: {hit[0]}")
-    assert not found, "\n".join(found)
+                places.append(f"{path.relative_to(ROOT)}:{number}: {hit[0]}")
+    assert not places, "\n".join(places)
 
 
 def test_no_lock_file_is_tracked() -> None:
@@ -183,7 +183,7 @@ def test_the_probes_find_what_they_look_for() -> None:
 def test_pages_write_percentages_without_a_blank() -> None:
     written = re.compile(r"[0-9)] %(?![\w(])")
     assert written.search("at 5 %, say")
-    found = [
+    places = [
         f"{page.name}: {match[0]}" for page in PAGES for match in written.finditer(page.read_text(encoding="utf-8"))
     ]
-    assert found == []
+    assert places == []

@@ -19,13 +19,13 @@ def listed(docstring: str, head: str) -> set[str]:
     lines = docstring.splitlines()
     if head not in lines:
         return set()
-    found: set[str] = set()
+    listed: set[str] = set()
     for line in lines[lines.index(head) + 1 :]:
         if line in HEADS or (line and not line.startswith(" ")):
             break
         if line.startswith("    ") and not line.startswith("     ") and (entry := NAMES.match(line.strip())):
-            found.update(name.strip("* ") for name in entry[1].split(","))
-    return found
+            listed.update(name.strip("* ") for name in entry[1].split(","))
+    return listed
 
 
 def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

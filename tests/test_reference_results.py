@@ -68,11 +68,11 @@ def test_the_script_writes_the_same_tables(tmp_path: Path, capsys: pytest.Captur
     assert "| classify | 3 of 4" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("argument", "code", "said"), [("--help", 0, "folder"), ("nowhere", 1, "holds no run")])
-def test_the_script_makes_no_tables_of_nothing(tmp_path: Path, argument: str, code: int, said: str) -> None:
+@pytest.mark.parametrize(("argument", "code", "message"), [("--help", 0, "folder"), ("nowhere", 1, "holds no run")])
+def test_the_script_makes_no_tables_of_nothing(tmp_path: Path, argument: str, code: int, message: str) -> None:
     command = [sys.executable, str(ROOT / "scripts" / "reference_tables.py"), argument]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == code
-    assert said in done.stdout + done.stderr
+    assert message in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())

@@ -58,9 +58,9 @@ def test_every_template_has_its_reply_type() -> None:
 @pytest.mark.parametrize("name", TYPES)
 def test_what_is_cut_is_said(name: str) -> None:
     source = (stage_templates.folder() / f"{name}.jinja").read_text(encoding="utf-8")
-    found = set(limits(TYPES[name]))
-    assert any(what != "list" for what, _ in found)
-    for what, most in found:
+    limited = set(limits(TYPES[name]))
+    assert any(what != "list" for what, _ in limited)
+    for what, most in limited:
         in_list = ("{{ count }}", "{{ limit }}", WORDS.get(most, "?"))
         assert any(word in source for word in (in_list if what == "list" else (f"{most:,}",))), (what, most)
 

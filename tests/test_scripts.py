@@ -30,8 +30,8 @@ def interpreter(path: Path, version: str) -> Path:
 def made(folder: Path, named: Path | str | None) -> subprocess.CompletedProcess[str]:
     """``make_venv`` in a clone at ``folder``, in which ``python3`` is 3.12."""
     shutil.copytree(ROOT / "scripts" / "lib", folder / "scripts" / "lib", dirs_exist_ok=True)
-    found = interpreter(folder / "path" / "python3", "3.12").parent
-    environment = {"PATH": f"{found}:/usr/bin:/bin", **({"PYTHON": str(named)} if named else {})}
+    path = interpreter(folder / "path" / "python3", "3.12").parent
+    environment = {"PATH": f"{path}:/usr/bin:/bin", **({"PYTHON": str(named)} if named else {})}
     code = 'set -euo pipefail; . "$1/scripts/lib/venv.sh"; has_uv() { false; }; make_venv; version "$BIN/python"'
     command = [str(BASH), "-c", code, "test", str(folder)]
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
@@ -40,8 +40,8 @@ def made(folder: Path, named: Path | str | None) -> subprocess.CompletedProcess[
 def test_a_new_environment_has_the_interpreter_that_is_named_or_found(tmp_path: Path) -> None:
     named = made(tmp_path / "named", interpreter(tmp_path / "python", "3.13"))
     assert (named.returncode, named.stdout.splitlines()[-1]) == (0, "3.13")
-    found = made(tmp_path / "found", None)
-    assert (found.returncode, found.stdout.splitlines()[-1]) == (0, "3.12")
+    unnamed = made(tmp_path / "found", None)
+    assert (unnamed.returncode, unnamed.stdout.splitlines()[-1]) == (0, "3.12")
 
 
 def test_an_environment_of_another_version_is_neither_used_nor_replaced(tmp_path: Path) -> None:

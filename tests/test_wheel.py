@@ -167,12 +167,12 @@ def test_it_validates_files(commands: Path, elsewhere: Path) -> None:
 
 
 def test_it_extracts_with_the_packaged_templates(commands: Path, elsewhere: Path) -> None:
-    told = json.loads(_run(commands / "python", "-c", EXTRACT, cwd=elsewhere).stdout)
+    printed = json.loads(_run(commands / "python", "-c", EXTRACT, cwd=elsewhere).stdout)
     inside = Path(commands).parent.resolve()
-    assert Path(told["package"]).resolve().is_relative_to(inside)
-    assert Path(told["folder"]).resolve() == Path(told["package"]).resolve().parent / "_prompts"
-    assert told["intent"] == "Tag a word."
-    assert told["rules"] == ["The output is one tag."]
+    assert Path(printed["package"]).resolve().is_relative_to(inside)
+    assert Path(printed["folder"]).resolve() == Path(printed["package"]).resolve().parent / "_prompts"
+    assert printed["intent"] == "Tag a word."
+    assert printed["rules"] == ["The output is one tag."]
 
 
 def test_a_model_that_needs_an_extra_is_refused_in_one_sentence(commands: Path, elsewhere: Path) -> None:

@@ -7,9 +7,9 @@ import pytest
 from promptpex.codecs.wording import QUOTED, cut, did_you_mean, nearest, plural, quoted
 
 
-@pytest.mark.parametrize(("count", "said"), [(0, "0 replies"), (1, "1 reply"), (2, "2 replies")])
-def test_one_is_one(count: int, said: str) -> None:
-    assert plural(count, "reply", "replies") == said
+@pytest.mark.parametrize(("count", "text"), [(0, "0 replies"), (1, "1 reply"), (2, "2 replies")])
+def test_one_is_one(count: int, text: str) -> None:
+    assert plural(count, "reply", "replies") == text
     assert plural(count, "case") == f"{count} case{'' if count == 1 else 's'}"
 
 

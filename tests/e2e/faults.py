@@ -88,9 +88,9 @@ class Place:
     def manifest(self) -> dict[str, Any]:
         """The run's manifest."""
         (path,) = self.folder.glob("results/*/*/manifest.json")
-        found = json.loads(path.read_text(encoding="utf-8"))
-        assert isinstance(found, dict)
-        return found
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        assert isinstance(manifest, dict)
+        return manifest
 
     def stored(self) -> dict[str, str]:
         """The replies in the store: request id to completion."""

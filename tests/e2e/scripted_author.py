@@ -79,8 +79,8 @@ class Author:
 
     def _proposed(self, text: str) -> list[dict[str, str]]:
         prompt, known = fenced(text, "prompt"), fenced(text, "rules").split("\n")
-        found = [(sentence, rule) for sentence, rule in self.rules.items() if sentence in prompt]
-        return [{"rule": rule, "source": sentence} for sentence, rule in found if rule not in known]
+        promised = [(sentence, rule) for sentence, rule in self.rules.items() if sentence in prompt]
+        return [{"rule": rule, "source": sentence} for sentence, rule in promised if rule not in known]
 
     def _cases(self, text: str, schema: Mapping[str, Any]) -> list[dict[str, Any]]:
         aim = fenced(text, "inverse") or fenced(text, "rule")
@@ -97,8 +97,8 @@ class Author:
 
 def fenced(text: str, label: str) -> str:
     """What stands between the marks of a label; nothing where they are not there."""
-    found = re.search(rf"<{label}-([0-9a-f]+)>\n(.*?)\n</{label}-\1>", text, re.DOTALL)
-    return found[2] if found else ""
+    fenced = re.search(rf"<{label}-([0-9a-f]+)>\n(.*?)\n</{label}-\1>", text, re.DOTALL)
+    return fenced[2] if fenced else ""
 
 
 def variables_of(schema: Any) -> list[str]:
@@ -108,9 +108,9 @@ def variables_of(schema: Any) -> list[str]:
         if isinstance(inner, dict) and "properties" in inner:
             return list(inner["properties"])
         for value in schema.values():
-            found = variables_of(value)
-            if found:
-                return found
+            names = variables_of(value)
+            if names:
+                return names
     if isinstance(schema, list):
-        return next((found for found in map(variables_of, schema) if found), [])
+        return next((names for names in map(variables_of, schema) if names), [])
     return []

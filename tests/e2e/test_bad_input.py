@@ -123,11 +123,11 @@ async def test_odd_replies_are_named_and_the_other_model_is_unharmed(tmp_path: P
     assert done.code == 3, done.err
     silent = "not one usable answer came from openai/other?api_base=http://127.0.0.1:9/v1 (4 outputs: 4 unavailable)"
     assert done.err.strip().splitlines()[-1] == f"promptpex: {silent}; --allow-missing-models accepts that"
-    told = json.loads(done.out)
-    rows = {row["model"]: row for row in told["models"]}
+    printed = json.loads(done.out)
+    rows = {row["model"]: row for row in printed["models"]}
     assert rows["openai/odd"]["scored"] == 3
-    assert told["unscored"]["openai/odd"] == {"empty": 1}
-    assert list(told["unscored"].values())[1] == {"unavailable": 4}
+    assert printed["unscored"]["openai/odd"] == {"empty": 1}
+    assert list(printed["unscored"].values())[1] == {"unavailable": 4}
 
 
 def test_an_unknown_command_and_a_bad_flag(tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ async def test_a_budget_stops_cleanly_and_a_larger_one_pays_only_the_rest(
     assert reasons(here.rows()) == {}
     assert "partial" not in here.manifest()
     assert (script.sent, script.twice) == (12, 0)
-    told = f"{12 - answered} budget"
-    TALLY.rows.append(Row(f"{flag} {small}", 12, answered, told, done.code, 12 - answered, script.twice))
+    left_open = f"{12 - answered} budget"
+    TALLY.rows.append(Row(f"{flag} {small}", 12, answered, left_open, done.code, 12 - answered, script.twice))
     assert f"{12 - answered} answers from models, {answered} from the store" in again.out
 
 

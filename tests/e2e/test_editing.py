@@ -91,9 +91,9 @@ async def session(tmp_path: Path) -> AsyncIterator[Session]:
 
 def item(text: str, name: str) -> str:
     """The lines of one item of a list, from its ``- id:`` to the next item."""
-    found = re.search(rf"^  - (?:\{{)?id: {re.escape(name)}\b.*?(?=^  - |^  #|\Z)", text, re.DOTALL | re.MULTILINE)
-    assert found, (name, text)
-    return found[0]
+    block = re.search(rf"^  - (?:\{{)?id: {re.escape(name)}\b.*?(?=^  - |^  #|\Z)", text, re.DOTALL | re.MULTILINE)
+    assert block, (name, text)
+    return block[0]
 
 
 @pytest.mark.slow
@@ -163,8 +163,8 @@ async def the_prompt_changes(session: Session, edited: str, cases: str) -> None:
 
     run = await session("run", "prompt.md", "--models", "openai/under-test", "--judge", "none", "-v")
     assert "prompt.md has changed since prompt.spec.yaml was written" in run.err
-    said = "rule r1 cites words that are gone: “Reply in one word.”; the prompt says “Reply in at most three words.”"
-    assert said in run.err
+    notice = "rule r1 cites words that are gone: “Reply in one word.”; the prompt says “Reply in at most three words.”"
+    assert notice in run.err
     assert "rule r3 cites words that are gone: “Never mention a brand.”" in run.err
     assert "no rule cites: “End with a full stop.”" in run.err
     assert "promptpex extract prompt.md --update" in run.err

@@ -32,9 +32,9 @@ async def estimated(here: Place, *flags: str) -> dict[tuple[str, str], dict[str,
 async def ran(here: Place, *flags: str) -> dict[str, Any]:
     done = await command([*here.arguments(*flags), "--json"])
     assert done.code == 0, done.err
-    found = json.loads(done.out)["requests"]
-    assert isinstance(found, dict)
-    return found
+    requests = json.loads(done.out)["requests"]
+    assert isinstance(requests, dict)
+    return requests
 
 
 async def test_calls_are_those_that_a_run_then_sends(tmp_path: Path, scripted: ScriptedServer) -> None:

@@ -201,8 +201,8 @@ async def test_cases_of_other_forms_keep_everything(place: Place) -> None:
 
 async def test_the_vietnamese_benchmark(place: Place) -> None:
     shutil.copy(ROOT / "benchmarks" / "phan-loai-y-kien" / "prompt.md", place.folder / "prompt.md")
-    told = instructions(read(place.folder / "prompt.md"))
-    sentence = next(part for part in sentences(told) if part in told and "{" not in part)
+    instruction_text = instructions(read(place.folder / "prompt.md"))
+    sentence = next(part for part in sentences(instruction_text) if part in instruction_text and "{" not in part)
     author = Author(
         {sentence: "Câu trả lời chỉ gồm một nhãn."},
         value=lambda aim, name, number: f"Khách hàng nói: hàng về trễ {number} ngày, đóng gói cẩu thả ({len(aim)}).",

@@ -105,10 +105,10 @@ def test_other_weights_are_another_model(tmp_path: Path) -> None:
 
     model = parse_model("embedded/smollm2-135m")
     assert with_weights(model, None) == model
-    found = []
+    ids = []
     for text in (b"GGUF one", b"GGUF two"):
         path = tmp_path / "other.gguf"
         path.write_bytes(text)
-        found.append(with_weights(model, str(path)).backend)
-    assert None not in found
-    assert len(set(found)) == 2
+        ids.append(with_weights(model, str(path)).backend)
+    assert None not in ids
+    assert len(set(ids)) == 2

@@ -56,8 +56,8 @@ def settings(here: Place, text: str, kind: str = "promptpex.toml") -> None:
 
 def leaked(server: ScriptedServer) -> set[str]:
     """The variables whose keys the server was sent, in whatever header or body."""
-    told = "".join(str(seen.headers) + str(seen.body) + seen.path for seen in server.requests)
-    return {name for name, value in CANARIES.items() if value in told}
+    received = "".join(str(seen.headers) + str(seen.body) + seen.path for seen in server.requests)
+    return {name for name, value in CANARIES.items() if value in received}
 
 
 async def run(here: Place, *more: str) -> Done:

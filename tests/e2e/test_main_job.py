@@ -98,11 +98,11 @@ def test_a_recorded_run_replays_byte_identically_without_the_model(tmp_path: Pat
 
 def without_ids(tables: dict[str, bytes]) -> dict[str, list[dict[str, str]]]:
     """The tables without the ids of requests, in which the model's own name has a part."""
-    found = {}
+    rows_by_file = {}
     for name, text in tables.items():
         rows = list(csv.DictReader(text.decode("utf-8").splitlines()))
-        found[name] = [{key: value for key, value in row.items() if key != "request"} for row in rows]
-    return found
+        rows_by_file[name] = [{key: value for key, value in row.items() if key != "request"} for row in rows]
+    return rows_by_file
 
 
 @pytest.mark.slow

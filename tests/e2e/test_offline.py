@@ -59,19 +59,19 @@ PROBE = (
 
 def reached(code: str, folder: Path, *arguments: str) -> tuple[list[str], subprocess.CompletedProcess[str]]:
     """The hosts that a process reached for, and how it ended."""
-    told = folder / "reached.json"
+    reached_file = folder / "reached.json"
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
         cwd=folder,
-        env=environment(REACHED=str(told), OPENAI_API_KEY="sk-none"),
+        env=environment(REACHED=str(reached_file), OPENAI_API_KEY="sk-none"),
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
-    found = json.loads(told.read_text(encoding="utf-8"))
-    assert isinstance(found, list)
-    return found, done
+    reached = json.loads(reached_file.read_text(encoding="utf-8"))
+    assert isinstance(reached, list)
+    return reached, done
 
 
 def test_the_guard_sees_what_is_reached_for(tmp_path: Path) -> None:

@@ -57,10 +57,10 @@ def leaks(seen: Seen) -> list[Step]:
 
 def leaky(seen: Seen) -> Step:
     """Leaks in all ways, and answers some questions."""
-    told = leaks(seen)
+    leaked = leaks(seen)
     number = sum(map(len, (message["content"] for message in seen.body["messages"])))
-    chosen = number % (len(told) + 2)
-    return told[chosen] if chosen < len(told) else Step(body=completion_body("NN"))
+    chosen = number % (len(leaked) + 2)
+    return leaked[chosen] if chosen < len(leaked) else Step(body=completion_body("NN"))
 
 
 def forms(key: str) -> set[bytes]:
@@ -79,9 +79,9 @@ def search(folder: Path, done: Done, keys: set[str], *, but: tuple[str, ...] = (
 
 
 async def full_run(here: Place, url: str, *more: str) -> Done:
-    told = ("--record", str(here.folder / "recording.jsonl"), "--log", str(here.folder / "run.jsonl"), "-v", *more)
+    flags = ("--record", str(here.folder / "recording.jsonl"), "--log", str(here.folder / "run.jsonl"), "-v", *more)
     models = f"{MODEL},openai/other,anthropic/claude-3-haiku-20240307"
-    return await command(here.arguments("--models", models, "--api-base", url, "--timeout", "3", *told))
+    return await command(here.arguments("--models", models, "--api-base", url, "--timeout", "3", *flags))
 
 
 @pytest.mark.usefixtures("planted")

@@ -200,12 +200,12 @@ async def test_two_processes_on_one_store_pay_for_nothing_twice(tmp_path: Path, 
     results = [str(tmp_path / name) for name in ("one", "other")]
     both = [await _beside(here, scripted, folder) for folder in results]
     ended = await asyncio.gather(*(process.communicate() for process in both))
-    told = [json.loads(out) for out, _ in ended]
+    summaries = [json.loads(out) for out, _ in ended]
     assert [process.returncode for process in both] == [0, 0], ended
-    assert [one["models"][0]["scored"] for one in told] == [30, 30]
+    assert [one["models"][0]["scored"] for one in summaries] == [30, 30]
     assert script.twice == 0
     assert script.sent == len(here.stored()) == 30
-    shares = [one["requests"]["requests"] for one in told]
+    shares = [one["requests"]["requests"] for one in summaries]
     assert sum(shares) == 30
     TALLY.rows.append(Row("two processes on one store at once", 60, 60, "", 0, 0, script.twice))
 

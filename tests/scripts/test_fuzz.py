@@ -34,8 +34,8 @@ def fuzzed(*arguments: str) -> tuple[int, dict[str, Any], str]:
 
 @pytest.mark.parametrize("arguments", [("--inputs", "1500"), ("--commands", "25")])
 def test_no_traceback_no_hang_and_no_error_of_promptpex_itself(arguments: tuple[str, str]) -> None:
-    code, tally, said = fuzzed(*arguments)
-    assert code == 0, said[-4000:]
+    code, tally, stderr = fuzzed(*arguments)
+    assert code == 0, stderr[-4000:]
     assert sum(tally["tried"].values()) == int(arguments[1])
     assert not any(tally["found"].values())
 
@@ -85,5 +85,7 @@ def test_the_watch_counts_errors_and_hangs_and_lets_named_errors_pass(capsys: py
     ],
 )
 def test_a_bad_end_of_a_command_is_seen(code: int, out: str, err: str, kind: str) -> None:
-    assert kind in [found for found, _ in commands.wrong(["run", "--json"][: 2 - ("\u202e" in out)], code, out, err)]
+    assert kind in [
+        kind_seen for kind_seen, _ in commands.wrong(["run", "--json"][: 2 - ("\u202e" in out)], code, out, err)
+    ]
     assert not list(commands.wrong(["run", "--json"], 0, "{}", "fine"))
