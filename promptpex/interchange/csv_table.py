@@ -46,9 +46,9 @@ def read(
     names = [name.strip() for name in head.cells]
     missing = [column for column in columns if column not in names]
     if missing:
-        found = ", ".join(names[:12]) or "nothing"
+        present = ", ".join(names[:12]) or "nothing"
         raise error(
-            f"the header of the {what} lacks the column {missing[0]!r} (it names {found}); "
+            f"the header of the {what} lacks the column {missing[0]!r} (it names {present}); "
             "give the file as it was published",
             path=path,
             line=1,

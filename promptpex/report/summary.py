@@ -166,15 +166,19 @@ def summarise(
         models=by_model,
         rules=by_rule,
         details=details,
-        gaps=Gaps(
-            unscored=_unscored(rows),
-            unjudged_rules=_without_judge(cube, run.spec, half=False),
-            half_judged_rules=_without_judge(cube, run.spec, half=True),
-        ),
+        gaps=_gaps(run, rows, cube),
         examples=tuple(_examples(run, rows, cube, by_rule, most)),
         rankings=rankings,
         saved=_saved(run, rows) if options.looks else None,
         answer=answer(records(by_model), rankings, records(details.judges)),
+    )
+
+
+def _gaps(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame) -> Gaps:
+    return Gaps(
+        unscored=_unscored(rows),
+        unjudged_rules=_without_judge(cube, run.spec, half=False),
+        half_judged_rules=_without_judge(cube, run.spec, half=True),
     )
 
 
