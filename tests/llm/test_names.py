@@ -92,7 +92,7 @@ def test_an_ordinary_word_of_a_parameter_is_no_key() -> None:
 
 @pytest.mark.parametrize("name", ["oobabooga/https://evil.example", "huggingface/http://x/y", "azure/a#b", "a%2fb:1"])
 def test_a_name_holds_no_address(name: str) -> None:
-    with pytest.raises(ConfigError, match="no model name"):
+    with pytest.raises(ConfigError, match="not a model name"):
         parse_model(name)
 
 
