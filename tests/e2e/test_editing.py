@@ -186,7 +186,7 @@ async def the_prompt_changes(session: Session, edited: str, cases: str) -> None:
     assert author.stages["rules"] == 2
     assert author.asked == asked + 1 + 2  # the rules, and two inverses: that of the deleted rule is in the store
     assert "stale: r3" in done.out
-    assert "yours without words in the prompt: r1" in done.out
+    assert "yours without a source in the prompt: r1" in done.out
     spec = session.text("prompt.spec.yaml")
     assert item(spec, "r1") == item(edited, "r1")
     assert item(spec, "mine").startswith(MINE)
