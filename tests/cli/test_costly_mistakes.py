@@ -88,7 +88,7 @@ async def test_nobody_is_chosen_where_nobody_watches(there: Path, role: str, ci:
     assert resolved.unattended is refused
     async with open_session(resolved, provider=FakeClient(["x"])) as session:
         try:
-            getattr(session, role)()
+            getattr(session.roles, role)()
             said = ""
         except ConfigError as error:  # without a key and the embedded model there is nobody to choose
             said = error.message
