@@ -112,8 +112,8 @@ def start(args: argparse.Namespace) -> None:
             timed(run, Path(folder) / "warm")
             for what in (f"asked for at {latency} ms", "stored"):
                 seconds, cpu_s = timed(run, Path(folder) / "own")
-                told = f"{seconds:.2f} | {cpu_s:.2f} | {cpu_s / count * 1000:.2f}"
-                print(f"| promptpex run, {count:,} outputs {what} | {told} |")
+                cells = f"{seconds:.2f} | {cpu_s:.2f} | {cpu_s / count * 1000:.2f}"
+                print(f"| promptpex run, {count:,} outputs {what} | {cells} |")
 
 
 def store(args: argparse.Namespace) -> None:
@@ -133,8 +133,8 @@ def measured(client: str, base: str, concurrency: int, count: int) -> dict[str, 
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
     if done.returncode:
         sys.exit(f"{client}: {done.stderr[-2000:]}")
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    measures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return measures
 
 
 async def one(client: str, base: str, concurrency: str, count: str) -> dict[str, float]:
@@ -266,9 +266,9 @@ def by_hand(what: str, folder: Path, ids: list[str], request: str, answer: str) 
         began, cpu_began = time.perf_counter(), time.process_time()
         for each in ids:
             connection.execute("SELECT completion FROM replies WHERE id = ?", (each,)).fetchone()
-    found = figures(began, cpu_began, len(ids))
+    measures = figures(began, cpu_began, len(ids))
     connection.close()
-    return found
+    return measures
 
 
 @contextlib.contextmanager

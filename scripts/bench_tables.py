@@ -32,9 +32,9 @@ def main(verdicts: int) -> int:
     """Prints a line per part; 1 if reading and tabulating took longer or more memory than it may."""
     with tempfile.TemporaryDirectory(prefix="promptpex-bench-") as place:
         folder = Path(place) / "results" / "big" / "run-1"
-        told = in_a_process("make", folder, verdicts)
+        counts = in_a_process("make", folder, verdicts)
         size = sum(path.stat().st_size for path in folder.iterdir()) / 1e6
-        print(f"{told['verdicts']:,} verdicts on {told['outputs']:,} outputs, {size:.0f} MB on disk")
+        print(f"{counts['verdicts']:,} verdicts on {counts['outputs']:,} outputs, {size:.0f} MB on disk")
         whole = in_a_process("tabulate", folder)
         say("read", whole["read"])
         say("tabulated", whole["tabulated"])
@@ -55,8 +55,8 @@ def in_a_process(part: str, folder: Path, verdicts: int = 0) -> dict[str, Any]:
     """What a part tells of itself. Linux counts a parent's memory as its child's, so this one imports nothing large."""
     command = [sys.executable, __file__, str(verdicts), "--part", part, "--folder", str(folder)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    measures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return measures
 
 
 def tabulate(folder: Path) -> dict[str, Any]:
@@ -121,8 +121,8 @@ def write_lines(cases: int, models: tuple[str, ...], outputs: IO[str], judged: I
                 key = {"case": f"c{case}", "model": model, **({"repeat": repeat} if repeat else {})}
                 lost = rng.random() < 0.02
                 outputs.write(json.dumps({**key, **output(rng, model, lost)}) + "\n")
-                for told in verdicts_on(rng, model, lost):
-                    judged.write(json.dumps({**key, **told}) + "\n")
+                for verdict in verdicts_on(rng, model, lost):
+                    judged.write(json.dumps({**key, **verdict}) + "\n")
                     count += 1
     return count
 

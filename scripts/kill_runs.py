@@ -199,19 +199,19 @@ class Campaign:
 
     async def _started(self, here: Path, concurrency: int) -> asyncio.subprocess.Process:
         self._server.process += 1
-        with (here / SAID).open("wb") as said:
+        with (here / SAID).open("wb") as stderr:
             return await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "promptpex", "run", "prompt.md", "-q", "--models", "openai/any"),
                 *("--api-base", self._server.base, "--concurrency", str(concurrency)),
                 cwd=here,
                 env={**environment(), "PROMPTPEX_API_KEY": self._server.key},
                 stdout=asyncio.subprocess.DEVNULL,
-                stderr=said,
+                stderr=stderr,
             )
 
     def _failed(self, here: Path, what: str) -> None:
-        said = (here / SAID).read_text(encoding="utf-8", errors="replace")[-500:]
-        self.problems.append(f"{what}: {said}" if said else what)
+        stderr = (here / SAID).read_text(encoding="utf-8", errors="replace")[-500:]
+        self.problems.append(f"{what}: {stderr}" if stderr else what)
 
     async def _moment(self, moment: str) -> None:
         """Waits for the moment of the kill."""
@@ -296,8 +296,8 @@ def table(campaign: Campaign, server: Server) -> str:
         f"| {name} | {one.kills:,} | {one.kept:,} | {one.lost} | {one.again:,} | {one.most} | {one.beyond} |"
         for name, one in rows.items()
     ]
-    told = f"{campaign.runs} runs, {server.requests:,} requests; {server.wasted} asked for what the store held."
-    return "\n".join([*lines, "", told])
+    summary = f"{campaign.runs} runs, {server.requests:,} requests; {server.wasted} asked for what the store held."
+    return "\n".join([*lines, "", summary])
 
 
 async def campaign_of(args: argparse.Namespace) -> int:

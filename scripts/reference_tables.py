@@ -33,12 +33,12 @@ Row = Mapping[str, Any]
 
 def rebuilt(folder: Path) -> Tables:
     """The tables that rest on runs alone, from the folders of the runs."""
-    found = []
+    evaluations = []
     for place in sorted(path.parent for path in folder.glob("*/prompt")):
         run = runs.read(place / "prompt")
         by_spec = runs.read(place / "spec") if (place / "spec").is_dir() else None
-        found.append((place.name, Evaluation(run, by_spec, (), (), cosines(run, by_spec))))
-    made = tabled(found)
+        evaluations.append((place.name, Evaluation(run, by_spec, (), (), cosines(run, by_spec))))
+    made = tabled(evaluations)
     return {name: made[name] for name in NAMES}
 
 

@@ -109,10 +109,10 @@ def _covered(rng: Any, rounds: int, rate: float, cases: int, repeats: int, betwe
     truth, inside, width, plain = float(chance.mean()), 0, 0.0, 0.0
     for _ in range(rounds):
         made = drawn(rng, [chance, chance, chance], cases, repeats=repeats)
-        found = share_interval(made, 0, correlation=repeat_correlation(made))
-        inside += covers(found, truth)
-        width += found.width
-        low, high = score_bounds(round((found.estimate or 0.0) * cases) / cases, cases, Z95)
+        interval = share_interval(made, 0, correlation=repeat_correlation(made))
+        inside += covers(interval, truth)
+        width += interval.width
+        low, high = score_bounds(round((interval.estimate or 0.0) * cases) / cases, cases, Z95)
         plain += high - low
     return f"{percent(inside, rounds)} ({width / plain:.2f})"
 
@@ -134,9 +134,9 @@ def _sampled(rng: Any, rounds: int, rate: float, cases: int, repeats: int) -> st
     inside, width = 0, 0.0
     for _ in range(rounds):
         made = drawn(rng, [rate, rate, rate], cases, repeats=repeats, correlation=0.1)
-        found = share_interval(made, 0, correlation=repeat_correlation(made), sampled_rules=True)
-        inside += covers(found, rate)
-        width += found.width
+        interval = share_interval(made, 0, correlation=repeat_correlation(made), sampled_rules=True)
+        inside += covers(interval, rate)
+        width += interval.width
     return f"{percent(inside, rounds)} ({100 * width / rounds:.0f})"
 
 
@@ -152,8 +152,8 @@ def weights(rng: Any, rounds: int) -> None:
 
     def lines() -> Iterator[list[str]]:
         for kinds in (*few, *alike, *halves, ((3, 5, 0.5), (27, 1, 0.0)), ((30, 10, 0.5), (270, 1, 0.0))):
-            told = ", ".join(f"{count} x {weight}" for count, weight, _ in kinds)
-            yield [told, ", ".join(f"{chance:g}" for *_, chance in kinds), _weighed(rng, rounds, kinds)]
+            case_weights = ", ".join(f"{count} x {weight}" for count, weight, _ in kinds)
+            yield [case_weights, ", ".join(f"{chance:g}" for *_, chance in kinds), _weighed(rng, rounds, kinds)]
 
     print("\nCoverage of the 95% interval in %, and its mean width in points, with weights; rules fixed.")
     rows(("cases x weight", "rates", "coverage"), lines())
@@ -164,9 +164,9 @@ def _weighed(rng: Any, rounds: int, kinds: Kinds) -> str:
     weight, chance = np.repeat(weight, counts), np.repeat(chance, counts)
     truth, inside, width = float(np.average(chance, weights=weight)), 0, 0.0
     for _ in range(rounds):
-        found = share_interval(replace(drawn(rng, [chance], len(chance)), weights=weight), 0, correlation=1.0)
-        inside += covers(found, truth)
-        width += found.width
+        interval = share_interval(replace(drawn(rng, [chance], len(chance)), weights=weight), 0, correlation=1.0)
+        inside += covers(interval, truth)
+        width += interval.width
     return f"{percent(inside, rounds)} ({100 * width / rounds:.0f})"
 
 
@@ -195,9 +195,9 @@ def _apart(rng: Any, rounds: int, base: float, gap: float, cases: int, repeats: 
         table = rng.binomial(repeats, np.array(chances))
         even = np.ones(cases, dtype=np.int64)
         made = Grid(("a", "b"), table, repeats - table, np.zeros_like(table), np.arange(cases), even)
-        found = difference_interval(pair(made, 0, 1))
-        inside += covers(found, truth)
-        width += found.width
+        interval = difference_interval(pair(made, 0, 1))
+        inside += covers(interval, truth)
+        width += interval.width
     return f"{percent(inside, rounds)} ({100 * width / rounds:.0f})"
 
 
@@ -205,12 +205,12 @@ Claims = tuple[bool, bool, bool, bool]
 """Whether any model is falsely called worse, so with the mark for sampled rules, falsely tied, so with the mark."""
 
 
-def claims(found: Suitability, rates: Sequence[float]) -> Claims:
+def claims(decisions: Suitability, rates: Sequence[float]) -> Claims:
     rate = {f"m{row}": value for row, value in enumerate(rates)}
-    worse = [one for one in found.models.values() if one.beaten_by and rate[one.beaten_by] >= rate[one.model]]
+    worse = [one for one in decisions.models.values() if one.beaten_by and rate[one.beaten_by] >= rate[one.model]]
     tied = [
         one
-        for one in found.models.values()
+        for one in decisions.models.values()
         if one.within_tolerance and rate[one.model] - min(rates) >= DEFAULT_TOLERANCE - 1e-9
     ]
     marked = any(one.outcome == "tied" and one.sampled_rules for one in tied)
@@ -245,14 +245,14 @@ def _places(rng: Any, rounds: int, models: int, cases: int, repeats: int, correl
     gap, close = [0.05] * (models - 1) + [0.15], [0.05] * models
     counts = np.zeros(8)
     for _ in range(rounds):
-        told = [
+        decisions = [
             suitability(drawn(rng, rates, cases, repeats=repeats, correlation=correlation))
             for rates in (equal, apart, gap, close)
         ]
-        false_worse, false_tie = claims(told[0], equal), claims(told[1], apart)
-        worst = told[2].models[f"m{models - 1}"]
-        tied = [one.outcome == "tied" for one in told[3].models.values()]
-        also = [bool(one.sampled_rules) for one in told[3].models.values()]
+        false_worse, false_tie = claims(decisions[0], equal), claims(decisions[1], apart)
+        worst = decisions[2].models[f"m{models - 1}"]
+        tied = [one.outcome == "tied" for one in decisions[3].models.values()]
+        also = [bool(one.sampled_rules) for one in decisions[3].models.values()]
         counts += (
             *false_worse[:2], *false_tie[2:],
             worst.outcome == "worse", worst.outcome == "worse" and worst.sampled_rules,
@@ -273,8 +273,8 @@ def looks(rng: Any, rounds: int) -> None:
         for rates, cases in worlds:
             for correlation in (0.0, 0.1):
                 shown = _looks(rng, rounds, rates, cases, correlation)
-                told = ", ".join(f"{rate:g}" for rate in rates)
-                yield [told, str(cases), f"{correlation:g}", *shown]
+                shown_rates = ", ".join(f"{rate:g}" for rate in rates)
+                yield [shown_rates, str(cases), f"{correlation:g}", *shown]
 
     header = (
         "rates", "cases", "correlation", "false worse", "marked", "false tie", "marked",
@@ -289,13 +289,13 @@ def _looks(rng: Any, rounds: int, rates: Sequence[float], cases: int, correlatio
     counts = np.zeros(7)
     for _ in range(rounds):
         whole = drawn(rng, rates, cases, correlation=correlation)
-        found, ever, asked = raced(whole, rates)
-        counts += (*ever, decided(found), decided(suitability(whole)), asked)
+        decisions, ever, asked = raced(whole, rates)
+        counts += (*ever, decided(decisions), decided(suitability(whole)), asked)
     return [percent(count, rounds) for count in counts]
 
 
-def decided(found: Suitability) -> bool:
-    return all(one.claim for one in found.models.values())
+def decided(decisions: Suitability) -> bool:
+    return all(one.claim for one in decisions.models.values())
 
 
 def raced(whole: Grid, rates: Sequence[float]) -> tuple[Suitability, Claims, float]:
@@ -314,12 +314,12 @@ def raced(whole: Grid, rates: Sequence[float]) -> tuple[Suitability, Claims, flo
         for kept, tests in zip((fixed, free), pair_tests(known, DEFAULT_TOLERANCE), strict=True):
             kept.append(tests)
         spent = over_looks(fixed, len(at))
-        found = decide(known, spent, over_looks(free, len(at)), alpha=0.05)
-        ever = tuple(old or new for old, new in zip(ever, claims(found, rates), strict=True))  # type: ignore[assignment]
-        alive -= SequentialSelection(found, spent.close).settled(0.05)
+        decisions = decide(known, spent, over_looks(free, len(at)), alpha=0.05)
+        ever = tuple(old or new for old, new in zip(ever, claims(decisions, rates), strict=True))  # type: ignore[assignment]
+        alive -= SequentialSelection(decisions, spent.close).settled(0.05)
         if not alive:
             break
-    return found, ever, float(asked.mean())
+    return decisions, ever, float(asked.mean())
 
 
 TABLES: dict[str, Callable[[Any, int], None]] = {

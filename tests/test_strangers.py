@@ -95,14 +95,14 @@ def test_validate_and_export_read_no_prompt_outside_the_folder(
         write_spec(checkout / "p.spec.yaml", spec().replace(prompt=name))
         (checkout / "p.cases.yaml").write_text(f"prompt: {name}\ncases:\n  - {{id: c, inputs: {{a: b}}}}\n")
         for file in ("p.spec.yaml", "p.cases.yaml"):
-            told = [problem.text() for problem in validate([checkout / file])]
-            assert not any("SECRET" in line for line in told)
+            problems = [problem.text() for problem in validate([checkout / file])]
+            assert not any("SECRET" in line for line in problems)
             if name != ".":
-                assert any("outside the folder" in line for line in told), name
+                assert any("outside the folder" in line for line in problems), name
         assert run_cli(["export", "promptfoo", str(checkout / "p.cases.yaml")]) == 2
-        said = "".join(capsys.readouterr())
-        assert SECRET not in said
-        assert "internal error" not in said
+        printed = "".join(capsys.readouterr())
+        assert SECRET not in printed
+        assert "internal error" not in printed
         (checkout / "p.spec.yaml").unlink()
 
 
@@ -345,7 +345,7 @@ def test_no_file_of_the_project_is_a_way_out_or_without_end(
         (there / name).symlink_to(users(there) if kind == "link" else "/dev/zero")
     refused = run_cli(list(line)) in (2, 3)
     assert refused or name.endswith(".toml")  # what is no settings file is none
-    said = "".join(capfd.readouterr())
+    printed = "".join(capfd.readouterr())
     assert untouched(there)
-    assert SECRET not in said
-    assert "internal error" not in said
+    assert SECRET not in printed
+    assert "internal error" not in printed

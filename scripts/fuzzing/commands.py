@@ -150,9 +150,12 @@ class Commands:
         finally:
             os.chdir(self._place)
         tally.refused[kind] += code != 0
-        for kind, said in wrong(line, code, out, err):
+        for kind, complaint in wrong(line, code, out, err):
             tally.find(
-                kind, f"command {number}", f"{line}\nexit code {code}: {said}\n{err[-3000:]}", f"{kind} {said[:60]}"
+                kind,
+                f"command {number}",
+                f"{line}\nexit code {code}: {complaint}\n{err[-3000:]}",
+                f"{kind} {complaint[:60]}",
             )
 
     def _line(self, maker: Maker, made: Sequence[str]) -> list[str]:

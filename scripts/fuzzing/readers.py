@@ -140,9 +140,9 @@ def assertion_files(maker: Maker, folder: Path) -> object:
     """Files of assertions, ours and promptfoo's."""
     good, value = maker.rng.choice(((seeds.ASSERTIONS_YAML, seeds.ASSERTIONS), ("", seeds.PROMPTFOO)))
     path = _file(maker, folder, "asserts.yaml", maker.document(good or json.dumps(value), value))
-    found = check_file.read(path)
+    checks = check_file.read(path)
     row = rows.row_of({"output": maker.text(), "vars": INPUTS}, 1)
-    return "".join(formatters.FORMATS[maker.rng.choice(list(formatters.FORMATS))](batch.reports([row], found)))
+    return "".join(formatters.FORMATS[maker.rng.choice(list(formatters.FORMATS))](batch.reports([row], checks)))
 
 
 def assertions(maker: Maker, folder: Path) -> object:
@@ -213,8 +213,8 @@ def model_names(maker: Maker, folder: Path) -> object:
 
 def weights(maker: Maker, folder: Path) -> object:
     """Weights of cases, as a flag and as a table."""
-    said = maker.mangled(maker.rng.choice(seeds.WEIGHTS)) if maker.rng.random() < 0.7 else maker.value()
-    resolved = config.load({"weights": said}, start=folder, env={})
+    setting = maker.mangled(maker.rng.choice(seeds.WEIGHTS)) if maker.rng.random() < 0.7 else maker.value()
+    resolved = config.load({"weights": setting}, start=folder, env={})
     check_weights(resolved.settings.weights, ["r1", "r2", None], [False, True, False])
     return resolved
 
@@ -232,16 +232,16 @@ def gguf_heads(maker: Maker, folder: Path) -> object:
         return None
 
 
-def _gguf_text(said: str) -> bytes:
-    return struct.pack("<Q", len(said)) + said.encode()
+def _gguf_text(text: str) -> bytes:
+    return struct.pack("<Q", len(text)) + text.encode()
 
 
 def samples(maker: Maker, folder: Path) -> object:
     """Samples in front matter, and in the files that it names."""
     _file(maker, folder, "samples.csv", maker.document(seeds.SAMPLES_CSV, INPUTS))
     _file(maker, folder, "samples.jsonl", maker.document(json.dumps(INPUTS) + "\n", INPUTS))
-    said = ["apple", INPUTS, {"file": "samples.csv"}, {"file": "samples.jsonl"}]
-    value = maker.rng.choice((said, maker.changed(said), "samples.csv", "samples.jsonl", maker.text()))
+    entries = ["apple", INPUTS, {"file": "samples.csv"}, {"file": "samples.jsonl"}]
+    value = maker.rng.choice((entries, maker.changed(entries), "samples.csv", "samples.jsonl", maker.text()))
     return read_samples(value, variables=("thing", "count"), path=folder / "prompt.md")
 
 

@@ -38,12 +38,12 @@ class Tally:
     slowest: tuple[float, str] = (0.0, "")
     seen: Counter[str] = field(default_factory=Counter)
 
-    def find(self, kind: str, name: str, said: str, place: str) -> None:
+    def find(self, kind: str, name: str, detail: str, place: str) -> None:
         """Counts a find, and tells of the first three of a place in full."""
         self.found[kind] += 1
         self.seen[place] += 1
         if self.seen[place] <= 3:
-            sys.stderr.write(f"{kind}: {name}\n{said}\n")
+            sys.stderr.write(f"{kind}: {name}\n{detail}\n")
             sys.stderr.flush()
 
     def timed(self, name: str, seconds: float) -> None:

@@ -68,8 +68,8 @@ async def test_the_old_goes_and_the_new_stays(tmp_path: Path) -> None:
     path = await filled(tmp_path / "store.db")
     pruned = await command(["cache", "prune", "--older-than", "30d", "--store", str(path)])
     assert (pruned.code, pruned.out) == (0, "1 reply pruned\n")
-    told = await command(["cache", "stats", "--store", str(path), "--json"])
-    assert json.loads(told.out)["replies"] == 1
+    stats = await command(["cache", "stats", "--store", str(path), "--json"])
+    assert json.loads(stats.out)["replies"] == 1
     async with SqliteStore(path) as store:
         assert await store.get(request("new").id) is not None
         assert await store.get(request("old").id) is None

@@ -36,8 +36,8 @@ def keep(results: Path, name: str, made: Run) -> Path:
 
 def called(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     code = run_cli(arguments)
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
 
 
 def test_a_certain_regression_fails_only_where_it_shall(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,13 +66,13 @@ def test_the_comparison_for_machines_has_all(results: Path, capsys: pytest.Captu
     made = many(30, {"a": lambda n: n >= 20, "come": lambda n: True}, prompt_fingerprint="f2", spec_digest="d9")
     second = keep(results, "new", made)
     code, out, _ = called(capsys, "compare", str(first), str(second), "--json")
-    told = json.loads(out)
+    comparison = json.loads(out)
     assert code == 0
-    assert told["regressions"] == ["a"]
-    assert [row["model"] for row in told["models"]] == ["a"]
-    assert told["models"][0]["cases"] == 30
-    assert len(told["changed"]) == 20
-    notes = " ".join(told["notes"])
+    assert comparison["regressions"] == ["a"]
+    assert [row["model"] for row in comparison["models"]] == ["a"]
+    assert comparison["models"][0]["cases"] == 30
+    assert len(comparison["changed"]) == 20
+    notes = " ".join(comparison["notes"])
     for part in ("prompt has changed", "specs differ", "30 of the first run, 0 of the second", "gone, come"):
         assert part in notes
 
@@ -124,7 +124,7 @@ def test_nothing_scored_does_not_pass_a_gate(results: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ([], "give a limit"),
         (["--max-non-compliance", "lots"], "not a share"),
@@ -133,12 +133,12 @@ def test_nothing_scored_does_not_pass_a_gate(results: Path, capsys: pytest.Captu
     ],
 )
 def test_a_gate_that_cannot_be_kept_is_bad_usage(
-    results: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+    results: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     kept(results, "one", a=lambda n: True)
     code, _, err = called(capsys, "gate", "one", *arguments)
     assert code == 2
-    assert told in err
+    assert message in err
 
 
 def report(folder: Path) -> dict[str, dict[str, str]]:
@@ -155,9 +155,9 @@ def test_report_takes_another_tolerance_model_and_level(results: Path, capsys: p
     assert called(capsys, "report", "one", "--tolerance", "30%")[0] == 0
     assert report(folder)["b"]["decision"] == "tied"
     code, out, _ = called(capsys, "report", "one", "--against", "b", "--confidence", "80%", "--json")
-    told: dict[str, Any] = json.loads(out)
-    assert (told["confidence"], [row["decision"] for row in told["models"]]) == (0.8, ["tied", "reference"])
-    assert told["answer"].startswith("Compared with b")
+    summary: dict[str, Any] = json.loads(out)
+    assert (summary["confidence"], [row["decision"] for row in summary["models"]]) == (0.8, ["tied", "reference"])
+    assert summary["answer"].startswith("Compared with b")
     code, _, err = called(capsys, "report", "one", "--against", "z")
     assert code == 2
     assert "no model 'z'" in err

@@ -30,7 +30,7 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--models", ""], "--models names no model"),
         (["--models", " , "], "--models names no model"),
@@ -42,10 +42,10 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 @pytest.mark.parametrize("verb", ["run", "estimate"])
 def test_it_is_an_error(
-    there: Path, capsys: pytest.CaptureFixture[str], verb: str, arguments: list[str], told: str
+    there: Path, capsys: pytest.CaptureFixture[str], verb: str, arguments: list[str], message: str
 ) -> None:
     assert run_cli([verb, str(there), *arguments]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not Path("results").exists()
 
 
@@ -89,10 +89,10 @@ async def test_nobody_is_chosen_where_nobody_watches(there: Path, role: str, ci:
     async with open_session(resolved, provider=FakeClient(["x"])) as session:
         try:
             getattr(session.roles, role)()
-            said = ""
+            refusal = ""
         except ConfigError as error:  # without a key and the embedded model there is nobody to choose
-            said = error.message
-    assert ("CI is set" in said) is refused
+            refusal = error.message
+    assert ("CI is set" in refusal) is refused
 
 
 def test_a_chosen_judge_is_said_even_when_quiet(

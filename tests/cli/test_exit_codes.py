@@ -128,10 +128,10 @@ async def test_a_model_that_a_limit_left_unasked_keeps_code_0(
     """The server on this machine takes one model after the other, so the budget goes to the first alone."""
     done = await made(scripted, "openai/good,openai/wordy", *limit, "--json")
     assert (done.code, done.err) == (0, "")
-    told = json.loads(done.out)
-    assert told["partial"] == why
-    assert told["unscored"]["openai/wordy"] == {why: CASES}
-    assert ("openai/good" in told["unscored"]) == (why == "deadline")
+    summary = json.loads(done.out)
+    assert summary["partial"] == why
+    assert summary["unscored"]["openai/wordy"] == {why: CASES}
+    assert ("openai/good" in summary["unscored"]) == (why == "deadline")
 
 
 async def test_a_judge_that_a_budget_left_unasked_keeps_code_0(scripted: ScriptedServer) -> None:
@@ -161,10 +161,10 @@ def test_hostile_names_and_messages_are_shown_and_not_obeyed(capsys: pytest.Capt
     lost = verdict("unscored", source="judge:j\x1b[2J", unscored="judge-empty", reason="so\x1b]0;x\x07\nand so")
     failed = output(model="m\x1b[31m", text=None, error="unavailable")
     assert exit_code(summarise(run([output(), failed], [lost]))) == 3
-    told = capsys.readouterr().err
-    assert "\x1b" not in told
-    assert "\x07" not in told
-    assert len(told.splitlines()) == 2
+    err = capsys.readouterr().err
+    assert "\x1b" not in err
+    assert "\x07" not in err
+    assert len(err.splitlines()) == 2
 
 
 @pytest.mark.parametrize("verb", ["run", "judge"])

@@ -72,8 +72,8 @@ def test_an_estimate_fits_80_columns(capsys: pytest.CaptureFixture[str], monkeyp
         for model in ("gpt-4o-mini", "ollama/llama3.2:1b")
     ]
     show(lines)
-    said = capsys.readouterr().out
-    assert "gpt-4o-mini" in said
-    assert "ollama/llama3.2:1b" in said
-    assert "stored" not in said
-    assert all(len(line.rstrip()) <= 80 for line in said.splitlines())
+    out = capsys.readouterr().out
+    assert "gpt-4o-mini" in out
+    assert "ollama/llama3.2:1b" in out
+    assert "stored" not in out
+    assert all(len(line.rstrip()) <= 80 for line in out.splitlines())

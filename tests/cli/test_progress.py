@@ -85,10 +85,10 @@ def test_an_unknown_price_is_not_hidden_in_a_known_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(0.4, "0 s"), (99, "99 s"), (100, "2 min"), (5400, "90 min"), (7800, "2 h 10 min")]
+    ("seconds", "text"), [(0.4, "0 s"), (99, "99 s"), (100, "2 min"), (5400, "90 min"), (7800, "2 h 10 min")]
 )
-def test_spans(seconds: float, said: str) -> None:
-    assert span(seconds) == said
+def test_spans(seconds: float, text: str) -> None:
+    assert span(seconds) == text
 
 
 @pytest.mark.parametrize(("width", "whole"), [(80, False), (120, True)])

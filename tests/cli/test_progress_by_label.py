@@ -44,12 +44,12 @@ def reply(request: Request) -> Completion:
 async def test_what_a_model_costs_is_told_under_the_name_that_it_was_given(tmp_path: Path) -> None:
     cases = len(suite().usable())
     await told(tmp_path, [PLAIN], ["none"])
-    found = await told(tmp_path, [PLAIN, WARM], [PLAIN + "?top_p=0.5"])
-    plain, warm = found["output", PLAIN], found["output", WARM]
+    tallies = await told(tmp_path, [PLAIN, WARM], [PLAIN + "?top_p=0.5"])
+    plain, warm = tallies["output", PLAIN], tallies["output", WARM]
     assert (plain.cached, plain.cost) == (cases, 0.0)
     assert warm.cached == 0
     assert warm.cost == pytest.approx(0.5 * cases)
-    assert found["judge", PLAIN + "?top_p=0.5"].cost > 0
+    assert tallies["judge", PLAIN + "?top_p=0.5"].cost > 0
 
 
 def test_the_name_is_no_part_of_the_question() -> None:

@@ -30,7 +30,7 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("verb", "more", "told"),
+    ("verb", "more", "message"),
     [
         ("run", ["--models", "fake/RED", "--judge", "none"], "1,032 tokens (8 to send, up to 1,024 to answer)"),
         ("run", ["--models", "fake/RED?max_tokens=90", "--judge", "none"], "98 tokens (8 to send, up to 90 to answer)"),
@@ -40,11 +40,11 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_it_is_said_at_once(
-    there: Path, capsys: pytest.CaptureFixture[str], verb: str, more: list[str], told: str
+    there: Path, capsys: pytest.CaptureFixture[str], verb: str, more: list[str], message: str
 ) -> None:
     assert run_cli([verb, str(there), *more, "--tpm", "50"]) == 2
     err = capsys.readouterr().err
-    assert told in err
+    assert message in err
     assert "--tpm allows 50 a minute; raise --tpm, or allow a shorter answer" in err
     assert not Path("results").exists()
 

@@ -29,13 +29,13 @@ def judged_twice() -> Run:
     outputs = [output(f"c{n}", model, f"{n} {n}", repeat=r) for model in "ab" for n in (1, 2) for r in (0, 1)]
     outputs += [output("c3", "a", None, error="timed-out", message="no answer in 60 s"), output("gone", "b")]
     code = [verdict("fail", "r1", one.case, one.model, repeat=one.repeat, reason="two words") for one in outputs[:8]]
-    said = [one.replace(source="judge:j", status="pass", counts=False, confidence=0.9) for one in code]
+    by_judge = [one.replace(source="judge:j", status="pass", counts=False, confidence=0.9) for one in code]
     nobody = [
         one.replace(rule="r2", status="unscored", unscored="no-judge", source="none", counts=False) for one in code
     ]
     lost = verdict("fail", "r1", "c4", "a", reason="its output is lost")
     open_ = verdict("unscored", "r1", "c3", "a", unscored="timed-out", source="none")
-    return run(outputs, [*code, *said, *nobody, lost, open_], models=("a", "b"))
+    return run(outputs, [*code, *by_judge, *nobody, lost, open_], models=("a", "b"))
 
 
 def odd() -> Run:
@@ -88,10 +88,10 @@ def test_the_page_tells_of_each_output_what_was_said_of_it_in_order() -> None:
 
 
 def test_an_output_that_stands_twice_shows_its_verdicts_twice_and_one_that_is_lost_none() -> None:
-    told = [
+    shown = [
         answer.verdicts for answer in answers(run([output(), output()], [verdict("fail"), verdict("fail", case="c2")]))
     ]
-    assert [[said.rule for said in one] for one in told] == [["r1"], ["r1"]]
+    assert [[failure.rule for failure in one] for one in shown] == [["r1"], ["r1"]]
 
 
 def test_said_holds_what_the_verdict_has_under_the_same_names() -> None:

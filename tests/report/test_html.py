@@ -89,8 +89,8 @@ def hostile(text: str) -> Run:
         templates={text: text},
         created=text,
     )
-    told = prompt().replace(name=text, messages=(Message(role="user", content=text),))
-    return made.replace(prompt=told, spec=made.spec.replace(intent=text))
+    hostile_prompt = prompt().replace(name=text, messages=(Message(role="user", content=text),))
+    return made.replace(prompt=hostile_prompt, spec=made.spec.replace(intent=text))
 
 
 def assert_harmless(page_: Reader) -> None:
@@ -140,8 +140,8 @@ def test_the_page_loads_nothing_and_runs_nothing() -> None:
 
 def test_the_figures_are_on_the_page() -> None:
     text = read(colours()).text
-    for told in ("2 models, 4 cases, 7 outputs: 6 scored, of which 4 break a rule; 1 unscored.", "1 of 3", "3 of 3"):
-        assert told in text
+    for phrase in ("2 models, 4 cases, 7 outputs: 6 scored, of which 4 break a rule; 1 unscored.", "1 of 3", "3 of 3"):
+        assert phrase in text
     assert "33% (0.8–91%)" in text
     assert "only 3 scored" in text
     assert "r2 fails in 3 of 3 (100%)" in text
@@ -179,8 +179,8 @@ def test_the_manifest_is_on_the_page() -> None:
         author="author-1",
     )
     text = read(made).text
-    for told in ("run-1", "f1", "d1", "d2", "m-2026-01-01", "temperature 0 (flag)", "seed –", "3.11.7", "abcd1234"):
-        assert told in text
+    for phrase in ("run-1", "f1", "d1", "d2", "m-2026-01-01", "temperature 0 (flag)", "seed –", "3.11.7", "abcd1234"):
+        assert phrase in text
     assert "judge-1" in text
     assert "author-1" in text
     assert "reported as m-2026-01-01" in text
@@ -210,8 +210,8 @@ def test_an_answer_stands_on_top() -> None:
     assert "answer" not in Reader(html(replace(summary, answer=None))).having("class")
     assert summary.answer
     assert summary.answer in Reader(html(summary)).text
-    told = Reader(html(replace(summary, answer="Use a & not <b>."))).text
-    assert told.index("Use a & not <b>.") < told.index("2 models, 4 cases")
+    text = Reader(html(replace(summary, answer="Use a & not <b>."))).text
+    assert text.index("Use a & not <b>.") < text.index("2 models, 4 cases")
 
 
 def test_a_rule_that_nothing_judged_says_so() -> None:
@@ -247,9 +247,9 @@ def test_many_outputs_are_folded_per_case_and_capped_with_the_failing_ones_kept(
         [verdict("fail" if n >= count - 3 else "pass", case=f"c{n}") for n in range(count)],
     )
     summary = summarise(made)
-    told = page(summary)
-    assert (told.total, told.left_out, told.unfold) == (count, 5, False)
-    kept = [case.id for case in told.cases]
+    contents = page(summary)
+    assert (contents.total, contents.left_out, contents.unfold) == (count, 5, False)
+    kept = [case.id for case in contents.cases]
     assert kept[-3:] == [f"c{n}" for n in range(count - 3, count)]
     assert kept[0] == "c0"
     made_page = html(summary)
@@ -270,9 +270,9 @@ def test_few_samples_look_like_few_samples() -> None:
 @pytest.mark.parametrize(("broken", "axis"), [(0, 0.1), (14, 0.25), (40, 0.5), (150, 1.0)])
 def test_all_bars_share_an_axis_that_holds_the_widest_interval(broken: int, axis: float) -> None:
     judged = [verdict("fail" if n < broken else "pass", case=f"c{n}", model=m) for n in range(200) for m in "ab"]
-    told = page(summarise(run([output(f"c{n}", m) for n in range(200) for m in "ab"], judged, models=("a", "b"))))
-    assert told.axis == axis
-    for model in told.models:
+    contents = page(summarise(run([output(f"c{n}", m) for n in range(200) for m in "ab"], judged, models=("a", "b"))))
+    assert contents.axis == axis
+    for model in contents.models:
         assert model.bar is not None
         assert 0 <= model.bar.low <= model.bar.point <= model.bar.high <= 100
         assert model.bar.point == pytest.approx(100 * broken / 200 / axis, abs=0.01)

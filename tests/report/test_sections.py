@@ -27,8 +27,8 @@ def full() -> Run:
         status = "fail" if case == "c1" or (case == "c2" and repeat) else "pass"
         verdicts.append(verdict(status, "r1", case, model, repeat=repeat, reason="two words"))
         verdicts.append(verdict("pass", "r1", case, model, repeat=repeat, source="judge:j", counts=False))
-        said = "fail" if case == "c3" else "pass"
-        verdicts.append(verdict(said, "r2", case, model, repeat=repeat, source="judge:j"))
+        outcome = "fail" if case == "c3" else "pass"
+        verdicts.append(verdict(outcome, "r2", case, model, repeat=repeat, source="judge:j"))
     return run(outputs, verdicts, models=("a", "b"), cases=cases)
 
 
@@ -90,10 +90,10 @@ def test_agreement_is_written_where_there_is_any_and_taken_away_where_there_is_n
 
 
 def test_footnotes_say_how_the_figures_were_made() -> None:
-    told = " ".join(footnotes(summarise(full())))
-    assert "count the repeats of a case as far as they are independent" in told
-    assert "fewer than 20 scored outputs" in told
-    assert "exact sign flips" in told
+    text = " ".join(footnotes(summarise(full())))
+    assert "count the repeats of a case as far as they are independent" in text
+    assert "fewer than 20 scored outputs" in text
+    assert "exact sign flips" in text
     alone = " ".join(footnotes(summarise(many(30, {"a": lambda n: n > 3}))))
     assert "intervals are exact" in alone
     assert "sign flips" not in alone
@@ -104,28 +104,28 @@ def test_footnotes_say_how_the_figures_were_made() -> None:
 
 def test_a_footnote_says_what_the_shares_are_of() -> None:
     made = colours()
-    told = " ".join(footnotes(summarise(made)))
-    assert "cases that this author would write for these rules, weighted as in this suite; 50% of them tempt" in told
-    assert "not the rate in production" in told
+    text = " ".join(footnotes(summarise(made)))
+    assert "cases that this author would write for these rules, weighted as in this suite; 50% of them tempt" in text
+    assert "not the rate in production" in text
     weighed = " ".join(footnotes(summarise(made, weights={"inverse": 0})))
     assert "weighted by inverse 0; 0% of them tempt" in weighed
 
 
 def test_missing_verdicts_and_weak_claims_are_marked_and_explained() -> None:
     made = many(60, {"a": lambda n: True, "b": lambda n: None if n < 5 else n % 4 > 0}, rules=4)
-    told = " ".join(footnotes(summarise(made)))
-    assert "at least: some usable outputs have no verdict" in told
-    assert "† would not hold if these rules were a sample" in told
+    text = " ".join(footnotes(summarise(made)))
+    assert "at least: some usable outputs have no verdict" in text
+    assert "† would not hold if these rules were a sample" in text
     shown = printed(summarise(made), width=120)
     assert "worse†" in shown
     assert "≥22%" in shown
 
 
 def test_machines_get_all_of_it() -> None:
-    told = to_dict(summarise(full()))
-    assert len(told["disagreements"]) == 6
-    assert told["agreements"][0]["both_pass"] == 18
-    assert told["discrimination"]["failed_by_all"] == ("c1", "c3")
+    data = to_dict(summarise(full()))
+    assert len(data["disagreements"]) == 6
+    assert data["agreements"][0]["both_pass"] == 18
+    assert data["discrimination"]["failed_by_all"] == ("c1", "c3")
     assert {
         "answer",
         "basis",
@@ -135,4 +135,4 @@ def test_machines_get_all_of_it() -> None:
         "flaky",
         "inconsistent_verdicts",
         "saved",
-    } <= set(told)
+    } <= set(data)

@@ -40,8 +40,8 @@ def test_rules_that_nothing_judged_are_named_once() -> None:
 
 
 def test_the_summary_for_machines_is_json_with_nulls_for_what_is_unknown() -> None:
-    told = json.loads(json.dumps(to_dict(summarise(colours())), allow_nan=False))
-    assert [row["model"] for row in told["models"]] == ["a", "b"]
-    assert told["models"][1]["cost_usd"] is None
-    assert {"run", "prompt", "rules", "unscored", "unjudged_rules", "partial"} <= set(told)
+    data = json.loads(json.dumps(to_dict(summarise(colours())), allow_nan=False))
+    assert [row["model"] for row in data["models"]] == ["a", "b"]
+    assert data["models"][1]["cost_usd"] is None
+    assert {"run", "prompt", "rules", "unscored", "unjudged_rules", "partial"} <= set(data)
     assert json.loads(json.dumps(to_dict(summarise(run()))))["rules"] == []

@@ -80,8 +80,8 @@ def test_a_model_that_could_not_answer_is_told_with_what_to_do() -> None:
 
 
 def test_the_first_error_that_says_something_is_told() -> None:
-    said = {"c1": "", "c2": "the server is down", "c3": "it is still down"}
-    failed = [output(case, "m", None, error="unavailable", message=text) for case, text in said.items()]
+    messages = {"c1": "", "c2": "the server is down", "c3": "it is still down"}
+    failed = [output(case, "m", None, error="unavailable", message=text) for case, text in messages.items()]
     other = output("c1", "n", None, error="no-key", message="set N_API_KEY")
     made = run([*failed, other, output("c4", "m", "RED", message="never shown")], models=("m", "n"))
     assert notes(summarise(made)) == [
@@ -101,8 +101,8 @@ def test_an_empty_run_has_a_table_and_no_share() -> None:
 
 def test_notes_name_what_was_not_judged_and_what_is_not_complete() -> None:
     nobody = verdict("unscored", "r2", unscored="no-judge", counts=False, source="none")
-    told = notes(summarise(run([output()], [verdict(), nobody], partial="budget")))
-    assert told == [
+    lines = notes(summarise(run([output()], [verdict(), nobody], partial="budget")))
+    assert lines == [
         "Not judged: 1 of 2 rules (r2) has no check and no judge.",
         "This run is not complete (budget): the same command goes on with it.",
     ]
@@ -111,9 +111,9 @@ def test_notes_name_what_was_not_judged_and_what_is_not_complete() -> None:
 
 @given(st.text(st.characters(), max_size=300), st.integers(1, 50))
 def test_clean_gives_one_line_of_at_most_the_limit(text: str, limit: int) -> None:
-    told = clean(text, limit)
-    assert len(told) <= limit
-    assert not any(unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") for letter in told)
+    cleaned = clean(text, limit)
+    assert len(cleaned) <= limit
+    assert not any(unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") for letter in cleaned)
 
 
 def test_clean_keeps_what_people_read() -> None:
@@ -123,10 +123,10 @@ def test_clean_keeps_what_people_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("usd", "told"), [(None, "unknown"), (0.0, "$0.00"), (0.00123, "$0.0012"), (0.5, "$0.5000"), (12.345, "$12.35")]
+    ("usd", "text"), [(None, "unknown"), (0.0, "$0.00"), (0.00123, "$0.0012"), (0.5, "$0.5000"), (12.345, "$12.35")]
 )
-def test_money(usd: float | None, told: str) -> None:
-    assert money(usd) == told
+def test_money(usd: float | None, text: str) -> None:
+    assert money(usd) == text
 
 
 def test_shares_and_times() -> None:

@@ -15,9 +15,9 @@ def cube_of(agrees: Any, fails: Any) -> pd.DataFrame:
     rule, case, model = (part.ravel() for part in np.indices(agrees.shape))
     keys = {"rule": rule, "case": case, "model": model}
     asked = pd.DataFrame({name: [f"{name}{number}" for number in numbers.tolist()] for name, numbers in keys.items()})
-    said = {"check:x": fails.ravel(), "judge:j": (fails == agrees).ravel()}
+    failed_by_source = {"check:x": fails.ravel(), "judge:j": (fails == agrees).ravel()}
     both = [
         asked.assign(status=np.where(failed, "fail", "pass"), source=source, repeat=0, turn=0)
-        for source, failed in said.items()
+        for source, failed in failed_by_source.items()
     ]
     return pd.concat(both).reindex(columns=list(VERDICT_COLUMNS)).astype(dict(VERDICT_COLUMNS))

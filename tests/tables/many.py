@@ -29,13 +29,13 @@ def many(
 ) -> Run:
     """A run in which ``passes[model](n)`` is whether case ``n`` passes, fails or is unscored (None)."""
     outputs, verdicts = [], []
-    for model, told in passes.items():
+    for model, passed in passes.items():
         for repeat in range(repeats):
             for n in range(count):
                 if not asked(model, n):
                     continue
                 outputs.append(output(f"c{n}", model, f"{model} {n}", repeat=repeat))
-                status = {True: "pass", False: "fail", None: "unscored"}[told(n)]
+                status = {True: "pass", False: "fail", None: "unscored"}[passed(n)]
                 more = {"unscored": "judge-empty"} if status == "unscored" else {}
                 verdicts.append(verdict(status, "r1", f"c{n}", model, repeat=repeat, **more))
     made = cases(count, rules=rules)

@@ -26,9 +26,9 @@ def both(
     words = [("pass", "pass"), ("fail", "pass"), ("pass", "fail"), ("fail", "fail")]
     pairs = [pair for pair, count in zip(words, counts, strict=True) for _ in range(count)]
     made = []
-    for n, (code, said) in enumerate(pairs, start):
+    for n, (code, by_judge) in enumerate(pairs, start):
         made.append(verdict(code, rule, f"c{n}", reason=f"code {n}"))
-        made.append(verdict(said, rule, f"c{n}", source=judge, counts=False, reason=f"judge {n}"))
+        made.append(verdict(by_judge, rule, f"c{n}", source=judge, counts=False, reason=f"judge {n}"))
     return made
 
 

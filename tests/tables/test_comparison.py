@@ -86,6 +86,6 @@ def test_without_a_verdict_the_difference_is_all_that_it_may_be() -> None:
         (row,) = comparison(before, after, models=[("a", "a")], cases=CASES).to_dict("records")
         return {name: row[f"difference{name}"] for name in ("", "_low", "_high")}
 
-    found = difference(None)
-    assert pd.isna(found[""])
-    assert (found["_low"], found["_high"]) == (difference(True)["_low"], difference(False)["_high"])
+    unknown = difference(None)
+    assert pd.isna(unknown[""])
+    assert (unknown["_low"], unknown["_high"]) == (difference(True)["_low"], difference(False)["_high"])

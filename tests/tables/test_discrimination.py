@@ -17,7 +17,7 @@ def found(judged: list[Verdict]) -> Discrimination:
 
 
 def test_cases_and_rules_that_tell_nothing_apart() -> None:
-    told = found(
+    uninformative = found(
         [
             verdict("pass", case="easy"),
             verdict("pass", case="easy", model="n"),
@@ -30,13 +30,13 @@ def test_cases_and_rules_that_tell_nothing_apart() -> None:
             verdict("fail", case="lost", model="n", counts=False),
         ]
     )
-    assert told == Discrimination(2, ("easy",), ("hard",), ("lost",), ("r2",), ("r3",))
+    assert uninformative == Discrimination(2, ("easy",), ("hard",), ("lost",), ("r2",), ("r3",))
 
 
 def test_a_rule_whose_judge_always_failed_was_never_scored_whatever_its_check_passed() -> None:
     judge = {"source": "judge:j", "unscored": "judge-timed-out"}
-    told = found([verdict("pass"), verdict("unscored", **judge), verdict("pass", "r2"), verdict("fail", "r3")])
-    assert (told.never_scored, told.never_broken) == (("r1",), ("r2",))
+    uninformative = found([verdict("pass"), verdict("unscored", **judge), verdict("pass", "r2"), verdict("fail", "r3")])
+    assert (uninformative.never_scored, uninformative.never_broken) == (("r1",), ("r2",))
 
 
 JUDGED = st.builds(
@@ -52,7 +52,7 @@ JUDGED = st.builds(
 @settings(deadline=None, max_examples=40)
 @given(st.lists(JUDGED, max_size=20))
 def test_no_case_is_in_two_lists(judged: list[Verdict]) -> None:
-    told = found(judged)
-    lists = [set(told.passed_by_all), set(told.failed_by_all), set(told.unscored)]
+    uninformative = found(judged)
+    lists = [set(uninformative.passed_by_all), set(uninformative.failed_by_all), set(uninformative.unscored)]
     assert sum(map(len, lists)) == len(set().union(*lists))
-    assert not set(told.never_broken) & set(told.never_scored)
+    assert not set(uninformative.never_broken) & set(uninformative.never_scored)

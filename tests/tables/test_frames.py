@@ -79,9 +79,9 @@ def test_an_output_without_any_verdict_says_why() -> None:
 
 
 def test_a_rule_broken_twice_is_named_once_with_both_reasons() -> None:
-    told = row(verdict("fail", reason="one"), verdict("fail", "r2"), verdict("fail", reason="two"))
-    assert told["broken_rules"] == "r1 r2"
-    assert told["reasons"] == "r1: one\nr2: \nr1: two"
+    cells = row(verdict("fail", reason="one"), verdict("fail", "r2"), verdict("fail", reason="two"))
+    assert cells["broken_rules"] == "r1 r2"
+    assert cells["reasons"] == "r1: one\nr2: \nr1: two"
 
 
 def test_verdicts_stay_with_their_model_case_and_repeat() -> None:
@@ -121,14 +121,15 @@ def test_a_rule_on_an_output_has_one_outcome_whatever_many_verdicts_count(
         )
         for n, (key, rule, status, counts) in enumerate(drawn)
     ]
-    told = rule_outcomes(verdicts(run(verdicts=judged)))
-    assert {name: str(kind) for name, kind in told.dtypes.items()} == dict(RULE_OUTCOME_COLUMNS)
+    outcomes = rule_outcomes(verdicts(run(verdicts=judged)))
+    assert {name: str(kind) for name, kind in outcomes.dtypes.items()} == dict(RULE_OUTCOME_COLUMNS)
     groups: dict[tuple[str, str, int, str], list[Verdict]] = {}
     for one in judged:
         if one.counts:
             groups.setdefault((*one.key, one.rule), []).append(one)
     columns = [
-        told[name].astype(object).where(told[name].notna(), None) for name in (*OUTCOME_KEY, "status", "unscored")
+        outcomes[name].astype(object).where(outcomes[name].notna(), None)
+        for name in (*OUTCOME_KEY, "status", "unscored")
     ]
     assert list(zip(*columns, strict=True)) == [(*key, *row_status(group)) for key, group in groups.items()]
 
@@ -138,9 +139,9 @@ OUTCOME_KEY = ("case", "model", "repeat", "rule")
 
 def test_an_outcome_knows_the_aim_and_the_scenario_of_its_case() -> None:
     case = Case(id="c1", rule="r2", inverse=True, scenario="angry", inputs={})
-    told = rule_outcomes(verdicts(run(verdicts=[verdict("fail"), verdict(case="gone")], cases=(case,))))
-    assert told.iloc[0][["aim", "inverse", "scenario", "status"]].tolist() == ["r2", True, "angry", "fail"]
-    assert told.iloc[1][["aim", "inverse", "scenario"]].isna().all()
+    outcomes = rule_outcomes(verdicts(run(verdicts=[verdict("fail"), verdict(case="gone")], cases=(case,))))
+    assert outcomes.iloc[0][["aim", "inverse", "scenario", "status"]].tolist() == ["r2", True, "angry", "fail"]
+    assert outcomes.iloc[1][["aim", "inverse", "scenario"]].isna().all()
 
 
 def test_row_verdicts_of_nothing_keep_their_columns() -> None:
@@ -167,9 +168,9 @@ def test_a_case_that_the_suite_lost_leaves_its_cells_missing() -> None:
 
 def test_inputs_are_json_also_when_yaml_made_dates_of_them() -> None:
     case = Case(id="c1", inputs={"day": datetime.date(2026, 1, 2), "who": "Nguyễn"})
-    told = outputs(run([output()], cases=(case,)))["inputs"][0]
-    assert json.loads(told) == {"day": "2026-01-02", "who": "Nguyễn"}
-    assert "Nguyễn" in told
+    inputs = outputs(run([output()], cases=(case,)))["inputs"][0]
+    assert json.loads(inputs) == {"day": "2026-01-02", "who": "Nguyễn"}
+    assert "Nguyễn" in inputs
 
 
 def test_a_mark_is_asked_for_once_for_each_text_and_never_where_it_is_missing() -> None:

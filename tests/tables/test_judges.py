@@ -17,8 +17,8 @@ from tests.tables.by_hand import colours, run, verdict
 def said(
     status: str, rule: str = "r1", case: str = "c1", by: str = "j", *, why: str = "judge-malformed", **more: Any
 ) -> Verdict:
-    told = {"unscored": why, "reason": f"{by} on {case}: {why}"} if status == "unscored" else {}
-    return verdict(status, rule, case, source=f"judge:{by}", **told, **more)
+    failure = {"unscored": why, "reason": f"{by} on {case}: {why}"} if status == "unscored" else {}
+    return verdict(status, rule, case, source=f"judge:{by}", **failure, **more)
 
 
 def table(*judged: Verdict) -> list[dict[str, Any]]:
@@ -80,10 +80,10 @@ def test_every_request_is_counted_in_one_place(drawn: dict[tuple[str, str, int, 
         for (by, case, repeat, turn), answer in drawn.items()
         for n in range(rules)
     ]
-    found = {row["judge"]: row for row in table(*judged)}
+    rows = {row["judge"]: row for row in table(*judged)}
     for by in {key[0] for key in drawn}:
-        told = [answer for key, answer in drawn.items() if key[0] == by]
-        failed = sum(answer in ("judge-malformed", "judge-empty") for answer in told)
-        assert found[by]["not_asked"] == told.count("judge-budget")
-        assert (found[by]["asked"], found[by]["failed"]) == (len(told) - told.count("judge-budget"), failed)
-    assert set(found) == {key[0] for key in drawn}
+        answers = [answer for key, answer in drawn.items() if key[0] == by]
+        failed = sum(answer in ("judge-malformed", "judge-empty") for answer in answers)
+        assert rows[by]["not_asked"] == answers.count("judge-budget")
+        assert (rows[by]["asked"], rows[by]["failed"]) == (len(answers) - answers.count("judge-budget"), failed)
+    assert set(rows) == {key[0] for key in drawn}

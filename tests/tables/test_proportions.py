@@ -107,11 +107,11 @@ def test_what_a_budget_left_out_is_in_no_share_and_no_bound() -> None:
     left = [output(f"c{n}", text=None, error="budget") for n in range(4)]
     half = [output(f"c{n}") for n in range(4, 8)]
     whole = [output(f"c{n}") for n in range(8, 14)]
-    told = [verdict("unscored", case=f"c{n}", unscored="budget", source="none") for n in range(4)]
-    told += [verdict("fail", case=f"c{n}") for n in range(4, 8)]
-    told += [verdict("unscored", "r2", f"c{n}", unscored="judge-budget", source="judge:j") for n in range(4, 8)]
-    told += [verdict("fail" if n == 8 else "pass", case=f"c{n}") for n in range(8, 14)]
-    rows = outputs(run([*left, *half, *whole], told, cases=many(14, {}).suite.cases))
+    judged = [verdict("unscored", case=f"c{n}", unscored="budget", source="none") for n in range(4)]
+    judged += [verdict("fail", case=f"c{n}") for n in range(4, 8)]
+    judged += [verdict("unscored", "r2", f"c{n}", unscored="judge-budget", source="judge:j") for n in range(4, 8)]
+    judged += [verdict("fail" if n == 8 else "pass", case=f"c{n}") for n in range(8, 14)]
+    rows = outputs(run([*left, *half, *whole], judged, cases=many(14, {}).suite.cases))
     assert rows["asked"].tolist() == [False] * 8 + [True] * 6
     row = models(rows).iloc[0]
     assert (row["scored"], row["non_compliant"], row["not_asked"], row["unscored"]) == (6, 1, 8, 8)

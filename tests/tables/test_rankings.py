@@ -15,9 +15,9 @@ from tests.tables.many import many
 
 def places(made: Run, question: RankingOptions | None = None) -> dict[str, str]:
     rows = outputs(made)
-    found = rankings(rows, list(made.manifest.models), question or RankingOptions())
-    table = models(rows, order=list(found.models), ranking=found)
-    assert table["decision"].tolist() == [one.outcome for one in found.models.values()]
+    ranking = rankings(rows, list(made.manifest.models), question or RankingOptions())
+    table = models(rows, order=list(ranking.models), ranking=ranking)
+    assert table["decision"].tolist() == [one.outcome for one in ranking.models.values()]
     return dict(zip(table["model"], table["decision"], strict=True))
 
 
@@ -72,8 +72,8 @@ def test_one_model_alone_and_one_that_was_never_scored() -> None:
 
 
 def because(made: Run) -> dict[str, str | None]:
-    found = rankings(outputs(made), list(made.manifest.models))
-    return {name: one.because for name, one in found.models.items()}
+    ranking = rankings(outputs(made), list(made.manifest.models))
+    return {name: one.because for name, one in ranking.models.items()}
 
 
 def test_what_is_missing_is_named_where_it_keeps_a_place_undecided() -> None:
@@ -114,14 +114,14 @@ def test_repeats_of_a_case_are_one_mean() -> None:
 
 def test_without_a_verdict_the_difference_is_all_that_it_may_be() -> None:
     def difference(lost: bool | None) -> dict[str, Any]:
-        told = {"a": lambda n: True, "b": lambda n: lost if n < 3 else n < 15}
-        row = models(outputs(many(40, told))).set_index("model").loc["b"]
+        passes = {"a": lambda n: True, "b": lambda n: lost if n < 3 else n < 15}
+        row = models(outputs(many(40, passes))).set_index("model").loc["b"]
         assert row["versus"] == "a"
         return {name: row[f"difference{name}"] for name in ("", "_low", "_high")}
 
-    found = difference(None)
-    assert pd.isna(found[""])
-    assert (found["_low"], found["_high"]) == (difference(True)["_low"], difference(False)["_high"])
+    unknown = difference(None)
+    assert pd.isna(unknown[""])
+    assert (unknown["_low"], unknown["_high"]) == (difference(True)["_low"], difference(False)["_high"])
 
 
 LOOKS = tuple(tuple(f"c{n}" for n in range(start, start + 10)) for start in range(0, 60, 10))
@@ -132,9 +132,9 @@ def test_a_run_that_stopped_early_is_placed_by_what_holds_at_every_look() -> Non
     question = RankingOptions(looks=LOOKS)
     assert places(made, question) == {"a": "best", "b": "worse"}
     rows = outputs(made)
-    found = rankings(rows, ["a", "b"], question)
-    assert (found.looks_of, set(found.settled)) == ({"a": 4, "b": 4}, {"a", "b"})
-    table = models(rows, ranking=found)
+    ranking = rankings(rows, ["a", "b"], question)
+    assert (ranking.looks_of, set(ranking.settled)) == ({"a": 4, "b": 4}, {"a", "b"})
+    table = models(rows, ranking=ranking)
     assert table["interval"].tolist() == ["looks", "looks"]
     assert models(rows)["ci_high"].iloc[0] < table["ci_high"].iloc[0]
     with pytest.raises(InputError, match="stopped"):
@@ -143,8 +143,8 @@ def test_a_run_that_stopped_early_is_placed_by_what_holds_at_every_look() -> Non
 
 def test_a_look_that_was_cut_short_is_none() -> None:
     made = many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0}, asked=lambda model, n: n < 15)
-    found: Rankings = rankings(outputs(made), ["a", "b"], RankingOptions(looks=LOOKS))
-    assert found.looks_of == {"a": 1, "b": 1}
+    ranking: Rankings = rankings(outputs(made), ["a", "b"], RankingOptions(looks=LOOKS))
+    assert ranking.looks_of == {"a": 1, "b": 1}
     nothing = rankings(
         outputs(many(5, {"a": lambda n: True, "b": lambda n: True})), ["a", "b"], RankingOptions(looks=LOOKS)
     )

@@ -21,11 +21,11 @@ from tests.tables.by_hand import colours, output, run, verdict
 
 def thrice() -> Run:
     """Three repeats: c1 passes all, c2 passes two, c3 passes one and has one unscored, c4 fails all."""
-    told = {"c1": "ppp", "c2": "ppf", "c3": "pfu", "c4": "fff"}
+    marks_of = {"c1": "ppp", "c2": "ppf", "c3": "pfu", "c4": "fff"}
     words = {"p": "pass", "f": "fail", "u": "unscored"}
     made: list[Output] = []
     judged: list[Verdict] = []
-    for case, marks in told.items():
+    for case, marks in marks_of.items():
         for repeat, mark in enumerate(marks):
             lost: dict[str, Any] = {"text": None, "error": "truncated"} if mark == "u" else {}
             made.append(output(case, repeat=repeat, **lost))
@@ -69,8 +69,8 @@ def judged(status: str, case: str, **more: Any) -> Verdict:
 
 def test_the_same_text_with_two_verdicts_of_one_judge_is_found() -> None:
     made = [output("c1"), output("c2"), output("c3"), output("c4", text="BLUE")]
-    said = [judged("pass", "c1"), judged("pass", "c2"), judged("fail", "c3", counts=False), judged("fail", "c4")]
-    table = inconsistent_verdicts(outputs(run(made, said)), verdicts(run(made, said)))
+    by_judge = [judged("pass", "c1"), judged("pass", "c2"), judged("fail", "c3", counts=False), judged("fail", "c4")]
+    table = inconsistent_verdicts(outputs(run(made, by_judge)), verdicts(run(made, by_judge)))
     assert {name: str(kind) for name, kind in table.dtypes.items()} == dict(INCONSISTENT_COLUMNS)
     assert table.to_dict("records") == [
         {"source": "judge:j", "rule": "r1", "output": "RED", "passed": 2, "failed": 1, "cases": "c1 c2 c3"}

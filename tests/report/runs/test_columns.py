@@ -71,19 +71,19 @@ def cells(frame: pd.DataFrame, name: str) -> list[Any]:
 
 
 @settings(deadline=None, max_examples=60)
-@given(said=st.lists(VERDICTS, max_size=6), told=st.lists(OUTPUTS, max_size=4))
-@example(said=[verdict(reason=text, unscored=text) for text in ODD], told=[output(text=text) for text in ODD])
+@given(verdicts=st.lists(VERDICTS, max_size=6), outputs=st.lists(OUTPUTS, max_size=4))
+@example(verdicts=[verdict(reason=text, unscored=text) for text in ODD], outputs=[output(text=text) for text in ODD])
 def test_the_tables_are_those_of_the_records(
-    tmp_path_factory: pytest.TempPathFactory, said: list[Verdict], told: list[Output]
+    tmp_path_factory: pytest.TempPathFactory, verdicts: list[Verdict], outputs: list[Output]
 ) -> None:
     folder = tmp_path_factory.mktemp("run")
-    told = [*told, *(Output(case=one.case, model=one.model, repeat=one.repeat) for one in said)]
-    runs.finish(folder, run(told, said))
+    outputs = [*outputs, *(Output(case=one.case, model=one.model, repeat=one.repeat) for one in verdicts)]
+    runs.finish(folder, run(outputs, verdicts))
     records, columns = runs.read(folder), runs.read_columns(folder)
     # Two surrogates side by side come back as the one character that they stand for, so the lines are what counts.
-    said = [Verdict.model_validate(json.loads(dump_record(one))) for one in said]
-    told = [Output.model_validate(json.loads(dump_record(one))) for one in told]
-    assert records == run(told, said)
+    verdicts = [Verdict.model_validate(json.loads(dump_record(one))) for one in verdicts]
+    outputs = [Output.model_validate(json.loads(dump_record(one))) for one in outputs]
+    assert records == run(outputs, verdicts)
     for table in (tables.verdicts, tables.outputs):
         of_records, of_columns = table(records), table(columns)
         pd.testing.assert_frame_equal(of_columns, of_records, check_exact=True)
@@ -91,9 +91,9 @@ def test_the_tables_are_those_of_the_records(
     assert {name: str(kind) for name, kind in cube.dtypes.items()} == dict(tables.VERDICT_COLUMNS)
     assert {name: str(kind) for name, kind in rows.dtypes.items()} == dict(tables.OUTPUT_COLUMNS)
     for field in Verdict.model_fields:
-        assert cells(cube, field) == [getattr(one, field) for one in said]
+        assert cells(cube, field) == [getattr(one, field) for one in verdicts]
     for name in ("case", "output", "message", "tokens_in", "cost_usd"):
-        assert cells(rows, name) == [getattr(one, {"output": "text"}.get(name, name)) for one in told]
+        assert cells(rows, name) == [getattr(one, {"output": "text"}.get(name, name)) for one in outputs]
 
 
 def test_everything_but_the_lines_is_as_in_the_records(tmp_path: Path) -> None:

@@ -202,9 +202,9 @@ def test_no_run_at_all_says_how_to_make_one(tmp_path: Path) -> None:
 
 
 def test_a_line_is_json_without_escapes_that_people_cannot_read() -> None:
-    told = dump_record(output(text="Tiếng Việt"))
-    assert "Tiếng Việt" in told
-    assert json.loads(told) == {"case": "c1", "model": "m", "text": "Tiếng Việt"}
+    line = dump_record(output(text="Tiếng Việt"))
+    assert "Tiếng Việt" in line
+    assert json.loads(line) == {"case": "c1", "model": "m", "text": "Tiếng Việt"}
 
 
 def test_a_run_that_has_not_ended_says_so_and_keeps_no_verdict_of_another_execution(tmp_path: Path) -> None:
