@@ -72,13 +72,13 @@ def answering(broken: dict[str, int], nonsense: Nonsense = lambda number: False)
         if model == "dead":
             return Step(body=error_body("no such key", "invalid_api_key"), status=401)
         if model == "judge":
-            said = {"r2": {"reason": "fine", "verdict": "pass"}}
-            found = re.search(r"City-(\d+)-of", "\n".join(str(one["content"]) for one in seen.body["messages"]))
-            odd = found is not None and nonsense(int(found[1]))
-            return Step(body=completion_body("Who knows." if odd else json.dumps(said)))
-        found = re.search(r"Land (\d+) end", text)
-        assert found is not None
-        number = int(found[1])
+            verdicts = {"r2": {"reason": "fine", "verdict": "pass"}}
+            city = re.search(r"City-(\d+)-of", "\n".join(str(one["content"]) for one in seen.body["messages"]))
+            odd = city is not None and nonsense(int(city[1]))
+            return Step(body=completion_body("Who knows." if odd else json.dumps(verdicts)))
+        land = re.search(r"Land (\d+) end", text)
+        assert land is not None
+        number = int(land[1])
         words = " that is its name" if number < broken.get(model, 0) else ""
         return Step(body=completion_body(f"City-{number}-of-{model}{words}"))
 

@@ -24,26 +24,26 @@ def here(place: Callable[[int], Place]) -> Place:
 
 
 def no_model_is_called_good(answer: str) -> None:
-    said = answer.replace("these data do not show which model is best", "")
-    assert not [word for word in GOOD_WORDS if word in said], answer
+    rest = answer.replace("these data do not show which model is best", "")
+    assert not [word for word in GOOD_WORDS if word in rest], answer
 
 
 async def test_a_judge_that_answers_nonsense_on_everything(here: Place) -> None:
     """The truth is a 0%, b 20%, c 60%; what stays scored are failures alone."""
     here.server.otherwise = answering({"b": 10, "c": 30}, lambda number: True)
-    done, told = await here.run("a,b,c")
+    done, report = await here.run("a,b,c")
     assert done.code == 3
     assert "the judge openai/judge failed on all of its 150 requests" in done.err
-    assert told["answer"].startswith(
+    assert report["answer"].startswith(
         "The judge openai/judge gave no usable verdict on 150 of 150 outputs (150 judge-malformed)"
     )
-    no_model_is_called_good(told["answer"])
-    found = {row["model"]: row for row in told["models"]}
-    assert {row["decision"] for row in found.values()} <= {"undecided", "unscored", "worse"}
-    assert found["openai/c"]["non_compliance"] == pytest.approx(0.6)
-    assert found["openai/b"]["non_compliance"] == pytest.approx(0.2)
-    assert all(row["at_least"] and row["ci_high"] == 1.0 for row in (found["openai/b"], found["openai/c"]))
-    assert not any(row["cheapest"] or row["fastest"] for row in found.values() if row["decision"] == "worse")
+    no_model_is_called_good(report["answer"])
+    rows = {row["model"]: row for row in report["models"]}
+    assert {row["decision"] for row in rows.values()} <= {"undecided", "unscored", "worse"}
+    assert rows["openai/c"]["non_compliance"] == pytest.approx(0.6)
+    assert rows["openai/b"]["non_compliance"] == pytest.approx(0.2)
+    assert all(row["at_least"] and row["ci_high"] == 1.0 for row in (rows["openai/b"], rows["openai/c"]))
+    assert not any(row["cheapest"] or row["fastest"] for row in rows.values() if row["decision"] == "worse")
     gate = await command(["gate", "--max-non-compliance", "90%"])
     assert gate.code == 1
     assert "pass" not in gate.out
@@ -62,25 +62,25 @@ async def test_the_first_line_of_the_printed_report_is_the_judge_s_failure(here:
 
 async def test_one_model_alone_is_not_called_good_either(here: Place) -> None:
     here.server.otherwise = answering({"b": 10}, lambda number: True)
-    done, told = await here.run("b")
+    done, report = await here.run("b")
     assert done.code == 3
-    assert told["answer"].startswith("The judge openai/judge gave no usable verdict on 50 of 50 outputs")
-    assert "at least 10 of 50 usable outputs (at least 20%" in told["answer"]
-    no_model_is_called_good(told["answer"])
+    assert report["answer"].startswith("The judge openai/judge gave no usable verdict on 50 of 50 outputs")
+    assert "at least 10 of 50 usable outputs (at least 20%" in report["answer"]
+    no_model_is_called_good(report["answer"])
 
 
 @pytest.mark.parametrize(("failed", "leads"), [(3, True), (2, False)], ids=["6%", "4%"])
 async def test_a_judge_that_failed_on_a_few(here: Place, failed: int, leads: bool) -> None:
     here.server.otherwise = answering({"b": 20}, lambda number: number >= 50 - failed)
-    done, told = await here.run("a,b")
+    done, report = await here.run("a,b")
     assert (done.code, done.err) == (0, "")
     start = (
         f"The judge openai/judge gave no usable verdict on {2 * failed} of 100 outputs ({2 * failed} judge-malformed)"
     )
-    assert told["answer"].startswith(start) is leads
-    assert told["answer"].count("gave no usable verdict") == int(leads)
-    no_model_is_called_good(told["answer"])
-    assert {row["model"]: row["decision"] for row in told["models"]} == {"openai/a": "undecided", "openai/b": "worse"}
+    assert report["answer"].startswith(start) is leads
+    assert report["answer"].count("gave no usable verdict") == int(leads)
+    no_model_is_called_good(report["answer"])
+    assert {row["model"]: row["decision"] for row in report["models"]} == {"openai/a": "undecided", "openai/b": "worse"}
 
 
 def test_exactly_one_in_twenty_is_a_few() -> None:

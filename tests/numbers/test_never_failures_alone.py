@@ -24,20 +24,20 @@ def test_a_comparison_shows_no_share_of_failures_alone() -> None:
     """6 of 60 are known to break a rule in either run; the judge of the second gave nothing."""
     made = cases(60, 4)
     before, after = told(["a"], made, by({"a": first(6)})), told(["a"], made, by({"a": first(6, else_="open")}))
-    found = compare_runs(before, after)
-    row = found.models.iloc[0]
+    comparison = compare_runs(before, after)
+    row = comparison.models.iloc[0]
     assert row["non_compliance_before"] == pytest.approx(0.1)
     assert row["non_compliance_after"] == pytest.approx(0.1)
-    assert "100%" not in found.answer
-    assert "at least" in found.answer
+    assert "100%" not in comparison.answer
+    assert "at least" in comparison.answer
 
 
 def test_a_comparison_of_two_runs_without_a_judge_shows_none_either() -> None:
     made = cases(60, 4)
-    found = compare_runs(*(told(["a"], made, by({"a": first(count, else_="open")})) for count in (6, 12)))
-    row = found.models.iloc[0]
+    comparison = compare_runs(*(told(["a"], made, by({"a": first(count, else_="open")})) for count in (6, 12)))
+    row = comparison.models.iloc[0]
     assert (row["non_compliance_before"], row["non_compliance_after"]) == (pytest.approx(0.1), pytest.approx(0.2))
-    assert "100%" not in found.answer
+    assert "100%" not in comparison.answer
 
 
 def test_passing_in_all_repeats_rests_on_what_was_judged() -> None:
@@ -89,9 +89,9 @@ def test_cases_that_changed_are_those_that_the_comparison_counts() -> None:
     made = cases(60, 4)
     before = told(["a"], made, by({"a": first(0)}))
     after = told(["a"], made, by({"a": first(10, else_="unjudged", fate="unjudged broken")}))
-    found = compare_runs(before, after)
-    assert found.models["cases"].item() == 0
-    assert len(found.changed) == 0
+    comparison = compare_runs(before, after)
+    assert comparison.models["cases"].item() == 0
+    assert len(comparison.changed) == 0
 
 
 @pytest.mark.parametrize("lost", ["open", "unjudged"])
@@ -132,8 +132,8 @@ def test_the_table_of_rules_marks_a_lower_bound() -> None:
 def test_a_rule_decided_in_part_is_not_shown_as_broken_by_all(tmp_path: Path) -> None:
     """30 of 60 outputs are known to break it; nobody could judge the other 30."""
     summary, _ = summed(partly(tmp_path, broken=30, judge="none"))
-    (found,) = (row for row in records(summary.rules) if (row["rule"], row["model"]) == ("r1", "fake/b"))
-    assert (found["share"], found["at_least"]) == (0.5, True)
+    (of_rule,) = (row for row in records(summary.rules) if (row["rule"], row["model"]) == ("r1", "fake/b"))
+    assert (of_rule["share"], of_rule["at_least"]) == (0.5, True)
     worst = html(summary).partition("Most frequent failures")[2]
     assert "broken in 30 of 30 (100%)" not in " ".join(worst.split())
     assert not re.search(r"broken in 30 of 30\b", printed(summary))

@@ -26,14 +26,14 @@ def places(rows: Any) -> dict[str, str]:
 async def test_a_model_that_the_budget_never_reached_keeps_the_others_from_being_best(here: Place) -> None:
     """This server loads one model at a time, so the budget is spent on two of the three."""
     here.server.otherwise = answering({"b": 30, "c": 30})
-    done, told_of = await here.run("a,b,c", "--max-requests", "80", judge="none")
+    done, report = await here.run("a,b,c", "--max-requests", "80", judge="none")
     assert (done.code, done.err) == (0, "")
-    found = places(told_of["models"])
-    (left,) = (name for name, place in found.items() if place == "unscored")
-    assert sorted(found.values()) in (["undecided", "unscored", "worse"], ["undecided", "undecided", "unscored"])
-    assert f"Not asked: openai/{left}." in told_of["answer"]
-    assert f"Undecided because openai/{left} was not asked." in told_of["answer"]
-    assert "best" not in told_of["answer"].replace("which model is best", "")
+    decisions = places(report["models"])
+    (left,) = (name for name, place in decisions.items() if place == "unscored")
+    assert sorted(decisions.values()) in (["undecided", "unscored", "worse"], ["undecided", "undecided", "unscored"])
+    assert f"Not asked: openai/{left}." in report["answer"]
+    assert f"Undecided because openai/{left} was not asked." in report["answer"]
+    assert "best" not in report["answer"].replace("which model is best", "")
 
 
 def test_nobody_is_best_beside_a_model_that_was_not_asked() -> None:
@@ -48,20 +48,20 @@ def test_nobody_is_best_beside_a_model_that_was_not_asked() -> None:
 async def test_a_dead_model_is_beaten_by_nobody(here: Place) -> None:
     here.server.otherwise = answering({"b": 30})
     for more, code in (((), 3), (("--allow-missing-models",), 0)):
-        done, told_of = await here.run("a,b,dead", *more, judge="none")
+        done, report = await here.run("a,b,dead", *more, judge="none")
         assert done.code == code
         assert ("not one usable answer came from openai/dead" in done.err) is (code == 3)
-        assert places(told_of["models"]) == {"a": "undecided", "b": "worse", "dead": "unscored"}
-        assert "No output of openai/dead was scored." in told_of["answer"]
-        assert "40 of 40 outputs of openai/dead are unscored" in told_of["answer"]
+        assert places(report["models"]) == {"a": "undecided", "b": "worse", "dead": "unscored"}
+        assert "No output of openai/dead was scored." in report["answer"]
+        assert "40 of 40 outputs of openai/dead are unscored" in report["answer"]
 
 
 async def test_models_alike_are_not_tied_beside_one_that_was_not_asked(here: Place) -> None:
     here.server.otherwise = answering({})
-    _, told_of = await here.run("a,b,c", "--max-requests", "80", "--tolerance", "30%", judge="none")
-    assert sorted(places(told_of["models"]).values()) == ["undecided", "undecided", "unscored"]
-    _, told_of = await here.run("a,b", "--tolerance", "30%", judge="none")
-    assert places(told_of["models"]) == {"a": "tied", "b": "tied"}
+    _, report = await here.run("a,b,c", "--max-requests", "80", "--tolerance", "30%", judge="none")
+    assert sorted(places(report["models"]).values()) == ["undecided", "undecided", "unscored"]
+    _, report = await here.run("a,b", "--tolerance", "30%", judge="none")
+    assert places(report["models"]) == {"a": "tied", "b": "tied"}
 
 
 def test_a_budget_in_the_middle_compares_on_cases_asked_of_both_and_says_so(tmp_path: Path) -> None:

@@ -123,16 +123,16 @@ def test_rule_cases_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("weights", "said"),
+    ("weights", "message"),
     [
         ({"nonsense": 2}, "--weights names nonsense, which no case aims at: name one of rule, inverse, r1, r2, r3, r4"),
         ({"rule": 0, "inverse": 0}, "--weights leaves no case: give at least one kind of case a weight above 0"),
         ({"r1": 0, "r2": 0, "r3": 0, "r4": 0}, "--weights leaves no case"),
     ],
 )
-def test_weights_that_cannot_be_used_are_refused(weights: dict[str, int], said: str) -> None:
+def test_weights_that_cannot_be_used_are_refused(weights: dict[str, int], message: str) -> None:
     run = told(["a"], cases(20, 4, inverses=True), by({"a": first(3)}), aims=4)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         summarise(run, weights=weights)
 
 
@@ -143,9 +143,9 @@ def test_weights_that_cannot_be_read_are_one_sentence(
     monkeypatch.chdir(tmp_path)
     keep(tmp_path, told(["a"], cases(20, 4), by({"a": first(3)}), aims=4))
     assert run_cli(["report", f"--weights={weights}"]) == 2
-    told_of = capsys.readouterr().err
-    assert len(told_of.strip().splitlines()) == 1
-    assert "weights" in told_of
+    message = capsys.readouterr().err
+    assert len(message.strip().splitlines()) == 1
+    assert "weights" in message
 
 
 def keep(folder: Path, run: Run) -> Path:
@@ -181,8 +181,8 @@ def test_a_table_of_the_columns_that_places_need_is_enough() -> None:
     from tests.numbers.world import frame
 
     rows = frame(a=[False] * 60, b=[True] * 30 + [False] * 30)
-    found = rankings(rows, ["a", "b"], RankingOptions())
-    assert {name: one.outcome for name, one in found.models.items()} == {"a": "best", "b": "worse"}
+    ranking = rankings(rows, ["a", "b"], RankingOptions())
+    assert {name: one.outcome for name, one in ranking.models.items()} == {"a": "best", "b": "worse"}
 
 
 def test_public_names_are_enough(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ async def test_a_run_that_stands_on_a_server_says_the_same(
 ) -> None:
     here = place(40)
     here.server.otherwise = answering({"b": 20})
-    done, found = await here.run("a,b")
+    done, report = await here.run("a,b")
     assert (done.code, done.err) == (0, "")
-    places: dict[str, Any] = {row["model"]: row["decision"] for row in found["models"]}
+    places: dict[str, Any] = {row["model"]: row["decision"] for row in report["models"]}
     assert places == {"openai/a": "best", "openai/b": "worse"}

@@ -64,9 +64,9 @@ def test_the_figures_of_a_model_are_what_they_are_defined_as(start: int) -> None
             expected = by_definition(drawn, name)
             assert sum(summary.gaps.unscored.get(f"fake/{name}", {}).values()) == expected["unscored"], (seed, name)
             for column, value in expected.items():
-                found = row[column]
-                assert (found is None) == (value is None), (seed, name, column)
-                assert found is None or found == pytest.approx(float(value)), (seed, name, column)
+                shown = row[column]
+                assert (shown is None) == (value is None), (seed, name, column)
+                assert shown is None or shown == pytest.approx(float(value)), (seed, name, column)
             if row["non_compliance"] is not None:
                 assert row["at_least"] is any("open" in drawn.of(name, n) for n in range(len(drawn.cases)))
                 assert 0 <= row["ci_low"] <= row["non_compliance"] <= row["ci_high"] <= 1
@@ -102,14 +102,14 @@ def test_the_p_value_of_a_difference_counts_all_signings(seed: int) -> None:
     fates = [once(rng, repeats) for _ in range(2)]
     before, after = (tables.outputs(told(["a"], made, table(of), aims=2, repeats=repeats)) for of in fates)
     ids = [case.id for case in made]
-    found = tables.comparison(before, after, models=[("fake/a", "fake/a")], cases=ids, weights=weights)
+    comparison = tables.comparison(before, after, models=[("fake/a", "fake/a")], cases=ids, weights=weights)
     weight = [weights.get("inverse" if case.inverse else "rule", 1) for case in made]
     worse, better = (
         [w * d for w, d in zip(weight, shifts(fates[0], fates[1], repeats, lost), strict=True)] for lost in (0, 1)
     )
     expected = min(flipped(worse) if sum(worse) > 0 else 1.0, flipped(better) if sum(better) < 0 else 1.0)
-    assert found["p"].item() == pytest.approx(expected)
-    assert (found["change"].item() != "undecided") == (expected <= 0.05)
+    assert comparison["p"].item() == pytest.approx(expected)
+    assert (comparison["change"].item() != "undecided") == (expected <= 0.05)
 
 
 def once(rng: random.Random, repeats: int) -> Cells:
@@ -161,15 +161,15 @@ def test_what_is_claimed_is_claimed_in_every_completion(start: int) -> None:
     for seed in range(start, start + 10):
         names, count, repeats, tolerance, fates = tiny(seed)
         claims = {name: one.outcome for name, one in placed(names, count, repeats, tolerance, fates).items()}
-        said = {name: place for name, place in claims.items() if place in ("best", "tied", "worse")}
-        claimed += len(said)
-        for whole in completions(fates) if said else ():
-            found = placed(names, count, repeats, tolerance, whole)
-            for name, place in said.items():
+        decided = {name: place for name, place in claims.items() if place in ("best", "tied", "worse")}
+        claimed += len(decided)
+        for whole in completions(fates) if decided else ():
+            completed = placed(names, count, repeats, tolerance, whole)
+            for name, place in decided.items():
                 allowed = {"tied": ("tied", "best", "worse")}.get(place, (place,))
-                assert found[name].outcome in allowed, (seed, name, place)
-                if place == "tied" and found[name].outcome == "worse":
-                    assert found[name].difference.estimate < tolerance, (seed, name)
+                assert completed[name].outcome in allowed, (seed, name, place)
+                if place == "tied" and completed[name].outcome == "worse":
+                    assert completed[name].difference.estimate < tolerance, (seed, name)
     assert claimed >= 3
 
 
@@ -209,9 +209,9 @@ def test_intervals_of_missing_verdicts_hold_whatever_these_are(seed: int) -> Non
 def beating(drawn: Drawn) -> dict[str, set[str]]:
     """Per model who is shown to break its rules less often: signings counted out, Holm by hand over all pairs."""
     p = {
-        (one, other): flipped(found) if sum(found) > 0 else 1.0
+        (one, other): flipped(differences) if sum(differences) > 0 else 1.0
         for one, other in permutations(drawn.models, 2)
-        if (found := apart(drawn, one, other)) is not None
+        if (differences := apart(drawn, one, other)) is not None
     }
     scored = {name for name in drawn.models if set(flat(drawn, name)) & {"kept", *BROKEN}}
     pairs = {frozenset(couple): min(p.get(couple, 1.0), p.get(couple[::-1], 1.0)) for couple in permutations(scored, 2)}
@@ -230,14 +230,14 @@ def flat(drawn: Drawn, model: str) -> list[Fate]:
 
 def apart(drawn: Drawn, one: str, other: str) -> list[Fraction] | None:
     """The differences on the cases asked of both, what is open counted for the first and against the second."""
-    found = []
+    differences = []
     for number, case in enumerate(drawn.cases):
         first, second = ([fate for fate in drawn.of(name, number) if fate not in NOT_ASKED] for name in (one, other))
         if first and second and drawn.weight(case):
             mine = Fraction(sum(fate in BROKEN for fate in first), len(first))
             theirs = Fraction(sum(fate in (*BROKEN, "open", "cut") for fate in second), len(second))
-            found.append(drawn.weight(case) * (mine - theirs))
-    return found or None
+            differences.append(drawn.weight(case) * (mine - theirs))
+    return differences or None
 
 
 @pytest.mark.parametrize("start", range(0, 80, 20))
@@ -273,7 +273,7 @@ def complete(seed: int) -> tuple[Run, list[str], dict[str, int]]:
         judge=False,
         repeats=repeats,
     )
-    return run, names, {name: len(found) for name, found in broken.items()}
+    return run, names, {name: len(failures) for name, failures in broken.items()}
 
 
 @pytest.mark.parametrize("seed", range(25))

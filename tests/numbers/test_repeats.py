@@ -104,8 +104,8 @@ def test_equal_shares_with_other_flakiness_are_seldom_called_different(repeats: 
     for _ in range(SIMULATIONS):
         flaky = rng.random((100, repeats)) < 0.3
         steady = np.repeat(rng.random((100, 1)) < 0.3, repeats, axis=1)
-        found = tables.rankings(frame(a=flaky, b=steady), ["a", "b"], RankingOptions())
-        called += "worse" in {one.outcome for one in found.models.values()}
+        ranking = tables.rankings(frame(a=flaky, b=steady), ["a", "b"], RankingOptions())
+        called += "worse" in {one.outcome for one in ranking.models.values()}
     # 0.05 and two and a half standard errors of 200 draws.
     assert called <= 0.0885 * SIMULATIONS
 
@@ -114,19 +114,19 @@ def test_one_repeat_of_each_case_broken_is_a_regression(tmp_path: Path) -> None:
     made = cases(60, 16)
     before = ran(tmp_path / "old", ["a"], made, by({"a": first(0)}), judge=False, repeats=3)
     after = ran(tmp_path / "new", ["a"], made, by({"a": one_of_three}), judge=False, repeats=3)
-    found = compare_runs(before, after)
-    (row,) = found.models.to_dict("records")
+    comparison = compare_runs(before, after)
+    (row,) = comparison.models.to_dict("records")
     assert (row["change"], row["newly_failing"], row["fixed"]) == ("worse", 60, 0)
     assert (row["non_compliance_before"], row["non_compliance_after"]) == (0.0, pytest.approx(1 / 3))
     assert row["difference"] == pytest.approx(1 / 3)
     assert row["difference_low"] > 0
-    assert found.regressions == ("fake/a",)
-    assert "fake/a is clearly worse: 0% before, 33% after (60 newly failing, 0 fixed of 60 cases)." in found.answer
+    assert comparison.regressions == ("fake/a",)
+    assert "fake/a is clearly worse: 0% before, 33% after (60 newly failing, 0 fixed of 60 cases)." in comparison.answer
 
 
 def test_a_gate_speaks_of_the_same_share(tmp_path: Path) -> None:
     run = ran(tmp_path, ["a"], cases(60, 16), by({"a": one_of_three}), judge=False, repeats=3)
     _, rows = summed(run)
     assert breaches(list(rows.values()), Limits(max_non_compliance=0.34)) == {"fake/a": []}
-    found = breaches(list(rows.values()), Limits(max_non_compliance=0.3))
-    assert found == {"fake/a": ["non-compliance is 33%, above 30%"]}
+    reasons = breaches(list(rows.values()), Limits(max_non_compliance=0.3))
+    assert reasons == {"fake/a": ["non-compliance is 33%, above 30%"]}

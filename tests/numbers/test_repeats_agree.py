@@ -63,9 +63,9 @@ def test_a_tie_that_is_claimed_holds_however_lost_repeats_came_out() -> None:
         for case in range(8)
         for repeat in range(4)
     }
-    found = {place(whole) for whole in completions(fates)}
-    assert "tied" in found
-    assert found - {"tied", "best"}
+    outcomes = {place(whole) for whole in completions(fates)}
+    assert "tied" in outcomes
+    assert outcomes - {"tied", "best"}
     assert place(fates) == "undecided"
 
 

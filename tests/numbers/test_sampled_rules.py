@@ -80,9 +80,9 @@ def test_equal_models_whose_failures_hang_on_the_rule_are_seldom_called_worse_wh
     rng = np.random.default_rng(models)
     fixed = holding = 0
     for _ in range(SIMULATIONS):
-        found = tables.rankings(drawn(rng, models), [f"m{n}" for n in range(models)], RankingOptions()).models.values()
-        fixed += any(one.outcome == "worse" for one in found)
-        holding += any(one.outcome == "worse" and one.sampled_rules for one in found)
+        ranked = tables.rankings(drawn(rng, models), [f"m{n}" for n in range(models)], RankingOptions()).models.values()
+        fixed += any(one.outcome == "worse" for one in ranked)
+        holding += any(one.outcome == "worse" and one.sampled_rules for one in ranked)
     # 0.06, and two and a half standard errors of 200 draws.
     assert holding <= 0.102 * SIMULATIONS
     assert fixed >= 2 * holding

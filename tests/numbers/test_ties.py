@@ -17,8 +17,8 @@ def test_models_that_never_fail_are_tied_from_as_many_cases_as_it_takes(models: 
     assert 0.95**few > 0.05 / (models - 1)
     for count, place in ((few, "undecided"), (enough, "tied")):
         rows = frame(**dict.fromkeys(names, [False] * count))
-        found = rankings(rows, names, RankingOptions()).models
-        assert {one.outcome for one in found.values()} == {place}
+        ranked = rankings(rows, names, RankingOptions()).models
+        assert {one.outcome for one in ranked.values()} == {place}
 
 
 def test_a_tie_is_with_the_best_whichever_that_is() -> None:

@@ -19,8 +19,8 @@ def test_within_tolerance_is_adjusted_over_the_models() -> None:
     for _ in range(SIMULATIONS):
         before, after = (frame(**dict(zip(names, rng.random((8, 300)) < share, strict=True))) for share in (0.05, 0.1))
         pairs, ids = [(name, name) for name in names], list(before["case"].unique())
-        found = tables.comparison(before, after, models=pairs, cases=ids, tolerance=0.05)
-        close += bool(found["within_tolerance"].any())
+        comparison = tables.comparison(before, after, models=pairs, cases=ids, tolerance=0.05)
+        close += bool(comparison["within_tolerance"].any())
     # 0.06 and two and a half standard errors of 120 draws; one model at a time it was 0.2.
     assert close <= 0.115 * SIMULATIONS
 
@@ -43,18 +43,18 @@ def test_unscored_outputs_keep_a_change_undecided_and_are_the_reason(fate: Fate)
     made = cases(200, 16)
     before = told(["a"], made, by({"a": first(60, fate=fate)}))
     after = told(["a"], made, by({"a": lambda case, repeat: "broken" if case >= 175 else "kept"}))
-    found = compare_runs(before, after)
-    assert found.models["change"].item() == "undecided"
-    assert found.models["because"].item() == "60 of 200 outputs before are unscored"
-    assert "Undecided because 60 of 200 outputs before are unscored." in found.answer
-    assert found.regressions == ()
+    comparison = compare_runs(before, after)
+    assert comparison.models["change"].item() == "undecided"
+    assert comparison.models["because"].item() == "60 of 200 outputs before are unscored"
+    assert "Undecided because 60 of 200 outputs before are unscored." in comparison.answer
+    assert comparison.regressions == ()
 
 
 def test_a_change_that_holds_in_both_completions_is_shown() -> None:
     made = cases(200, 16)
     before = told(["a"], made, by({"a": first(5, fate="cut")}))
-    found = compare_runs(before, told(["a"], made, by({"a": first(60)})))
-    assert (found.models["change"].item(), found.regressions) == ("worse", ("fake/a",))
+    comparison = compare_runs(before, told(["a"], made, by({"a": first(60)})))
+    assert (comparison.models["change"].item(), comparison.regressions) == ("worse", ("fake/a",))
     assert compare_runs(told(["a"], made, by({"a": first(60)})), before).models["change"].item() == "better"
 
 

@@ -110,10 +110,10 @@ def test_a_rival_that_was_asked_once_keeps_a_tie_from_being_claimed_too() -> Non
 @pytest.mark.parametrize("decide", ["point", "low", "high"])
 def test_a_gate_passes_only_what_passes_however_the_unscored_would_have_come_out(decide: Any) -> None:
     _, rows = summed(told(["a", "b"], cases(200, 16), by({"a": first(80, fate="cut"), "b": first(2, fate="cut")})))
-    found = breaches(list(rows.values()), Limits(max_non_compliance=0.1, decide=decide))
-    assert found["fake/b"] == []
-    (told_of_a,) = found["fake/a"]
-    assert told_of_a.startswith("80 of 200 outputs are unscored; had they failed, non-compliance is")
+    reasons = breaches(list(rows.values()), Limits(max_non_compliance=0.1, decide=decide))
+    assert reasons["fake/b"] == []
+    (reason,) = reasons["fake/a"]
+    assert reason.startswith("80 of 200 outputs are unscored; had they failed, non-compliance is")
 
 
 @pytest.mark.parametrize("how", [{"judge": "none"}, {"judge": "fake/judge", "judge_mode": "prompt"}])

@@ -45,9 +45,9 @@ def test_models_stop_when_they_are_settled_and_the_report_says_why(tmp_path: Pat
     summary, rows = summed(run)
     assert [row["decision"] for row in rows.values()] == ["tied", "worse", "tied"]
     assert asked_of(run, "b") < asked_of(run, "a") == asked_of(run, "c") < 200
-    found = decided(run)
-    assert found.settled == {"fake/a", "fake/b", "fake/c"}
-    assert {name: one.outcome for name, one in found.models.items()} == {
+    ranking = decided(run)
+    assert ranking.settled == {"fake/a", "fake/b", "fake/c"}
+    assert {name: one.outcome for name, one in ranking.models.items()} == {
         f"fake/{name}": row["decision"] for name, row in rows.items()
     }
     assert {row["interval"] for row in rows.values()} == {"looks"}
@@ -99,9 +99,9 @@ def test_a_judge_that_talks_nonsense_lets_nobody_stop_as_good(tmp_path: Path) ->
 
 
 def told(done: Done) -> dict[str, Any]:
-    found = json.loads(done.out)
-    assert isinstance(found, dict)
-    return {name: found[name] for name in ("answer", "models", "basis", "saved", "partial")}
+    report = json.loads(done.out)
+    assert isinstance(report, dict)
+    return {name: report[name] for name in ("answer", "models", "basis", "saved", "partial")}
 
 
 async def test_report_from_the_folder_equals_what_the_run_said(here: Place) -> None:
@@ -170,9 +170,9 @@ def raced(broken: Any, shares: tuple[float, ...]) -> bool:
     for look in looks:
         new = [(names[m], case, "fail" if broken[m, int(case[1:])] else "pass") for m in asked for case in look]
         rows = pd.concat([rows, pd.DataFrame(new, columns=["model", "case", "verdict"]).astype("string")])
-        found = tables.rankings(rows, names, tables.RankingOptions(looks=looks))
-        asked = [m for m in asked if names[m] not in found.settled]
+        ranking = tables.rankings(rows, names, tables.RankingOptions(looks=looks))
+        asked = [m for m in asked if names[m] not in ranking.settled]
         if not asked:
             break
     rate = dict(zip(names, shares, strict=True))
-    return any(one.beaten_by and rate[one.beaten_by] >= rate[name] for name, one in found.models.items())
+    return any(one.beaten_by and rate[one.beaten_by] >= rate[name] for name, one in ranking.models.items())

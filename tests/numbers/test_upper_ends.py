@@ -39,8 +39,8 @@ def test_upper_ends_rise_with_the_failures(tmp_path: Path, count: int) -> None:
 
 
 def width(failed: int, count: int) -> float:
-    found = wilson(failed, count)
-    return found.high - found.low
+    interval = wilson(failed, count)
+    return interval.high - interval.low
 
 
 @pytest.mark.parametrize("judge", [False, True])
@@ -110,9 +110,9 @@ def test_upper_ends_rise_by_kind_and_by_rule() -> None:
     for group in ("rule", "inverse"):
         assert rising([row["ci_high"] for row in records(summary.details.by_case_type) if row["case_type"] == group])
     for rule in ("r1", "r2", "r3", "r4"):
-        found = [row for row in records(summary.rules) if row["rule"] == rule]
-        assert [row["broken"] for row in found] == [2 * count for count in FAILURES]
-        assert rising([row["ci_high"] for row in found])
+        rule_rows = [row for row in records(summary.rules) if row["rule"] == rule]
+        assert [row["broken"] for row in rule_rows] == [2 * count for count in FAILURES]
+        assert rising([row["ci_high"] for row in rule_rows])
 
 
 def test_a_gate_passes_who_never_fails_before_who_fails_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,8 +37,8 @@ def test_a_model_scored_only_on_cases_without_a_weight_says_nothing(fate: Fate) 
 
 def counts_fit_the_share(answer: str) -> bool:
     """Whether "x of y scored outputs (z %" can be true of the share that stands behind it."""
-    found = re.search(r"(\d+) of (\d+) scored outputs \(([\d.]+)%", answer)
-    return found is None or abs(int(found[1]) / int(found[2]) - float(found[3]) / 100) < 0.006
+    stated = re.search(r"(\d+) of (\d+) scored outputs \(([\d.]+)%", answer)
+    return stated is None or abs(int(stated[1]) / int(stated[2]) - float(stated[3]) / 100) < 0.006
 
 
 def test_the_counts_in_the_sentence_fit_the_share_where_cases_are_weighed() -> None:

@@ -19,11 +19,11 @@ from tests.report.printed import printed
 @pytest.mark.parametrize(("broken", "count"), [(10, 300), (19, 200), (1, 400), (1, 2000)])
 def test_the_share_in_the_sentence_is_printed_in_the_table(broken: int, count: int) -> None:
     summary, _ = summed(told(["a"], cases(count, 4), by({"a": first(broken)}), judge=False))
-    said = re.search(r"\((<?[\d.]+%), 95% CI (<?[\d.]+–<?[\d.]+%)\)", summary.answer or "")
-    assert said is not None
+    share = re.search(r"\((<?[\d.]+%), 95% CI (<?[\d.]+–<?[\d.]+%)\)", summary.answer or "")
+    assert share is not None
     table = printed(summary).partition("outputs that break a rule")[2]
-    assert f"{said[1]} ({said[2]})" in table
-    assert f"{said[1]} ({said[2]})" in unescape(html(summary)).partition("<main>")[2]
+    assert f"{share[1]} ({share[2]})" in table
+    assert f"{share[1]} ({share[2]})" in unescape(html(summary)).partition("<main>")[2]
 
 
 @pytest.mark.parametrize(("broken", "count", "never"), [(1, 400, "0% ("), (1, 2000, "0–0%"), (399, 400, "100% (")])
@@ -38,9 +38,9 @@ def test_a_judge_asked_twice_of_each_output_failed_on_as_many_outputs_as_there_a
     run = ran(tmp_path, ["a"], cases(30, 3), by({"a": first(10, fate="open")}), aims=3, judge_repeat=2)
     summary, _ = summed(run)
     assert summary.answer is not None
-    said = re.match(r"The judge fake/judge gave no usable verdict on (\d+) of (\d+) (\w+)", summary.answer)
-    assert said is not None
-    assert (said[1], said[2], said[3]) in (("10", "30", "outputs"), ("20", "60", "requests"))
+    stated = re.match(r"The judge fake/judge gave no usable verdict on (\d+) of (\d+) (\w+)", summary.answer)
+    assert stated is not None
+    assert (stated[1], stated[2], stated[3]) in (("10", "30", "outputs"), ("20", "60", "requests"))
 
 
 def test_the_median_is_of_as_many_as_were_measured() -> None:
@@ -85,10 +85,10 @@ def test_what_was_saved_leaves_out_what_a_budget_cut(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("broken", "limit"), [(201, 0.1), (661, 0.33)])
 def test_a_gate_tells_apart_what_it_holds_against_each_other(broken: int, limit: float) -> None:
     _, rows = summed(told(["a"], cases(2000, 4), by({"a": first(broken)}), judge=False))
-    ((said,),) = breaches(list(rows.values()), Limits(max_non_compliance=limit)).values()
-    found = re.fullmatch(r"non-compliance is ([\d.]+)%, above ([\d.]+)%", said)
-    assert found is not None
-    assert float(found[1]) > float(found[2])
+    ((reason,),) = breaches(list(rows.values()), Limits(max_non_compliance=limit)).values()
+    percentages = re.fullmatch(r"non-compliance is ([\d.]+)%, above ([\d.]+)%", reason)
+    assert percentages is not None
+    assert float(percentages[1]) > float(percentages[2])
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_a_gate_tells_apart_what_it_holds_against_each_other(broken: int, limit:
 )
 def test_a_limit_is_shown_as_it_was_given(broken: int, limit: float, expected: str) -> None:
     _, rows = summed(told(["a"], cases(2000, 4), by({"a": first(broken)}), judge=False))
-    ((said,),) = breaches(list(rows.values()), Limits(max_non_compliance=limit)).values()
-    assert said == f"non-compliance is {expected}"
+    ((reason,),) = breaches(list(rows.values()), Limits(max_non_compliance=limit)).values()
+    assert reason == f"non-compliance is {expected}"
     beside = told(["a"], cases(400, 4), by({"a": first(400)}), judge=False, until_decided=True, decide_at=limit)
     looks = (tuple(case.id for case in beside.suite.cases),)
     summary, _ = summed(beside.replace(manifest=beside.manifest.replace(looks=looks)))
@@ -108,8 +108,8 @@ def test_a_limit_is_shown_as_it_was_given(broken: int, limit: float, expected: s
 def test_a_gate_says_of_one_output_that_it_is_unscored() -> None:
     fates = by({"a": lambda case, repeat: "cut" if case == 99 else "kept"})
     _, rows = summed(told(["a"], cases(100, 4), fates, judge=False))
-    ((said,),) = breaches(list(rows.values()), Limits(max_non_compliance=0.005)).values()
-    assert said == "1 of 100 outputs is unscored; had it failed, non-compliance is 1%, above 0.5%"
+    ((reason,),) = breaches(list(rows.values()), Limits(max_non_compliance=0.005)).values()
+    assert reason == "1 of 100 outputs is unscored; had it failed, non-compliance is 1%, above 0.5%"
 
 
 def test_percentages_have_no_blank_before_their_sign() -> None:

@@ -101,9 +101,9 @@ class World:
         text = asked(request)
         if request.model.startswith("fake/judge"):
             return verdict_on(text)
-        found = re.search(r"<(c\d+)>", text)
-        assert found is not None
-        number, case = self.cases[found[1]]
+        marker = re.search(r"<(c\d+)>", text)
+        assert marker is not None
+        number, case = self.cases[marker[1]]
         fate = self.fates(request.model.removeprefix("fake/"), number, request.repeat)
         return answer(fate, case, f"{request.model} {case.id} {request.repeat}")
 
@@ -124,8 +124,8 @@ def verdict_on(text: str) -> str | Exception:
         return "I would rather talk about something else."
     if "lateword" in text:
         return DeadlinePassed("the time of the run is over")
-    said = "fail" if "slyword" in text else "pass"
-    return json.dumps({TASTE: {"reason": "as it is", "verdict": said}})
+    verdict = "fail" if "slyword" in text else "pass"
+    return json.dumps({TASTE: {"reason": "as it is", "verdict": verdict}})
 
 
 def ran(
@@ -176,9 +176,9 @@ def told(
     for model, label in zip(models, labels, strict=True):
         for repeat in range(repeats):
             for number, case in enumerate(made):
-                output, found = _record(case, label, repeat, fates(model, number, repeat), judge)
+                output, of_output = _record(case, label, repeat, fates(model, number, repeat), judge)
                 outputs.append(output)
-                verdicts += found
+                verdicts += of_output
     manifest = Manifest(
         run="r",
         prompt="p",
@@ -205,13 +205,13 @@ def _record(case: Case, label: str, repeat: int, fate: Fate, judge: bool) -> tup
         names = [aim, TASTE] if judge else [aim]
         return output, [Verdict(**key, rule=rule, status="unscored", unscored=error, source="none") for rule in names]
     broken = fate in ("broken", "unjudged broken")
-    found = [Verdict(**key, rule=aim, status="fail" if broken else "pass", source="check:not-contains")]
+    checked = [Verdict(**key, rule=aim, status="fail" if broken else "pass", source="check:not-contains")]
     if not judge:
-        return output, found
+        return output, checked
     lost = {"open": "judge-malformed", "unjudged": "judge-deadline", "unjudged broken": "judge-deadline"}.get(fate)
     status = "unscored" if lost else "fail" if fate == "judged broken" else "pass"
     return output, [
-        *found,
+        *checked,
         Verdict.model_validate({**key, "rule": TASTE, "status": status, "unscored": lost, "source": f"judge:{JUDGE}"}),
     ]
 

@@ -37,8 +37,8 @@ def grid_of(counts: Mapping[str, Mapping[str, Counts]], weights: Mapping[str, in
     cases = list(dict.fromkeys(case for of_model in counts.values() for case in of_model))
     table = np.zeros((3, len(counts), len(cases)), dtype=np.int64)
     for row, of_model in enumerate(counts.values()):
-        for case, told in of_model.items():
-            table[:, row, cases.index(case)] = told
+        for case, of_case in of_model.items():
+            table[:, row, cases.index(case)] = of_case
     broken, kept, waiting = table
     weight = np.array([(weights or {}).get(case, 1) for case in cases], dtype=np.int64)
     return Grid(tuple(counts), broken, kept, waiting, np.arange(len(cases)), weight)

@@ -99,9 +99,9 @@ def test_kappa_covers_beyond_the_bootstrap(per: int, prevalence: float) -> None:
     rng = np.random.default_rng(2)
     clusters, rounds = BOOTSTRAP_UP_TO + 100, 150
     sens, spec = 0.6, 0.9
-    said = prevalence * sens + (1 - prevalence) * (1 - spec)
+    positive_rate = prevalence * sens + (1 - prevalence) * (1 - spec)
     observed = prevalence * sens + (1 - prevalence) * spec
-    chance = prevalence * said + (1 - prevalence) * (1 - said)
+    chance = prevalence * positive_rate + (1 - prevalence) * (1 - positive_rate)
     kappa = (observed - chance) / (1 - chance)
     covered = plain = 0
     for _ in range(rounds):

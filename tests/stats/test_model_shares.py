@@ -27,10 +27,10 @@ def test_a_case_counts_by_the_mean_of_its_repeats() -> None:
 
 def test_asked_once_the_interval_is_clopper_and_pearsons() -> None:
     made = grid([[1] * 7 + [0] * 53])
-    found = share_interval(made, 0, correlation=repeat_correlation(made))
+    interval = share_interval(made, 0, correlation=repeat_correlation(made))
     plain = clopper_pearson(7, 60)
-    assert (found.low, found.high) == pytest.approx((plain.low, plain.high))
-    assert (found.method, found.n) == ("exact", 60)
+    assert (interval.low, interval.high) == pytest.approx((plain.low, plain.high))
+    assert (interval.method, interval.n) == ("exact", 60)
 
 
 @settings(deadline=None)
@@ -109,13 +109,13 @@ def test_the_interval_covers_where_few_heavy_cases_alone_break() -> None:
 
 
 def test_with_weights_too_the_upper_end_rises_with_the_share() -> None:
-    rng, found = np.random.default_rng(12), dict[float, float]()
+    rng, upper_ends = np.random.default_rng(12), dict[float, float]()
     weights = np.array([9] * 5 + [3] * 15 + [1] * 40)
     for rate in np.linspace(0, 1, 150):
         broken = rng.binomial(1, rate * rng.random(), 60)
         one = share_interval(replace(grid([broken]), weights=weights), 0, correlation=1.0)
-        found[one.estimate or 0.0] = one.high
-    ends = [found[estimate] for estimate in sorted(found)]
+        upper_ends[one.estimate or 0.0] = one.high
+    ends = [upper_ends[estimate] for estimate in sorted(upper_ends)]
     assert len(ends) > 50
     assert ends == sorted(ends)
 

@@ -22,12 +22,12 @@ stats = pytest.importorskip("scipy.stats")
 @cache
 def every_outcome(n: int, margin: float, steps: int) -> tuple[Any, Any]:
     """The score of every outcome of ``n`` pairs, and its probability (columns) for each share of the grid (rows)."""
-    told = np.array([(b, c, n - b - c) for b in range(n + 1) for c in range(n + 1 - b)])
-    scores = np.array([paired_score(b, c, n, -margin) for b, c, _ in told.tolist()])
+    counts = np.array([(b, c, n - b - c) for b in range(n + 1) for c in range(n + 1 - b)])
+    scores = np.array([paired_score(b, c, n, -margin) for b, c, _ in counts.tolist()])
     q = (1 - margin) / 2 * np.linspace(0, 1, steps)[:, None]
     shares = np.maximum(np.hstack([q, q + margin, 1 - margin - 2 * q]), 1e-300)
-    ways = special.gammaln(n + 1) - special.gammaln(told + 1).sum(axis=1)
-    return scores, np.exp(ways + np.log(shares) @ told.T)
+    ways = special.gammaln(n + 1) - special.gammaln(counts + 1).sum(axis=1)
+    return scores, np.exp(ways + np.log(shares) @ counts.T)
 
 
 def brute_force(b: int, c: int, n: int, margin: float, steps: int = 301) -> float:
@@ -71,15 +71,15 @@ def test_many_cases_are_judged_by_the_score_and_agree_with_the_interval() -> Non
 @pytest.mark.parametrize(("n", "margin", "alpha"), [(100, 0.1, 0.00625), (150, 0.1, 0.025), (50, 0.05, 0.025)])
 def test_the_size_is_kept_where_nearly_all_pairs_differ(n: int, margin: float, alpha: float) -> None:
     """The worst share is often near (1 - margin) / 2, which a grid that is dense at 0 misses by a tenth."""
-    found = outcomes(n, margin)
-    columns = zip(found.first.tolist(), found.second.tolist(), strict=True)
+    possible = outcomes(n, margin)
+    columns = zip(possible.first.tolist(), possible.second.tolist(), strict=True)
     shown = np.asarray([non_inferiority_p(b, c, n, margin) <= alpha for b, c in columns])
     assert shown.any()
     worst = 0.0
     for q in (1 - margin) / 2 * np.concatenate([np.linspace(0.9, 1, 200), np.linspace(0, 0.9, 50)]):
-        counts = np.column_stack([found.first, found.second, n - found.first - found.second])[shown]
+        counts = np.column_stack([possible.first, possible.second, n - possible.first - possible.second])[shown]
         shares = np.maximum([q, q + margin, 1 - margin - 2 * q], 1e-300)
-        worst = max(worst, float(np.exp(found.log_ways()[shown] + counts @ np.log(shares)).sum()))
+        worst = max(worst, float(np.exp(possible.log_ways()[shown] + counts @ np.log(shares)).sum()))
     assert 0.8 * alpha < worst <= 1.01 * alpha
 
 

@@ -19,7 +19,9 @@ multitest = pytest.importorskip("statsmodels.stats.multitest")
 
 counts = st.integers(0, 60)
 pairs = (
-    st.tuples(counts, counts, st.integers(0, 120)).map(lambda told: (*told[:2], sum(told))).filter(lambda t: t[2] > 0)
+    st.tuples(counts, counts, st.integers(0, 120))
+    .map(lambda parts: (*parts[:2], sum(parts)))
+    .filter(lambda t: t[2] > 0)
 )
 """Pairs on which only the first passes, on which only the second does, and all of them."""
 
@@ -34,8 +36,8 @@ def test_tango_on_the_published_example() -> None:
 
 @settings(deadline=None)
 @given(pairs, st.floats(-0.97, 0.97))
-def test_restricted_shares_are_the_likeliest(told: Pairs, difference: float) -> None:
-    b, c, n = told
+def test_restricted_shares_are_the_likeliest(pair_counts: Pairs, difference: float) -> None:
+    b, c, n = pair_counts
     first, second = restricted_shares(b, c, n, difference)
     assert first - second == pytest.approx(difference, abs=1e-12)
     least, most = max(0.0, -difference), (1 - difference) / 2
@@ -53,16 +55,16 @@ def test_restricted_shares_are_the_likeliest(told: Pairs, difference: float) -> 
 
 @settings(deadline=None)
 @given(pairs)
-def test_the_score_at_zero_is_mcnemars_statistic(told: Pairs) -> None:
-    b, c, n = told
+def test_the_score_at_zero_is_mcnemars_statistic(pair_counts: Pairs) -> None:
+    b, c, n = pair_counts
     if b + c:
         assert paired_score(b, c, n, 0.0) == pytest.approx((b - c) / math.sqrt(b + c), abs=1e-9)
 
 
 @settings(deadline=None)
 @given(pairs, st.sampled_from([0.8, 0.95, 0.99]))
-def test_intervals_of_a_difference_hold_it_and_mirror(told: Pairs, level: float) -> None:
-    b, c, n = told
+def test_intervals_of_a_difference_hold_it_and_mirror(pair_counts: Pairs, level: float) -> None:
+    b, c, n = pair_counts
     got, back = tango_interval(b, c, n, level), tango_interval(c, b, n, level)
     assert got.estimate == pytest.approx((b - c) / n)
     assert got.estimate is not None
@@ -76,19 +78,19 @@ def test_intervals_of_a_difference_hold_it_and_mirror(told: Pairs, level: float)
 
 @settings(deadline=None)
 @given(pairs)
-def test_tango_ends_are_where_the_score_is_the_quantile(told: Pairs) -> None:
-    got = tango_interval(*told)
+def test_tango_ends_are_where_the_score_is_the_quantile(pair_counts: Pairs) -> None:
+    got = tango_interval(*pair_counts)
     if got.low > -1:
-        assert paired_score(*told, got.low) == pytest.approx(1.959964, abs=1e-3)
+        assert paired_score(*pair_counts, got.low) == pytest.approx(1.959964, abs=1e-3)
     if got.high < 1:
-        assert paired_score(*told, got.high) == pytest.approx(-1.959964, abs=1e-3)
+        assert paired_score(*pair_counts, got.high) == pytest.approx(-1.959964, abs=1e-3)
 
 
 @settings(deadline=None)
 @given(pairs, st.floats(-0.9, 0.9))
-def test_parts_of_pairs_go_through_the_same_formulas(told: Pairs, difference: float) -> None:
+def test_parts_of_pairs_go_through_the_same_formulas(pair_counts: Pairs, difference: float) -> None:
     """Half of each count has the same shares, so half of the information: the score shrinks by the root of 2."""
-    b, c, n = told
+    b, c, n = pair_counts
     whole, half = paired_score(b, c, n, difference), paired_score(b / 2, c / 2, n / 2, difference)
     assert math.sqrt(2) * half == pytest.approx(whole, rel=1e-9, abs=1e-9)
     part = tango_interval(b / 2, c / 2, n / 2)

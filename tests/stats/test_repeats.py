@@ -16,7 +16,7 @@ units = st.dictionaries(st.integers(0, 50), verdicts, max_size=8)
 
 
 def pass_counts(repeats: dict[int, list[bool]]) -> dict[int, tuple[int, int]]:
-    return {unit: (sum(told), len(told) - sum(told)) for unit, told in repeats.items()}
+    return {unit: (sum(passes), len(passes) - sum(passes)) for unit, passes in repeats.items()}
 
 
 @settings(deadline=None)
@@ -72,5 +72,5 @@ def test_pass_hat_k_falls_with_k() -> None:
 
 
 def test_flickers_come_least_decided_first() -> None:
-    found = flaky({"a": (3, 1), "b": (1, 1), "c": (2, 0), "d": (0, 0)})
-    assert found == [FlakyUnit("b", 1, 1, 1.0), FlakyUnit("a", 3, 1, 0.5)]
+    units = flaky({"a": (3, 1), "b": (1, 1), "c": (2, 0), "d": (0, 0)})
+    assert units == [FlakyUnit("b", 1, 1, 1.0), FlakyUnit("a", 3, 1, 0.5)]

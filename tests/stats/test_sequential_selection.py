@@ -32,38 +32,40 @@ def raced(made: Grid, tolerance: float = 0.05) -> tuple[SequentialSelection, set
             asked[row, before:end] = name in alive
         before = end
         grids.append(first(made, end, asked))
-        found = sequential_selection(grids, len(at), tolerance=tolerance)
-        claims |= {(name, one.outcome, one.beaten_by) for name, one in found.suitability.models.items() if one.claim}
-        alive -= found.settled(0.05)
+        selection = sequential_selection(grids, len(at), tolerance=tolerance)
+        claims |= {
+            (name, one.outcome, one.beaten_by) for name, one in selection.suitability.models.items() if one.claim
+        }
+        alive -= selection.settled(0.05)
         if not alive:
             break
-    return found, claims, float(asked.mean())
+    return selection, claims, float(asked.mean())
 
 
 def test_clear_models_stop_early_and_their_places_are_right() -> None:
     rng = np.random.default_rng(3)
     for _ in range(10):
-        found, claims, asked = raced(drawn(rng, [0.05, 0.6], 200))
+        selection, claims, asked = raced(drawn(rng, [0.05, 0.6], 200))
         assert {("a", "best", None), ("b", "worse", "a")} <= claims <= {
             ("a", "best", None), ("b", "worse", "a"), ("a", "tied", None)
         }  # fmt: skip
         assert asked < 0.5
-        assert found.settled(0.05) == {"a", "b"}
+        assert selection.settled(0.05) == {"a", "b"}
 
 
 def test_a_place_that_hangs_on_a_model_keeps_it_in() -> None:
     """``c`` is worse than ``a`` at once, but ``b`` has to be shown close to ``c`` as well before ``c`` may stop."""
     made = grid([[0] * 60, [int(n % 2 == 0) for n in range(60)], [int(n % 2 == 1) for n in range(60)]])
-    found = sequential_selection([first(made, 20)], 1, tolerance=0.05)
-    assert {name: one.outcome for name, one in found.suitability.models.items()} == {
+    selection = sequential_selection([first(made, 20)], 1, tolerance=0.05)
+    assert {name: one.outcome for name, one in selection.suitability.models.items()} == {
         "a": "best",
         "b": "worse",
         "c": "worse",
     }
     close_call = grid([[0] * 60, [int(n < 3) for n in range(60)], [int(n % 2 == 1) for n in range(60)]])
-    found = sequential_selection([first(close_call, 14)], 1, tolerance=0.05)
-    assert found.suitability.models["c"].outcome == "worse"
-    assert "c" not in found.settled(0.05)
+    selection = sequential_selection([first(close_call, 14)], 1, tolerance=0.05)
+    assert selection.suitability.models["c"].outcome == "worse"
+    assert "c" not in selection.settled(0.05)
 
 
 def test_over_all_looks_together_no_claim_is_wrong_more_often_than_alpha() -> None:

@@ -36,26 +36,26 @@ def column(cases: int, *failed: range) -> list[int]:
     return [int(any(n in part for part in failed)) for n in range(cases)]
 
 
-def places(found: Suitability) -> dict[str, str]:
-    return {name: one.outcome for name, one in found.models.items()}
+def places(ranking: Suitability) -> dict[str, str]:
+    return {name: one.outcome for name, one in ranking.models.items()}
 
 
 def test_few_cases_leave_good_models_undecided_and_only_the_poor_one_is_out() -> None:
-    found = suitability(grid([column(40, range(2)), column(40, range(1, 4)), column(40, range(25))]))
-    assert places(found) == {"a": "undecided", "b": "undecided", "c": "worse"}
-    assert found.models["c"].beaten_by == "a"
-    assert found.anchor == "a"
+    ranking = suitability(grid([column(40, range(2)), column(40, range(1, 4)), column(40, range(25))]))
+    assert places(ranking) == {"a": "undecided", "b": "undecided", "c": "worse"}
+    assert ranking.models["c"].beaten_by == "a"
+    assert ranking.anchor == "a"
 
 
 def test_many_cases_show_a_tie() -> None:
-    found = suitability(grid([column(400, range(20)), column(400, range(5, 26)), column(400, range(120))]))
-    assert places(found) == {"a": "tied", "b": "tied", "c": "worse"}
+    ranking = suitability(grid([column(400, range(20)), column(400, range(5, 26)), column(400, range(120))]))
+    assert places(ranking) == {"a": "tied", "b": "tied", "c": "worse"}
 
 
 def test_the_best_is_the_one_that_all_others_are_shown_to_be_worse_than() -> None:
-    found = suitability(grid([column(60, range(40)), column(60), column(60, range(30))]))
-    assert places(found) == {"a": "worse", "b": "best", "c": "worse"}
-    assert found.anchor == "b"
+    ranking = suitability(grid([column(60, range(40)), column(60), column(60, range(30))]))
+    assert places(ranking) == {"a": "worse", "b": "best", "c": "worse"}
+    assert ranking.anchor == "b"
 
 
 def test_worse_and_by_little_is_said_so() -> None:
@@ -104,8 +104,8 @@ def test_the_interval_of_a_difference_covers_with_few_pairs() -> None:
 def test_repeats_are_means_and_neither_majorities_nor_all_of_them() -> None:
     """One of three repeats of every case broken is worse than all repeats of one case in five."""
     every_third, one_in_five = [1] * 60, [3 if n % 5 == 0 else 0 for n in range(60)]
-    found = suitability(grid([every_third, one_in_five], repeats=3))
-    assert places(found) == {"a": "worse", "b": "best"}
+    ranking = suitability(grid([every_third, one_in_five], repeats=3))
+    assert places(ranking) == {"a": "worse", "b": "best"}
 
 
 def test_repeats_that_agree_make_a_difference_surer_than_one_answer_does() -> None:
@@ -149,8 +149,8 @@ def test_nothing_scored_is_nobodys_place() -> None:
 
 def test_against_a_named_model() -> None:
     made = grid([column(300, range(30)), column(300, range(5)), column(300, range(1, 31)), column(300, range(90))])
-    found = suitability(made, against="a")
-    assert places(found) == {"a": "reference", "b": "better", "c": "tied", "d": "worse"}
+    ranking = suitability(made, against="a")
+    assert places(ranking) == {"a": "reference", "b": "better", "c": "tied", "d": "worse"}
     with pytest.raises(InputError, match="nobody"):
         suitability(made, against="nobody")
     with pytest.raises(InputError):
@@ -164,9 +164,9 @@ def test_an_incomplete_model_is_not_called_better_than_a_named_one() -> None:
 
 
 def test_a_model_without_a_name_beats_another_all_the_same() -> None:
-    found = suitability(replace(grid([column(60), column(60, range(60))]), models=("", "b")))
-    assert places(found) == {"": "best", "b": "worse"}
-    assert found.models["b"].beaten_by == ""
+    ranking = suitability(replace(grid([column(60), column(60, range(60))]), models=("", "b")))
+    assert places(ranking) == {"": "best", "b": "worse"}
+    assert ranking.models["b"].beaten_by == ""
 
 
 def test_an_incomplete_model_is_never_best_or_tied() -> None:
@@ -181,14 +181,15 @@ tiny = st.lists(st.lists(st.sampled_from(["pass", "fail", "open"]), min_size=9, 
 
 @settings(deadline=None, max_examples=60)
 @given(tiny, st.sampled_from([0.3, 0.6]))
-def test_a_place_holds_on_every_completion_of_what_is_open(told: list[list[str]], tolerance: float) -> None:
+def test_a_place_holds_on_every_completion_of_what_is_open(verdicts: list[list[str]], tolerance: float) -> None:
     """At a lax level, so that tiny grids show something: each claim is a claim on each way to fill what is open."""
     alpha = 0.6
     made = grid(
-        [[int(v == "fail") for v in row] for row in told], open=[[int(v == "open") for v in row] for row in told]
+        [[int(v == "fail") for v in row] for row in verdicts],
+        open=[[int(v == "open") for v in row] for row in verdicts],
     )
-    found = suitability(made, tolerance=tolerance, alpha=alpha)
-    spots = [(m, c) for m, row in enumerate(told) for c, value in enumerate(row) if value == "open"]
+    ranking = suitability(made, tolerance=tolerance, alpha=alpha)
+    spots = [(m, c) for m, row in enumerate(verdicts) for c, value in enumerate(row) if value == "open"]
     if len(spots) > 7:
         return
     for filling in product((0, 1), repeat=len(spots)):
@@ -196,7 +197,7 @@ def test_a_place_holds_on_every_completion_of_what_is_open(told: list[list[str]]
         for (model, case), fails in zip(spots, filling, strict=True):
             broken[model, case] = fails
         whole = suitability(grid(broken.tolist()), tolerance=tolerance, alpha=alpha)
-        for name, one in found.models.items():
+        for name, one in ranking.models.items():
             if one.outcome == "worse":
                 assert whole.models[name].outcome == "worse"
             if one.within_tolerance:
@@ -227,17 +228,17 @@ def wrong(made: Grid, rates: list[float], tolerance: float = 0.05) -> tuple[bool
 @pytest.mark.parametrize(("cases", "repeats"), [(60, 1), (150, 3)])
 def test_no_statement_is_wrong_more_often_than_alpha(rates: list[float], cases: int, repeats: int) -> None:
     rng, rounds = np.random.default_rng(1), 80
-    found = [wrong(drawn(rng, rates, cases, repeats=repeats), rates) for _ in range(rounds)]
+    wrong_claims = [wrong(drawn(rng, rates, cases, repeats=repeats), rates) for _ in range(rounds)]
     # At a true rate of .05 more than 9 of 80 has probability .008.
-    assert sum(worse for worse, _, _ in found) <= 9
-    assert sum(tied for _, _, tied in found) <= 9
+    assert sum(worse for worse, _, _ in wrong_claims) <= 9
+    assert sum(tied for _, _, tied in wrong_claims) <= 9
 
 
 def test_marked_statements_hold_where_the_rules_are_a_sample() -> None:
     rng, rounds = np.random.default_rng(2), 100
-    found = [wrong(drawn(rng, [0.1, 0.1], 300, correlation=0.1), [0.1, 0.1]) for _ in range(rounds)]
-    assert sum(worse for worse, _, _ in found) > 12
-    assert sum(marked for _, marked, _ in found) <= 10
+    wrong_claims = [wrong(drawn(rng, [0.1, 0.1], 300, correlation=0.1), [0.1, 0.1]) for _ in range(rounds)]
+    assert sum(worse for worse, _, _ in wrong_claims) > 12
+    assert sum(marked for _, marked, _ in wrong_claims) <= 10
 
 
 def test_many_different_numbers_of_repeats_are_compared_in_bounded_time() -> None:

@@ -44,14 +44,14 @@ def by_hand(first: list[int], second: list[int], unit: int) -> Fraction:
 
 
 def grid(*cases: Counts) -> Grid:
-    return grid_of({"m": {str(number): told for number, told in enumerate(cases)}})
+    return grid_of({"m": {str(number): of_case for number, of_case in enumerate(cases)}})
 
 
 def test_newcombes_own_example() -> None:
     """Newcombe 1998, Stat. Med. 17:873, table II, case (a), method 10: 56/70 against 48/80."""
-    found = difference_of_intervals(wilson(56, 70), wilson(48, 80))
-    assert found.low == pytest.approx(0.0524, abs=5e-5)
-    assert found.high == pytest.approx(0.3339, abs=5e-5)
+    interval = difference_of_intervals(wilson(56, 70), wilson(48, 80))
+    assert interval.low == pytest.approx(0.0524, abs=5e-5)
+    assert interval.high == pytest.approx(0.3339, abs=5e-5)
 
 
 @given(counts, counts)
@@ -81,19 +81,19 @@ def test_one_repeat_is_fishers_exact_test_whatever_the_unit(a: tuple[int, int], 
 def test_fishers_test_on_2000_cases_neither_under_nor_overflows(hits: int, others: int) -> None:
     scipy_stats = pytest.importorskip("scipy.stats")
     fisher = scipy_stats.fisher_exact([[hits, 1000 - hits], [others, 1000 - others]]).pvalue
-    found = permutation_p(zeros_and_ones(hits, 1000), zeros_and_ones(others, 1000))
-    assert found == pytest.approx(fisher, rel=1e-6, abs=1e-300)
+    p = permutation_p(zeros_and_ones(hits, 1000), zeros_and_ones(others, 1000))
+    assert p == pytest.approx(fisher, rel=1e-6, abs=1e-300)
 
 
 @given(small_groups)
-def test_every_choice_of_cases_counted_one_by_one_says_the_same(told: tuple[int, list[int], list[int]]) -> None:
-    unit, first, second = told
-    found = permutation_p(np.array(first), np.array(second), unit)
-    assert found == pytest.approx(float(by_hand(first, second, unit)), abs=1e-9)
+def test_every_choice_of_cases_counted_one_by_one_says_the_same(groups: tuple[int, list[int], list[int]]) -> None:
+    unit, first, second = groups
+    p = permutation_p(np.array(first), np.array(second), unit)
+    assert p == pytest.approx(float(by_hand(first, second, unit)), abs=1e-9)
     back = permutation_p(np.array(second), np.array(first), unit)
-    assert found == pytest.approx(back, abs=1e-9)
+    assert p == pytest.approx(back, abs=1e-9)
     kept = permutation_p(unit - np.array(first), unit - np.array(second), unit)
-    assert found == pytest.approx(kept, abs=1e-9)
+    assert p == pytest.approx(kept, abs=1e-9)
 
 
 @given(st.lists(st.integers(0, 3), min_size=7, max_size=9), st.sampled_from([0.01, 0.05, 0.2]))
@@ -125,14 +125,14 @@ def test_2000_cases_of_five_repeats_are_as_the_normal_distribution_says() -> Non
 
 def test_farther_sums_are_stronger_evidence_though_few_choices_of_cases_give_them() -> None:
     """Most cases are broken in all of five repeats or in none, so that sums between multiples of 5 are rare."""
-    pool, found = [0] * 20 + [5] * 12 + [1, 2, 3, 4], []
+    pool, p_values = [0] * 20 + [5] * 12 + [1, 2, 3, 4], []
     for fives, part in product(range(7, 13), range(5)):
         first = [5] * fives + [0] * (18 - fives - bool(part)) + [part] * bool(part)
         second = [*pool]
         for value in first:
             second.remove(value)
-        found.append(permutation_p(np.array(first), np.array(second), 5))
-    assert found == sorted(found, reverse=True)
+        p_values.append(permutation_p(np.array(first), np.array(second), 5))
+    assert p_values == sorted(p_values, reverse=True)
 
 
 @pytest.mark.parametrize(("first", "second"), [([], []), ([1], []), ([], [0, 1])])
@@ -159,9 +159,9 @@ def test_repeats_of_a_case_do_not_make_a_difference_surer() -> None:
 
 def test_what_is_open_is_read_against_the_difference() -> None:
     broken, kept, opened = (1, 0, 0), (0, 1, 0), (0, 0, 1)
-    told = groups_p(grid(*[broken] * 8, opened, opened), grid(*[kept] * 9, opened), 0)
-    assert told == groups_p(grid(*[broken] * 8, kept, kept), grid(*[kept] * 9, broken), 0)
-    assert told > groups_p(grid(*[broken] * 8), grid(*[kept] * 9), 0)
+    p = groups_p(grid(*[broken] * 8, opened, opened), grid(*[kept] * 9, opened), 0)
+    assert p == groups_p(grid(*[broken] * 8, kept, kept), grid(*[kept] * 9, broken), 0)
+    assert p > groups_p(grid(*[broken] * 8), grid(*[kept] * 9), 0)
     assert groups_p(grid(*[broken] * 2, *[opened] * 8), grid(*[kept] * 9, opened), 0) == 1.0
 
 
@@ -178,8 +178,8 @@ def test_very_many_numbers_of_repeats_are_rounded_to_what_can_be_counted(fewest:
     asked = rng.integers(fewest, most + 1, 400)
     broken = rng.binomial(asked, 0.3)
     cases: list[Counts] = [(int(b), int(n - b), 0) for b, n in zip(broken, asked, strict=True)]
-    found = groups_p(grid(*cases[:200]), grid(*cases[200:]), 0)
-    assert found == pytest.approx(drawn([b / n for b, n in zip(broken, asked, strict=True)], 200), abs=apart)
+    p = groups_p(grid(*cases[:200]), grid(*cases[200:]), 0)
+    assert p == pytest.approx(drawn([b / n for b, n in zip(broken, asked, strict=True)], 200), abs=apart)
 
 
 def test_a_few_lost_repeats_leave_the_other_cases_exact() -> None:
