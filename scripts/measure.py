@@ -23,26 +23,26 @@ from measuring.tree import Module, modules  # noqa: E402
 
 FOR_LATER = {
     "promptpex.core.records.grade.superseded": "grading",
-    "promptpex.documents.grades.append_grades": "grading: people's verdicts on outputs, in a file of their own",
-    "promptpex.documents.grades.current": "grading",
-    "promptpex.documents.grades.read_grades": "grading",
+    "promptpex.documents.human_grades.append_grades": "grading: people's verdicts on outputs, in a file of their own",
+    "promptpex.documents.human_grades.current": "grading",
+    "promptpex.documents.human_grades.read_grades": "grading",
     "promptpex.engines.jobs.Engine": "engines: what another one has to offer",
     "promptpex.engines.jobs.FunctionJob": "engines: matrices of assertions and examples",
-    "promptpex.engines.local.LocalEngine": "engines: the stages' loop as one engine among others",
+    "promptpex.engines.in_process.LocalEngine": "engines: the stages' loop as one engine among others",
     "promptpex.engines.processes.ProcessEngine": "engines: long local work, such as synthesis",
     "promptpex.judging.modes.register": "judge modes of other programs",
     "promptpex.judging.modes.unregister": "judge modes of other programs",
     "promptpex.workflow.stages.register": "stages of other programs, such as synthesis",
     "promptpex.workflow.stages.unregister": "stages of other programs, such as synthesis",
     "promptpex.core.response_store.ResponseStore.entries": "stores: moving replies from one backend to another",
-    "promptpex.store.sqlite.SqliteStore.entries": "stores: moving replies from one backend to another",
+    "promptpex.store.sqlite_store.SqliteStore.entries": "stores: moving replies from one backend to another",
     "promptpex.stats.ppi.ppi_mean": "alignment: judges' verdicts corrected by people's grades",
 }
 """Definitions that nothing calls yet, with the work that will; what only they use needs no line of its own."""
 
 SMALL_FILES = {
     "promptpex/codecs/controls.py": "what a terminal would obey: everything that prints shares it",
-    "promptpex/codecs/input_text.py": "inputs as a model is shown them: author, judge and report share it",
+    "promptpex/codecs/inputs_as_text.py": "inputs as a model is shown them: author, judge and report share it",
     "promptpex/core/ids.py": "how everything is hashed",
     "promptpex/core/records/gc_pause.py": "unlike anything around it",
     "promptpex/promptfile/write.py": "the other way of reading, for imports",

@@ -17,9 +17,9 @@ from typing import Any
 
 from promptpex.codecs.atomic import write_text
 from promptpex.paper.evaluation import tabled
+from promptpex.paper.output_similarity import cosines
 from promptpex.paper.prompt_evaluation import Evaluation
 from promptpex.paper.result_tables import Tables
-from promptpex.paper.similarity import cosines
 from promptpex.report import runs
 from promptpex.report.files import csv_text
 from promptpex.report.summary import records

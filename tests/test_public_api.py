@@ -133,6 +133,8 @@ NOTEBOOK = """
 import asyncio, os, signal, threading, time
 import promptpex
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # who starts the tests in the background has it ignored
+
 class Asked:
     async def complete(self, request):
         %s

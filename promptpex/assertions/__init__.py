@@ -12,7 +12,7 @@ from promptpex.assertions.compiler import MAX_CHECKS, Compiled, compile_checks, 
 from promptpex.assertions.evaluator import check
 from promptpex.assertions.model import CheckReport, CheckResult
 from promptpex.assertions.registry import KIND_NAMES
-from promptpex.assertions.rules import CHECKS_VERSION, check_inputs, check_rules
+from promptpex.assertions.rule_verdicts import CHECKS_VERSION, check_inputs, check_rules
 from promptpex.assertions.time_limits import check_time
 
 __all__ = [

@@ -8,7 +8,7 @@ from itertools import islice
 from promptpex.assertions import compiler, evaluator
 from promptpex.assertions.check_file import CheckFile
 from promptpex.assertions.model import CheckedOutput, CheckReport
-from promptpex.assertions.rows import CheckRow
+from promptpex.assertions.rows_to_check import CheckRow
 from promptpex.assertions.time_limits import check_time, each_verdict, time_of
 from promptpex.core.errors import CheckError
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from promptpex.assertions import compiler, time_limits
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Unscorable
-from promptpex.assertions.rows import INPUTS, run_inputs
+from promptpex.assertions.rows_to_check import INPUTS, run_inputs
 from promptpex.codecs.ordinary_files import inside, read_bytes
 from promptpex.core.errors import CheckError
 from promptpex.documents import yaml_reader

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from promptpex.cases.word_forms import folded, words
+from promptpex.cases.comparable_words import folded, words
 
 _OPENERS = (
     "here are", "here is", "here's", "here re", "below are", "below is", "these are", "the following", "sure",

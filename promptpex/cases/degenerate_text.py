@@ -13,7 +13,7 @@ import zlib
 from collections import Counter
 from itertools import pairwise
 
-from promptpex.cases.word_forms import words
+from promptpex.cases.comparable_words import words
 from promptpex.cases.writing_systems import script_of
 
 # Under these limits the derailed tests among those published with PromptPex are named, and no others (tests/cases).

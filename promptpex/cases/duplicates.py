@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from promptpex.cases.word_forms import folded
-from promptpex.codecs.input_text import value_text
+from promptpex.cases.comparable_words import folded
+from promptpex.codecs.inputs_as_text import value_text
 from promptpex.core.ids import canonical
 from promptpex.core.records import Case
 

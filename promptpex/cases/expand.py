@@ -13,9 +13,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, create_model
 
+from promptpex.cases.comparable_words import folded
 from promptpex.cases.generate import input_spec_text, inputs_type
-from promptpex.cases.word_forms import folded
-from promptpex.codecs.input_text import inputs_text, named_text, value_text
+from promptpex.codecs.inputs_as_text import inputs_text, named_text, value_text
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite

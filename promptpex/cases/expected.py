@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from promptpex.codecs.input_text import inputs_text
+from promptpex.codecs.inputs_as_text import inputs_text
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, ignore_events
 from promptpex.core.records import Case, Output, Prompt, Spec, Suite

@@ -15,9 +15,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from promptpex.cases.context_variables import balance_answerable, context_variable
 from promptpex.cases.plan import TEMPLATE, Generation, Plan, Target
-from promptpex.cases.rag_context import balance_answerable, context_variable
-from promptpex.codecs.input_text import value_text
+from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.wording import plural
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec, Suite, VariableSpec

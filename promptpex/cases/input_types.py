@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from promptpex.codecs.input_text import value_text
+from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.wording import cut
 from promptpex.core.records import VariableSpec
 

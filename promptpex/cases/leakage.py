@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from promptpex.cases.word_forms import folded, sentences, words
+from promptpex.cases.comparable_words import folded, sentences, words
 from promptpex.core.records import Rule
 
 ECHO = 88

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from promptpex.cases import artifacts, degenerate_text, leakage
+from promptpex.cases.comparable_words import folded
 from promptpex.cases.input_types import type_problems
-from promptpex.cases.word_forms import folded
 from promptpex.cases.writing_systems import of_language, scripts_of, share_in, wants_marks
-from promptpex.codecs.input_text import value_text
+from promptpex.codecs.inputs_as_text import value_text
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
 
 Code = Literal[

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from promptpex.cases.rag_context import context_variable
-from promptpex.cases.word_forms import slug
+from promptpex.cases.comparable_words import slug
+from promptpex.cases.context_variables import context_variable
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
 from promptpex.core.stage_templates import fingerprint

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptpex.cases.word_forms import folded
+from promptpex.cases.comparable_words import folded
 from promptpex.codecs import jsonl, safe_csv
-from promptpex.codecs.input_text import value_text
+from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.ordinary_files import inside
 from promptpex.core.errors import ConfigError
 

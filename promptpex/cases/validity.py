@@ -16,7 +16,7 @@ from pydantic import BaseModel, create_model
 
 from promptpex.cases.input_types import type_problems
 from promptpex.cases.lint import errors, lint
-from promptpex.codecs.input_text import inputs_text
+from promptpex.codecs.inputs_as_text import inputs_text
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Rule, Spec
 from promptpex.core.stage_templates import Rendered, render

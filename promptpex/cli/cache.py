@@ -139,7 +139,7 @@ async def _check_stage(stage: str, store: ResponseStore) -> None:
 
 def _with_store(flags: dict[str, Any], job: Callable[[ResponseStore], Awaitable[T]]) -> T:
     """What the job gives, with the store of these settings, which has to be there."""
-    from promptpex.cli.runner import settings
+    from promptpex.cli.command_session import settings
     from promptpex.store import open_store
 
     path = Path(settings(flags).settings.store)

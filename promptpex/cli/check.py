@@ -16,7 +16,7 @@ from promptpex.cli.output import say
 
 if TYPE_CHECKING:
     from promptpex.assertions.check_file import CheckFile
-    from promptpex.assertions.formatters import Reports
+    from promptpex.assertions.report_formats import Reports
 
 
 @click.command("check", cls=Command)
@@ -50,14 +50,14 @@ def command(
     out. Where a row has no assertions they come from --assertions, for a run's folder from the spec that it
     keeps. Exit code 1 if a row fails.
     """
-    from promptpex.assertions import batch, formatters
-    from promptpex.assertions.rows import read
+    from promptpex.assertions import batch, report_formats
+    from promptpex.assertions.rows_to_check import read
 
     rows = read(file)
     checks = _checks(file, assertions, quiet)
     counts = {"pass": 0, "fail": 0, "unscored": 0}
     reports = _counted(_placed(batch.reports(rows, checks), file), counts)
-    _write(formatters.FORMATS["json" if as_json else shape](reports), out)
+    _write(report_formats.FORMATS["json" if as_json else shape](reports), out)
     if not quiet:
         click.echo(f"{counts['pass']} pass, {counts['fail']} fail, {counts['unscored']} unscored", err=True)
     return 1 if counts["fail"] or (fail_unscored and counts["unscored"]) else 0

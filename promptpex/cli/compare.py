@@ -11,7 +11,7 @@ from promptpex.cli import options
 from promptpex.cli.help import Command
 
 if TYPE_CHECKING:
-    from promptpex.report.comparison import RunComparison
+    from promptpex.report.run_comparison import RunComparison
 
 
 @click.command("compare", cls=Command)
@@ -31,11 +31,11 @@ def command(before: Path, after: Path, fail_on_regression: bool, as_json: bool, 
     it is shown: by exact sign flips of the differences per case, corrected for the number of models, however
     the unscored outputs would have come out.
     """
+    from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
-    from promptpex.cli.runner import settings
     from promptpex.core.errors import GateFailed
     from promptpex.report import runs
-    from promptpex.report.comparison import compare_runs, to_dict
+    from promptpex.report.run_comparison import compare_runs, to_dict
 
     resolved = settings(flags)
     chosen, results = resolved.settings, Path(resolved.settings.results)

@@ -43,10 +43,10 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     Tokens are estimates; a price that is not known is "unknown", never 0: give it in the settings under
     [prices."MODEL"].
     """
+    from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
-    from promptpex.cli.runner import work
+    from promptpex.workflow.file_commands import estimate_files
     from promptpex.workflow.files import files_of, require_files
-    from promptpex.workflow.project import estimate_files
 
     require_files(spec, cases)
     files = files_of(prompt, spec=spec, suite=cases)

@@ -43,8 +43,8 @@ def command(
     and agreement of the spec with its prompt. Specs and cases that are missing are made first. Tables go to
     OUT as CSV, shaped like the paper's Tables 2 and 3.
     """
+    from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
-    from promptpex.cli.runner import work
     from promptpex.paper.evaluation import evaluate
     from promptpex.report.summary import records
     from promptpex.workflow.files import files_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.formats import WriteCommand
+from promptpex.cli.format_options import WriteCommand
 from promptpex.cli.output import data, say
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def command(format_: Format, own: dict[str, Any], source: Path, out: Path | None
 
     FORMATS
     """
+    from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
-    from promptpex.cli.runner import settings
     from promptpex.workflow.exchange import FileSource
 
     if as_json and out is None:

@@ -39,11 +39,11 @@ def command(
     The author model extracts the intent, the input spec, the output rules and their inverses. Edit the file
     as you like before you generate cases: what you change or add stays yours.
     """
+    from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
-    from promptpex.cli.runner import work
     from promptpex.core.errors import SpecError
+    from promptpex.workflow.file_commands import extract
     from promptpex.workflow.files import files_of, require_files
-    from promptpex.workflow.project import extract
 
     require_files(None, cases)
     files = files_of(prompt, spec=spec, suite=cases)
@@ -80,9 +80,9 @@ def grounds(groundedness: Sequence[Groundedness]) -> list[str]:
 
 
 def _update(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
+    from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
-    from promptpex.cli.runner import work
-    from promptpex.workflow.project import update
+    from promptpex.workflow.file_commands import update
 
     done = work(flags, lambda session: update(session, files), start=files.prompt.parent)
     changes = {

@@ -51,8 +51,8 @@ def command(
       promptpex gate --max-non-compliance 10% --min-scored 50
       promptpex gate --max-non-compliance gpt-4o-mini=5% --decide high
     """
+    from promptpex.cli.command_session import report_options, settings
     from promptpex.cli.output import print_json
-    from promptpex.cli.runner import report_options, settings
     from promptpex.core.errors import GateFailed, RunError
     from promptpex.core.records import RUNNING
     from promptpex.report import runs, summarise

@@ -60,9 +60,9 @@ def command(
 
 
 def _generate(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
+    from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
-    from promptpex.cli.runner import work
-    from promptpex.workflow.project import generate
+    from promptpex.workflow.file_commands import generate
 
     made = work(flags, lambda session: generate(session, files), start=files.prompt.parent)
     kept, retired = len(made.plan.keep), len(made.plan.retire)
@@ -92,10 +92,10 @@ def quality_lines(quality: Quality) -> list[str]:
 
 
 def _dry(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
+    from promptpex.cli.command_session import work
     from promptpex.cli.estimate import show
     from promptpex.cli.output import print_json
-    from promptpex.cli.runner import work
-    from promptpex.workflow.project import planned
+    from promptpex.workflow.file_commands import planned
 
     async def job(session: Any) -> Any:
         return planned(session, files)
@@ -123,10 +123,10 @@ def _plain(todo: Plan) -> dict[str, Any]:
 
 
 def _baseline(files: Files, count: int, as_json: bool, flags: dict[str, Any]) -> int:
+    from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
-    from promptpex.cli.runner import work
     from promptpex.promptfile import stem
-    from promptpex.workflow.project import make_baseline
+    from promptpex.workflow.file_commands import make_baseline
 
     path = files.suite.with_name(f"{stem(files.prompt)}.baseline.yaml")
     suite = work(flags, lambda session: make_baseline(session, files, path, count), start=files.prompt.parent)

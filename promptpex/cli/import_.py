@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.formats import ReadCommand
+from promptpex.cli.format_options import ReadCommand
 from promptpex.cli.output import data, say
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _files(imported: Imported, out: Path | None, *, as_json: bool) -> int:
 
 def _params(flags: dict[str, Any], out: Path) -> Params:
     """How a run would ask under the settings that hold for the folder."""
-    from promptpex.cli.runner import settings
+    from promptpex.cli.command_session import settings
     from promptpex.core.records import Params
 
     chosen = settings(flags, start=out if out.is_dir() else Path.cwd()).settings

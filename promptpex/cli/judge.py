@@ -29,8 +29,8 @@ def command(run: Path | None, spec: Path | None, as_json: bool, **flags: Any) ->
     RUN is a run's folder or id; by default the latest. Exit code 3 if a judge gave no usable verdict, or a
     model of the run no usable answer.
     """
+    from promptpex.cli.command_session import work
     from promptpex.cli.output import exit_code, show_run
-    from promptpex.cli.runner import work
 
     folder, totals, judged, stopped, view, allowed = work(flags, lambda session: _again(session, run, spec))
     summary = show_run(judged, folder, as_json=as_json, totals=totals, view=view)
@@ -38,9 +38,9 @@ def command(run: Path | None, spec: Path | None, as_json: bool, **flags: Any) ->
 
 
 async def _again(session: Any, named: Path | None, spec: Path | None) -> Any:
-    from promptpex.cli.runner import report_options
+    from promptpex.cli.command_session import report_options
     from promptpex.report import runs
-    from promptpex.workflow.project import judge
+    from promptpex.workflow.file_commands import judge
 
     folder = runs.resolve(named, Path(session.settings.results))
     judged = await judge(session, folder, spec=spec)

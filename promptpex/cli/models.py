@@ -27,8 +27,8 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
 
     The roles are those that they fill when no model is named.
     """
+    from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
-    from promptpex.cli.runner import settings
     from promptpex.llm.providers.discovery import not_found
     from promptpex.workflow.client_options import provider_options
     from promptpex.workflow.roles import available

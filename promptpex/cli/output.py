@@ -71,7 +71,7 @@ def exit_code(
         Interrupted: the run was stopped.
         GateFailed: a model's non-compliance is above ``fail_over``.
     """
-    from promptpex.cli.runner import kept_and_resumed
+    from promptpex.cli.command_session import kept_and_resumed
     from promptpex.cli.unanswered import silent_judges, silent_models
 
     if stopped:

@@ -22,8 +22,8 @@ def command(run: Path | None, as_json: bool, **flags: Any) -> int:
 
     Nothing is asked: the run's folder has all of it. RUN is a run's folder or id; by default the latest.
     """
+    from promptpex.cli.command_session import report_options, settings
     from promptpex.cli.output import show_run
-    from promptpex.cli.runner import report_options, settings
     from promptpex.report import runs
 
     resolved = settings(flags)

@@ -45,10 +45,10 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     Shares are written as 10% or 0.1. Exit code 1 if --fail-over fails, 3 if a model or a judge gave no usable
     answer.
     """
+    from promptpex.cli.command_session import all_problems, work
     from promptpex.cli.output import exit_code, show_run
-    from promptpex.cli.runner import all_problems, work
+    from promptpex.workflow.file_commands import run
     from promptpex.workflow.files import files_of, require_files
-    from promptpex.workflow.project import run
 
     require_files(spec, cases)
     files = files_of(prompt, spec=spec, suite=cases)

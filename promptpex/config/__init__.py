@@ -9,11 +9,11 @@ providers read them from the environment under their own names.
 
 from __future__ import annotations
 
-from promptpex.codecs.settings_files import find_file
+from promptpex.codecs.find_settings_files import find_file
 from promptpex.config.effort import EFFORT, checked_effort
-from promptpex.config.layers import OTHER_VARIABLES
 from promptpex.config.load import Resolved, load, with_effort
 from promptpex.config.settings import Price, ScenarioSetting, Settings
+from promptpex.config.sources import OTHER_VARIABLES
 
 __all__ = [
     "EFFORT",

@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from promptpex.config.effort import EFFORT, apply_preset, checked_effort
-from promptpex.config.layers import (
+from promptpex.config.problems import problems_of, raise_problems
+from promptpex.config.resolve_paths import anchor, anchored, refuse_downloads
+from promptpex.config.settings import Settings
+from promptpex.config.sources import (
     PREFIX,
     SWITCHES,
     Layer,
@@ -16,9 +19,6 @@ from promptpex.config.layers import (
     switched,
     user_layer,
 )
-from promptpex.config.paths import anchor, anchored, refuse_downloads
-from promptpex.config.problems import problems_of, raise_problems
-from promptpex.config.settings import Settings
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Record
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import ValidationError
 
-from promptpex.config.layers import Layer, setting_error
 from promptpex.config.settings import Settings
+from promptpex.config.sources import Layer, setting_error
 from promptpex.config.wording import NO_KEYS, in_words, is_not_utf8, near_name, texts_in
 from promptpex.core.errors import ConfigError
 from promptpex.llm.names import check_label

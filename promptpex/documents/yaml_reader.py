@@ -18,8 +18,8 @@ from promptpex.codecs.text_file import decode
 from promptpex.core.errors import InputError
 from promptpex.core.records import collector_paused
 from promptpex.core.surrogates import has_surrogate
-from promptpex.documents import libyaml
-from promptpex.documents.libyaml import STANDARD_TAG, UNTAGGED
+from promptpex.documents import libyaml_nodes
+from promptpex.documents.libyaml_nodes import STANDARD_TAG, UNTAGGED
 
 MAX_BYTES = 20_000_000
 MAX_NODES = 500_000
@@ -151,11 +151,11 @@ def _root(
 ) -> Node:
     """The root node, from libyaml where its result is sure to be that of ruamel, unless the text is to be edited."""
     if not to_edit:
-        with suppress(libyaml.Unsure):
-            return libyaml.compose(text)
-    from promptpex.documents import ruamel_yaml
+        with suppress(libyaml_nodes.Unsure):
+            return libyaml_nodes.compose(text)
+    from promptpex.documents import ruamel_nodes
 
-    return ruamel_yaml.compose(text, path=path, error=error, what=what, first_line=first_line)
+    return ruamel_nodes.compose(text, path=path, error=error, what=what, first_line=first_line)
 
 
 class _Builder:

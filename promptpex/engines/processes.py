@@ -21,8 +21,8 @@ from multiprocessing.context import SpawnProcess
 from typing import Generic
 
 from promptpex.core.errors import EngineError
+from promptpex.engines.in_process import run_all
 from promptpex.engines.jobs import Item, Job, Result
-from promptpex.engines.local import run_all
 
 MAX_CHUNK = 256
 """Items of one message: more would keep a process busy alone at the end."""

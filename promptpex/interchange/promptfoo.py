@@ -16,7 +16,7 @@ from promptpex.core.records import Case, Check, Prompt, Spec, Suite
 from promptpex.documents import yaml_writer
 from promptpex.interchange.format import Exported, Format, Option, Source
 from promptpex.llm.names import parse_model
-from promptpex.llm.routes import resolve
+from promptpex.llm.resolve_model import resolve
 
 _SAME = frozenset(
     ("contains", "contains-all", "contains-any", "contains-json", "contains-html", "contains-sql", "contains-xml",

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from promptpex.codecs.input_text import inputs_text
+from promptpex.codecs.inputs_as_text import inputs_text
 from promptpex.core.errors import ModelError
 from promptpex.core.ids import digest
 from promptpex.core.records import Output, Prompt, Request, Rule, Spec, Verdict

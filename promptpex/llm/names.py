@@ -17,7 +17,7 @@ from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import ConfigError, UnknownModel
 from promptpex.core.records import ModelName, Params
 from promptpex.llm.redaction import holds_key, scrub
-from promptpex.llm.routes import OPENAI, OWN_PREFIXES, Provider, resolve
+from promptpex.llm.resolve_model import OPENAI, OWN_PREFIXES, Provider, resolve
 
 PARAMETERS = ("temperature", "max_tokens", "top_p", "seed", "stop", "logprobs")
 """What ``Params`` knows by name."""

@@ -38,7 +38,7 @@ from promptpex.llm.pacing.limits import Limiter
 from promptpex.llm.pacing.retry import RetryingClient, RetryPolicy
 from promptpex.llm.providers.prices import rates_of
 from promptpex.llm.recording import RecordingClient
-from promptpex.llm.routes import resolve
+from promptpex.llm.resolve_model import resolve
 from promptpex.llm.schema_fallback import SchemaFallback
 
 

@@ -21,8 +21,8 @@ from promptpex.core.errors import MalformedReply, ModelError
 from promptpex.core.records import Completion, Message, Request
 from promptpex.core.stage_templates import fence
 from promptpex.llm.client import Client
-from promptpex.llm.finish_reasons import CUT, check_cut, check_empty, check_filtered, usable
 from promptpex.llm.schemas import described, reply_schema, reply_type_of
+from promptpex.llm.usable_answers import CUT, check_cut, check_empty, check_filtered, usable
 
 T = TypeVar("T", bound=BaseModel)
 

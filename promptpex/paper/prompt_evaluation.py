@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from promptpex.cases.validity import Validity, ValidityCheck, validity
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Message, Prompt, Run, Spec, Suite
-from promptpex.paper.similarity import cosines
+from promptpex.paper.output_similarity import cosines
 from promptpex.specs.groundedness import Groundedness, grounded
 from promptpex.workflow.running import begin, execute
 from promptpex.workflow.session import Session

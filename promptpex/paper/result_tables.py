@@ -20,7 +20,7 @@ from promptpex.stats import (
     sign_flip_p,
 )
 from promptpex.stats import share as mean_share
-from promptpex.tables.counts import Counted, counted
+from promptpex.tables.counts_per_case import Counted, counted
 from promptpex.tables.frames import outputs, typed
 from promptpex.tables.proportions import estimated
 

@@ -16,7 +16,7 @@ import jinja2
 
 from promptpex.codecs.atomic import write_text
 from promptpex.report.headline import FEW, ends
-from promptpex.report.sections import footnotes, sections
+from promptpex.report.secondary_tables import footnotes, sections
 from promptpex.report.summary import Summary, records
 from promptpex.report.terminal import counted, decision_text, money, percent, seconds
 from promptpex.report.view_model import VERDICTS, page

@@ -10,14 +10,14 @@ from promptpex.codecs.wording import plural
 from promptpex.core.records import RUNNING
 from promptpex.report import headline
 from promptpex.report.headline import FEW
-from promptpex.report.sections import DAGGER, Section, cut, footnotes, rule_section, sections
+from promptpex.report.secondary_tables import DAGGER, Section, cut, footnotes, rule_section, sections
 from promptpex.report.summary import Example, Summary, records
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from promptpex.report.comparison import RunComparison
+    from promptpex.report.run_comparison import RunComparison
 
 SHORT = 160
 WHY = 320

@@ -8,21 +8,7 @@ Pure functions of counts and columns; nothing here depends on files, models or r
 from __future__ import annotations
 
 from promptpex.stats.agreement import Agreement
-from promptpex.stats.clustered_agreement import clustered_agreement
-from promptpex.stats.grid import Completion, Grid, rule_numbers
-from promptpex.stats.group_sequential import level_at, looks_at
-from promptpex.stats.holm import holm
-from promptpex.stats.intervals import Interval, clopper_pearson
-from promptpex.stats.korn_graubard import korn_graubard
-from promptpex.stats.more_cases import MoreCases, more_cases
-from promptpex.stats.pairs import Reading, difference_interval, more_failures_p, pair, statements, tie_p
-from promptpex.stats.ppi import PpiMean, ppi_mean
-from promptpex.stats.proportions import RULE_CORRELATION, repeat_correlation, share, share_interval
-from promptpex.stats.repeats import flaky, pass_at_k, pass_hat_k, stability
-from promptpex.stats.resolution import Resolution, smallest_shown
-from promptpex.stats.sequential_selection import SequentialSelection, over_looks, sequential_selection, versus_limit
-from promptpex.stats.sign_flip import sign_flip_p
-from promptpex.stats.suitability import (
+from promptpex.stats.as_good_as_best import (
     DEFAULT_TOLERANCE,
     ModelDecision,
     Suitability,
@@ -31,6 +17,20 @@ from promptpex.stats.suitability import (
     pair_tests,
     suitability,
 )
+from promptpex.stats.clustered_agreement import clustered_agreement
+from promptpex.stats.compare_two_models import Reading, difference_interval, more_failures_p, pair, statements, tie_p
+from promptpex.stats.group_sequential import level_at, looks_at
+from promptpex.stats.holm import holm
+from promptpex.stats.intervals import Interval, clopper_pearson
+from promptpex.stats.korn_graubard import korn_graubard
+from promptpex.stats.more_cases import MoreCases, more_cases
+from promptpex.stats.outcome_grid import Completion, Grid, rule_numbers
+from promptpex.stats.ppi import PpiMean, ppi_mean
+from promptpex.stats.proportions import RULE_CORRELATION, repeat_correlation, share, share_interval
+from promptpex.stats.repeats import flaky, pass_at_k, pass_hat_k, stability
+from promptpex.stats.resolution import Resolution, smallest_shown
+from promptpex.stats.sequential_selection import SequentialSelection, over_looks, sequential_selection, versus_limit
+from promptpex.stats.sign_flip import sign_flip_p
 from promptpex.stats.two_sample import difference_of_intervals, groups_p
 
 # A function and its file share a name where the file holds that one idea; in the package the name means the function.

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptpex.stats.grid import Grid
-from promptpex.stats.pairs import once_asked, pair
+from promptpex.stats.compare_two_models import once_asked, pair
+from promptpex.stats.outcome_grid import Grid
 from promptpex.stats.special import normal_quantile, two_sided_z
 
 if TYPE_CHECKING:
-    from promptpex.stats.grid import Floats
+    from promptpex.stats.outcome_grid import Floats
 
 _DRAWS = 400
 _POWER = 0.8

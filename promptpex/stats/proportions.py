@@ -13,11 +13,11 @@ import math
 from typing import TYPE_CHECKING
 
 from promptpex.stats.argument_checks import require_share
-from promptpex.stats.grid import Completion, Grid
 from promptpex.stats.intervals import Interval, exact_bounds
+from promptpex.stats.outcome_grid import Completion, Grid
 
 if TYPE_CHECKING:
-    from promptpex.stats.grid import Floats, Ints
+    from promptpex.stats.outcome_grid import Floats, Ints
 
 RULE_CORRELATION = 0.1
 """How alike two cases of one rule are taken to be where rules count as a sample: the mean that 21 published recordings

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from promptpex.core.errors import InputError
-from promptpex.stats.grid import Completion, Grid
+from promptpex.stats.as_good_as_best import PairTests, Suitability, decide, pair_tests
+from promptpex.stats.compare_two_models import Reading
 from promptpex.stats.group_sequential import overall_p
 from promptpex.stats.holm import holm
-from promptpex.stats.pairs import Reading
+from promptpex.stats.outcome_grid import Completion, Grid
 from promptpex.stats.proportions import effective_cases, repeat_correlation, share
 from promptpex.stats.special import beta_cdf
-from promptpex.stats.suitability import PairTests, Suitability, decide, pair_tests
 
 Side = Literal["below", "above", "undecided"]
 

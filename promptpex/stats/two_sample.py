@@ -6,12 +6,12 @@ import math
 from typing import TYPE_CHECKING
 
 from promptpex.core.errors import InputError
-from promptpex.stats.grid import Completion, Grid
 from promptpex.stats.intervals import Interval
+from promptpex.stats.outcome_grid import Completion, Grid
 from promptpex.stats.special import log_choose
 
 if TYPE_CHECKING:
-    from promptpex.stats.grid import Floats, Ints
+    from promptpex.stats.outcome_grid import Floats, Ints
 
 _MOST_STEPS = 200_000_000
 """Additions up to which the distribution is built case by case; beyond, through its characteristic function."""

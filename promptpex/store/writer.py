@@ -13,9 +13,9 @@ import threading
 from pathlib import Path
 
 from promptpex.core.errors import StoreError
-from promptpex.store.database import Synchronous, open_database, store_error
 from promptpex.store.leases import HEARTBEAT_S, Owner
 from promptpex.store.operations import Job, execute, needs_durability
+from promptpex.store.sqlite_file import Synchronous, open_database, store_error
 
 MAX_GROUP_WRITES = 1000
 """Writes in one transaction."""

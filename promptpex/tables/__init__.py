@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from promptpex.tables.agreement import AGREEMENT_COLUMNS, DISAGREEMENT_COLUMNS, agreements, disagreements
 from promptpex.tables.comparison import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison
-from promptpex.tables.counts import Counted, Weights, check_weights, counted, weighed
+from promptpex.tables.counts_per_case import Counted, Weights, check_weights, counted, weighed
 from promptpex.tables.discrimination import Discrimination, discrimination
 from promptpex.tables.frames import (
     OUTPUT_COLUMNS,
@@ -17,7 +17,7 @@ from promptpex.tables.frames import (
     typed,
     verdicts,
 )
-from promptpex.tables.judges import JUDGE_COLUMNS, judges
+from promptpex.tables.judge_failures import JUDGE_COLUMNS, judges
 from promptpex.tables.proportions import (
     CASE_TYPE_COLUMNS,
     PROPORTION_COLUMNS,

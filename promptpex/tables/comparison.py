@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import Completion, Grid, Reading, holm, more_failures_p, pair, share, statements, tie_p
-from promptpex.tables.counts import Counted, Weights, counted
+from promptpex.tables.counts_per_case import Counted, Weights, counted
 from promptpex.tables.frames import typed
 from promptpex.tables.proportions import difference
 from promptpex.tables.rankings import missing_in_words

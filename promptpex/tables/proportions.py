@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import Completion, Grid, Interval, difference_interval, pair, repeat_correlation, share_interval
-from promptpex.tables.counts import Counted, counted
+from promptpex.tables.counts_per_case import Counted, counted
 from promptpex.tables.frames import typed
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from promptpex.stats import (
     suitability,
     versus_limit,
 )
-from promptpex.tables.counts import Counted, Weights, counted
+from promptpex.tables.counts_per_case import Counted, Weights, counted
 from promptpex.tables.proportions import difference
 
 if TYPE_CHECKING:

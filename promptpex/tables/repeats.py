@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import flaky as find_flickers
 from promptpex.stats import pass_at_k, pass_hat_k, stability
-from promptpex.tables.counts import counted
+from promptpex.tables.counts_per_case import counted
 from promptpex.tables.frames import said_by, typed
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import level_at, repeat_correlation, share, share_interval
-from promptpex.tables.counts import Counted, asked, counted
+from promptpex.tables.counts_per_case import Counted, asked, counted
 from promptpex.tables.frames import rule_outcomes, typed
 from promptpex.tables.proportions import PROPORTION_COLUMNS, estimated, grouped_proportions
 from promptpex.tables.rankings import Decision, RankingOptions, Rankings, rankings

@@ -8,7 +8,7 @@ from promptpex.config import Resolved, Settings
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.llm.names import parse_model
 from promptpex.llm.providers import ProviderOptions, key_for
-from promptpex.llm.routes import origin
+from promptpex.llm.resolve_model import origin
 from promptpex.llm.stack import StackOptions
 
 NO_JUDGE = "none"

@@ -12,8 +12,8 @@ from promptpex.core.records import Case, Completion, ModelName, Output, Params, 
 from promptpex.core.time_allowance import Allowance
 from promptpex.engines import run_all
 from promptpex.llm.client import Client
-from promptpex.llm.finish_reasons import usable
 from promptpex.llm.role_model import merged
+from promptpex.llm.usable_answers import usable
 from promptpex.promptfile import RENDERING_SECONDS, render
 
 STAGE = "output"

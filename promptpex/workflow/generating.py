@@ -14,9 +14,9 @@ from promptpex.cases.generate import generate as generate_cases
 from promptpex.cases.generate import keep_unreplaced
 from promptpex.cases.lint import LintFinding, lint_all
 from promptpex.cases.plan import Generation, Plan, plan
-from promptpex.cases.refine import mark_invalid, replace_invalid, within_tries
+from promptpex.cases.read_scenarios import read_scenarios
+from promptpex.cases.replace_invalid import mark_invalid, replace_invalid, within_tries
 from promptpex.cases.samples import read_samples
-from promptpex.cases.scenarios import read_scenarios
 from promptpex.cases.validity import ValidityCheck
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, ModelName, Output, Prompt, Spec, Suite

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from promptpex.core.records import Case, ModelName, Output
-from promptpex.llm.routes import resolve
+from promptpex.llm.resolve_model import resolve
 from promptpex.workflow.collect import Cell
 
 SerialServer = Callable[[ModelName], str | None]

@@ -14,10 +14,10 @@ from promptpex.core.events import Notice, StageEnded, StageStarted, StepDone
 from promptpex.core.ids import digest
 from promptpex.core.records import Manifest, ModelName, Output, Prompt, Run, Spec, Suite, Verdict
 from promptpex.engines import run_all
-from promptpex.judging.decide import left_open, unjudged, unusable, weigh
 from promptpex.judging.judge import STAGE as JUDGE
 from promptpex.judging.judge import Judge, Judging, judgeable
 from promptpex.judging.model_families import self_preference_warnings
+from promptpex.judging.settle_verdicts import left_open, unjudged, unusable, weigh
 from promptpex.workflow.collect import STAGE as OUTPUT
 from promptpex.workflow.collect import cells, collect, requests_for
 from promptpex.workflow.instructions import instructions_of

@@ -12,15 +12,15 @@ from promptpex import promptfile
 from promptpex.assertions import check_inputs, check_time
 from promptpex.cases import file as case_file
 from promptpex.cases.input_types import unusable_schemas
+from promptpex.cases.read_scenarios import read_scenarios
 from promptpex.cases.samples import read_samples
-from promptpex.cases.scenarios import read_scenarios
 from promptpex.codecs.ordinary_files import is_inside
 from promptpex.codecs.wording import plural, quoted
 from promptpex.config import checked_effort, find_file, load
 from promptpex.core.errors import CheckError, InputError, PromptFileError
 from promptpex.core.ids import text_digest
 from promptpex.core.records import KEY_LENGTH, WHOLE_INPUT, Problem, Prompt, Rule, Severity, Spec, Suite
-from promptpex.documents import grades as grade_file
+from promptpex.documents import human_grades as grade_file
 from promptpex.documents.document import Reading
 from promptpex.documents.record_problems import as_problem
 from promptpex.specs import file as spec_file

@@ -18,30 +18,30 @@ from typing import Any
 from fuzzing import seeds
 from fuzzing.making import Maker
 from promptpex import config
-from promptpex.assertions import batch, check, check_file, check_rules, formatters, rows
+from promptpex.assertions import batch, check, check_file, check_rules, report_formats, rows_to_check
 from promptpex.assertions.kinds.json_schema import compiled
 from promptpex.assertions.model import Unscorable
 from promptpex.cases.file import examine as examine_suite
 from promptpex.cases.file import read_suite, write_suite
+from promptpex.cases.read_scenarios import read_scenarios
 from promptpex.cases.samples import read_samples
-from promptpex.cases.scenarios import read_scenarios
 from promptpex.codecs import safe_csv
 from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.core.errors import PromptpexError
 from promptpex.core.records import Completion, Message, Prompt, Request, Spec
 from promptpex.interchange import junit, promptfoo, promptpex_tests, suite_csv, suite_jsonl
-from promptpex.llm.finish_reasons import usable
 from promptpex.llm.names import parse_models, provider_of
 from promptpex.llm.providers import chat_format, gguf, http, ollama
 from promptpex.llm.recording import RecordingClient, ReplayClient
 from promptpex.llm.redaction import scrubbed_request
+from promptpex.llm.usable_answers import usable
 from promptpex.promptfile import read_with_warnings, render
 from promptpex.report import runs
 from promptpex.specs.file import examine as examine_spec
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.prompt_diff import diff_prompts
 from promptpex.store import SqliteStore
-from promptpex.tables.counts import check_weights
+from promptpex.tables.counts_per_case import check_weights
 from promptpex.workflow.validation import validate
 
 Reader = Callable[[Maker, Path], object]
@@ -141,8 +141,8 @@ def assertion_files(maker: Maker, folder: Path) -> object:
     good, value = maker.rng.choice(((seeds.ASSERTIONS_YAML, seeds.ASSERTIONS), ("", seeds.PROMPTFOO)))
     path = _file(maker, folder, "asserts.yaml", maker.document(good or json.dumps(value), value))
     checks = check_file.read(path)
-    row = rows.row_of({"output": maker.text(), "vars": INPUTS}, 1)
-    return "".join(formatters.FORMATS[maker.rng.choice(list(formatters.FORMATS))](batch.reports([row], checks)))
+    row = rows_to_check.row_of({"output": maker.text(), "vars": INPUTS}, 1)
+    return "".join(report_formats.FORMATS[maker.rng.choice(list(report_formats.FORMATS))](batch.reports([row], checks)))
 
 
 def assertions(maker: Maker, folder: Path) -> object:
@@ -176,7 +176,9 @@ def output_rows(maker: Maker, folder: Path) -> object:
     kind = maker.rng.choice((".jsonl", ".csv"))
     good = json.dumps(seeds.ROW) + "\n" if kind == ".jsonl" else 'id,output,assert\n1,RED,"[{""kind"": ""is-json""}]"\n'
     path = _file(maker, folder, f"outputs{kind}", maker.document(good, seeds.ROW))
-    return "".join(formatters.FORMATS[maker.rng.choice(list(formatters.FORMATS))](batch.reports(rows.read(path))))
+    return "".join(
+        report_formats.FORMATS[maker.rng.choice(list(report_formats.FORMATS))](batch.reports(rows_to_check.read(path)))
+    )
 
 
 def settings_files(maker: Maker, folder: Path) -> object:

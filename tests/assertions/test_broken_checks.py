@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from promptpex.assertions import KIND_NAMES, check
-from promptpex.assertions.rules import check_rules
+from promptpex.assertions.rule_verdicts import check_rules
 from promptpex.core.records import Check, Output, Rule
 
 DEEP = "[" * 20_000 + "]" * 20_000

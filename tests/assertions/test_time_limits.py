@@ -25,7 +25,7 @@ from promptpex.assertions.javascript.v8 import Regexes, V8Process
 from promptpex.assertions.model import CheckedOutput, Unscorable
 from promptpex.assertions.parse import assertion
 from promptpex.assertions.registry import kind
-from promptpex.assertions.rows import row_of
+from promptpex.assertions.rows_to_check import row_of
 from promptpex.assertions.time_limits import (
     COMMAND_SECONDS,
     OUTPUT_SECONDS,

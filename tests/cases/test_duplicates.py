@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
+from promptpex.cases.comparable_words import folded
 from promptpex.cases.duplicates import BLOCK, DuplicatePair, clusters, duplicates, independent
-from promptpex.cases.word_forms import folded
 from promptpex.core.records import Case
 
 

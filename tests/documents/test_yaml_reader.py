@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError
-from promptpex.documents import libyaml, yaml_writer
+from promptpex.documents import libyaml_nodes, yaml_writer
 from promptpex.documents.yaml_reader import YamlDoc, load
 
 ROOT = Path(__file__).parents[2]
@@ -58,8 +58,8 @@ def places(doc: YamlDoc, data: Any, keys: tuple[str | int, ...]) -> Iterator[obj
 
 def is_sure(text: str) -> bool:
     try:
-        libyaml.compose(text)
-    except libyaml.Unsure:
+        libyaml_nodes.compose(text)
+    except libyaml_nodes.Unsure:
         return False
     return True
 

@@ -19,7 +19,7 @@ from promptpex.llm.providers.llama_engine import LlamaEngineKey, acquire, releas
 from promptpex.llm.providers.ollama import OllamaClient
 from promptpex.llm.providers.openai_compatible import OpenAICompatible
 from promptpex.llm.providers.weights import weights_path
-from promptpex.llm.routes import origin
+from promptpex.llm.resolve_model import origin
 from tests.llm.providers.questions import asked, closed_port
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer, Step, error_body
 

@@ -10,8 +10,8 @@ import pytest
 import promptpex
 from promptpex.core.errors import DeadlinePassed
 from promptpex.core.records import Completion, Request
-from promptpex.report.comparison import compare_runs
 from promptpex.report.html import html
+from promptpex.report.run_comparison import compare_runs
 from promptpex.report.summary import records
 from promptpex.report.terminal import notes
 from tests.numbers.partly import partly

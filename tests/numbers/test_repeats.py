@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from promptpex import tables
-from promptpex.report.comparison import compare_runs
 from promptpex.report.gate import Limits, breaches
+from promptpex.report.run_comparison import compare_runs
 from promptpex.tables import RankingOptions
 from tests.numbers.world import Fate, by, cases, first, frame, ran, summed, told
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from promptpex import tables
-from promptpex.report.comparison import compare_runs
-from promptpex.report.sections import footnotes
+from promptpex.report.run_comparison import compare_runs
+from promptpex.report.secondary_tables import footnotes
 from promptpex.tables import RankingOptions
 from tests.numbers.world import by, cases, first, ran, summed, told
 

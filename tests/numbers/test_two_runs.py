@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from promptpex import tables
-from promptpex.report.comparison import compare_runs
+from promptpex.report.run_comparison import compare_runs
 from tests.numbers.world import Fate, by, cases, first, frame, told
 
 SIMULATIONS = 120

@@ -11,7 +11,7 @@ import pytest
 
 from promptpex.report.gate import Limits, breaches
 from promptpex.report.html import html
-from promptpex.report.sections import footnotes
+from promptpex.report.secondary_tables import footnotes
 from tests.numbers.world import by, cases, first, ran, summed, told
 from tests.report.printed import printed
 

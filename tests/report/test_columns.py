@@ -11,10 +11,10 @@ import pytest
 from promptpex.core.errors import InputError
 from promptpex.core.records import Run, RunColumns
 from promptpex.report import runs, summarise, to_dict
-from promptpex.report.comparison import compare_runs
-from promptpex.report.comparison import to_dict as comparison_to_dict
 from promptpex.report.files import csv_text
 from promptpex.report.html import html
+from promptpex.report.run_comparison import compare_runs
+from promptpex.report.run_comparison import to_dict as comparison_to_dict
 from promptpex.report.terminal import notes
 from promptpex.report.view_model import ShownOutput, ShownVerdict, page
 from promptpex.tables import VERDICT_COLUMNS, typed

@@ -14,10 +14,10 @@ from promptpex.llm.fake import FakeClient
 from promptpex.report import summarise, to_dict
 from promptpex.report.files import write
 from promptpex.report.runs import read
-from promptpex.report.sections import footnotes
+from promptpex.report.secondary_tables import footnotes
 from promptpex.workflow.early_stopping import planned_looks
+from promptpex.workflow.file_commands import run
 from promptpex.workflow.files import files_of
-from promptpex.workflow.project import run
 from promptpex.workflow.session import open_session
 from tests.samples import asked, contents
 

@@ -9,7 +9,7 @@ import pytest
 from promptpex.cases.input_types import type_problems
 from promptpex.cli.main import run_cli
 from promptpex.core.records import Grade, VariableSpec
-from promptpex.documents.grades import append_grades
+from promptpex.documents.human_grades import append_grades
 from promptpex.promptfile import read
 from promptpex.workflow.validation import validate
 

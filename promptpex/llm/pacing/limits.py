@@ -12,7 +12,7 @@ from promptpex.core.records import Completion, Request
 from promptpex.llm.pacing import DEFAULT_ANSWER_TOKENS
 from promptpex.llm.pacing.aimd import ConcurrencyController
 from promptpex.llm.pacing.cancellation import CancelToken, not_asked
-from promptpex.llm.routes import Server, server_of
+from promptpex.llm.resolve_model import Server, server_of
 
 SWITCH_DELAY_S = 0.05
 """Seconds for which a server of one model at a time waits for that model's next request before it changes over: little

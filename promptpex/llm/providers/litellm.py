@@ -28,7 +28,7 @@ from promptpex.llm.providers.chat_format import completion_of, request_body
 from promptpex.llm.providers.http import retry_after_s
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import known_models, price_of, rates_of, vendor_of
-from promptpex.llm.routes import origin
+from promptpex.llm.resolve_model import origin
 
 _OFFLINE = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",

@@ -29,7 +29,7 @@ from promptpex.llm.providers.http import JsonPoster, JsonReply
 from promptpex.llm.providers.ollama_admin import ModelFacts, host_url, missing, pull, show
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import price_of
-from promptpex.llm.routes import is_ollama_cloud
+from promptpex.llm.resolve_model import is_ollama_cloud
 
 FIRST_CONTEXT = 4096
 MOST_CONTEXT = 131_072

@@ -23,7 +23,7 @@ from promptpex.llm.providers.chat_format import completion_of, request_body
 from promptpex.llm.providers.http import JsonPoster, checked_base
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import cost_of
-from promptpex.llm.routes import OPENAI, origin
+from promptpex.llm.resolve_model import OPENAI, origin
 
 _DROPPABLE = ("temperature", "top_p", "seed", "stop", "logprobs", "top_logprobs")
 _REFUSES = ("unsupported", "not support", "unrecognized", "unknown parameter", "not permitted", "extra inputs")

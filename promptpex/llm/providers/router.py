@@ -11,7 +11,7 @@ from promptpex.llm.client import Client, Loading
 from promptpex.llm.names import provider_of, takes_base
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.redaction import scrub, without_own_keys
-from promptpex.llm.routes import Provider
+from promptpex.llm.resolve_model import Provider
 
 Opener = Callable[[str, str | None, ProviderOptions], Client]
 """Makes the client for a model's name and server."""

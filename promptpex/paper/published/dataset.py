@@ -22,9 +22,9 @@ from promptpex.core.records import Case, Manifest, Problem, Prompt, Rule, Run, S
 from promptpex.interchange import csv_table, promptpex_tests
 from promptpex.judging.modes.prompt import WHOLE_PROMPT
 from promptpex.paper.published import prompts
-from promptpex.paper.published.checks import checks_for
 from promptpex.paper.published.overview import against_overview
 from promptpex.paper.published.results import Result, Results, read_results
+from promptpex.paper.published.rule_checks import checks_for
 
 RESULTS = "test_results.csv"
 NEEDED = ("rules.txt", "inverse_rules.txt", "tests.csv", RESULTS, "test_evals.csv", "rule_evals.csv")

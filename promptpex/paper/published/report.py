@@ -138,7 +138,7 @@ def _more(place: Decision) -> str:
 
 
 def _notes(figures: Mapping[str, Ours]) -> list[str]:
-    from promptpex.report.sections import DAGGER
+    from promptpex.report.secondary_tables import DAGGER
 
     pairs = [pair for one in figures.values() for pair in one.pairs]
     open_ = sum(pair.adjusted > 0.05 for pair in pairs)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from promptpex.codecs import jsonl, settings_files
+from promptpex.codecs import find_settings_files, jsonl
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.ordinary_files import is_inside, read_bytes, refuse_led_out
 from promptpex.core.errors import RunError
@@ -193,8 +193,10 @@ def latest(results: Path) -> Path:
 
 def _none_yet(results: Path) -> str:
     """That there is no run, and where one is: a settings file in a folder below keeps its runs there."""
-    settings = (path for depth in ("*", "*/*") for path in results.parent.glob(f"{depth}/{settings_files.FILE}"))
-    nested = (settings_files.results_of(path, results.name) for path in settings if is_inside(path, results.parent))
+    settings = (path for depth in ("*", "*/*") for path in results.parent.glob(f"{depth}/{find_settings_files.FILE}"))
+    nested = (
+        find_settings_files.results_of(path, results.name) for path in settings if is_inside(path, results.parent)
+    )
     below = _newest(run / MANIFEST for folder in nested for run in runs_in(folder))
     sentence = "no run here yet; make one with `promptpex run PROMPT --models ...`"
     return sentence if below is None else f"{sentence}, or name the one in a folder with settings of its own: {below}"

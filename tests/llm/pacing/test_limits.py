@@ -9,7 +9,7 @@ from promptpex.core.errors import RateLimited, Stopped
 from promptpex.core.records import Completion, Params, Request
 from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.limits import BURST, Limiter
-from promptpex.llm.routes import Server, server_of
+from promptpex.llm.resolve_model import Server, server_of
 from tests.llm.questions import request
 from tests.llm.virtual_time import in_virtual_time, now
 

@@ -25,7 +25,7 @@ from promptpex.llm.names import parse_model
 from promptpex.llm.providers.litellm import LitellmClient, loaded
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import known_providers
-from promptpex.llm.routes import origin
+from promptpex.llm.resolve_model import origin
 
 Ts = TypeVarTuple("Ts")
 

@@ -12,7 +12,7 @@ from promptpex.core.events import Event, Notice
 from promptpex.core.records import Completion, Request
 from promptpex.llm.providers import ProviderOptions
 from promptpex.llm.providers.openai_compatible import OpenAICompatible, api_root, key_for
-from promptpex.llm.routes import OPENAI
+from promptpex.llm.resolve_model import OPENAI
 from promptpex.llm.schema_fallback import SchemaFallback
 from tests.llm.providers.questions import asked
 from tests.servers import ScriptedServer, Seen, Step, completion_body, error_body

@@ -10,15 +10,15 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from promptpex.stats.grid import Completion, Grid
 from promptpex.stats.intervals import Interval
 from promptpex.stats.noninferiority import non_inferiority_p
+from promptpex.stats.outcome_grid import Completion, Grid
 from promptpex.stats.paired import tango_interval
 from promptpex.stats.proportions import RULE_CORRELATION
 from promptpex.stats.sign_flip import sign_flip_p
 
 if TYPE_CHECKING:
-    from promptpex.stats.grid import Floats, Ints
+    from promptpex.stats.outcome_grid import Floats, Ints
 
 _PRIOR_CASES = 5.0
 _FINEST = 1 << 30

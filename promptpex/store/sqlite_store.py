@@ -19,9 +19,9 @@ from promptpex.core.ids import canonical
 from promptpex.core.records import Completion, Request
 from promptpex.core.response_store import StoreEntry, StoreProblem, StoreStats
 from promptpex.llm.redaction import scrubbed_request
-from promptpex.store.database import FAILURES, Synchronous, named_errors, open_database, store_error
 from promptpex.store.leases import Owner
 from promptpex.store.operations import Claim, Put, Release, Row
+from promptpex.store.sqlite_file import FAILURES, Synchronous, named_errors, open_database, store_error
 from promptpex.store.useless_replies import useless_replies
 from promptpex.store.writer import GroupWriter
 

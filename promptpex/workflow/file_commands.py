@@ -18,21 +18,21 @@ from promptpex.specs.groundedness import Groundedness
 from promptpex.tables import check_weights
 from promptpex.workflow import generating, running, specifying
 from promptpex.workflow.estimate import EstimateLine, estimate, extraction_lines, generation_lines
-from promptpex.workflow.files import Files, read_existing, read_for_update, read_prompt
-from promptpex.workflow.generating import Generated
-from promptpex.workflow.notices import (
+from promptpex.workflow.execute_run import execute_into_folder
+from promptpex.workflow.file_notices import (
     announce_effort,
     warn_about_changed_prompt,
     warn_about_orphans,
     warn_about_ungrounded_rules,
 )
+from promptpex.workflow.files import Files, read_existing, read_for_update, read_prompt
+from promptpex.workflow.generating import Generated
 from promptpex.workflow.preconditions import (
     raise_if_cancelled,
     require_answers_within_tpm,
     require_decidable,
     require_prices,
 )
-from promptpex.workflow.run_folder import execute_into_folder
 from promptpex.workflow.session import Session
 from promptpex.workflow.specifying import Update
 from promptpex.workflow.statistical_power import detectable

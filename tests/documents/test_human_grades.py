@@ -15,8 +15,8 @@ from pydantic import ValidationError
 
 from promptpex.core.errors import GradeError
 from promptpex.core.records import OUTPUT_SUBJECT, Grade, output_key
-from promptpex.documents import grades as grade_file
-from promptpex.documents.grades import append_grades, current, examine, read_grades
+from promptpex.documents import human_grades as grade_file
+from promptpex.documents.human_grades import append_grades, current, examine, read_grades
 
 texts = st.text(max_size=20) | st.text('{"id":\\ud800}\n \u2028', max_size=12)
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
@@ -218,7 +218,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from promptpex.core.records import Grade
-from promptpex.documents.grades import append_grades
+from promptpex.documents.human_grades import append_grades
 for number in range(40):
     fields = {"time": "2026-03-01T09:30:00+00:00", "case": "c1", "model": "m", "value": "good", "inputs": {}}
     note = str(number) + "x" * 5000

@@ -16,9 +16,9 @@ from promptpex.core.records import Request, Run
 from promptpex.llm.fake import FakeClient
 from promptpex.report import runs, summarise
 from promptpex.report.files import write
-from promptpex.report.sections import footnotes
+from promptpex.report.secondary_tables import footnotes
+from promptpex.workflow.file_commands import generate, judge, run
 from promptpex.workflow.files import Files, files_of
-from promptpex.workflow.project import generate, judge, run
 from promptpex.workflow.session import open_session
 from tests.samples import asked, colour_author, contents
 

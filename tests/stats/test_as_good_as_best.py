@@ -23,9 +23,9 @@ from promptpex.stats import (
     suitability,
     tie_p,
 )
+from promptpex.stats.as_good_as_best import corrected_close, corrected_worse
 from promptpex.stats.noninferiority import non_inferiority_p
 from promptpex.stats.paired import tango_interval
-from promptpex.stats.suitability import corrected_close, corrected_worse
 from tests.stats.grids import drawn, grid, grid_of
 from tests.stats.oracles import mcnemar_p
 from tests.stats.references import covers

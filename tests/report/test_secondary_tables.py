@@ -8,7 +8,7 @@ from promptpex.core.records import Case, Run
 from promptpex.report import summarise, to_dict
 from promptpex.report.files import write
 from promptpex.report.html import html
-from promptpex.report.sections import footnotes, sections
+from promptpex.report.secondary_tables import footnotes, sections
 from tests.report.printed import printed
 from tests.tables.by_hand import colours, output, run, verdict
 from tests.tables.many import many

@@ -30,9 +30,9 @@ from typing import Literal
 
 from promptpex.core.errors import InputError
 from promptpex.stats.argument_checks import require_share
-from promptpex.stats.grid import Grid
+from promptpex.stats.compare_two_models import Reading, more_failures_p, statements, tie_p
 from promptpex.stats.holm import holm
-from promptpex.stats.pairs import Reading, more_failures_p, statements, tie_p
+from promptpex.stats.outcome_grid import Grid
 from promptpex.stats.proportions import share
 
 DEFAULT_TOLERANCE = 0.05

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.cases.word_forms import folded, sentences, slug
+from promptpex.cases.comparable_words import folded, sentences, slug
 from promptpex.cases.writing_systems import of_language, scripts_of, share_in
-from promptpex.codecs.input_text import inputs_text
+from promptpex.codecs.inputs_as_text import inputs_text
 
 
 def test_folding_forgets_case_width_and_punctuation() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from promptpex.codecs.settings_files import PROJECT, find_file, not_obeyed, user_file
+from promptpex.codecs.find_settings_files import PROJECT, find_file, not_obeyed, user_file
 from promptpex.codecs.text_file import read_text
 from promptpex.config.settings import Settings
 from promptpex.config.wording import NO_KEYS, flag_of, line_of, near_name

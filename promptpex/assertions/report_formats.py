@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from promptpex.assertions.model import CheckReport, CheckResult, Status
-from promptpex.assertions.rows import CheckRow
+from promptpex.assertions.rows_to_check import CheckRow
 from promptpex.codecs.controls import escaped, visible
 from promptpex.codecs.wording import cut
 from promptpex.core.surrogates import escape_surrogates

@@ -12,7 +12,7 @@ from ruamel.yaml.resolver import VersionedResolver
 from ruamel.yaml.tag import Tag
 
 from promptpex.core.errors import InputError
-from promptpex.documents.libyaml import STANDARD_TAG, UNTAGGED
+from promptpex.documents.libyaml_nodes import STANDARD_TAG, UNTAGGED
 
 
 class _Untyped(VersionedResolver):

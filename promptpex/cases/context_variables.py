@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from promptpex.cases.word_forms import words
+from promptpex.cases.comparable_words import words
 from promptpex.core.ids import text_digest
 from promptpex.core.records import Case, Prompt, Spec
 
