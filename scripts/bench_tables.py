@@ -82,8 +82,11 @@ def files(part: str, folder: Path) -> dict[str, Any]:
     if part == "HTML":
         html.write(summary, folder)
     else:
-        for name in ("models", "outputs", "verdicts", "agreements", "disagreements"):
-            write_text(folder / f"{name}.csv", csv_text(getattr(summary, name)))
+        details = summary.details
+        frames = {"models": summary.models, "outputs": summary.outputs, "verdicts": summary.verdicts}
+        frames |= {"agreements": details.agreements, "disagreements": details.disagreements}
+        for name, frame in frames.items():
+            write_text(folder / f"{name}.csv", csv_text(frame))
     return {"cpu": time.process_time() - start, "peak": peak_mb()}
 
 

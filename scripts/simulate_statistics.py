@@ -255,7 +255,7 @@ def _places(rng: Any, rounds: int, models: int, cases: int, repeats: int, correl
         also = [bool(one.sampled_rules) for one in decisions[3].models.values()]
         counts += (
             *false_worse[:2], *false_tie[2:],
-            worst.outcome == "worse", worst.outcome == "worse" and worst.sampled_rules,
+            worst.outcome == "worse", worst.outcome == "worse" and bool(worst.sampled_rules),
             all(tied), all(tied) and all(also),
         )  # fmt: skip
     return [percent(count, rounds) for count in counts]
