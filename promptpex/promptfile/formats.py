@@ -18,7 +18,7 @@ from promptpex.documents import yaml_reader
 
 WHAT = "prompt file"
 _ROLE_LINE = re.compile(r"(system|user|assistant):[ \t]*\Z")
-_PROMPTY_ROLE_LINE = re.compile(r"#?[ \t]*(system|user|assistant|developer)[ \t]*:[ \t]*\Z", re.IGNORECASE)
+_PROMPTY_ROLE_LINE = re.compile(r"#?[ \t]*(system|user|assistant|developer)[ \t]*:[ \t]*\Z", re.IGNORECASE | re.ASCII)
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _ROLES: dict[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 SUFFIXES = (

@@ -354,10 +354,10 @@ def _record_changed(maker: Maker, text: str) -> str:
 
 
 def _reported(folder: Path) -> object:
-    from promptpex.report import html, plain, summarise
+    from promptpex.report import html, summarise, to_dict
 
     summary = summarise(runs.read_columns(folder), folder=folder)
-    return json.dumps(plain(summary)), html.html(summary)
+    return json.dumps(to_dict(summary)), html.html(summary)
 
 
 def _run_files() -> Mapping[str, str]:

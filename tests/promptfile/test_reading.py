@@ -188,3 +188,11 @@ def test_any_text_is_a_prompt_or_a_named_error(text: str, name: str) -> None:
         return
     assert prompt.messages
     assert prompt.variables
+
+
+def test_letters_that_only_look_like_a_role_in_some_case_begin_no_message(tmp_path: Path) -> None:
+    """The long s is an s to a pattern that ignores case."""
+    path = tmp_path / "p.prompty"
+    path.write_text("---\nname: p\n---\nSYSTEM:\nSay it.\nsy\u017ftem:\nAnd more.\n", encoding="utf-8")
+    (message,) = read(path).messages
+    assert "And more." in message.content
