@@ -80,8 +80,8 @@ _ORDINARY = bytes(set(range(256)) - set(_SPECIAL))
 _REMEMBERED = 256
 """Texts whose scrubbed form is remembered: prompts are written down again and again."""
 
-_SHORTEST = 8
-"""Characters below which no text in a request can hold a key."""
+_SHORTEST = 6
+"""Characters of the shortest key that is looked for: the value of a variable named ``..._API_KEY``."""
 
 
 def scrub(text: str) -> str:
@@ -131,17 +131,18 @@ def scrubbed_request(request: Request) -> tuple[dict[str, object], bool]:
 def without_own_keys(completion: Completion) -> Completion:
     """The completion without the keys of this machine, which a server may echo; most have none and are given back as
     they are. Log-probabilities, whose tokens spell the text, go with them."""
+    keys = environment_keys()
     texts = (completion.text, completion.refusal, completion.reasoning, completion.model_reported)
-    if not any(key in text for text in (*texts, completion.finish_reason) if text for key in environment_keys()):
+    if not any(key in text for text in (*texts, completion.finish_reason) if text for key in keys):
         return completion
-    clean = _each_text(completion.model_dump(mode="json", exclude={"logprobs"}), _without_environment_keys)
-    return Completion.model_validate(clean)
+    plain = completion.model_dump(mode="json", exclude={"logprobs"})
+    return Completion.model_validate(_each_text(plain, lambda text: _without(text, keys)))
 
 
-def _without_environment_keys(text: str) -> str:
-    """For what models say: what merely looks like a key there may be what a prompt asks for."""
-    for value in environment_keys():
-        text = text.replace(value, HIDDEN)
+def _without(text: str, keys: tuple[str, ...]) -> str:
+    """Only these: what merely looks like a key may be what a prompt asks for."""
+    for key in keys:
+        text = text.replace(key, HIDDEN)
     return text
 
 
@@ -158,9 +159,7 @@ def _each_text(value: object, clean: Callable[[str], str]) -> object:
 @lru_cache(maxsize=_REMEMBERED)
 def _scrubbed(text: str, values: tuple[str, ...]) -> str:
     """A pattern is tried only where it can match."""
-    for value in values:
-        if value in text:
-            text = text.replace(value, HIDDEN)
+    text = _without(text, values)
     lower = text.encode("utf-8", "surrogatepass").lower()
     special = lower.translate(None, _ORDINARY)
     for kind in KEY_PATTERNS:
@@ -184,7 +183,9 @@ def _named_like_keys(variables: tuple[str, ...]) -> tuple[str, ...]:
 @lru_cache(maxsize=4)
 def _keys_among(named: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     values = {
-        value for name, value in named if _looks_like_a_key(value, shortest=6 if name.endswith("_API_KEY") else 8)
+        value
+        for name, value in named
+        if _looks_like_a_key(value, shortest=_SHORTEST if name.endswith("_API_KEY") else 8)
     }
     return tuple(sorted(values, key=lambda value: (-len(value), value)))
 

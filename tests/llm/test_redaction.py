@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.llm.redaction import HIDDEN, scrub
+from promptpex.core.records import Completion
+from promptpex.llm.redaction import HIDDEN, scrub, without_own_keys
 
 
 @pytest.mark.parametrize(
@@ -61,3 +62,9 @@ def test_a_short_key_is_hidden_where_its_variable_says_what_it_is(monkeypatch: p
     assert scrub("sent k3y-77 in mode-7") == f"sent {HIDDEN} in mode-7"
     monkeypatch.setenv("PROMPTPEX_API_KEY", "secret")
     assert scrub("no secret") == "no secret", "a common word is not blanked"
+
+
+def test_an_answer_that_is_nothing_but_a_short_key_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOMEBODYS_API_KEY", "ab12cd")
+    assert without_own_keys(Completion(text="ab12cd")).text == "[hidden]"
+    assert without_own_keys(Completion(text="ab12c")).text == "ab12c"
