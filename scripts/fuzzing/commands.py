@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import io
 import json
 import os
@@ -172,10 +171,11 @@ class Commands:
 
 
 def _all_commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    from promptpex.cli.main import COMMANDS, MODULES
+    from promptpex.cli.main import COMMANDS, cli
 
     for name in COMMANDS:
-        command = importlib.import_module(f"promptpex.cli.{MODULES.get(name, name)}").command
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
         if isinstance(command, click.Group):
             yield from (((name, under), each) for under, each in command.commands.items())
         else:

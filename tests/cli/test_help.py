@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator
-
 import click
 import pytest
 
 from promptpex.cli.help import GROUPS, GroupedOption
-from promptpex.cli.main import COMMANDS, ELSEWHERE, MODULES, STEPS, run_cli
+from promptpex.cli.main import COMMANDS, ELSEWHERE, STEPS, run_cli
 from promptpex.config import OTHER_VARIABLES, Settings
+from tests.cli.commands import commands
 
 TWO_SCREENS = 46
 """Lines of two terminals of 24 lines, a prompt in each."""
@@ -20,15 +18,6 @@ OTHER_NAMES = {"as_json": "--json", "expose": "", "pull_name": "--pull", "bring"
 
 OF_A_COMMAND = {"cases", "spec", "model", "stage", "rules", "limits", *OTHER_NAMES}
 """Names that belong to one command and are no setting."""
-
-
-def commands() -> Iterator[tuple[str, click.Command]]:
-    for name in COMMANDS:
-        command = importlib.import_module(f"promptpex.cli.{MODULES.get(name, name)}").command
-        if isinstance(command, click.Group):
-            yield from ((f"{name} {under}", each) for under, each in command.commands.items())
-        else:
-            yield name, command
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
 from promptpex.cli.estimate import show
-from promptpex.cli.main import COMMANDS, MODULES, run_cli
+from promptpex.cli.main import run_cli
 from promptpex.workflow.estimate import EstimateLine
+from tests.cli.commands import commands
 
 ASKING = {"run", "estimate", "extract", "generate", "judge", "evaluate-paper"}
 """Commands that open a session, in which something is going on."""
-
-
-def commands() -> Iterator[tuple[str, click.Command]]:
-    for name in COMMANDS:
-        command = importlib.import_module(f"promptpex.cli.{MODULES.get(name, name)}").command
-        if isinstance(command, click.Group):
-            yield from ((f"{name} {under}", each) for under, each in command.commands.items())
-        else:
-            yield name, command
 
 
 def flags(command: click.Command) -> set[str]:
