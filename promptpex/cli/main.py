@@ -20,7 +20,7 @@ STEPS = (
     ("Exchange", ("import", "export")),
     ("Housekeeping", ("models", "cache", "evaluate-paper")),
 )
-"""The commands by step, in the order of use; each is ``promptpex.cli.<name>:command``, but for those in ``MODULES``."""
+"""The commands by step, in the order of use; each is ``promptpex.cli.commands.<name>:command``, but for ``MODULES``."""
 
 COMMANDS = tuple(name for _, names in STEPS for name in names)
 
@@ -55,7 +55,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"promptpex.cli.{MODULES.get(cmd_name, cmd_name)}").command
+        command = importlib.import_module(f"promptpex.cli.commands.{MODULES.get(cmd_name, cmd_name)}").command
         assert isinstance(command, click.Command)
         return command
 

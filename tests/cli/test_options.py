@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from promptpex.cli.estimate import show
+from promptpex.cli.commands.estimate import show
 from promptpex.cli.main import run_cli
 from promptpex.workflow.estimate import EstimateLine
 from tests.cli.commands import commands

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from promptpex.cli.diff import command
+from promptpex.cli.commands.diff import command
 from promptpex.core.errors import PromptFileError
 from promptpex.core.records import Case, Check, Rule, Spec, Suite
 from promptpex.promptfile import parse

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from promptpex.cli.extract import grounds
-from promptpex.cli.generate import quality_lines
+from promptpex.cli.commands.extract import grounds
+from promptpex.cli.commands.generate import quality_lines
 from promptpex.config import EFFORT, load
 from promptpex.core.errors import ConfigError
 from promptpex.core.events import Event, Notice

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from promptpex.cli.cache import command as cache
+from promptpex.cli.commands.cache import command as cache
 from promptpex.cli.progress import plain_lines
 from promptpex.config import Settings, load
 from promptpex.core import stage_templates

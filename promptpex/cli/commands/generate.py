@@ -93,7 +93,7 @@ def quality_lines(quality: Quality) -> list[str]:
 
 def _dry(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
     from promptpex.cli.command_session import work
-    from promptpex.cli.estimate import show
+    from promptpex.cli.commands.estimate import show
     from promptpex.cli.output import print_json
     from promptpex.workflow.file_commands import planned
 

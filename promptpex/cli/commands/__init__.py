@@ -1,0 +1,1 @@
+"""The commands, a file each, however short: it parses, calls and prints."""
