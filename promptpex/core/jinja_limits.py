@@ -8,6 +8,7 @@ slice is given is taken off it before it is done, and so is each turn of a loop.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from functools import wraps
 from itertools import islice
 from typing import Any, ParamSpec, TypeVar
 
-from jinja2 import Environment, Template, nodes
+from jinja2 import Environment, Template, TemplateSyntaxError, nodes
 from jinja2.compiler import CodeGenerator, Frame
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -166,6 +167,13 @@ def refuse_long(source: str, environment: Environment) -> None:
         raise TooMuchWork(f"its tags hold more than {MAX_TOKENS:,} names and signs")
 
 
+def _refuse_infinite(tree: nodes.Template) -> None:
+    """Refuses ``1e999``: Jinja writes constants into Python source, which has no name for infinity."""
+    for constant in tree.find_all(nodes.Const):
+        if isinstance(constant.value, float) and math.isinf(constant.value):
+            raise TemplateSyntaxError("a number is too large", constant.lineno)
+
+
 _OPERATORS = {
     "eq": "==",
     "ne": "!=",
@@ -243,6 +251,7 @@ class BudgetedEnvironment(ImmutableSandboxedEnvironment):
         """
         refuse_long(source, self)
         tree = self.parse(source)
+        _refuse_infinite(tree)
         self.prepare(tree)
         for repeated in list(tree.find_all(nodes.Node)):
             if isinstance(repeated, nodes.For | nodes.Macro | nodes.CallBlock):

@@ -188,6 +188,13 @@ def test_a_template_that_always_works_too_much_is_given_up() -> None:
     assert "too often before" in reasons[-1]
 
 
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "[2, 1e400]"])
+def test_a_number_beyond_all_numbers_is_refused(number: str) -> None:
+    with pytest.raises(PromptFileError, match="a number is too large"):
+        render(_prompt("{{ " + number + " }}"), {"x": "", "y": ""})
+    assert "a number is too large" in check("x", [{"kind": "contains", "value": "{{ " + number + " }}"}]).reason
+
+
 def _prompt(text: str) -> Prompt:
     prompt = Prompt(name="p", messages=(Message(role="user", content=text),), variables=("x", "y"), fingerprint="")
     assert required(prompt) == ("x", "y")
