@@ -166,6 +166,8 @@ def _inputs_fingerprint(
             **({"language": options.language} if options.language else {}),
             "rule": rule.id,
             "text": rule.rule,
+            **({"needs": rule.needs} if rule.needs != "output" else {}),
+            **({"when": [check.to_dict() for check in rule.when]} if rule.when else {}),
             "inverse": rule.inverse if inverse else None,
             "inputs": {name: variable.to_dict() for name, variable in spec.inputs.items()},
             "input_checks": [check.to_dict() for check in spec.input_checks],

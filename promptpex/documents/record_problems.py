@@ -11,10 +11,16 @@ from pydantic import BaseModel, ValidationError
 
 from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import InputError
-from promptpex.core.records import Check, Problem
+from promptpex.core.records import Check, InputCheck, Problem
 
 _LIST, _MAPPING = "a list, such as [a, b]", "a mapping, such as {name: value}"
 _WANTED = {"list_type": _LIST, "tuple_type": _LIST, "dict_type": _MAPPING, "model_type": _MAPPING}
+_LISTS_OF_CHECKS: dict[str | int, type[BaseModel]] = {
+    "checks": Check,
+    "asserts": Check,
+    "assert": Check,
+    "when": InputCheck,
+}
 _KINDS = {dict: "a mapping", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
 
 
@@ -62,8 +68,8 @@ def known_keys(kind: type[BaseModel]) -> list[str]:
 
 
 def _keys_at(kind: type[BaseModel], place: Sequence[str | int]) -> list[str]:
-    is_in_check = any(part in ("checks", "asserts", "assert") for part in place[:-1])
-    return known_keys(Check) if is_in_check else known_keys(kind)
+    inside = next((part for part in reversed(place[:-1]) if part in _LISTS_OF_CHECKS), None)
+    return known_keys(kind if inside is None else _LISTS_OF_CHECKS[inside])
 
 
 def plain_message(error: Mapping[str, Any]) -> str:

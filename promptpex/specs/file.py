@@ -67,8 +67,8 @@ class _SpecChecker:
         from promptpex.assertions import MAX_CHECKS, compile_patterns, count_checks, prepare
 
         rules, checks = (data[key] if isinstance(data.get(key), list) else [] for key in ("rules", "input_checks"))
-        lists = [rule["checks"] for rule in rules if isinstance(rule, dict) and isinstance(rule.get("checks"), list)]
-        checks = [check for part in (*lists, checks) for check in part]
+        held = [rule.get(key) for rule in rules if isinstance(rule, dict) for key in ("checks", "when")]
+        checks = [check for part in (*held, checks) if isinstance(part, list) for check in part]
         if count_checks(checks) > MAX_CHECKS:
             message = f"the spec has more than {MAX_CHECKS:,} checks"
             findings.add(message, "rules", suggestion="divide its rules among several specs")
@@ -83,6 +83,8 @@ class _SpecChecker:
             place = findings.places["rules", rule.id]
             for position, check in enumerate(rule.checks):
                 _compile(check, f"rule {rule.id}", (*place, "checks", position), findings)
+            for position, check in enumerate(rule.when):
+                _compile(check, f"the condition of rule {rule.id}", (*place, "when", position), findings)
         for position, check in enumerate(values["input_checks"]):
             _compile(check, f"the input check of {check.variable}", findings.places["input_checks", position], findings)
 

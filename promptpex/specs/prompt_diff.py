@@ -18,6 +18,8 @@ PAIRED = 55.0
 """Similarity (0..100) from which a removed and an added sentence count as one that changed: about half is the same."""
 MOST_PAIRS = 1_000_000
 """Pairs of sentences that are compared at most: about a second."""
+_COMPARED = ("rule", "needs", "when", "inverse", "checks")
+"""What a rule promises and how that is decided; where it was read and who wrote it makes no other rule."""
 
 
 class SentenceChange(Record):
@@ -139,7 +141,7 @@ def _rules(old: Sequence[Rule], new: Sequence[Rule], suite: Suite | None) -> lis
 
 
 def _differs(old: Rule | None, new: Rule) -> bool:
-    return old is None or (old.rule, old.inverse, old.checks) != (new.rule, new.inverse, new.checks)
+    return old is None or any(getattr(old, name) != getattr(new, name) for name in _COMPARED)
 
 
 def _rule(old: Rule | None, new: Rule | None, suite: Suite | None) -> RuleChange:

@@ -168,10 +168,13 @@ def _spec_against(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[Pr
     for name in prompt.variables:
         if spec.inputs and name not in spec.inputs:
             add(f"the input spec lacks {name!r}", None, "warning", "add it under 'inputs'")
-    for check in spec.input_checks:
-        if check.variable not in prompt.variables:
-            takes = ", ".join(prompt.variables)
-            add(f"an input check names {check.variable!r}; the prompt takes {takes}", None, "error")
+    takes = ", ".join(prompt.variables)
+    named = [("an input check", "", check.variable) for check in spec.input_checks]
+    for rule in spec.rules:
+        named += [(f"the condition of the rule {rule.id!r}", rule.id, check.variable) for check in rule.when]
+    for what, rule_id, variable in named:
+        if variable not in prompt.variables:
+            add(f"{what} names {variable!r}; the prompt takes {takes}", lines.get(rule_id), "error")
     return problems
 
 

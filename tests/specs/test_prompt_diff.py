@@ -56,6 +56,13 @@ def test_rules_of_two_specs() -> None:
     assert next(one for one in difference.sentences if one.new == "Sign it.").rules == ("r3",)
 
 
+@pytest.mark.parametrize("change", [{"needs": "input"}, {"when": ({"variable": "x", "kind": "equals"},)}])
+def test_a_rule_with_another_condition_is_another(change: dict[str, object]) -> None:
+    after = SPEC.replace(rules=(SPEC.rules[0].replace(**change), SPEC.rules[1]))
+    difference = diff_prompts(OLD, OLD, spec=after, old_spec=SPEC)
+    assert [(one.kind, one.rule) for one in difference.rules] == [("changed", "r1")]
+
+
 def test_a_prompt_does_not_differ_from_itself() -> None:
     assert diff_prompts(OLD, OLD, spec=SPEC, suite=SUITE).same
     assert not diff_prompts(OLD, NEW).same

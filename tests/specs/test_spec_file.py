@@ -50,10 +50,13 @@ sentences = texts.map(lambda text: f"x{text}")
 checks = st.builds(
     Check, kind=st.sampled_from(["contains", "not-contains"]), value=sentences, weight=st.sampled_from([1.0, 0.0])
 )
+conditions = st.builds(InputCheck, kind=st.just("contains"), value=sentences, variable=st.sampled_from(["word", "x"]))
 rules = st.builds(
     Rule,
     id=st.sampled_from(["r1", "r2", "r3", "own", "a.b"]),
     rule=sentences,
+    needs=st.sampled_from(["output", "input"]),
+    when=st.lists(conditions, max_size=2).map(tuple),
     inverse=st.none() | sentences,
     source=st.none() | texts,
     checks=st.lists(checks, max_size=2).map(tuple),
@@ -230,3 +233,35 @@ def test_a_few_lines_do_not_unfold_into_gigabytes(tmp_path: Path) -> None:
     path.write_text(f"a0: &a0 x\n{levels}", encoding="utf-8")
     with pytest.raises(SpecError, match="unfolds to more than"):
         read_spec(path)
+
+
+def test_a_condition_stands_in_the_file_only_where_there_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.spec.yaml"
+    condition = InputCheck(variable="status", kind="equals", value="sent")
+    plain, conditional = (
+        Rule(id="r1", rule="One tag."),
+        Rule(id="r2", rule="If sent, no refund.", needs="input", when=(condition,)),
+    )
+    write_spec(path, Spec(prompt="p.md", rules=(plain, conditional)))
+    first, second = path.read_text(encoding="utf-8").split("- id: r2")
+    assert ["needs" in first, "when" in first] == [False, False]
+    assert ["needs: input" in second, "variable: status" in second] == [True, True]
+    assert read_spec(path).rules[1].when == (condition,)
+
+
+def test_rules_without_a_condition_keep_the_hash_that_older_files_have() -> None:
+    assert Rule(id="r1", rule="One tag.", inverse="Many.", source="one tag").content_hash() == "5919938f9980"
+    assert Rule(id="r1", rule="One tag.", needs="input").content_hash() != Rule(id="r1", rule="One tag.").content_hash()
+
+
+def test_mistakes_in_a_condition_are_named_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.spec.yaml"
+    path.write_text(
+        "prompt: p.md\nrules:\n  - id: r1\n    rule: One.\n    when:\n      - {variable: x, kind: regex, value: '('}\n"
+        "  - id: r2\n    rule: Two.\n    when:\n      - {variabel: x, kind: equals, value: a}\n",
+        encoding="utf-8",
+    )
+    problems = sorted(examine(path).problems, key=lambda problem: problem.line or 0)
+    assert [problem.line for problem in problems] == [6, 10, 10]
+    assert "the condition of rule r1" in problems[0].message
+    assert any("variable" in problem.suggestion for problem in problems[1:])

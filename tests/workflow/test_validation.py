@@ -228,3 +228,12 @@ def _grade(subject: str, subject_text: str) -> Grade:
         model="m",
         value="good",
     )
+
+
+def test_a_condition_on_what_the_prompt_does_not_take(tmp_path: Path) -> None:
+    condition = ", when: [{variable: mood, kind: equals, value: bad}]}"
+    _folder(tmp_path, spec=SPEC.replace("source: Return only the tag}", "source: Return only the tag" + condition))
+    wrong = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    assert [(problem.line, problem.message) for problem in wrong] == [
+        (6, "the condition of the rule 'r1' names 'mood'; the prompt takes word")
+    ]

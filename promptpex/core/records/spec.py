@@ -89,7 +89,9 @@ class Rule(OwnedRecord):
 
     Attributes:
         id: the stem; the inverse is ``<id>-inverse``.
-        rule: checkable from the output alone.
+        rule: checkable by reading the output or, where it ``needs`` the input, output and input.
+        needs: what a reader must see to decide it: the ``output`` alone, or the ``input`` as well.
+        when: checks on the inputs, all of which must hold for the rule to concern an output; none: it concerns all.
         inverse: one semantic opposite, to aim harder cases at.
         source: the words of the prompt that state it.
         checks: code that decides it; all must pass.
@@ -104,6 +106,8 @@ class Rule(OwnedRecord):
 
     id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
     rule: str = Field(min_length=1)
+    needs: Literal["output", "input"] = "output"
+    when: tuple[InputCheck, ...] = ()
     inverse: str | None = None
     source: str | None = None
     checks: tuple[Check, ...] = ()
