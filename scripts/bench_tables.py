@@ -158,14 +158,14 @@ def verdicts_on(rng: random.Random, model: str, lost: bool) -> Iterator[dict[str
         fails = rng.random() < 0.02 * (rule + 1)
         reason = f'regex: the pattern "x{rule}" is not found' if fails else "the assertion passed"
         print_ = f"{rule:016x}"
-        yield {**said(rule, fails), "reason": reason, "source": "check:regex", "fingerprint": print_}
+        yield {**status_of(rule, fails), "reason": reason, "source": "check:regex", "fingerprint": print_}
         if rule == beside:
             agrees, reason = rng.random() < 0.9, " ".join(rng.choices(WORDS, k=15))
             judge = {"source": "judge:provider/judge", "fingerprint": "f" * 16, "confidence": rng.random()}
-            yield {**said(rule, fails == agrees), "reason": reason, **judge, "counts": False}
+            yield {**status_of(rule, fails == agrees), "reason": reason, **judge, "counts": False}
 
 
-def said(rule: int, fails: bool) -> dict[str, str]:
+def status_of(rule: int, fails: bool) -> dict[str, str]:
     """A rule and its status."""
     return {"rule": f"r{rule}", "status": "fail" if fails else "pass"}
 

@@ -63,8 +63,8 @@ def main() -> int:
             faulthandler.cancel_dump_traceback_later()
             Commands.close()
             os.chdir(here)
-    print(watch.told(tally, as_json=given.json))
-    return 1 if tally.found.total() else 0
+    print(watch.tally_text(tally, as_json=given.json))
+    return 1 if tally.findings.total() else 0
 
 
 def _numbers(inputs: int, commands: int, first: int, only: str | None) -> Iterator[tuple[str, int]]:

@@ -43,7 +43,7 @@ START_S = 1.5
 """Kills while a run starts come within so many seconds."""
 DRAIN_S = 0.02
 """What a killed run had sent is received within so many seconds."""
-SAID = "said.txt"
+STDERR_FILE = "stderr.txt"
 """What the latest command wrote to stderr."""
 PATIENCE_S = 120.0
 """Seconds after which a run that neither asks nor ends is a failure."""
@@ -199,7 +199,7 @@ class Campaign:
 
     async def _started(self, here: Path, concurrency: int) -> asyncio.subprocess.Process:
         self._server.process += 1
-        with (here / SAID).open("wb") as stderr:
+        with (here / STDERR_FILE).open("wb") as stderr:
             return await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "promptpex", "run", "prompt.md", "-q", "--models", "openai/any"),
                 *("--api-base", self._server.base, "--concurrency", str(concurrency)),
@@ -210,7 +210,7 @@ class Campaign:
             )
 
     def _failed(self, here: Path, what: str) -> None:
-        stderr = (here / SAID).read_text(encoding="utf-8", errors="replace")[-500:]
+        stderr = (here / STDERR_FILE).read_text(encoding="utf-8", errors="replace")[-500:]
         self.problems.append(f"{what}: {stderr}" if stderr else what)
 
     async def _moment(self, moment: str) -> None:

@@ -38,12 +38,12 @@ def test_the_committed_shares_have_the_intervals_of_their_counts(name: str) -> N
     rows = list(csv.DictReader(text.splitlines()))
     assert len(rows) > 30
     assert text == csv_text(
-        result_tables.shares([result_tables.share(row["benchmark"], row["what"], told(row)) for row in rows])
+        result_tables.shares([result_tables.share(row["benchmark"], row["what"], outcomes(row)) for row in rows])
     )
 
 
-def told(row: dict[str, str]) -> list[bool | None]:
-    """What was said of each case or rule of a row of shares."""
+def outcomes(row: dict[str, str]) -> list[bool | None]:
+    """The answer for each case or rule that a row of shares counts: yes, no or unknown."""
     yes, n, unknown = (int(row[name]) for name in ("yes", "n", "unknown"))
     return [True] * yes + [False] * (n - yes) + [None] * unknown
 

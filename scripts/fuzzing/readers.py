@@ -1,7 +1,7 @@
 """Every reader of foreign text, as a function of a maker and a folder that makes one hostile input and reads it.
 
 What is read well is used as well: rendered, checked, exported, reported. An error of promptpex's own tree is a good
-end; any other exception is a find.
+end; any other exception is a finding.
 """
 
 from __future__ import annotations

@@ -28,19 +28,19 @@ class Tally:
     Attributes:
         tried: inputs by reader, command lines by command.
         refused: those that ended in an error of promptpex's own tree, or a command's exit code above 0.
-        found: by kind, the finds.
+        findings: their number by kind.
         slowest: seconds of CPU of the slowest one, and its name.
     """
 
     tried: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
-    found: Counter[str] = field(default_factory=Counter)
+    findings: Counter[str] = field(default_factory=Counter)
     slowest: tuple[float, str] = (0.0, "")
     seen: Counter[str] = field(default_factory=Counter)
 
     def find(self, kind: str, name: str, detail: str, place: str) -> None:
-        """Counts a find, and tells of the first three of a place in full."""
-        self.found[kind] += 1
+        """Counts a finding, and prints the first three of each place in full."""
+        self.findings[kind] += 1
         self.seen[place] += 1
         if self.seen[place] <= 3:
             sys.stderr.write(f"{kind}: {name}\n{detail}\n")
@@ -55,7 +55,7 @@ class Tally:
         return {
             "tried": dict(self.tried),
             "refused": dict(self.refused),
-            "found": {kind: self.found[kind] for kind in KINDS},
+            "findings": {kind: self.findings[kind] for kind in KINDS},
             "slowest": list(self.slowest),
         }
 
@@ -67,7 +67,7 @@ class Tally:
             yield f"| {name} | {count:,} | {self.refused[name]:,} |"
         yield f"| all | {self.tried.total():,} | {self.refused.total():,} |"
         yield ""
-        yield ", ".join(f"{kind}: {self.found[kind]}" for kind in KINDS)
+        yield ", ".join(f"{kind}: {self.findings[kind]}" for kind in KINDS)
         yield f"slowest: {self.slowest[0]:.2f} s of CPU, {self.slowest[1]}"
 
 
@@ -107,6 +107,6 @@ def watched(tally: Tally, name: str, kind: str, work: Callable[[], object], good
     tally.timed(name, time.process_time() - start)
 
 
-def told(tally: Tally, *, as_json: bool) -> str:
+def tally_text(tally: Tally, *, as_json: bool) -> str:
     """The tally for people or for programs."""
     return json.dumps(tally.to_dict()) if as_json else "\n".join(tally.lines())

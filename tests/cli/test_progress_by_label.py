@@ -21,7 +21,7 @@ PLAIN, WARM = "fake/a", "fake/a?temperature=0.3"
 PAID = Completion(text="RED", tokens_in=3, tokens_out=1, cost_usd=0.5, latency_ms=1.0)
 
 
-async def told(folder: Path, models: list[str], judge: list[str]) -> dict[tuple[str, str], StageProgress]:
+async def tallies_at_end(folder: Path, models: list[str], judge: list[str]) -> dict[tuple[str, str], StageProgress]:
     """The tally of each stage and model at its end."""
     tallies, at_end = ProgressCounts(lambda: 0.0), dict[tuple[str, str], StageProgress]()
 
@@ -43,8 +43,8 @@ def reply(request: Request) -> Completion:
 
 async def test_what_a_model_costs_is_told_under_the_name_that_it_was_given(tmp_path: Path) -> None:
     cases = len(suite().usable())
-    await told(tmp_path, [PLAIN], ["none"])
-    tallies = await told(tmp_path, [PLAIN, WARM], [PLAIN + "?top_p=0.5"])
+    await tallies_at_end(tmp_path, [PLAIN], ["none"])
+    tallies = await tallies_at_end(tmp_path, [PLAIN, WARM], [PLAIN + "?top_p=0.5"])
     plain, warm = tallies["output", PLAIN], tallies["output", WARM]
     assert (plain.cached, plain.cost) == (cases, 0.0)
     assert warm.cached == 0

@@ -166,7 +166,7 @@ async def campaign(
     before = here.stored()
     assert len(before) == answered
     if url is not None:
-        TALLY.rows.append(Row(name, len(rows), answered, told(expected), done.code, 0, script.twice))
+        TALLY.rows.append(Row(name, len(rows), answered, counts_text(expected), done.code, 0, script.twice))
         return done
     script.fault = lambda number, seen: None
     sent = script.sent
@@ -178,11 +178,13 @@ async def campaign(
     assert before.items() <= here.stored().items()
     assert script.sent - sent == here.cells - answered
     assert script.twice == 0
-    TALLY.rows.append(Row(name, len(rows), answered, told(expected), done.code, script.sent - sent, script.twice))
+    TALLY.rows.append(
+        Row(name, len(rows), answered, counts_text(expected), done.code, script.sent - sent, script.twice)
+    )
     return done
 
 
-def told(expected: Mapping[str, int]) -> str:
+def counts_text(expected: Mapping[str, int]) -> str:
     """Reasons and counts in words."""
     return ", ".join(f"{count} {reason}" for reason, count in expected.items())
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.llm.providers.http import MAX_REPLY_BYTES
-from tests.e2e.faults import GOOD, Fault, Mortal, Script, campaign, command, place, reasons, sound, told, until
+from tests.e2e.faults import GOOD, Fault, Mortal, Script, campaign, command, counts_text, place, reasons, sound, until
 from tests.e2e.tally import TALLY, Row
 from tests.servers import ScriptedServer, Seen, Step, completion_body, error_body
 
@@ -213,5 +213,5 @@ async def test_a_server_that_dies_for_good(tmp_path: Path) -> None:
     assert len(here.stored()) == 24 - sum(why.values()) >= 4
     assert here.manifest()["partial"] == ("deadline" if "deadline" in why else None)
     TALLY.rows.append(
-        Row("the server dies for good, --deadline 6", 24, 24 - sum(why.values()), told(why), done.code, 0, 0)
+        Row("the server dies for good, --deadline 6", 24, 24 - sum(why.values()), counts_text(why), done.code, 0, 0)
     )

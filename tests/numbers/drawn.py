@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from promptpex.core.records import Case, Run
-from tests.numbers.world import Fate, cases, table, told
+from tests.numbers.world import Fate, cases, simulated, table
 
 NAMES = "abcde"
 LOST: tuple[Fate, ...] = ("open", "cut", "unasked", "unjudged", "unjudged broken", "judged broken")
@@ -63,7 +63,7 @@ def draw(seed: int, *, most_cases: int = 80, most_models: int = 5, lost: float =
         for repeat in range(repeats)
     }
     settings = _settings(rng, made, weighed)
-    run = told(list(names), made, table(fates), aims=aims, judge=judge, repeats=repeats, **settings)
+    run = simulated(list(names), made, table(fates), aims=aims, judge=judge, repeats=repeats, **settings)
     return Drawn(run, made, fates, repeats, settings.get("weights", {}))
 
 

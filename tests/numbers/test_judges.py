@@ -13,7 +13,7 @@ from promptpex.core.records import Completion, Request
 from promptpex.report import summarise
 from tests.e2e.faults import command
 from tests.numbers.server import Place, answering
-from tests.numbers.world import TASTE, Fate, World, by, cases, first, material, ran, summed, told
+from tests.numbers.world import TASTE, Fate, World, by, cases, first, material, ran, simulated, summed
 
 GOOD_WORDS = ("best", "tied", "good enough", "less than 5 percentage points", "better")
 
@@ -86,7 +86,7 @@ async def test_a_judge_that_failed_on_a_few(here: Place, failed: int, leads: boo
 def test_exactly_one_in_twenty_is_a_few() -> None:
     def begins(nonsense: int) -> str:
         fates = by({"a": first(nonsense, fate="open")})
-        return (summed(told(["a"], cases(40, 4), fates, aims=4))[0].answer or "").partition(":")[0]
+        return (summed(simulated(["a"], cases(40, 4), fates, aims=4))[0].answer or "").partition(":")[0]
 
     assert "gave no usable verdict" not in begins(2)
     assert "gave no usable verdict on 3 of 40 outputs" in begins(3)

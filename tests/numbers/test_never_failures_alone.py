@@ -15,7 +15,7 @@ from promptpex.report.run_comparison import compare_runs
 from promptpex.report.summary import records
 from promptpex.report.terminal import notes
 from tests.numbers.partly import partly
-from tests.numbers.world import Fate, World, by, cases, first, material, summed, told
+from tests.numbers.world import Fate, World, by, cases, first, material, simulated, summed
 from tests.report.printed import printed
 from tests.samples import asked
 
@@ -23,7 +23,10 @@ from tests.samples import asked
 def test_a_comparison_shows_no_share_of_failures_alone() -> None:
     """6 of 60 are known to break a rule in either run; the judge of the second gave nothing."""
     made = cases(60, 4)
-    before, after = told(["a"], made, by({"a": first(6)})), told(["a"], made, by({"a": first(6, else_="open")}))
+    before, after = (
+        simulated(["a"], made, by({"a": first(6)})),
+        simulated(["a"], made, by({"a": first(6, else_="open")})),
+    )
     comparison = compare_runs(before, after)
     row = comparison.models.iloc[0]
     assert row["non_compliance_before"] == pytest.approx(0.1)
@@ -34,7 +37,7 @@ def test_a_comparison_shows_no_share_of_failures_alone() -> None:
 
 def test_a_comparison_of_two_runs_without_a_judge_shows_none_either() -> None:
     made = cases(60, 4)
-    comparison = compare_runs(*(told(["a"], made, by({"a": first(count, else_="open")})) for count in (6, 12)))
+    comparison = compare_runs(*(simulated(["a"], made, by({"a": first(count, else_="open")})) for count in (6, 12)))
     row = comparison.models.iloc[0]
     assert (row["non_compliance_before"], row["non_compliance_after"]) == (pytest.approx(0.1), pytest.approx(0.2))
     assert "100%" not in comparison.answer
@@ -43,7 +46,7 @@ def test_a_comparison_of_two_runs_without_a_judge_shows_none_either() -> None:
 def test_passing_in_all_repeats_rests_on_what_was_judged() -> None:
     """Of 40 cases 10 are kept; the judge was not asked about the others, of which a check broke 15."""
     fates = by({"a": lambda case, repeat: "kept" if case < 10 else "unjudged broken" if case < 25 else "unjudged"})
-    _, rows = summed(told(["a"], cases(40, 4), fates, repeats=2))
+    _, rows = summed(simulated(["a"], cases(40, 4), fates, repeats=2))
     assert rows["a"]["non_compliance"] == 0.0
     assert (rows["a"]["pass_at_k"], rows["a"]["pass_hat_k"], rows["a"]["flip_rate"]) == (1.0, 1.0, 0.0)
 
@@ -51,7 +54,7 @@ def test_passing_in_all_repeats_rests_on_what_was_judged() -> None:
 def test_passing_in_any_repeat_is_not_denied_for_want_of_verdicts() -> None:
     """One case in five breaks a check, and the judge talks nonsense of the rest: perhaps 80% pass."""
     fates = by({"a": lambda case, repeat: "broken" if case % 5 == 0 else "open"})
-    summary, rows = summed(told(["a"], cases(60, 4), fates, repeats=2))
+    summary, rows = summed(simulated(["a"], cases(60, 4), fates, repeats=2))
     assert rows["a"]["non_compliance"] == pytest.approx(0.2)
     for column in ("pass_at_k", "pass_hat_k"):
         assert rows["a"][column] is None or rows["a"][column] >= 0.8
@@ -80,15 +83,15 @@ def test_what_one_of_two_judges_was_not_asked_is_not_asked(tmp_path: Path) -> No
 
 def test_cases_that_every_model_fails_are_not_counted_where_the_judge_was_not_asked() -> None:
     fates = by({name: first(10, else_="unjudged", fate="unjudged broken") for name in "ab"})
-    summary, rows = summed(told(["a", "b"], cases(60, 4), fates))
+    summary, rows = summed(simulated(["a", "b"], cases(60, 4), fates))
     assert {row["scored"] for row in rows.values()} == {0}
     assert summary.details.discrimination.failed_by_all == ()
 
 
 def test_cases_that_changed_are_those_that_the_comparison_counts() -> None:
     made = cases(60, 4)
-    before = told(["a"], made, by({"a": first(0)}))
-    after = told(["a"], made, by({"a": first(10, else_="unjudged", fate="unjudged broken")}))
+    before = simulated(["a"], made, by({"a": first(0)}))
+    after = simulated(["a"], made, by({"a": first(10, else_="unjudged", fate="unjudged broken")}))
     comparison = compare_runs(before, after)
     assert comparison.models["cases"].item() == 0
     assert len(comparison.changed) == 0
@@ -98,14 +101,14 @@ def test_cases_that_changed_are_those_that_the_comparison_counts() -> None:
 def test_the_page_counts_as_the_table_does(lost: Fate) -> None:
     broken: Fate = "unjudged broken" if lost == "unjudged" else "broken"
     fates = by({"a": lambda case, repeat: "kept" if case < 20 else broken if case < 32 else lost})
-    summary, rows = summed(told(["a"], cases(60, 4), fates))
+    summary, rows = summed(simulated(["a"], cases(60, 4), fates))
     head = " ".join(html(summary).partition("</header>")[0].split())
     row = rows["a"]
     assert f"{row['scored']} scored, of which {row['non_compliant']} break a rule; {row['unscored']} unscored." in head
 
 
 def test_the_page_marks_a_lower_bound() -> None:
-    summary, _ = summed(told(["a", "b"], cases(60, 4), by({"a": first(12, else_="open"), "b": first(12)})))
+    summary, _ = summed(simulated(["a", "b"], cases(60, 4), by({"a": first(12, else_="open"), "b": first(12)})))
     cells = re.findall(r'data-label="share">([^<]*)<', html(summary))
     assert len(cells) == 2
     assert "≥" in cells[0] or "at least" in cells[0]
@@ -114,17 +117,17 @@ def test_the_page_marks_a_lower_bound() -> None:
 
 
 def test_the_page_does_not_say_that_unscored_outputs_are_in_no_share_where_they_are() -> None:
-    summary, _ = summed(told(["a"], cases(60, 4), by({"a": first(12, else_="open")})))
+    summary, _ = summed(simulated(["a"], cases(60, 4), by({"a": first(12, else_="open")})))
     head = " ".join(html(summary).partition("</header>")[0].split())
     assert "in no share" not in head
     assert "the share counts the known failures among all usable outputs" in head
-    whole, _ = summed(told(["a"], cases(60, 4), by({"a": first(12, else_="cut")})))
+    whole, _ = summed(simulated(["a"], cases(60, 4), by({"a": first(12, else_="cut")})))
     assert "Unscored outputs are in no share." in html(whole)
 
 
 def test_the_table_of_rules_marks_a_lower_bound() -> None:
     """The judge's rule is open in half of the outputs, the others are decided by checks."""
-    summary, _ = summed(told(["a"], cases(60, 4), by({"a": first(30, fate="open")})))
+    summary, _ = summed(simulated(["a"], cases(60, 4), by({"a": first(30, fate="open")})))
     cells = dict(re.findall(r'aria-label="(r1|taste), fake/a: fails in[^"]*">([^<]*)<', html(summary)))
     assert cells == {"r1": "0%", "taste": "at least 0%"}
 
@@ -144,7 +147,7 @@ def test_a_rule_decided_in_part_is_not_shown_as_broken_by_all(tmp_path: Path) ->
 def test_the_reasons_add_up_to_the_unscored() -> None:
     """The judge was not asked about outputs that a check had broken already: these are unscored too."""
     fates = by({"a": lambda case, repeat: "unjudged broken" if case < 10 else "unjudged" if case < 25 else "kept"})
-    summary, rows = summed(told(["a"], cases(60, 4), fates))
+    summary, rows = summed(simulated(["a"], cases(60, 4), fates))
     assert rows["a"]["unscored"] == 25
     (line,) = (line for line in notes(summary) if line.startswith("Unscored, fake/a:"))
     assert sum(map(int, re.findall(r"\d+", line))) == 25
@@ -154,7 +157,7 @@ def test_the_reasons_add_up_to_the_unscored() -> None:
 def test_a_rival_of_which_most_is_unscored_is_given_as_the_reason() -> None:
     """b, of which 61 of 66 are unscored, would be decided if they were scored; more cases alone would not help."""
     fates = by({"a": first(0), "b": first(61, fate="cut")})
-    summary, rows = summed(told(["a", "b"], cases(66, 4), fates))
+    summary, rows = summed(simulated(["a", "b"], cases(66, 4), fates))
     assert rows["b"]["decision"] == "undecided"
     assert rows["b"]["because"] == "61 of 66 outputs of fake/b are unscored"
     assert "more cases" not in (summary.answer or "")
@@ -162,6 +165,6 @@ def test_a_rival_of_which_most_is_unscored_is_given_as_the_reason() -> None:
 
 def test_all_wait_for_a_rival_of_which_most_is_unscored() -> None:
     fates = by({"a": first(20), "b": first(20), "c": first(299, fate="cut")})
-    _, rows = summed(told(["a", "b", "c"], cases(300, 16), fates))
+    _, rows = summed(simulated(["a", "b", "c"], cases(300, 16), fates))
     assert [row["decision"] for row in rows.values()] == ["undecided"] * 3
     assert all("299 of 300 outputs of fake/c" in (row["because"] or "") for row in rows.values())

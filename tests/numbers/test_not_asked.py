@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.numbers.server import Place, answering
-from tests.numbers.world import by, cases, first, ran, summed, table, told
+from tests.numbers.world import by, cases, first, ran, simulated, summed, table
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ async def test_a_model_that_the_budget_never_reached_keeps_the_others_from_being
 
 def test_nobody_is_best_beside_a_model_that_was_not_asked() -> None:
     fates = by({"a": first(0), "b": first(150), "c": first(200, fate="unasked")})
-    summary, rows = summed(told(["a", "b", "c"], cases(200, 16), fates))
+    summary, rows = summed(simulated(["a", "b", "c"], cases(200, 16), fates))
     assert [row["decision"] for row in rows.values()] == ["undecided", "worse", "unscored"]
     assert summary.answer is not None
     assert "Undecided because fake/c was not asked." in summary.answer
@@ -83,7 +83,7 @@ def test_what_was_asked_of_one_model_alone_says_nothing_of_two() -> None:
     fates = by(
         {"a": first(40), "b": lambda case, repeat: "broken" if case < 40 else "kept" if case < 60 else "unasked"}
     )
-    _, rows = summed(told(["a", "b"], cases(400, 8), fates, aims=8))
+    _, rows = summed(simulated(["a", "b"], cases(400, 8), fates, aims=8))
     assert (rows["a"]["non_compliance"], rows["b"]["non_compliance"]) == (pytest.approx(0.1), pytest.approx(2 / 3))
     assert not {row["decision"] for row in rows.values()} & {"best", "worse"}
     assert {row["difference"] for row in rows.values() if row["versus"]} == {0.0}
@@ -128,7 +128,7 @@ def test_a_run_cut_short_is_no_beginning_of_the_suite(tmp_path: Path) -> None:
 
 def test_a_deadline_is_a_limit_like_a_budget() -> None:
     fates = by({"a": first(30, fate="unasked"), "b": first(30, fate="unasked", else_="broken")})
-    summary, rows = summed(told(["a", "b"], cases(60, 4), fates, aims=4))
+    summary, rows = summed(simulated(["a", "b"], cases(60, 4), fates, aims=4))
     assert [row["decision"] for row in rows.values()] == ["best", "worse"]
     assert summary.answer is not None
     assert re.search(r"The run ended before 30 of 60 outputs of fake/a and 30 of 60 outputs of fake/b", summary.answer)

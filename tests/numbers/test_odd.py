@@ -17,7 +17,7 @@ from promptpex.report.files import csv_text
 from promptpex.report.html import html
 from promptpex.tables import RankingOptions, models, outputs, rankings
 from tests.numbers.server import Place, answering
-from tests.numbers.world import by, cases, first, ran, rows_of, summed, told
+from tests.numbers.world import by, cases, first, ran, rows_of, simulated, summed
 from tests.report.printed import printed
 
 
@@ -45,7 +45,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_model_s_name_is_shown_and_not_obeyed(name: str) -> None:
-    run = told(["a", "b", "c"], cases(60, 4), by({"a": first(0), "b": first(30), "c": first(60, fate="unasked")}))
+    run = simulated(["a", "b", "c"], cases(60, 4), by({"a": first(0), "b": first(30), "c": first(60, fate="unasked")}))
     summary = summarise(renamed(run, {"fake/a": name, "fake/c": f"{name}c"}))
     assert [one.outcome for one in summary.rankings.models.values()] == ["undecided", "worse", "unscored"]
     page, screen = html(summary), printed(summary)
@@ -59,7 +59,7 @@ def test_a_model_s_name_is_shown_and_not_obeyed(name: str) -> None:
 
 
 def test_one_case() -> None:
-    summary, rows = summed(told(["a", "b"], cases(1, 1), by({"a": first(0), "b": first(1)}), aims=1))
+    summary, rows = summed(simulated(["a", "b"], cases(1, 1), by({"a": first(0), "b": first(1)}), aims=1))
     assert [row["decision"] for row in rows.values()] == ["undecided", "undecided"]
     assert rows["a"]["ci_high"] == pytest.approx(0.975)
     assert "1 of 1" in printed(summary)
@@ -67,26 +67,26 @@ def test_one_case() -> None:
 
 def test_one_case_often_is_still_one_case() -> None:
     """100 repeats of one case say all of that case, and next to nothing of cases."""
-    _, rows = summed(told(["a", "b"], cases(1, 1), by({"a": first(0), "b": first(1)}), aims=1, repeats=100))
+    _, rows = summed(simulated(["a", "b"], cases(1, 1), by({"a": first(0), "b": first(1)}), aims=1, repeats=100))
     assert [row["decision"] for row in rows.values()] == ["undecided", "undecided"]
     assert rows["a"]["ci_high"] == pytest.approx(0.975)
 
 
 def test_one_rule_makes_no_claim_that_holds_for_others() -> None:
-    _, rows = summed(told(["a", "b"], cases(100, 1), by({"a": first(0), "b": first(50)}), aims=1, judge=False))
+    _, rows = summed(simulated(["a", "b"], cases(100, 1), by({"a": first(0), "b": first(50)}), aims=1, judge=False))
     assert [(row["decision"], row["holds_sampled"]) for row in rows.values()] == [("best", False), ("worse", False)]
 
 
 def test_cases_that_aim_at_no_rule_stand_each_for_itself() -> None:
     fates = by({"a": first(0), "b": first(30)})
-    summary, rows = summed(told(["a", "b"], cases(60, 4, baseline=True), fates))
+    summary, rows = summed(simulated(["a", "b"], cases(60, 4, baseline=True), fates))
     assert [(row["decision"], row["holds_sampled"]) for row in rows.values()] == [("best", True), ("worse", True)]
     assert summary.details.by_case_type["case_type"].unique().tolist() == ["no rule"]
 
 
 @pytest.mark.parametrize("names", [(), ("a",), ("a", "b")])
 def test_a_run_without_outputs(names: tuple[str, ...]) -> None:
-    summary, rows = summed(told(list(names), (), by({})))
+    summary, rows = summed(simulated(list(names), (), by({})))
     assert [row["decision"] for row in rows.values()] == ["unscored"] * len(names)
     assert summary.answer is not None
     assert summary.answer.startswith("Nothing was scored, so no model can be assessed.")
@@ -100,13 +100,13 @@ def test_weights_are_copies_of_cases_for_the_share_and_not_for_its_certainty() -
     """Rule cases three times, inverse cases once: the share is as if they were there so often, the interval is not."""
     made = cases(80, 4, inverses=True)
     fates = by({"a": lambda case, repeat: "broken" if made[case].inverse and case % 3 else "kept"})
-    weighed = summed(told(["a"], made, fates, weights={"rule": 3}))[1]["a"]
-    alone = summed(told(["a"], made, fates))[1]["a"]
+    weighed = summed(simulated(["a"], made, fates, weights={"rule": 3}))[1]["a"]
+    alone = summed(simulated(["a"], made, fates))[1]["a"]
     inverse = [case for case in made if case.inverse]
     broken = sum(case.inverse and number % 3 > 0 for number, case in enumerate(made))
     assert weighed["non_compliance"] == pytest.approx(broken / (len(inverse) + 3 * (80 - len(inverse))))
     assert weighed["non_compliance"] < alone["non_compliance"] == pytest.approx(broken / 80)
-    everywhere = summed(told(["a"], made, fates, weights={"rule": 3, "inverse": 3}))[1]["a"]
+    everywhere = summed(simulated(["a"], made, fates, weights={"rule": 3, "inverse": 3}))[1]["a"]
     for column in ("non_compliance", "ci_low", "ci_high", "sampled_high"):
         assert everywhere[column] == pytest.approx(alone[column])
 
@@ -114,9 +114,9 @@ def test_weights_are_copies_of_cases_for_the_share_and_not_for_its_certainty() -
 def test_rule_cases_alone() -> None:
     made = cases(80, 4, inverses=True)
     fates = by({"a": lambda case, repeat: "broken" if made[case].inverse else "kept", "b": first(0)})
-    weighed = summed(told(["a", "b"], made, fates, weights={"inverse": 0}))[1]
+    weighed = summed(simulated(["a", "b"], made, fates, weights={"inverse": 0}))[1]
     only = tuple(case for case in made if not case.inverse)
-    alone = summed(told(["a", "b"], only, by({"a": first(0), "b": first(0)})))[1]
+    alone = summed(simulated(["a", "b"], only, by({"a": first(0), "b": first(0)})))[1]
     for name in "ab":
         for column in ("non_compliance", "ci_low", "ci_high", "sampled_high", "decision", "p"):
             assert weighed[name][column] == alone[name][column]
@@ -131,7 +131,7 @@ def test_rule_cases_alone() -> None:
     ],
 )
 def test_weights_that_cannot_be_used_are_refused(weights: dict[str, int], message: str) -> None:
-    run = told(["a"], cases(20, 4, inverses=True), by({"a": first(3)}), aims=4)
+    run = simulated(["a"], cases(20, 4, inverses=True), by({"a": first(3)}), aims=4)
     with pytest.raises(InputError, match=message):
         summarise(run, weights=weights)
 
@@ -141,7 +141,7 @@ def test_weights_that_cannot_be_read_are_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], weights: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    keep(tmp_path, told(["a"], cases(20, 4), by({"a": first(3)}), aims=4))
+    keep(tmp_path, simulated(["a"], cases(20, 4), by({"a": first(3)}), aims=4))
     assert run_cli(["report", f"--weights={weights}"]) == 2
     message = capsys.readouterr().err
     assert len(message.strip().splitlines()) == 1
@@ -161,7 +161,7 @@ async def test_weights_on_a_report_change_what_it_says_and_not_the_run(
     monkeypatch.chdir(tmp_path)
     made = cases(80, 4, inverses=True)
     fates = by({"a": first(0), "b": lambda case, repeat: "broken" if made[case].inverse else "kept"})
-    keep(tmp_path, told(["a", "b"], made, fates))
+    keep(tmp_path, simulated(["a", "b"], made, fates))
     assert run_cli(["gate", "--max-non-compliance", "20%"]) == 1
     assert run_cli(["gate", "--max-non-compliance", "20%", "--weights", "inverse=0"]) == 0
     assert run_cli(["report", "--weights", "inverse=0"]) == 0
@@ -171,7 +171,7 @@ async def test_weights_on_a_report_change_what_it_says_and_not_the_run(
 
 def test_a_named_reference_that_has_nothing_scored_places_nobody() -> None:
     fates = by({"a": first(60, fate="cut"), "b": first(0), "c": first(60)})
-    summary, rows = summed(told(["a", "b", "c"], cases(60, 4), fates), against="fake/a")
+    summary, rows = summed(simulated(["a", "b", "c"], cases(60, 4), fates), against="fake/a")
     assert [row["decision"] for row in rows.values()] == ["unscored", "undecided", "undecided"]
     assert summary.answer is not None
     assert "60 of 60 outputs of fake/a are unscored" in summary.answer

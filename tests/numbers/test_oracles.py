@@ -15,7 +15,7 @@ from promptpex.core.records import Run
 from promptpex.report import summarise
 from promptpex.report.summary import records
 from tests.numbers.drawn import Drawn, draw
-from tests.numbers.world import Cells, Fate, cases, completions, rows_of, table, told
+from tests.numbers.world import Cells, Fate, cases, completions, rows_of, simulated, table
 
 Row = dict[str, Any]
 NOT_ASKED = ("unasked", "unjudged", "unjudged broken")
@@ -100,7 +100,7 @@ def test_the_p_value_of_a_difference_counts_all_signings(seed: int) -> None:
     weights: dict[str, int] = rng.choice([{}, {"rule": 3}, {"inverse": 2}])
     made = cases(10, 2, inverses=True)
     fates = [once(rng, repeats) for _ in range(2)]
-    before, after = (tables.outputs(told(["a"], made, table(of), aims=2, repeats=repeats)) for of in fates)
+    before, after = (tables.outputs(simulated(["a"], made, table(of), aims=2, repeats=repeats)) for of in fates)
     ids = [case.id for case in made]
     comparison = tables.comparison(before, after, models=[("fake/a", "fake/a")], cases=ids, weights=weights)
     weight = [weights.get("inverse" if case.inverse else "rule", 1) for case in made]
@@ -150,7 +150,7 @@ def tiny(seed: int) -> tuple[list[str], int, int, float, Cells]:
 
 
 def placed(names: list[str], count: int, repeats: int, tolerance: float, fates: Cells) -> dict[str, Any]:
-    run = told(names, cases(count, 4), table(fates), aims=4, repeats=repeats)
+    run = simulated(names, cases(count, 4), table(fates), aims=4, repeats=repeats)
     question = tables.RankingOptions(tolerance=tolerance)
     return dict(tables.rankings(tables.outputs(run), list(run.manifest.models), question).models)
 
@@ -175,7 +175,7 @@ def test_what_is_claimed_is_claimed_in_every_completion(start: int) -> None:
 
 def spans(fates: Cells, count: int) -> dict[str, Row]:
     """The table of two models, each case asked once."""
-    run = told(["a", "b"], cases(count, 4), table(fates), aims=4)
+    run = simulated(["a", "b"], cases(count, 4), table(fates), aims=4)
     models = tables.models(tables.outputs(run), order=list(run.manifest.models))
     return {row["model"].removeprefix("fake/"): row for row in records(models)}
 
@@ -266,7 +266,7 @@ def complete(seed: int) -> tuple[Run, list[str], dict[str, int]]:
         name: set(rng.sample(range(count * repeats), rng.choice([0, 0, 1, 2, 3, count // 4, count * repeats])))
         for name in names
     }
-    run = told(
+    run = simulated(
         names,
         cases(count, 8),
         lambda model, case, repeat: "broken" if case * repeats + repeat in broken[model] else "kept",

@@ -13,7 +13,7 @@ from promptpex import tables
 from promptpex.report.gate import Limits, breaches
 from promptpex.report.run_comparison import compare_runs
 from promptpex.tables import RankingOptions
-from tests.numbers.world import Fate, by, cases, first, frame, ran, summed, told
+from tests.numbers.world import Fate, by, cases, first, frame, ran, simulated, summed
 
 SIMULATIONS = 200
 
@@ -52,7 +52,7 @@ def test_the_difference_is_that_of_the_shares_with_its_sign(rows: dict[str, dict
 def test_two_repeats_do_not_count_as_passed_only_if_both_pass() -> None:
     """Half of each case's repeats broken, against half of the cases broken: the same share, so nothing is called."""
     halves = by({"a": lambda case, repeat: "broken" if repeat else "kept", "b": first(100)})
-    _, rows = summed(told(["a", "b"], cases(200, 16), halves, judge=False, repeats=2))
+    _, rows = summed(simulated(["a", "b"], cases(200, 16), halves, judge=False, repeats=2))
     assert rows["a"]["non_compliance"] == rows["b"]["non_compliance"] == 0.5
     assert {row["decision"] for row in rows.values()} == {"undecided"}
     assert max(abs(row["difference"] or 0.0) for row in rows.values()) == 0.0
@@ -75,7 +75,7 @@ def test_nobody_is_called_worse_than_a_model_with_a_higher_share(seed: int) -> N
         for case in range(count)
         for repeat in range(repeats)
     }
-    made = told(
+    made = simulated(
         names,
         cases(count, 8),
         lambda model, case, repeat: "broken" if broken[model, case, repeat] else "kept",

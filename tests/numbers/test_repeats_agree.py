@@ -10,7 +10,7 @@ import pytest
 
 from promptpex import tables
 from tests.numbers.server import gate_code
-from tests.numbers.world import Cells, by, cases, completions, first, rows_of, summed, table, told
+from tests.numbers.world import Cells, by, cases, completions, first, rows_of, simulated, summed, table
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_an_interval_beside_worse_lies_above_zero(count: int, repeats: int, ever
             "b": first(0),
         }
     )
-    _, rows = summed(told(["a", "b"], cases(count, 4), fates, judge=False, repeats=repeats))
+    _, rows = summed(simulated(["a", "b"], cases(count, 4), fates, judge=False, repeats=repeats))
     assert rows["a"]["decision"] == "worse"
     assert rows["a"]["p"] <= 0.05
     assert rows["a"]["difference_low"] > 0
@@ -38,7 +38,7 @@ def test_a_gate_on_the_same_cases_passes_who_never_fails_before_who_fails_seven_
 
     def code(failed: int, limit: str) -> int:
         fates = by({"a": lambda case, repeat: "broken" if repeat == 0 and case < failed else "kept"})
-        run = told(["a"], cases(20, 4), fates, judge=False, repeats=10)
+        run = simulated(["a"], cases(20, 4), fates, judge=False, repeats=10)
         return gate_code(run, f"failed-{failed}", "--max-non-compliance", limit, "--decide", "high")
 
     for limit in ("14.5%", "15%", "16%"):
@@ -71,7 +71,7 @@ def test_a_tie_that_is_claimed_holds_however_lost_repeats_came_out() -> None:
 
 def place(fates: Cells) -> str:
     """The place of ``a`` at a tolerance of 40 points."""
-    run = told(["a", "b"], cases(8, 4), table(fates), judge=False, repeats=4)
+    run = simulated(["a", "b"], cases(8, 4), table(fates), judge=False, repeats=4)
     question = tables.RankingOptions(tolerance=0.4)
     return tables.rankings(tables.outputs(run), run.manifest.models, question).models["fake/a"].outcome
 
@@ -86,8 +86,8 @@ def test_lost_repeats_of_many_take_no_more_memory_than_the_run_is_worth() -> Non
         for case in range(60)
         for repeat in range(16)
     }
-    run = told(["a", "b"], cases(60, 4), table(fates), judge=False, repeats=16)
-    summed(told(["a", "b"], cases(60, 4), by({"a": first(3), "b": first(3)}), judge=False, repeats=16))
+    run = simulated(["a", "b"], cases(60, 4), table(fates), judge=False, repeats=16)
+    summed(simulated(["a", "b"], cases(60, 4), by({"a": first(3), "b": first(3)}), judge=False, repeats=16))
     tracemalloc.start()
     summary, _ = summed(run)
     peak = tracemalloc.get_traced_memory()[1]

@@ -13,7 +13,7 @@ from promptpex import tables
 from promptpex.report.run_comparison import compare_runs
 from promptpex.report.secondary_tables import footnotes
 from promptpex.tables import RankingOptions
-from tests.numbers.world import by, cases, first, ran, summed, told
+from tests.numbers.world import by, cases, first, ran, simulated, summed
 
 SIMULATIONS = 200
 RULES, CORRELATION = 16, 0.1
@@ -45,15 +45,15 @@ def test_a_claim_that_every_rule_bears_out_holds_for_a_sample(tmp_path: Path) ->
 
 def test_ties_hold_for_a_sample_where_the_rules_are_many() -> None:
     same = by({"a": first(3), "b": first(3)})
-    few = summed(told(["a", "b"], cases(300, 2), same, aims=2, judge=False))[1]
-    many = summed(told(["a", "b"], cases(300, 100), same, aims=100, judge=False))[1]
+    few = summed(simulated(["a", "b"], cases(300, 2), same, aims=2, judge=False))[1]
+    many = summed(simulated(["a", "b"], cases(300, 100), same, aims=100, judge=False))[1]
     assert places(few) == {"a": ("tied", False), "b": ("tied", False)}
     assert places(many) == {"a": ("tied", True), "b": ("tied", True)}
 
 
 def test_what_is_not_claimed_holds_nowhere() -> None:
     _, rows = summed(
-        told(["a", "b", "dead"], cases(30, 4), by({"a": first(3), "b": first(4), "dead": first(30, fate="cut")}))
+        simulated(["a", "b", "dead"], cases(30, 4), by({"a": first(3), "b": first(4), "dead": first(30, fate="cut")}))
     )
     assert places(rows) == {"a": ("undecided", None), "b": ("undecided", None), "dead": ("unscored", None)}
     assert rows["a"]["sampled_low"] <= rows["a"]["ci_low"] < rows["a"]["ci_high"] <= rows["a"]["sampled_high"]
@@ -61,9 +61,11 @@ def test_what_is_not_claimed_holds_nowhere() -> None:
 
 def test_a_change_between_runs_is_marked_as_well() -> None:
     made = cases(304, 16)
-    before = told(["a"], made, by({"a": first(0)}), judge=False)
-    one_rule = told(["a"], made, by({"a": lambda case, repeat: "broken" if case % 16 == 0 else "kept"}), judge=False)
-    all_rules = told(["a"], made, by({"a": first(40)}), judge=False)
+    before = simulated(["a"], made, by({"a": first(0)}), judge=False)
+    one_rule = simulated(
+        ["a"], made, by({"a": lambda case, repeat: "broken" if case % 16 == 0 else "kept"}), judge=False
+    )
+    all_rules = simulated(["a"], made, by({"a": first(40)}), judge=False)
     narrow, wide = (compare_runs(before, after) for after in (one_rule, all_rules))
     assert (narrow.models["change"].item(), narrow.models["holds_sampled"].item()) == ("worse", False)
     assert "This would not hold if the rules were only a sample of the prompt's." in narrow.answer

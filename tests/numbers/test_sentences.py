@@ -10,7 +10,7 @@ import pytest
 
 from promptpex.report import summarise
 from tests.numbers.drawn import draw
-from tests.numbers.world import Fate, by, cases, first, rows_of, summed, told
+from tests.numbers.world import Fate, by, cases, first, rows_of, simulated, summed
 
 Row = dict[str, Any]
 NUMBER = r"<?\d+(?:\.\d+)?"
@@ -165,14 +165,14 @@ def fates_of(*table: tuple[str, int, Fate]) -> Any:
     ids=["one", "two", "none scored", "none asked", "all tied", "undecided"],
 )
 def test_the_answer_begins(table: tuple[tuple[str, int, Fate], ...], count: int, expected: str) -> None:
-    summary, _ = summed(told([name for name, _, _ in table], cases(count, 16), fates_of(*table)))
+    summary, _ = summed(simulated([name for name, _, _ in table], cases(count, 16), fates_of(*table)))
     assert summary.answer is not None
     assert without_ends(summary.answer).startswith(without_ends(expected))
     aloud(summary.answer)
 
 
 def test_cheapest_and_fastest_say_what_they_rest_on() -> None:
-    run = told(["a", "b"], cases(300, 16), fates_of(("a", 2, "broken"), ("b", 2, "broken")), judge=False)
+    run = simulated(["a", "b"], cases(300, 16), fates_of(("a", 2, "broken"), ("b", 2, "broken")), judge=False)
     priced = [
         one.replace(
             cost_usd=0.002 if one.model == "fake/a" else 0.001, latency_ms=1200.0 if one.model == "fake/a" else 2500.0

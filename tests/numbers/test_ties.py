@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from promptpex.tables import RankingOptions, rankings
-from tests.numbers.world import by, cases, first, frame, summed, told
+from tests.numbers.world import by, cases, first, frame, simulated, summed
 
 
 @pytest.mark.parametrize(("models", "few", "enough"), [(2, 58, 59), (3, 71, 75), (5, 85, 104)])
@@ -24,16 +24,16 @@ def test_models_that_never_fail_are_tied_from_as_many_cases_as_it_takes(models: 
 def test_a_tie_is_with_the_best_whichever_that_is() -> None:
     """b and c are close to each other and not to a, which never fails: nobody says that they are close to the best."""
     fates = by({"a": first(0), "b": first(30), "c": first(30)})
-    _, rows = summed(told(["a", "b", "c"], cases(300, 16), fates, judge=False))
+    _, rows = summed(simulated(["a", "b", "c"], cases(300, 16), fates, judge=False))
     assert [row["decision"] for row in rows.values()] == ["best", "worse", "worse"]
     fates = by({"a": first(0), "b": first(4), "c": first(4)})
-    _, rows = summed(told(["a", "b", "c"], cases(300, 16), fates, judge=False))
+    _, rows = summed(simulated(["a", "b", "c"], cases(300, 16), fates, judge=False))
     assert [row["decision"] for row in rows.values()] == ["tied", "tied", "tied"]
 
 
 def test_a_wider_tolerance_ties_more_and_never_less() -> None:
     fates = by({"a": first(10), "b": first(20), "c": lambda case, repeat: "broken" if case % 20 == 0 else "kept"})
-    run = told(["a", "b", "c"], cases(200, 16), fates, judge=False)
+    run = simulated(["a", "b", "c"], cases(200, 16), fates, judge=False)
     tied = [
         {name for name, row in summed(run, tolerance=tolerance)[1].items() if row["decision"] == "tied"}
         for tolerance in (0.02, 0.05, 0.1, 0.15, 0.2, 0.4)
@@ -45,6 +45,6 @@ def test_a_wider_tolerance_ties_more_and_never_less() -> None:
 
 def test_beside_a_named_model_there_is_one_statement_a_model() -> None:
     fates = by({"a": first(0), "b": first(0), "c": first(60)})
-    _, rows = summed(told(["a", "b", "c"], cases(75, 16), fates, judge=False), against="fake/a")
+    _, rows = summed(simulated(["a", "b", "c"], cases(75, 16), fates, judge=False), against="fake/a")
     assert [row["decision"] for row in rows.values()] == ["reference", "tied", "worse"]
     assert {row["versus"] for row in rows.values()} == {None, "fake/a"}

@@ -7,7 +7,7 @@ import pytest
 
 from promptpex import tables
 from promptpex.report.run_comparison import compare_runs
-from tests.numbers.world import Fate, by, cases, first, frame, told
+from tests.numbers.world import Fate, by, cases, first, frame, simulated
 
 SIMULATIONS = 120
 
@@ -29,8 +29,10 @@ def test_one_model_of_many_has_to_be_surer_than_one_alone() -> None:
     """Six cases broken and none fixed: p = 0.031, shown for one model, and not for one of three."""
     made = cases(100, 16)
     same = {name: first(0) for name in "abc"}
-    alone = compare_runs(told(["a"], made, by(same)), told(["a"], made, by({"a": first(6)})))
-    among = compare_runs(told(list("abc"), made, by(same)), told(list("abc"), made, by({**same, "a": first(6)})))
+    alone = compare_runs(simulated(["a"], made, by(same)), simulated(["a"], made, by({"a": first(6)})))
+    among = compare_runs(
+        simulated(list("abc"), made, by(same)), simulated(list("abc"), made, by({**same, "a": first(6)}))
+    )
     assert alone.models["p"].iloc[0] == among.models["p"].iloc[0] == pytest.approx(2 / 2**6)
     assert (alone.models["change"].iloc[0], among.models["change"].iloc[0]) == ("worse", "undecided")
     assert among.models["p_adjusted"].iloc[0] == pytest.approx(3 * 2 / 2**6)
@@ -41,8 +43,8 @@ def test_one_model_of_many_has_to_be_surer_than_one_alone() -> None:
 @pytest.mark.parametrize("fate", ["cut", "open"])
 def test_unscored_outputs_keep_a_change_undecided_and_are_the_reason(fate: Fate) -> None:
     made = cases(200, 16)
-    before = told(["a"], made, by({"a": first(60, fate=fate)}))
-    after = told(["a"], made, by({"a": lambda case, repeat: "broken" if case >= 175 else "kept"}))
+    before = simulated(["a"], made, by({"a": first(60, fate=fate)}))
+    after = simulated(["a"], made, by({"a": lambda case, repeat: "broken" if case >= 175 else "kept"}))
     comparison = compare_runs(before, after)
     assert comparison.models["change"].item() == "undecided"
     assert comparison.models["because"].item() == "60 of 200 outputs before are unscored"
@@ -52,16 +54,16 @@ def test_unscored_outputs_keep_a_change_undecided_and_are_the_reason(fate: Fate)
 
 def test_a_change_that_holds_in_both_completions_is_shown() -> None:
     made = cases(200, 16)
-    before = told(["a"], made, by({"a": first(5, fate="cut")}))
-    comparison = compare_runs(before, told(["a"], made, by({"a": first(60)})))
+    before = simulated(["a"], made, by({"a": first(5, fate="cut")}))
+    comparison = compare_runs(before, simulated(["a"], made, by({"a": first(60)})))
     assert (comparison.models["change"].item(), comparison.regressions) == ("worse", ("fake/a",))
-    assert compare_runs(told(["a"], made, by({"a": first(60)})), before).models["change"].item() == "better"
+    assert compare_runs(simulated(["a"], made, by({"a": first(60)})), before).models["change"].item() == "better"
 
 
 def test_a_loss_within_the_tolerance_is_shown_or_a_regression() -> None:
     made = cases(300, 16)
-    before = told(["a"], made, by({"a": first(0)}))
-    small, large = (told(["a"], made, by({"a": first(count)})) for count in (8, 40))
+    before = simulated(["a"], made, by({"a": first(0)}))
+    small, large = (simulated(["a"], made, by({"a": first(count)})) for count in (8, 40))
     assert compare_runs(before, small).regressions == ("fake/a",)
     assert compare_runs(before, small, tolerance=0.1).regressions == ()
     assert compare_runs(before, large, tolerance=0.1).regressions == ("fake/a",)

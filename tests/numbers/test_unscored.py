@@ -10,7 +10,7 @@ import pytest
 from promptpex.report.gate import Limits, breaches
 from promptpex.report.summary import records
 from tests.numbers.partly import partly
-from tests.numbers.world import TASTE, Fate, by, cases, first, ran, summed, told
+from tests.numbers.world import TASTE, Fate, by, cases, first, ran, simulated, summed
 
 
 def eighty_missing(fate: Fate) -> Any:
@@ -31,7 +31,7 @@ def test_80_of_200_unscored_decide_nothing(tmp_path: Path, fate: Fate) -> None:
 
 
 def test_the_same_without_what_is_missing_would_be_decided() -> None:
-    _, rows = summed(told(["a", "b"], cases(200, 16), by({"a": first(0), "b": first(25)})))
+    _, rows = summed(simulated(["a", "b"], cases(200, 16), by({"a": first(0), "b": first(25)})))
     assert [row["decision"] for row in rows.values()] == ["best", "worse"]
 
 
@@ -60,7 +60,7 @@ def test_missing_verdicts_leave_a_lower_bound_and_an_interval_for_all_they_may_b
     row = rows["a"]
     assert (row["scored"], row["non_compliant"], row["usable"], row["unscored"]) == (30, 12, 60, 30)
     assert (row["non_compliance"], row["at_least"]) == (pytest.approx(12 / 60), True)
-    least, most = (summed(told(["a"], cases(60, 16), by({"a": first(count)})))[1]["a"] for count in (12, 42))
+    least, most = (summed(simulated(["a"], cases(60, 16), by({"a": first(count)})))[1]["a"] for count in (12, 42))
     assert (row["ci_low"], row["ci_high"]) == (pytest.approx(least["ci_low"]), pytest.approx(most["ci_high"]))
     assert (row["best_case"], row["worst_case"]) == (pytest.approx(12 / 60), pytest.approx(42 / 60))
     assert summary.answer is not None
@@ -95,21 +95,21 @@ def test_a_single_scored_output_of_a_rival_keeps_a_tie_from_being_claimed(tmp_pa
     """Whether a and b are close to c nobody can say, unless they are close to one that never fails."""
     for broken, places in ((20, ["undecided"] * 3), (3, ["tied", "tied", "undecided"])):
         fates = by({"a": first(broken), "b": first(broken), "c": first(299, fate="cut")})
-        _, rows = summed(told(["a", "b", "c"], cases(300, 16), fates, judge=False))
+        _, rows = summed(simulated(["a", "b", "c"], cases(300, 16), fates, judge=False))
         assert [row["decision"] for row in rows.values()] == places
-        _, rows = summed(told(["a", "b"], cases(300, 16), fates, judge=False))
+        _, rows = summed(simulated(["a", "b"], cases(300, 16), fates, judge=False))
         assert [row["decision"] for row in rows.values()] == ["tied", "tied"]
 
 
 def test_a_rival_that_was_asked_once_keeps_a_tie_from_being_claimed_too() -> None:
     fates = by({"a": first(3), "b": first(3), "c": first(299, else_="kept", fate="unasked")})
-    _, rows = summed(told(["a", "b", "c"], cases(300, 16), fates, judge=False))
+    _, rows = summed(simulated(["a", "b", "c"], cases(300, 16), fates, judge=False))
     assert [row["decision"] for row in rows.values()] == ["undecided"] * 3
 
 
 @pytest.mark.parametrize("decide", ["point", "low", "high"])
 def test_a_gate_passes_only_what_passes_however_the_unscored_would_have_come_out(decide: Any) -> None:
-    _, rows = summed(told(["a", "b"], cases(200, 16), by({"a": first(80, fate="cut"), "b": first(2, fate="cut")})))
+    _, rows = summed(simulated(["a", "b"], cases(200, 16), by({"a": first(80, fate="cut"), "b": first(2, fate="cut")})))
     reasons = breaches(list(rows.values()), Limits(max_non_compliance=0.1, decide=decide))
     assert reasons["fake/b"] == []
     (reason,) = reasons["fake/a"]

@@ -98,7 +98,7 @@ def test_a_judge_that_talks_nonsense_lets_nobody_stop_as_good(tmp_path: Path) ->
     assert not {row["decision"] for row in rows.values()} & {"best", "tied"}
 
 
-def told(done: Done) -> dict[str, Any]:
+def conclusions(done: Done) -> dict[str, Any]:
     report = json.loads(done.out)
     assert isinstance(report, dict)
     return {name: report[name] for name in ("answer", "models", "basis", "saved", "partial")}
@@ -109,8 +109,8 @@ async def test_report_from_the_folder_equals_what_the_run_said(here: Place) -> N
     done, _ = await here.run("a,b", "--until-decided", judge="none")
     again = await command(["report", "--json"])
     assert (done.code, again.code) == (0, 0)
-    assert told(again) == told(done)
-    assert told(done)["basis"] == "sequential"
+    assert conclusions(again) == conclusions(done)
+    assert conclusions(done)["basis"] == "sequential"
     first_page = next(here.folder.glob("results/*/*/report.html")).read_bytes()
     await command(["report"])
     assert next(here.folder.glob("results/*/*/report.html")).read_bytes() == first_page
@@ -120,13 +120,16 @@ async def test_a_look_that_a_budget_cut_decides_nothing_and_is_gone_on_with(here
     here.server.otherwise = answering({"b": 60})
     cut, _ = await here.run("a,b", "--until-decided", "--max-requests", "33", judge="none")
     assert cut.code == 0
-    assert told(cut)["partial"] == "budget"
+    assert conclusions(cut)["partial"] == "budget"
     report = await command(["report", "--json"])
-    assert told(report) == told(cut)
+    assert conclusions(report) == conclusions(cut)
     whole, _ = await here.run("a,b", "--until-decided", judge="none")
-    assert told(whole)["partial"] is None
+    assert conclusions(whole)["partial"] is None
     assert here.server.count < 200
-    assert {row["model"]: row["decision"] for row in told(whole)["models"]} == {"openai/a": "best", "openai/b": "worse"}
+    assert {row["model"]: row["decision"] for row in conclusions(whole)["models"]} == {
+        "openai/a": "best",
+        "openai/b": "worse",
+    }
 
 
 def test_what_a_cut_look_holds_is_in_the_shares_and_in_no_place(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from promptpex.report.summary import records
 from tests.numbers.server import gate_code
-from tests.numbers.world import Cells, Fates, by, cases, first, ran, summed, table, told
+from tests.numbers.world import Cells, Fates, by, cases, first, ran, simulated, summed, table
 from tests.stats.references import wilson
 
 FAILURES = (0, 1, 2, 3, 4, 5, 8, 13)
@@ -54,7 +54,7 @@ def test_upper_ends_rise_with_repeats_on_the_same_cases(judge: bool) -> None:
             for case in range(20)
             for repeat in range(10)
         }
-        _, rows = summed(told(names, cases(20, 16), table(fates), judge=judge, repeats=10))
+        _, rows = summed(simulated(names, cases(20, 16), table(fates), judge=judge, repeats=10))
         assert rising([rows[name]["ci_high"] for name in names])
 
 
@@ -63,11 +63,11 @@ def test_repeats_that_are_alike_make_no_interval_narrower_whoever_is_beside() ->
     fates = by(
         {"steady": first(12), "flaky": lambda case, repeat: "broken" if (case * 7 + repeat * 3) % 5 == 0 else "kept"}
     )
-    _, once = summed(told(["steady"], cases(60, 4), fates, judge=False))
-    _, often = summed(told(["steady", "flaky"], cases(60, 4), fates, judge=False, repeats=5))
+    _, once = summed(simulated(["steady"], cases(60, 4), fates, judge=False))
+    _, often = summed(simulated(["steady", "flaky"], cases(60, 4), fates, judge=False, repeats=5))
     for column in ("ci_low", "ci_high"):
         assert often["steady"][column] == pytest.approx(once["steady"][column])
-    alone = summed(told(["flaky"], cases(60, 4), fates, judge=False, repeats=5))[1]["flaky"]
+    alone = summed(simulated(["flaky"], cases(60, 4), fates, judge=False, repeats=5))[1]["flaky"]
     assert alone["ci_high"] - alone["ci_low"] < 0.8 * (often["flaky"]["ci_high"] - often["flaky"]["ci_low"])
 
 
@@ -76,7 +76,7 @@ def test_nothing_jumps_between_nine_and_ten_rules(repeats: int) -> None:
     """The same failures, the cases spread over more rules: the interval of fixed rules does not change at all."""
     ends = []
     for aims in (2, 8, 9, 10, 11, 12, 45):
-        made = told(["a"], cases(180, aims), by({"a": first(40)}), aims=aims, repeats=repeats)
+        made = simulated(["a"], cases(180, aims), by({"a": first(40)}), aims=aims, repeats=repeats)
         row = summed(made)[1]["a"]
         ends.append((row["ci_low"], row["ci_high"], row["interval"]))
     assert len(set(ends)) == 1
@@ -85,7 +85,7 @@ def test_nothing_jumps_between_nine_and_ten_rules(repeats: int) -> None:
 def test_the_interval_for_a_sample_of_rules_narrows_smoothly_with_the_rules() -> None:
     ends = []
     for aims in (4, 6, 9, 10, 12, 18, 20, 36, 180):
-        made = told(["a"], cases(180, aims), by({"a": first(40)}), aims=aims)
+        made = simulated(["a"], cases(180, aims), by({"a": first(40)}), aims=aims)
         row = summed(made)[1]["a"]
         assert row["sampled_low"] <= row["ci_low"] <= row["ci_high"] <= row["sampled_high"]
         ends.append(row["sampled_high"])
@@ -99,7 +99,7 @@ def test_upper_ends_rise_by_kind_and_by_rule() -> None:
     aims = [(case.rule, case.inverse) for case in made]
     place = {case.id: aims[:number].count(aims[number]) for number, case in enumerate(made)}
     names = [f"m{count}" for count in FAILURES]
-    run = told(
+    run = simulated(
         names,
         made,
         lambda model, case, repeat: "broken" if place[made[case].id] < int(model[1:]) else "kept",
@@ -120,7 +120,7 @@ def test_a_gate_passes_who_never_fails_before_who_fails_once(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
 
     def code(failed: int, limit: str) -> int:
-        run = told(["a"], cases(304, 16), by({"a": first(failed)}), judge=False)
+        run = simulated(["a"], cases(304, 16), by({"a": first(failed)}), judge=False)
         return gate_code(run, f"failed-{failed}", "--max-non-compliance", limit, "--decide", "high")
 
     assert [code(failed, "10%") for failed in (0, 1, 20, 31)] == [0, 0, 0, 1]
@@ -130,7 +130,7 @@ def test_a_gate_passes_who_never_fails_before_who_fails_once(tmp_path: Path, mon
 def test_cases_without_a_rule_have_the_same_intervals() -> None:
     fates = by({"a": first(7)})
     ends = {
-        baseline: summed(told(["a"], cases(96, 16, baseline=baseline), fates, judge=False))[1]["a"]
+        baseline: summed(simulated(["a"], cases(96, 16, baseline=baseline), fates, judge=False))[1]["a"]
         for baseline in (False, True)
     }
     assert ends[True]["ci_high"] == ends[False]["ci_high"]

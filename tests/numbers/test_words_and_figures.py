@@ -12,13 +12,13 @@ import pytest
 from promptpex.report.gate import Limits, breaches
 from promptpex.report.html import html
 from promptpex.report.secondary_tables import footnotes
-from tests.numbers.world import by, cases, first, ran, summed, told
+from tests.numbers.world import by, cases, first, ran, simulated, summed
 from tests.report.printed import printed
 
 
 @pytest.mark.parametrize(("broken", "count"), [(10, 300), (19, 200), (1, 400), (1, 2000)])
 def test_the_share_in_the_sentence_is_printed_in_the_table(broken: int, count: int) -> None:
-    summary, _ = summed(told(["a"], cases(count, 4), by({"a": first(broken)}), judge=False))
+    summary, _ = summed(simulated(["a"], cases(count, 4), by({"a": first(broken)}), judge=False))
     share = re.search(r"\((<?[\d.]+%), 95% CI (<?[\d.]+–<?[\d.]+%)\)", summary.answer or "")
     assert share is not None
     table = printed(summary).partition("outputs that break a rule")[2]
@@ -29,7 +29,7 @@ def test_the_share_in_the_sentence_is_printed_in_the_table(broken: int, count: i
 @pytest.mark.parametrize(("broken", "count", "never"), [(1, 400, "0% ("), (1, 2000, "0–0%"), (399, 400, "100% (")])
 def test_who_fails_once_is_not_shown_as_one_that_never_does(broken: int, count: int, never: str) -> None:
     """And who passes once not as one that never does."""
-    summary, _ = summed(told(["a"], cases(count, 4), by({"a": first(broken)}), judge=False))
+    summary, _ = summed(simulated(["a"], cases(count, 4), by({"a": first(broken)}), judge=False))
     assert not re.search(rf"(?<![\d.]){re.escape(never)}", printed(summary).partition("outputs that break a rule")[2])
     assert not re.search(rf"(?<![\d.]){re.escape(never.rstrip('('))}[,)]", summary.answer or "")
 
@@ -44,7 +44,7 @@ def test_a_judge_asked_twice_of_each_output_failed_on_as_many_outputs_as_there_a
 
 
 def test_the_median_is_of_as_many_as_were_measured() -> None:
-    run = told(["a", "b"], cases(300, 4), by({"a": first(2), "b": first(2)}), judge=False)
+    run = simulated(["a", "b"], cases(300, 4), by({"a": first(2), "b": first(2)}), judge=False)
     waits = {"fake/a": 1200.0, "fake/b": 2500.0}
     timed = [
         one.replace(cost_usd=0.001, latency_ms=None if number % 3 else waits[one.model])
@@ -67,7 +67,7 @@ def test_models_that_answered_are_not_said_to_be_unasked_where_the_judge_was(tmp
 
 def test_a_model_whose_judge_was_not_asked_is_not_said_to_be_unasked() -> None:
     fates = by({"a": first(0), "b": first(60, fate="unjudged")})
-    summary, rows = summed(told(["a", "b"], cases(60, 4), fates))
+    summary, rows = summed(simulated(["a", "b"], cases(60, 4), fates))
     assert [row["decision"] for row in rows.values()] == ["undecided", "unscored"]
     assert "fake/b was not asked" not in (rows["a"]["because"] or "")
     assert "Not asked: fake/b" not in (summary.answer or "")
@@ -84,7 +84,7 @@ def test_what_was_saved_leaves_out_what_a_budget_cut(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("broken", "limit"), [(201, 0.1), (661, 0.33)])
 def test_a_gate_tells_apart_what_it_holds_against_each_other(broken: int, limit: float) -> None:
-    _, rows = summed(told(["a"], cases(2000, 4), by({"a": first(broken)}), judge=False))
+    _, rows = summed(simulated(["a"], cases(2000, 4), by({"a": first(broken)}), judge=False))
     ((reason,),) = breaches(list(rows.values()), Limits(max_non_compliance=limit)).values()
     percentages = re.fullmatch(r"non-compliance is ([\d.]+)%, above ([\d.]+)%", reason)
     assert percentages is not None
@@ -96,10 +96,10 @@ def test_a_gate_tells_apart_what_it_holds_against_each_other(broken: int, limit:
     [(668, 0.333, "33.4%, above 33.3%"), (67, 0.0333, "3.4%, above 3.33%"), (201, 0.1, "10.1%, above 10%")],
 )
 def test_a_limit_is_shown_as_it_was_given(broken: int, limit: float, expected: str) -> None:
-    _, rows = summed(told(["a"], cases(2000, 4), by({"a": first(broken)}), judge=False))
+    _, rows = summed(simulated(["a"], cases(2000, 4), by({"a": first(broken)}), judge=False))
     ((reason,),) = breaches(list(rows.values()), Limits(max_non_compliance=limit)).values()
     assert reason == f"non-compliance is {expected}"
-    beside = told(["a"], cases(400, 4), by({"a": first(400)}), judge=False, until_decided=True, decide_at=limit)
+    beside = simulated(["a"], cases(400, 4), by({"a": first(400)}), judge=False, until_decided=True, decide_at=limit)
     looks = (tuple(case.id for case in beside.suite.cases),)
     summary, _ = summed(beside.replace(manifest=beside.manifest.replace(looks=looks)))
     assert f"Clearly above the limit of {expected.partition('above ')[2]}: fake/a" in (summary.answer or "")
@@ -107,14 +107,14 @@ def test_a_limit_is_shown_as_it_was_given(broken: int, limit: float, expected: s
 
 def test_a_gate_says_of_one_output_that_it_is_unscored() -> None:
     fates = by({"a": lambda case, repeat: "cut" if case == 99 else "kept"})
-    _, rows = summed(told(["a"], cases(100, 4), fates, judge=False))
+    _, rows = summed(simulated(["a"], cases(100, 4), fates, judge=False))
     ((reason,),) = breaches(list(rows.values()), Limits(max_non_compliance=0.005)).values()
     assert reason == "1 of 100 outputs is unscored; had it failed, non-compliance is 1%, above 0.5%"
 
 
 def test_percentages_have_no_blank_before_their_sign() -> None:
     fates = by({"a": first(2), "b": lambda case, repeat: "broken" if (case + repeat) % 3 == 0 else "kept"})
-    summary, _ = summed(told(["a", "b"], cases(60, 4, inverses=True), fates, repeats=2))
+    summary, _ = summed(simulated(["a", "b"], cases(60, 4, inverses=True), fates, repeats=2))
     for shown in (printed(summary), unescape(html(summary)).partition("<body>")[2]):
         assert "%" in shown
         assert not re.search(r"\d %", shown)
@@ -123,11 +123,11 @@ def test_percentages_have_no_blank_before_their_sign() -> None:
 def test_one_output_is_unscored() -> None:
     """One of a hundred keeps b from being called worse."""
     fates = by({"a": lambda case, repeat: "cut" if case == 99 else "kept", "b": first(6)})
-    summary, rows = summed(told(["a", "b"], cases(100, 4), fates, judge=False))
+    summary, rows = summed(simulated(["a", "b"], cases(100, 4), fates, judge=False))
     assert rows["b"]["decision"] == "undecided"
     assert "1 of 100 outputs of fake/a is unscored" in (summary.answer or "")
 
 
 def test_one_share_is_not_many_at_once() -> None:
-    summary, _ = summed(told(["a"], cases(60, 1), by({"a": first(3)}), aims=1, judge=False))
+    summary, _ = summed(simulated(["a"], cases(60, 1), by({"a": first(3)}), aims=1, judge=False))
     assert "1 shares at once" not in printed(summary)

@@ -138,7 +138,7 @@ def ran(
     judge: bool = True,
     **settings: Any,
 ) -> Run:
-    """A run through the public API; ``fates`` hears the models' names without ``fake/``."""
+    """A run through the public API; ``fates`` is given the models' names without ``fake/``."""
     prompt, spec, suite = material(made, aims, judge=judge)
     given = {"store": str(folder / "store.db"), "max_attempts": 1, **settings}
     return promptpex.run(
@@ -159,7 +159,7 @@ def material(made: Sequence[Case], aims: int, *, judge: bool) -> tuple[Prompt, S
     return prompt, spec, Suite(prompt="p.md", cases=tuple(made))
 
 
-def told(
+def simulated(
     models: Sequence[str],
     made: Sequence[Case],
     fates: Fates,
@@ -169,7 +169,7 @@ def told(
     repeats: int = 1,
     **settings: Any,
 ) -> Run:
-    """The same run put together from records, for simulations."""
+    """The run that ``ran`` would give, put together from records without asking anything."""
     prompt, spec, suite = material(made, aims, judge=judge)
     labels = tuple(f"fake/{model}" for model in models)
     outputs, verdicts = list[Output](), list[Verdict]()
@@ -217,7 +217,7 @@ def _record(case: Case, label: str, repeat: int, fate: Fate, judge: bool) -> tup
 
 
 def table(fates: Mapping[tuple[str, int, int], Fate]) -> Fates:
-    """Fates told by a table of them."""
+    """Fates as a table of them has them."""
     return lambda model, case, repeat: fates[model, case, repeat]
 
 
@@ -230,7 +230,7 @@ def completions(fates: Cells) -> Iterator[Cells]:
 
 
 def by(table: Mapping[str, Callable[[int, int], Fate]]) -> Fates:
-    """Fates told by a function for each model."""
+    """Fates by a function for each model."""
     return lambda model, case, repeat: table[model](case, repeat)
 
 

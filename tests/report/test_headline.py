@@ -15,7 +15,7 @@ from tests.tables.many import many
 Passes = Callable[[int], bool | None]
 
 
-def told(made: Run, **question: Any) -> str:
+def headline(made: Run, **question: Any) -> str:
     answer = summarise(made, **question).answer
     assert answer is not None
     return answer
@@ -27,7 +27,7 @@ def priced(made: Run, prices: dict[str, tuple[float | None, float]]) -> Run:
 
 
 def test_noise_is_called_undecided_and_says_what_would_decide() -> None:
-    text = told(many(30, {"a": lambda n: n % 6 > 0, "b": lambda n: n % 15 not in (1, 2, 3, 4)}))
+    text = headline(many(30, {"a": lambda n: n % 6 > 0, "b": lambda n: n % 15 not in (1, 2, 3, 4)}))
     assert text.startswith("Undecided: a (17%, 95% CI 5.6–35%) and b (27%, 95% CI 12–46%)")
     assert "these data do not show which model is best" in text
     assert re.search(r"Between [\d,]+ and [\d,]+ more cases would probably settle it", text)
@@ -35,7 +35,7 @@ def test_noise_is_called_undecided_and_says_what_would_decide() -> None:
 
 
 def test_the_best_and_the_worse_are_named() -> None:
-    text = told(many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0}))
+    text = headline(many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0}))
     assert text == (
         "a is clearly the best: it broke a rule in 0 of 60 scored outputs (0%, 95% CI 0–6%). "
         "b is clearly worse than a: 50% (95% CI 37–63%). "
@@ -44,13 +44,13 @@ def test_the_best_and_the_worse_are_named() -> None:
 
 
 def test_a_claim_that_rests_on_few_rules_says_so() -> None:
-    text = told(many(60, {"a": lambda n: True, "b": lambda n: n % 4 > 0}, rules=4))
+    text = headline(many(60, {"a": lambda n: True, "b": lambda n: n % 4 > 0}, rules=4))
     assert "If the rules were only a sample of the prompt's, this would not hold for a and b." in text
 
 
 def test_the_tied_are_named_with_the_cheapest_and_the_fastest() -> None:
     made = many(300, {"a": lambda n: n > 2, "b": lambda n: n > 3, "c": lambda n: n % 2 == 0})
-    text = told(priced(made, {"a": (0.02, 100.0), "b": (0.01, 300.0), "c": (0.001, 1.0)}))
+    text = headline(priced(made, {"a": (0.02, 100.0), "b": (0.01, 300.0), "c": (0.001, 1.0)}))
     assert "are tied: each is clearly less than 5 percentage points worse than the best" in text
     assert "the cheapest is b ($0.01 per output, mean of 300)" in text
     assert "the fastest is a (median 0.10 s of 300)" in text
@@ -59,7 +59,7 @@ def test_the_tied_are_named_with_the_cheapest_and_the_fastest() -> None:
 
 def test_a_choice_among_the_undecided_comes_with_its_caveat() -> None:
     made = many(30, {"a": lambda n: n % 6 > 0, "b": lambda n: n % 15 not in (1, 2, 3, 4)})
-    text = told(priced(made, {"a": (0.02, 100.0), "b": (None, 300.0)}))
+    text = headline(priced(made, {"a": (0.02, 100.0), "b": (None, 300.0)}))
     assert "Of those that are not ruled out, the cheapest is a" in text
     assert "the ranking may still change" in text
     assert "The price of b is not known." in text
@@ -67,13 +67,13 @@ def test_a_choice_among_the_undecided_comes_with_its_caveat() -> None:
 
 def test_against_a_named_model() -> None:
     made = many(100, {"a": lambda n: True, "b": lambda n: n % 2 == 0, "c": lambda n: n % 2 == 0 or n < 2})
-    text = told(made, against="b", tolerance=0.1)
+    text = headline(made, against="b", tolerance=0.1)
     assert text.startswith("Compared with b (50%, 95% CI 40–60%): clearly better: a (0%, 95% CI 0–3.6%);")
     assert "clearly less than 10 percentage points worse: c" in text
 
 
 def test_few_and_unscored_outputs_are_said_to_be_so() -> None:
-    text = told(many(10, {"a": lambda n: None if n < 4 else n > 4, "dead": lambda n: None}))
+    text = headline(many(10, {"a": lambda n: None if n < 4 else n > 4, "dead": lambda n: None}))
     assert text == (
         "Undecided: a (at least 10%, 95% CI 0.3–81%); these data do not show which model is best. "
         "Undecided because 4 of 10 outputs of a and 10 of 10 outputs of dead are unscored. "
@@ -86,7 +86,7 @@ def test_what_was_not_asked_is_named() -> None:
     made = many(
         40, {"a": lambda n: True, "b": lambda n: n % 2 == 0, "dear": lambda n: True}, asked=lambda m, n: m != "dear"
     )
-    text = told(made)
+    text = headline(made)
     assert "Undecided because dear was not asked." in text
     assert "Not asked: dear." in text
     assert "best:" not in text
@@ -106,15 +106,15 @@ def failing(count: int, broken: int) -> Run:
 
 
 def test_a_failing_judge_is_the_first_thing_said() -> None:
-    text = told(failing(100, 6))
+    text = headline(failing(100, 6))
     assert text.startswith("The judge j gave no usable verdict on 6 of 100 outputs (6 judge-malformed): ")
     assert "a broke at least one rule in at least 0 of 100 usable outputs (at least 0%, 95% CI 0–13%)." in text
-    assert told(failing(100, 5)).startswith("a broke")
+    assert headline(failing(100, 5)).startswith("a broke")
 
 
 @pytest.mark.parametrize("passes", [{}, {"a": lambda n: None}], ids=["no model", "nothing scored"])
 def test_nothing_scored_is_no_answer(passes: dict[str, Passes]) -> None:
-    assert told(many(3, passes)) == "Nothing was scored, so no model can be assessed."
+    assert headline(many(3, passes)) == "Nothing was scored, so no model can be assessed."
 
 
 def test_the_settings_of_the_run_are_the_question() -> None:

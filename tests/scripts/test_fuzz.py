@@ -37,7 +37,7 @@ def test_no_traceback_no_hang_and_no_error_of_promptpex_itself(arguments: tuple[
     code, tally, stderr = fuzzed(*arguments)
     assert code == 0, stderr[-4000:]
     assert sum(tally["tried"].values()) == int(arguments[1])
-    assert not any(tally["found"].values())
+    assert not any(tally["findings"].values())
 
 
 def test_the_same_number_makes_the_same_input() -> None:
@@ -67,7 +67,7 @@ def test_the_watch_counts_errors_and_hangs_and_lets_named_errors_pass(capsys: py
 
     for work in (hang, named, broken):
         watch.watched(tally, "one", "kind", work, (LookupError,))
-    assert tally.found == {"hangs": 1, "tracebacks": 1}
+    assert tally.findings == {"hangs": 1, "tracebacks": 1}
     assert (tally.tried["kind"], tally.refused["kind"]) == (3, 1)
     assert "TypeError" in capsys.readouterr().err
 

@@ -10,14 +10,14 @@ from tests.tables.by_hand import output, run, verdict
 RULES = ("r1", "r2", "r3")
 
 
-def found(judged: list[Verdict]) -> Discrimination:
+def discrimination_of(judged: list[Verdict]) -> Discrimination:
     keys = dict.fromkeys(one.key for one in judged)
     made = run([output(case, model, repeat=repeat) for case, model, repeat in keys], judged, models=("m", "n"))
     return discrimination(outputs(made), verdicts(made), RULES)
 
 
 def test_cases_and_rules_that_tell_nothing_apart() -> None:
-    uninformative = found(
+    uninformative = discrimination_of(
         [
             verdict("pass", case="easy"),
             verdict("pass", case="easy", model="n"),
@@ -35,7 +35,9 @@ def test_cases_and_rules_that_tell_nothing_apart() -> None:
 
 def test_a_rule_whose_judge_always_failed_was_never_scored_whatever_its_check_passed() -> None:
     judge = {"source": "judge:j", "unscored": "judge-timed-out"}
-    uninformative = found([verdict("pass"), verdict("unscored", **judge), verdict("pass", "r2"), verdict("fail", "r3")])
+    uninformative = discrimination_of(
+        [verdict("pass"), verdict("unscored", **judge), verdict("pass", "r2"), verdict("fail", "r3")]
+    )
     assert (uninformative.never_scored, uninformative.never_broken) == (("r1",), ("r2",))
 
 
@@ -52,7 +54,7 @@ JUDGED = st.builds(
 @settings(deadline=None, max_examples=40)
 @given(st.lists(JUDGED, max_size=20))
 def test_no_case_is_in_two_lists(judged: list[Verdict]) -> None:
-    uninformative = found(judged)
+    uninformative = discrimination_of(judged)
     lists = [set(uninformative.passed_by_all), set(uninformative.failed_by_all), set(uninformative.unscored)]
     assert sum(map(len, lists)) == len(set().union(*lists))
     assert not set(uninformative.never_broken) & set(uninformative.never_scored)

@@ -14,7 +14,7 @@ from promptpex.tables import JUDGE_COLUMNS, judges, verdicts
 from tests.tables.by_hand import colours, run, verdict
 
 
-def said(
+def judge_verdict(
     status: str, rule: str = "r1", case: str = "c1", by: str = "j", *, why: str = "judge-malformed", **more: Any
 ) -> Verdict:
     failure = {"unscored": why, "reason": f"{by} on {case}: {why}"} if status == "unscored" else {}
@@ -32,21 +32,25 @@ def test_columns_and_dtypes_never_change(made: Any) -> None:
 
 
 def test_a_request_counts_once_however_many_rules_it_is_about() -> None:
-    (row,) = table(*(said("pass", rule, case) for case in ("c1", "c2") for rule in ("r1", "r2", "r3")))
+    (row,) = table(*(judge_verdict("pass", rule, case) for case in ("c1", "c2") for rule in ("r1", "r2", "r3")))
     assert (row["asked"], row["failed"], row["not_asked"], row["failed_share"]) == (2, 0, 0, 0.0)
     assert pd.isna(row["reasons"])
     assert pd.isna(row["example"])
 
 
 def test_each_turn_is_a_request_of_its_own() -> None:
-    (row,) = table(said("pass"), said("unscored", turn=1, counts=False), said("fail", turn=2, counts=False))
+    (row,) = table(
+        judge_verdict("pass"),
+        judge_verdict("unscored", turn=1, counts=False),
+        judge_verdict("fail", turn=2, counts=False),
+    )
     assert (row["asked"], row["failed"]) == (3, 1)
 
 
 def test_a_failure_is_told_with_its_reasons_and_the_first_sentence() -> None:
-    lost = [said("unscored", rule, f"c{n}") for n in (1, 2, 3) for rule in ("r1", "r2")]
-    late = [said("unscored", rule, "c4", why="judge-timed-out") for rule in ("r1", "r2")]
-    (row,) = table(*late, *lost, said("pass", "r1", "c5"), said("fail", "r2", "c5"))
+    lost = [judge_verdict("unscored", rule, f"c{n}") for n in (1, 2, 3) for rule in ("r1", "r2")]
+    late = [judge_verdict("unscored", rule, "c4", why="judge-timed-out") for rule in ("r1", "r2")]
+    (row,) = table(*late, *lost, judge_verdict("pass", "r1", "c5"), judge_verdict("fail", "r2", "c5"))
     assert (row["judge"], row["asked"], row["failed"], row["failed_share"]) == ("j", 5, 4, 0.8)
     assert row["reasons"] == "3 judge-malformed, 1 judge-timed-out"
     assert row["example"] == "j on c4: judge-timed-out"
@@ -54,16 +58,18 @@ def test_a_failure_is_told_with_its_reasons_and_the_first_sentence() -> None:
 
 @pytest.mark.parametrize("why", ["judge-budget", "judge-deadline", "judge-interrupted"])
 def test_what_the_end_of_the_run_cut_off_is_no_failure_of_the_judge(why: str) -> None:
-    (row,) = table(said("unscored", why=why), said("unscored", "r2", why=why), said("pass", case="c2"))
+    (row,) = table(
+        judge_verdict("unscored", why=why), judge_verdict("unscored", "r2", why=why), judge_verdict("pass", case="c2")
+    )
     assert (row["asked"], row["failed"], row["not_asked"], row["failed_share"]) == (1, 0, 1, 0.0)
-    (never,) = table(said("unscored", why=why))
+    (never,) = table(judge_verdict("unscored", why=why))
     assert (never["asked"], never["not_asked"]) == (0, 1)
     assert pd.isna(never["failed_share"])
 
 
 def test_each_judge_has_its_row_and_what_they_say_together_has_none() -> None:
     together = verdict("unscored", source="judges:majority", unscored="judge-malformed")
-    rows = table(said("pass", by="b"), said("unscored", by="a"), together, verdict("pass"))
+    rows = table(judge_verdict("pass", by="b"), judge_verdict("unscored", by="a"), together, verdict("pass"))
     assert [(row["judge"], row["asked"], row["failed"]) for row in rows] == [("b", 1, 0), ("a", 1, 1)]
 
 
@@ -74,9 +80,9 @@ ANSWER = st.sampled_from(["pass", "fail", "judge-malformed", "judge-empty", "jud
 @given(st.dictionaries(REQUEST, ANSWER), st.integers(1, 3))
 def test_every_request_is_counted_in_one_place(drawn: dict[tuple[str, str, int, int], str], rules: int) -> None:
     judged = [
-        said("unscored", f"r{n}", case, by, why=answer, repeat=repeat, turn=turn)
+        judge_verdict("unscored", f"r{n}", case, by, why=answer, repeat=repeat, turn=turn)
         if answer.startswith("judge-")
-        else said(answer, f"r{n}", case, by, repeat=repeat, turn=turn)
+        else judge_verdict(answer, f"r{n}", case, by, repeat=repeat, turn=turn)
         for (by, case, repeat, turn), answer in drawn.items()
         for n in range(rules)
     ]
