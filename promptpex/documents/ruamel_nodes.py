@@ -30,6 +30,7 @@ def compose(text: str, *, path: Path | str | None, error: type[InputError], what
     """
     yaml = YAML(typ="safe", pure=True)
     yaml.Resolver = _Untyped
+    yaml.composer.warn_double_anchors = False  # YAML 1.2.2, 3.2.2.2: an anchor may be used again
     try:
         root: Node | None = yaml.compose(text)
     except MarkedYAMLError as failure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from pydantic import AliasChoices, Field, field_validator, model_validator
+from pydantic import AliasChoices, ConfigDict, Field, field_validator, model_validator
 
 from promptpex.core.records._base import OwnedRecord, Record
 
@@ -31,6 +31,8 @@ class Check(Record):
         asserts: of ``assert-set``; written ``assert``.
         config: given to scripts, as promptfoo does.
     """
+
+    model_config = ConfigDict(allow_inf_nan=False)
 
     kind: str = Field(validation_alias=AliasChoices("kind", "type"))
     value: Any = None
@@ -64,6 +66,8 @@ class VariableSpec(Record):
         minimum, maximum: bounds of a number.
         min_length, max_length: bounds of a text, in characters.
     """
+
+    model_config = ConfigDict(allow_inf_nan=False)
 
     constraints: tuple[str, ...] = ()
     type: Literal["text", "number", "integer", "boolean", "enum", "json"] = "text"
