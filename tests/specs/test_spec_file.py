@@ -186,7 +186,11 @@ def test_lines_name_the_rules(tmp_path: Path) -> None:
         ("rules: [{id: r1, rule: x}]\ninputs: [a]\n", 3, "must name the variables"),
         ("rules: [{id: r1, rule: x}]\ninput_checks:\n  - {kind: contains, value: x}\n", 4, "'variable' is missing"),
         ("rules: [{id: r1, rule: x}]\ninputs:\n  w: {minimum: NaN}\n", 4, "a finite number"),
-        ("rules:\n  - id: r1\n    rule: x\n    checks:\n      - {kind: cost, threshold: Infinity}\n", 6, "a finite number"),
+        (
+            "rules:\n  - id: r1\n    rule: x\n    checks:\n      - {kind: cost, threshold: Infinity}\n",
+            6,
+            "a finite number",
+        ),
         ("intent: {a: b}\nrules: [{id: r1, rule: x}]\n", 2, "intent"),
     ],
 )
