@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def write(summary: Summary, folder: Path) -> list[Path]:
     """Writes ``report.csv``, ``results.csv``, ``verdicts.csv`` and ``report.html`` into a run's folder; their paths.
 
-    Where code and judges were both asked, ``agreement.csv`` and ``disagreements.csv`` are written as well.
+    Where there are scores, ``scores.csv`` is written as well; where code and judges were both asked, ``agreement.csv``
+    and ``disagreements.csv``.
 
     Links in the place of these files are replaced.
 
@@ -43,6 +44,7 @@ def _where_there_is_any(summary: Summary, folder: Path) -> list[Path]:
     """Writes the tables that most runs have no use for; one of an earlier judging, now empty, is taken away."""
     written = []
     for name, frame in {
+        "scores.csv": summary.scores,
         "agreement.csv": summary.details.agreements,
         "disagreements.csv": summary.details.disagreements,
     }.items():

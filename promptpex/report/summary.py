@@ -27,7 +27,7 @@ class Summary:
     Attributes:
         run: the run itself, as records or as columns.
         folder: where it is kept; None when it is not.
-        outputs, verdicts, models, rules: DataFrames, see ``promptpex.tables``.
+        outputs, verdicts, scores, models, rules: DataFrames, see ``promptpex.tables``.
         details: the tables of single questions.
         gaps: what could not be scored or judged, and why.
         examples: the rules that fail most often, with an example each.
@@ -40,6 +40,7 @@ class Summary:
     folder: Path | None
     outputs: pd.DataFrame
     verdicts: pd.DataFrame
+    scores: pd.DataFrame
     models: pd.DataFrame
     rules: pd.DataFrame
     details: Details
@@ -163,6 +164,7 @@ def summarise(
         folder=folder,
         outputs=rows,
         verdicts=cube,
+        scores=tables.scores(run),
         models=by_model,
         rules=by_rule,
         details=details,

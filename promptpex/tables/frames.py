@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpex.core.records import NOT_ASKED, AnyRun, Case, Coded, Column, Columns, Output, Verdict
+from promptpex.core.records import NOT_ASKED, AnyRun, Case, Coded, Column, Columns, Output, Score, Verdict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,6 +68,25 @@ VERDICT_COLUMNS: Mapping[str, str] = {
 """Columns of ``verdicts``, the cube: ``rule`` is the rule judged, ``aim`` the rule its case aims at."""
 
 
+SCORE_COLUMNS: Mapping[str, str] = {
+    "case": "string",
+    "aim": "string",
+    "inverse": "boolean",
+    "scenario": "string",
+    "model": "string",
+    "repeat": "Int64",
+    "name": "string",
+    "value": "Float64",
+    "reason": "string",
+    "unscored": "string",
+    "source": "string",
+    "counts": "boolean",
+    "turn": "Int64",
+    "fingerprint": "string",
+}
+"""Columns of ``scores``: ``value`` is from 0 to 1, and missing where ``unscored`` says why there is none; ``aim`` is
+the rule that the case aims at."""
+
 RULE_OUTCOME_COLUMNS: Mapping[str, str] = {
     name: VERDICT_COLUMNS[name]
     for name in ("case", "aim", "inverse", "scenario", "model", "repeat", "rule", "status", "unscored")
@@ -103,6 +122,13 @@ def verdicts(run: AnyRun) -> pd.DataFrame:
     columns = Columns.of(run.verdicts, Verdict)
     data = {**columns.coded, **columns.measures, **_of_cases(run, columns, _VERDICT_CASE)}
     return _framed(data, VERDICT_COLUMNS)
+
+
+def scores(run: AnyRun) -> pd.DataFrame:
+    """A row per score of the run, in the run's order; columns ``SCORE_COLUMNS``."""
+    columns = Columns.of(run.scores, Score)
+    data = {**columns.coded, **columns.measures, **_of_cases(run, columns, _VERDICT_CASE)}
+    return _framed(data, SCORE_COLUMNS)
 
 
 ROW_COLUMNS = ("verdict", "unscored", "asked", "broken_rules", "reasons")

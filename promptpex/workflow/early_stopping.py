@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from promptpex import tables
 from promptpex.core.events import Notice
-from promptpex.core.records import Case, Output, Run, Suite, Verdict
+from promptpex.core.records import Case, Output, Run, Score, Suite, Verdict
 from promptpex.stats import looks_at
 from promptpex.workflow import running
 from promptpex.workflow.collect import cells, collect
@@ -67,6 +67,7 @@ async def _in_looks(session: Session, begun: Run, on_output: Callable[[Output], 
             manifest=judged.manifest.replace(partial=partial, looks=done.manifest.looks),
             outputs=(*done.outputs, *judged.outputs),
             verdicts=(*done.verdicts, *judged.verdicts),
+            scores=(*done.scores, *judged.scores),
         )
         stop = settled(session, done)
         for model in (model for model in asked if model.label in stop):
@@ -96,11 +97,12 @@ def _cases(run: Run, model: str) -> int:
 
 
 def _in_order(run: Run, models: Sequence[str]) -> Run:
-    """Outputs and verdicts in the order of a run that asks everything."""
+    """Outputs, verdicts and scores in the order of a run that asks everything."""
     place = _places(run.suite, models)
     outputs: list[Output] = sorted(run.outputs, key=lambda output: place(output.key))
     verdicts: list[Verdict] = sorted(run.verdicts, key=lambda verdict: place(verdict.key))
-    return run.replace(outputs=tuple(outputs), verdicts=tuple(verdicts))
+    scores: list[Score] = sorted(run.scores, key=lambda score: place(score.key))
+    return run.replace(outputs=tuple(outputs), verdicts=tuple(verdicts), scores=tuple(scores))
 
 
 def _places(suite: Suite, models: Sequence[str]) -> Callable[[tuple[str, str, int]], tuple[int, int, int]]:

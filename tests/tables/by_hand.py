@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from promptpex.core.records import Case, Manifest, Output, Rule, Run, Suite, Verdict
+from promptpex.core.records import Case, Manifest, Output, Rule, Run, Score, Suite, Verdict
 from tests.samples import prompt, spec, suite
 
 
@@ -18,10 +18,16 @@ def verdict(status: str = "pass", rule: str = "r1", case: str = "c1", model: str
     return Verdict.model_validate(data)
 
 
+def score(value: float | None = 1.0, case: str = "c1", model: str = "m", **more: Any) -> Score:
+    data = {"case": case, "model": model, "name": "expected", "value": value, "source": "match:normalised", **more}
+    return Score.model_validate(data)
+
+
 def run(
     outputs: Iterable[Output] = (),
     verdicts: Iterable[Verdict] = (),
     *,
+    scores: Iterable[Score] = (),
     models: tuple[str, ...] = ("m",),
     rules: tuple[Rule, ...] | None = None,
     cases: tuple[Case, ...] | None = None,
@@ -44,6 +50,7 @@ def run(
         suite=suite() if cases is None else Suite(prompt="prompt.md", cases=cases),
         outputs=tuple(outputs),
         verdicts=tuple(verdicts),
+        scores=tuple(scores),
     )
 
 

@@ -12,9 +12,11 @@ from promptpex.core.records.output import NOT_ASKED, Output, Status, Verdict
 from promptpex.core.records.problem import Problem, Severity
 from promptpex.core.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
 from promptpex.core.records.run import RUNNING, Manifest, Run
+from promptpex.core.records.score import EXPECTED, Score
 from promptpex.core.records.spec import WHOLE_INPUT, Check, InputCheck, Origin, Rule, Spec, VariableSpec
 
 __all__ = [
+    "EXPECTED",
     "INPUT_VARIABLE",
     "KEY_LENGTH",
     "MAX_EXACT",
@@ -47,6 +49,7 @@ __all__ = [
     "Rule",
     "Run",
     "RunColumns",
+    "Score",
     "Severity",
     "Spec",
     "Status",

@@ -101,7 +101,7 @@ def _is_measure(kind: type[Record], field: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RunColumns:
-    """A run as a report needs it: outputs and verdicts as columns, everything else as in ``Run``."""
+    """A run as a report needs it: outputs, verdicts and scores as columns, everything else as in ``Run``."""
 
     manifest: Manifest
     prompt: Prompt
@@ -109,6 +109,7 @@ class RunColumns:
     suite: Suite
     outputs: Columns
     verdicts: Columns
+    scores: Columns
 
 
 AnyRun = Run | RunColumns

@@ -10,6 +10,7 @@ from promptpex.core.records._base import Record
 from promptpex.core.records.case import Suite
 from promptpex.core.records.output import Output, Verdict
 from promptpex.core.records.prompt import Prompt
+from promptpex.core.records.score import Score
 from promptpex.core.records.spec import Spec
 
 RUNNING = "running"
@@ -63,7 +64,8 @@ class Manifest(Record):
 
 
 class Run(Record):
-    """Everything a report needs: the manifest, what was asked, what was answered, and how it was judged."""
+    """Everything a report needs: the manifest, what was asked, what was answered, and how it was judged and
+    scored."""
 
     manifest: Manifest
     prompt: Prompt
@@ -71,3 +73,4 @@ class Run(Record):
     suite: Suite
     outputs: tuple[Output, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
+    scores: tuple[Score, ...] = ()

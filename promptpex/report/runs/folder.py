@@ -1,7 +1,8 @@
 """A run's folder, ``results/<prompt>/<run>/``: written as answers come, read back for judging and reports.
 
-``manifest.json`` how it came about, ``inputs.json`` the prompt, spec and suite as they were, ``outputs.jsonl`` and
-``verdicts.jsonl`` a record a line. The folder can be made again from the response store at any time.
+``manifest.json`` how it came about, ``inputs.json`` the prompt, spec and suite as they were, ``outputs.jsonl``,
+``verdicts.jsonl`` and, where there are any, ``scores.jsonl`` a record a line. The folder can be made again from the
+response store at any time.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from promptpex.core.records import (
     Record,
     Run,
     RunColumns,
+    Score,
     Spec,
     Suite,
     Verdict,
@@ -37,6 +39,7 @@ MANIFEST = "manifest.json"
 INPUTS = "inputs.json"
 OUTPUTS = "outputs.jsonl"
 VERDICTS = "verdicts.jsonl"
+SCORES = "scores.jsonl"
 
 LONGEST = 1_000_000_000
 """Bytes of a manifest, or of the inputs, that are read."""
@@ -45,6 +48,7 @@ DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "
 """Names that Windows keeps for devices, also with an extension (Microsoft, "Naming Files, Paths, and Namespaces")."""
 
 R = TypeVar("R", bound=Record)
+J = TypeVar("J", Verdict, Score)
 
 
 class _Inputs(Record):
@@ -67,8 +71,8 @@ def begin(folder: Path, run: Run) -> None:
 
     The run is partial from here on.
 
-    The verdicts of an earlier execution go: until ``finish`` the folder holds outputs alone. The manifest is written
-    first, so that a process that is killed here leaves a folder that says so.
+    The verdicts and scores of an earlier execution go: until ``finish`` the folder holds outputs alone. The manifest is
+    written first, so that a process that is killed here leaves a folder that says so.
 
     Raises:
         RunError: the folder cannot be written, or a link leads it elsewhere.
@@ -77,7 +81,8 @@ def begin(folder: Path, run: Run) -> None:
     with _writing(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _put(folder / MANIFEST, jsonl.dump_record(run.manifest.replace(partial=RUNNING), indent=1))
-        (folder / VERDICTS).unlink(missing_ok=True)
+        for name in (VERDICTS, SCORES):
+            (folder / name).unlink(missing_ok=True)
         _put(folder / INPUTS, jsonl.dump_record(_Inputs(prompt=run.prompt, spec=run.spec, suite=run.suite), indent=1))
 
 
@@ -91,6 +96,8 @@ def finish(folder: Path, run: Run) -> None:
     with _writing(folder):
         _put(folder / OUTPUTS, "".join(jsonl.dump_record(output) for output in run.outputs))
         _put(folder / VERDICTS, "".join(jsonl.dump_record(verdict) for verdict in run.verdicts))
+        if run.scores:
+            _put(folder / SCORES, "".join(jsonl.dump_record(score) for score in run.scores))
         _put(folder / MANIFEST, jsonl.dump_record(run.manifest, indent=1))
 
 
@@ -131,7 +138,7 @@ class RecordWriter:
 
 @collector_paused()
 def read(folder: Path | str, *, verdicts: bool = True) -> Run:
-    """The run kept in a folder; without its verdicts where they are not wanted.
+    """The run kept in a folder; without its verdicts and scores where they are not wanted.
 
     Raises:
         RunError: no run there, or a file that is damaged, with its line.
@@ -140,7 +147,14 @@ def read(folder: Path | str, *, verdicts: bool = True) -> Run:
     known = _known(folder)
     outputs = tuple(_lines(folder / OUTPUTS, Output))
     there = {output.key for output in outputs}
-    return Run(**known, outputs=outputs, verdicts=tuple(_verdicts(folder, there)) if verdicts else ())
+    if not verdicts:
+        return Run(**known, outputs=outputs)
+    return Run(
+        **known,
+        outputs=outputs,
+        verdicts=tuple(_on_outputs(folder / VERDICTS, Verdict, there)),
+        scores=tuple(_on_outputs(folder / SCORES, Score, there)),
+    )
 
 
 @collector_paused()
@@ -153,7 +167,12 @@ def read_columns(folder: Path) -> RunColumns:
     known = _known(folder)
     outputs = Columns.of(_lines(folder / OUTPUTS, Output), Output)
     there = set(zip(outputs["case"], outputs["model"], outputs["repeat"], strict=True))
-    return RunColumns(**known, outputs=outputs, verdicts=Columns.of(_verdicts(folder, there), Verdict))
+    return RunColumns(
+        **known,
+        outputs=outputs,
+        verdicts=Columns.of(_on_outputs(folder / VERDICTS, Verdict, there), Verdict),
+        scores=Columns.of(_on_outputs(folder / SCORES, Score, there), Score),
+    )
 
 
 def _known(folder: Path) -> dict[str, Any]:
@@ -163,9 +182,9 @@ def _known(folder: Path) -> dict[str, Any]:
     return {"manifest": manifest, "prompt": inputs.prompt, "spec": inputs.spec, "suite": inputs.suite}
 
 
-def _verdicts(folder: Path, there: set[tuple[str, str, int]]) -> Iterator[Verdict]:
-    """The verdicts on outputs that are in the folder; those of an earlier execution do not count."""
-    return (verdict for verdict in _lines(folder / VERDICTS, Verdict) if verdict.key in there)
+def _on_outputs(path: Path, kind: type[J], there: set[tuple[str, str, int]]) -> Iterator[J]:
+    """The verdicts or scores on outputs that are in the folder; those of an earlier execution do not count."""
+    return (record for record in _lines(path, kind) if record.key in there)
 
 
 def read_manifest(folder: Path) -> Manifest:
