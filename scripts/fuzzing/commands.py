@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-from fuzzing import readers, seeds
+from fuzzing import own_files, readers, seeds
 from fuzzing.answering import Answering
 from fuzzing.making import Maker
 from fuzzing.offline import only_loopback
@@ -196,11 +196,11 @@ def _files(maker: Maker, folder: Path) -> list[str]:
         run = folder / "results" / "p" / "run-1"
         run.mkdir(parents=True)
         with contextlib.suppress(*readers.GOOD_ENDS):
-            readers.run_files(maker, run, hurt=maker.rng.random() < 0.3)
+            own_files.run_files(maker, run, hurt=maker.rng.random() < 0.3)
         made += ["results/p/run-1", "run-1"]
     if maker.rng.random() < 0.5:
         (folder / ".promptpex").mkdir()
-        readers.store_file(maker, folder / ".promptpex" / "store.db", hurt=maker.rng.random() < 0.3)
+        own_files.store_file(maker, folder / ".promptpex" / "store.db", hurt=maker.rng.random() < 0.3)
     return made
 
 

@@ -6,6 +6,7 @@ import copy
 import json
 import random
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 WORDS = (
@@ -156,6 +157,12 @@ class Maker:
             place = self.rng.randrange(len(raw) + 1)
             raw = raw[:place] + self.rng.choice(BYTES) + raw[place + self.rng.randrange(3) :]
         return raw
+
+    def file(self, folder: Path, name: str, text: str) -> Path:
+        """Writes ``text`` to a file, as ``bytes_of`` has it."""
+        path = folder / name
+        path.write_bytes(self.bytes_of(text))
+        return path
 
     def flipped(self, raw: bytes) -> bytes:
         """``raw`` with some bytes changed, or cut."""

@@ -6,17 +6,16 @@ end; any other exception is a finding.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import sqlite3
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from fuzzing import seeds
 from fuzzing.making import Maker
+from fuzzing.own_files import grade_files, recordings, run_folders, stores
 from promptpex import config
 from promptpex.assertions import batch, check, check_file, check_rules, report_formats, rows_to_check
 from promptpex.assertions.kinds.json_schema import compiled
@@ -28,32 +27,21 @@ from promptpex.cases.samples import read_samples
 from promptpex.codecs import safe_csv
 from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.core.errors import PromptpexError
-from promptpex.core.records import Completion, Message, Prompt, Request, Spec
-from promptpex.interchange import junit, promptfoo, promptpex_tests, suite_csv, suite_jsonl
+from promptpex.core.records import Completion, Message, Prompt, Spec
+from promptpex.interchange import promptfoo, promptpex_tests, suite_csv, suite_jsonl
 from promptpex.llm.names import parse_models, provider_of
 from promptpex.llm.providers import chat_format, gguf, http, ollama
-from promptpex.llm.recording import RecordingClient, ReplayClient
-from promptpex.llm.redaction import scrubbed_request
 from promptpex.llm.usable_answers import usable
 from promptpex.promptfile import read_with_warnings, render
-from promptpex.report import runs
 from promptpex.specs.file import examine as examine_spec
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.prompt_diff import diff_prompts
-from promptpex.store import SqliteStore
 from promptpex.tables.counts_per_case import check_weights
 from promptpex.workflow.validation import validate
 
 Reader = Callable[[Maker, Path], object]
 
-REQUEST = Request(model="openai/a", messages=(Message(role="user", content="apple"),), stage="output")
 INPUTS = {"thing": "apple", "count": 2}
-
-
-def _file(maker: Maker, folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_bytes(maker.bytes_of(text))
-    return path
 
 
 def prompts(maker: Maker, folder: Path) -> object:
@@ -62,7 +50,7 @@ def prompts(maker: Maker, folder: Path) -> object:
     listed = kind in (".json", ".prompt.yml")
     good = json.dumps(seeds.MESSAGES if kind != ".json" else seeds.MESSAGES["messages"]) if listed else seeds.PROMPT
     text = maker.document(good, json.loads(good)) if listed else maker.mangled(good)
-    prompt, _ = read_with_warnings(_file(maker, folder, f"prompt{kind}", text))
+    prompt, _ = read_with_warnings(maker.file(folder, f"prompt{kind}", text))
     read_scenarios(prompt.meta.get("scenarios"), variables=prompt.variables)
     given = {name: maker.value() for name in prompt.variables}
     return render(prompt, {**INPUTS, **given} if maker.rng.random() < 0.7 else given)
@@ -71,7 +59,7 @@ def prompts(maker: Maker, folder: Path) -> object:
 def specs(maker: Maker, folder: Path) -> object:
     """Spec files: read, or every problem named; then their checks on an output."""
     text = maker.document(seeds.SPEC_YAML, maker.changed(seeds.SPEC, 1))
-    path = _file(maker, folder, "prompt.spec.yaml", text)
+    path = maker.file(folder, "prompt.spec.yaml", text)
     if maker.rng.random() < 0.5:
         return examine_spec(path)
     spec = read_spec(path)
@@ -94,7 +82,7 @@ def suites(maker: Maker, folder: Path) -> object:
     kind, good = maker.rng.choice(
         ((".yaml", seeds.CASES_YAML), (".jsonl", seeds.CASES_JSONL), (".csv", seeds.CASES_CSV))
     )
-    path = _file(maker, folder, f"prompt.cases{kind}", maker.document(good, seeds.CASES))
+    path = maker.file(folder, f"prompt.cases{kind}", maker.document(good, seeds.CASES))
     if maker.rng.random() < 0.4:
         return examine_suite(path)
     suite = read_suite(path)
@@ -105,8 +93,8 @@ def suites(maker: Maker, folder: Path) -> object:
 
 def exports(maker: Maker, folder: Path) -> object:
     """A suite and a spec that can be read, as promptfoo's configuration."""
-    spec = read_spec(_file(maker, folder, "prompt.spec.yaml", json.dumps(maker.changed(seeds.SPEC, 1))))
-    suite = read_suite(_file(maker, folder, "prompt.cases.yaml", json.dumps(maker.changed(seeds.CASES, 1))))
+    spec = read_spec(maker.file(folder, "prompt.spec.yaml", json.dumps(maker.changed(seeds.SPEC, 1))))
+    suite = read_suite(maker.file(folder, "prompt.cases.yaml", json.dumps(maker.changed(seeds.CASES, 1))))
     body = "{{thing}} " + maker.text()
     prompt = Prompt(name="p", messages=(Message(role="user", content=body),), variables=("thing",), fingerprint="f")
     return promptfoo.config(prompt, spec, suite, models=["openai/a", maker.word()], rubrics=True).text
@@ -120,14 +108,14 @@ def validated(maker: Maker, folder: Path) -> object:
         ("prompt.cases.yaml", seeds.CASES_YAML, seeds.CASES),
         ("promptpex.toml", seeds.SETTINGS, seeds.SPEC),
     ):
-        _file(maker, folder, name, maker.document(good, value) if maker.rng.random() < 0.4 else good)
+        maker.file(folder, name, maker.document(good, value) if maker.rng.random() < 0.4 else good)
     return [problem.text() for problem in validate([folder / "prompt.md"])]
 
 
 def compared(maker: Maker, folder: Path) -> object:
     """Two versions of a prompt and of a spec, by ``diff``."""
     versions = [_prompt(maker), _prompt(maker)]
-    spec = read_spec(_file(maker, folder, "prompt.spec.yaml", json.dumps(maker.changed(seeds.SPEC, 1))))
+    spec = read_spec(maker.file(folder, "prompt.spec.yaml", json.dumps(maker.changed(seeds.SPEC, 1))))
     return diff_prompts(*versions, spec=spec)
 
 
@@ -139,7 +127,7 @@ def _prompt(maker: Maker) -> Prompt:
 def assertion_files(maker: Maker, folder: Path) -> object:
     """Files of assertions, ours and promptfoo's."""
     good, value = maker.rng.choice(((seeds.ASSERTIONS_YAML, seeds.ASSERTIONS), ("", seeds.PROMPTFOO)))
-    path = _file(maker, folder, "asserts.yaml", maker.document(good or json.dumps(value), value))
+    path = maker.file(folder, "asserts.yaml", maker.document(good or json.dumps(value), value))
     checks = check_file.read(path)
     row = rows_to_check.row_of({"output": maker.text(), "vars": INPUTS}, 1)
     return "".join(report_formats.FORMATS[maker.rng.choice(list(report_formats.FORMATS))](batch.reports([row], checks)))
@@ -175,7 +163,7 @@ def output_rows(maker: Maker, folder: Path) -> object:
     """Files of outputs for ``check``, as JSON lines and CSV."""
     kind = maker.rng.choice((".jsonl", ".csv"))
     good = json.dumps(seeds.ROW) + "\n" if kind == ".jsonl" else 'id,output,assert\n1,RED,"[{""kind"": ""is-json""}]"\n'
-    path = _file(maker, folder, f"outputs{kind}", maker.document(good, seeds.ROW))
+    path = maker.file(folder, f"outputs{kind}", maker.document(good, seeds.ROW))
     return "".join(
         report_formats.FORMATS[maker.rng.choice(list(report_formats.FORMATS))](batch.reports(rows_to_check.read(path)))
     )
@@ -186,7 +174,7 @@ def settings_files(maker: Maker, folder: Path) -> object:
     text = seeds.SETTINGS
     for _ in range(maker.rng.randrange(1, 3)):
         text = maker._mangled_once(text)
-    _file(maker, folder, "promptpex.toml", text if maker.rng.random() < 0.8 else _setting(maker))
+    maker.file(folder, "promptpex.toml", text if maker.rng.random() < 0.8 else _setting(maker))
     return config.load({}, start=folder, env={})
 
 
@@ -240,8 +228,8 @@ def _gguf_text(text: str) -> bytes:
 
 def samples(maker: Maker, folder: Path) -> object:
     """Samples in front matter, and in the files that it names."""
-    _file(maker, folder, "samples.csv", maker.document(seeds.SAMPLES_CSV, INPUTS))
-    _file(maker, folder, "samples.jsonl", maker.document(json.dumps(INPUTS) + "\n", INPUTS))
+    maker.file(folder, "samples.csv", maker.document(seeds.SAMPLES_CSV, INPUTS))
+    maker.file(folder, "samples.jsonl", maker.document(json.dumps(INPUTS) + "\n", INPUTS))
     entries = ["apple", INPUTS, {"file": "samples.csv"}, {"file": "samples.jsonl"}]
     value = maker.rng.choice((entries, maker.changed(entries), "samples.csv", "samples.jsonl", maker.text()))
     return read_samples(value, variables=("thing", "count"), path=folder / "prompt.md")
@@ -261,7 +249,7 @@ def schemas(maker: Maker, folder: Path) -> object:
 
 def tests_csv(maker: Maker, folder: Path) -> object:
     """The published tests.csv, and any CSV."""
-    path = _file(maker, folder, "tests.csv", maker.document(seeds.TESTS_CSV, INPUTS))
+    path = maker.file(folder, "tests.csv", maker.document(seeds.TESTS_CSV, INPUTS))
     if maker.rng.random() < 0.5:
         return safe_csv.read(path, what="file")
     return promptpex_tests.read(path, rules=maker.rng.choice((None, 1, 2)))
@@ -304,165 +292,6 @@ def error_replies(maker: Maker, folder: Path) -> object:
     return http.refusal(maker.rng.choice((301, 400, 401, 404, 429, 500, 599)), headers, body, model="m", where="w")
 
 
-def recordings(maker: Maker, folder: Path) -> object:
-    """Recordings, replayed and continued."""
-    asked, _ = scrubbed_request(REQUEST)
-    good = {**seeds.RECORD, "request": asked, "id": REQUEST.id}
-    kind = maker.rng.random()
-    odd = maker.changed(good) if kind < 0.5 else {**good, "completion": maker.changed(seeds.COMPLETION)}
-    text = "".join(json.dumps(line) + "\n" for line in (seeds.RECORDED_ERROR, odd))
-    path = _file(maker, folder, "recording.jsonl", maker.mangled(text) if kind > 0.8 else text)
-    replay = ReplayClient(path)
-    client = RecordingClient(replay, path) if maker.rng.random() < 0.3 else replay
-    return asyncio.run(_asked(client))
-
-
-async def _asked(client: Any) -> object:
-    try:
-        return await client.complete(REQUEST)
-    finally:
-        await client.close()
-
-
-def run_folders(maker: Maker, folder: Path) -> object:
-    """The four files of a run, one of them hostile: read, and reported."""
-    run_files(maker, folder, hurt=True)
-    run = runs.read(folder)
-    if maker.rng.random() < 0.2:
-        junit.text(run)
-    return _reported(folder) if maker.rng.random() < 0.05 else runs.read_columns(folder)
-
-
-def run_files(maker: Maker, folder: Path, *, hurt: bool) -> None:
-    """Writes the files of a small run, one of them hostile if ``hurt``."""
-    good = _run_files()
-    for name, text in good.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    if hurt:
-        name = maker.rng.choice(list(good))
-        text = _record_changed(maker, good[name]) if maker.rng.random() < 0.7 else maker.mangled(good[name])
-        (folder / name).write_bytes(maker.bytes_of(text))
-
-
-def _record_changed(maker: Maker, text: str) -> str:
-    """One record of the file changed: the first line's, or the whole where that is a record."""
-    try:
-        return json.dumps(maker.changed(json.loads(text)))
-    except ValueError:
-        first, _, rest = text.partition("\n")
-        return json.dumps(maker.changed(json.loads(first))) + "\n" + rest
-
-
-def _reported(folder: Path) -> object:
-    from promptpex.report import html, summarise, to_dict
-
-    summary = summarise(runs.read_columns(folder), folder=folder)
-    return json.dumps(to_dict(summary)), html.html(summary)
-
-
-def _run_files() -> Mapping[str, str]:
-    """A small run as files, made once."""
-    if not _RUN:
-        import tempfile
-
-        spec, suite = Spec.model_validate(seeds.SPEC), _suite()
-        outputs = [{"case": f"c{n}", "model": m, "text": "RED", "tokens_in": 3} for n in (1, 2) for m in "ab"]
-        verdicts = [
-            {"case": one["case"], "model": one["model"], "rule": rule, "status": "pass", "source": "check:x"}
-            for one in outputs
-            for rule in ("r1", "r2")
-        ]
-        manifest = {
-            "run": "run-1", "prompt": "p", "prompt_fingerprint": "f1", "spec_digest": "d1", "suite_digest": "d2",
-            "models": ["a", "b"], "created": "2026-01-02T03:04:05Z",
-        }  # fmt: skip
-        from promptpex.core.records import Manifest, Output, Run, Verdict
-
-        run = Run(
-            manifest=Manifest.model_validate(manifest),
-            prompt=Prompt(
-                name="p", messages=(Message(role="user", content="{{thing}}"),), variables=("thing",), fingerprint="f"
-            ),
-            spec=spec,
-            suite=suite,
-            outputs=tuple(Output.model_validate(one) for one in outputs),
-            verdicts=tuple(Verdict.model_validate(one) for one in verdicts),
-        )
-        with tempfile.TemporaryDirectory() as place:
-            runs.finish(Path(place), run)
-            _RUN.update({file.name: file.read_text(encoding="utf-8") for file in Path(place).iterdir()})
-    return _RUN
-
-
-_RUN: dict[str, str] = {}
-
-
-def _suite() -> Any:
-    from promptpex.core.records import Suite
-
-    return Suite.model_validate(seeds.CASES)
-
-
-def stores(maker: Maker, folder: Path) -> object:
-    """Stores whose rows, tables or bytes are not ours."""
-    path = folder / "store.db"
-    store_file(maker, path, hurt=True)
-    return asyncio.run(_looked_at(maker, path))
-
-
-async def _looked_at(maker: Maker, path: Path) -> object:
-    async with SqliteStore(path) as store:
-        await store.stats()
-        await store.verify()
-        await store.prune(1e9, failed=maker.rng.random() < 0.5, dry_run=True)
-        return await store.get(REQUEST.id)
-
-
-def store_file(maker: Maker, path: Path, *, hurt: bool) -> None:
-    """Writes a store, a hostile one if ``hurt``."""
-    if not _STORE:
-        asyncio.run(_stored(path))
-        _STORE.append(path.read_bytes())
-    flipped = hurt and maker.rng.random() < 0.5
-    path.write_bytes(maker.flipped(_STORE[0]) if flipped else _STORE[0])
-    if hurt and not flipped:
-        _rewritten(maker, path)
-
-
-_STORE: list[bytes] = []
-
-
-async def _stored(path: Path) -> None:
-    async with SqliteStore(path) as store:
-        await store.put(REQUEST.id, REQUEST, Completion.model_validate(seeds.COMPLETION))
-
-
-STATEMENTS = (
-    "CREATE VIEW v AS SELECT 1", "CREATE TABLE t(a)", "DROP TABLE claims", "PRAGMA user_version = 7",
-    "CREATE TRIGGER t AFTER INSERT ON claims BEGIN DELETE FROM replies; END", "PRAGMA application_id = 1",
-    "ALTER TABLE replies ADD COLUMN b", "DELETE FROM replies", "CREATE INDEX i ON replies(model)",
-    "UPDATE replies SET created_at = 'x'", "UPDATE replies SET created_at = 1e308", "UPDATE replies SET id = x'00ff'",
-    "UPDATE replies SET model = NULL", "UPDATE replies SET completion = zeroblob(1000)",
-)  # fmt: skip
-
-
-def _rewritten(maker: Maker, path: Path) -> None:
-    column = maker.rng.choice(("request", "completion"))
-    good = seeds.COMPLETION if column == "completion" else REQUEST.model_dump(mode="json")
-    connection = sqlite3.connect(path)
-    try:
-        if maker.rng.random() < 0.4:
-            connection.executescript(maker.rng.choice(STATEMENTS))
-        else:
-            text = maker.document(json.dumps(good), good)
-            connection.execute(f"UPDATE replies SET {column} = ?", (text.encode("utf-8", "replace").decode(),))
-        connection.commit()
-    except (sqlite3.Error, OverflowError):
-        pass
-    finally:
-        connection.close()
-
-
 def rule_checks(maker: Maker, folder: Path) -> object:
     """A spec that can be read, its checks on hostile outputs."""
     from promptpex.core.records import Output
@@ -479,9 +308,9 @@ READERS: dict[Reader, int] = {
     prompts: 60, specs: 40, suites: 50, exports: 15, validated: 6, compared: 15, assertion_files: 30, assertions: 120,
     scripts: 6, output_rows: 50, settings_files: 40, settings_values: 40, model_names: 90, weights: 30, gguf_heads: 40,
     samples: 40, schemas: 50, tests_csv: 40, json_replies: 90, server_replies: 90, usage_numbers: 40,
-    error_replies: 30, recordings: 30, run_folders: 25, stores: 6, rule_checks: 15,
+    error_replies: 30, recordings: 30, grade_files: 30, run_folders: 25, stores: 6, rule_checks: 15,
 }  # fmt: skip
-"""Each reader with its share of the inputs, in thousandths of all but the replies for stages."""
+"""Each reader with its weight among the inputs that are no replies for stages."""
 
 GOOD_ENDS = (PromptpexError,)
 

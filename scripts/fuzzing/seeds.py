@@ -238,3 +238,10 @@ SCHEMA: dict[str, Any] = {
     "patternProperties": {"^x-": {"anyOf": [{"type": "number", "multipleOf": 0.1}, {"const": True}]}},
     "$defs": {"n": {"type": "integer", "minimum": 0, "not": {"const": 3}}},
 }
+
+GRADE: dict[str, Any] = {
+    "id": "a" * 32, "time": "2026-03-01T09:30:00+00:00", "grader": "ada", "key": "b" * 32, "output_digest": "c" * 32,
+    "case": "c1", "model": "openai/a", "repeat": 1, "subject": "r1", "subject_digest": "d" * 32, "value": "bad",
+    "note": 'two words: "{\"id\":"', "policy": "random", "probability": 0.25,
+}  # fmt: skip
+CORRECTION: dict[str, Any] = {**GRADE, "id": "e" * 32, "value": "good", "note": "", "replaces": GRADE["id"]}
