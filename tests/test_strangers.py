@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.assertions import check_file
+from promptpex.assertions import assertion_file
 from promptpex.cases.samples import read_samples
 from promptpex.cli.main import run_cli
 from promptpex.codecs.atomic import write_text
@@ -17,7 +17,7 @@ from promptpex.codecs.ordinary_files import inside, opened, read_bytes
 from promptpex.core.errors import CheckError, ConfigError, InputError, PromptFileError, RunError, StoreError
 from promptpex.documents.schema_ref import keep_schema
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.recording import RecordingClient, ReplayClient
+from promptpex.llm.record_replay import RecordingClient, ReplayClient
 from promptpex.promptfile import read as read_prompt
 from promptpex.report import runs, summarise
 from promptpex.report.files import write
@@ -61,7 +61,7 @@ def test_a_value_file_is_read_in_its_folder_alone(checkout: Path) -> None:
         path = checkout / "asserts.yaml"
         path.write_text(f"- {{kind: contains, value: 'file://{name}'}}\n", encoding="utf-8")
         with pytest.raises(CheckError, match="outside the folder") as caught:
-            check_file.read(path)
+            assertion_file.read(path)
         assert SECRET not in str(caught.value)
         assert caught.value.line == 1
 
@@ -73,7 +73,7 @@ def test_a_value_file_in_the_folder_is_read(checkout: Path) -> None:
     path = checkout / "asserts.yaml"
     for name in ("values/v.txt", "v.txt"):
         path.write_text(f"- {{kind: contains, value: 'file://{name}'}}\n", encoding="utf-8")
-        assert check_file.read(path).raw[0]["value"] == "fine"
+        assert assertion_file.read(path).raw[0]["value"] == "fine"
 
 
 def test_a_value_file_has_a_limit_and_is_ordinary(checkout: Path) -> None:
@@ -81,11 +81,11 @@ def test_a_value_file_has_a_limit_and_is_ordinary(checkout: Path) -> None:
     path.write_text("- {kind: contains, value: 'file://v.txt'}\n", encoding="utf-8")
     (checkout / "v.txt").write_bytes(b"x" * 1_000_001)
     with pytest.raises(CheckError, match="the limit is 1 MB"):
-        check_file.read(path)
+        assertion_file.read(path)
     (checkout / "v.txt").unlink()
     os.mkfifo(checkout / "v.txt")
     with pytest.raises(CheckError, match="not an ordinary file"):
-        check_file.read(path)
+        assertion_file.read(path)
 
 
 def test_validate_and_export_read_no_prompt_outside_the_folder(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from promptpex.assertions import compiler, evaluator
-from promptpex.assertions.check_file import CheckFile
+from promptpex.assertions.assertion_file import CheckFile
 from promptpex.assertions.model import CheckedOutput, CheckReport
 from promptpex.assertions.rows_to_check import CheckRow
 from promptpex.assertions.time_limits import check_time, each_verdict, time_of

@@ -14,9 +14,9 @@ from promptpex.codecs.atomic import write_text
 from promptpex.core.errors import InputError
 from promptpex.core.records import Problem, Record
 from promptpex.documents import yaml_reader, yaml_writer
+from promptpex.documents.field_types import Checker, Items, Part, Text
 from promptpex.documents.findings import Findings, take
 from promptpex.documents.ownership import merged
-from promptpex.documents.parts import Checker, Items, Part, Text
 from promptpex.documents.record_problems import as_problem, raise_first, unknown_key
 from promptpex.documents.schema_ref import keep_schema, schema_place
 from promptpex.documents.yaml_patch import Edits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from promptpex.core.errors import SpecError, SuiteError
 from promptpex.core.records import Case, InputCheck, Rule, Spec, Suite, VariableSpec
 from promptpex.documents.document import DocumentKind
-from promptpex.documents.parts import Items, Named, Records, Text
+from promptpex.documents.field_types import Items, Named, Records, Text
 
 SPEC = DocumentKind(
     what="spec file",

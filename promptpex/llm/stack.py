@@ -34,10 +34,10 @@ from promptpex.llm.pacing import CALL_DEADLINE_S, CONCURRENCY, MAX_ATTEMPTS
 from promptpex.llm.pacing.budget import Budget, BudgetedClient, Rates
 from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.first_request import FirstAttemptClient, FirstRequestClient, FirstRequestGate
-from promptpex.llm.pacing.limits import Limiter
 from promptpex.llm.pacing.retry import RetryingClient, RetryPolicy
+from promptpex.llm.pacing.server_queue import Limiter
 from promptpex.llm.providers.prices import rates_of
-from promptpex.llm.recording import RecordingClient
+from promptpex.llm.record_replay import RecordingClient
 from promptpex.llm.resolve_model import resolve
 from promptpex.llm.schema_fallback import SchemaFallback
 

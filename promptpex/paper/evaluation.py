@@ -17,7 +17,7 @@ from promptpex.paper.result_tables import Tables
 from promptpex.report import runs
 from promptpex.report.files import csv_text
 from promptpex.specs.file import read_spec
-from promptpex.workflow import file_commands, generating
+from promptpex.workflow import generating, pipeline
 from promptpex.workflow.files import Files, read_prompt
 from promptpex.workflow.preconditions import raise_if_cancelled
 from promptpex.workflow.session import Session
@@ -94,9 +94,9 @@ def _write_tables(folder: Path, made: Tables) -> None:
 
 async def _material(session: Session, prompt: Prompt, files: Files) -> tuple[Spec, Suite]:
     if not files.spec.exists():
-        await file_commands.extract(session, files)
+        await pipeline.extract(session, files)
     if not files.suite.exists():
-        await file_commands.generate(session, files)
+        await pipeline.generate(session, files)
     spec = read_spec(files.spec)
     return spec, read_suite(files.suite, spec, prompt)
 

@@ -19,6 +19,7 @@ from promptpex.stats.as_good_as_best import (
 )
 from promptpex.stats.clustered_agreement import clustered_agreement
 from promptpex.stats.compare_two_models import Reading, difference_interval, more_failures_p, pair, statements, tie_p
+from promptpex.stats.flakiness import flaky, pass_at_k, pass_hat_k, stability
 from promptpex.stats.group_sequential import level_at, looks_at
 from promptpex.stats.holm import holm
 from promptpex.stats.intervals import Interval, clopper_pearson
@@ -27,7 +28,6 @@ from promptpex.stats.more_cases import MoreCases, more_cases
 from promptpex.stats.outcome_grid import Completion, Grid, rule_numbers
 from promptpex.stats.ppi import PpiMean, ppi_mean
 from promptpex.stats.proportions import RULE_CORRELATION, repeat_correlation, share, share_interval
-from promptpex.stats.repeats import flaky, pass_at_k, pass_hat_k, stability
 from promptpex.stats.resolution import Resolution, smallest_shown
 from promptpex.stats.sequential_selection import SequentialSelection, over_looks, sequential_selection, versus_limit
 from promptpex.stats.sign_flip import sign_flip_p

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal
 from promptpex.stats.intervals import Interval
 from promptpex.stats.noninferiority import non_inferiority_p
 from promptpex.stats.outcome_grid import Completion, Grid
-from promptpex.stats.paired import tango_interval
 from promptpex.stats.proportions import RULE_CORRELATION
 from promptpex.stats.sign_flip import sign_flip_p
+from promptpex.stats.tango_interval import tango_interval
 
 if TYPE_CHECKING:
     from promptpex.stats.outcome_grid import Floats, Ints

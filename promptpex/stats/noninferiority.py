@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from promptpex.core.errors import InputError
-from promptpex.stats.paired import paired_score, require_pairs
 from promptpex.stats.special import normal_cdf
+from promptpex.stats.tango_interval import paired_score, require_pairs
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from promptpex.core.errors import InputError
 from promptpex.stats.argument_checks import require_share
 from promptpex.stats.noninferiority import EXACT_UP_TO, log_factorials, scores_of, shown_outcomes
-from promptpex.stats.paired import restricted_shares
 from promptpex.stats.special import binomial_mass, normal_cdf, normal_quantile, two_sided_z
+from promptpex.stats.tango_interval import restricted_shares
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import ModelName, Request
 from promptpex.llm.pacing.cancellation import not_asked
-from promptpex.llm.pacing.limits import beyond_tpm, tokens_expected
+from promptpex.llm.pacing.server_queue import beyond_tpm, tokens_expected
 from promptpex.llm.role_model import merged
 from promptpex.llm.stack import rates_for
 from promptpex.workflow.session import Session

@@ -17,7 +17,7 @@ from promptpex.engines import run_all
 from promptpex.judging.judge import STAGE as JUDGE
 from promptpex.judging.judge import Judge, Judging, judgeable
 from promptpex.judging.model_families import self_preference_warnings
-from promptpex.judging.settle_verdicts import left_open, unjudged, unusable, weigh
+from promptpex.judging.verdict_precedence import left_open, unjudged, unusable, weigh
 from promptpex.workflow.collect import STAGE as OUTPUT
 from promptpex.workflow.collect import cells, collect, requests_for
 from promptpex.workflow.instructions import instructions_of

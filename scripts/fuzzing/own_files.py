@@ -26,7 +26,7 @@ from promptpex.core.records import (
 )
 from promptpex.documents import human_grades
 from promptpex.interchange import junit
-from promptpex.llm.recording import RecordingClient, ReplayClient
+from promptpex.llm.record_replay import RecordingClient, ReplayClient
 from promptpex.llm.redaction import scrubbed_request
 from promptpex.report import html, runs, summarise, to_dict
 from promptpex.store import SqliteStore

@@ -17,7 +17,7 @@ from fuzzing import seeds
 from fuzzing.making import Maker
 from fuzzing.own_files import grade_files, recordings, run_folders, stores
 from promptpex import config
-from promptpex.assertions import batch, check, check_file, check_rules, report_formats, rows_to_check
+from promptpex.assertions import assertion_file, batch, check, check_rules, report_formats, rows_to_check
 from promptpex.assertions.kinds.json_schema import compiled
 from promptpex.assertions.model import Unscorable
 from promptpex.cases.file import examine as examine_suite
@@ -30,7 +30,7 @@ from promptpex.core.errors import PromptpexError
 from promptpex.core.records import Completion, Message, Prompt, Spec
 from promptpex.interchange import promptfoo, promptpex_tests, suite_csv, suite_jsonl
 from promptpex.llm.names import parse_models, provider_of
-from promptpex.llm.providers import chat_format, gguf, http, ollama
+from promptpex.llm.providers import gguf, http, ollama, openai_format
 from promptpex.llm.usable_answers import usable
 from promptpex.promptfile import read_with_warnings, render
 from promptpex.specs.file import examine as examine_spec
@@ -128,7 +128,7 @@ def assertion_files(maker: Maker, folder: Path) -> object:
     """Files of assertions, ours and promptfoo's."""
     good, value = maker.rng.choice(((seeds.ASSERTIONS_YAML, seeds.ASSERTIONS), ("", seeds.PROMPTFOO)))
     path = maker.file(folder, "asserts.yaml", maker.document(good or json.dumps(value), value))
-    checks = check_file.read(path)
+    checks = assertion_file.read(path)
     row = rows_to_check.row_of({"output": maker.text(), "vars": INPUTS}, 1)
     return "".join(report_formats.FORMATS[maker.rng.choice(list(report_formats.FORMATS))](batch.reports([row], checks)))
 
@@ -271,7 +271,7 @@ def server_replies(maker: Maker, folder: Path) -> object:
     body = maker.json(maker.changed(good)) if maker.rng.random() < 0.8 else maker.mangled(json.dumps(good))
     payload = http.parsed(maker.bytes_of(body), {}, model="m", where="w")
     if good is seeds.CHAT or not isinstance(payload, dict):
-        return usable(chat_format.completion_of(payload, model="m"), "m")
+        return usable(openai_format.completion_of(payload, model="m"), "m")
     return usable(ollama._completion(http.JsonReply(payload, 1.0), "m"), "m")
 
 
@@ -279,7 +279,7 @@ def usage_numbers(maker: Maker, folder: Path) -> object:
     """Counts, costs and times in a reply, kept as a record keeps them."""
     number = maker.value()
     chat = {**seeds.CHAT, "usage": {"prompt_tokens": number, "completion_tokens": maker.value()}}
-    completion = chat_format.completion_of(chat, model="m", latency_ms=1.0)
+    completion = openai_format.completion_of(chat, model="m", latency_ms=1.0)
     text = completion.model_dump_json()
     return Completion.model_validate(json.loads(text))
 

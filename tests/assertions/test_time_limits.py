@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from promptpex.assertions import (
+    assertion_file,
     check,
-    check_file,
     check_inputs,
     check_rules,
     check_time,
@@ -80,7 +80,7 @@ COMMANDS: dict[str, Callable[[Path], Any]] = {
     "check_rules": lambda _: _refused(lambda: check_rules([RULE], [OUTPUT], lambda _: {})),
     "rows": lambda _: next(iter(reports([row_of({"output": "a", "assert": [CONTAINS]}, 1)])))[1].unscored,
     "compile_checks": lambda _: _refused(lambda: compile_checks([CONTAINS])),
-    "an assertion file": lambda folder: _refused(lambda: check_file.read(_file(folder, "a.yaml", f"[{CHECK}]"))),
+    "an assertion file": lambda folder: _refused(lambda: assertion_file.read(_file(folder, "a.yaml", f"[{CHECK}]"))),
     "a spec": lambda folder: examine(_file(folder, "p.spec.yaml", SPEC)).problems[0].message,
     "validate": lambda folder: str(validate([_file(folder, "p.spec.yaml", SPEC)])),
 }
@@ -200,7 +200,7 @@ def test_a_pattern_that_is_none_is_named_behind_thousands_that_are(tmp_path: Pat
     some = [{"kind": "regex", "value": f"a{number}"} for number in range(3000)]
     many = "".join(f"- {json.dumps(one)}\n" for one in some)
     with pytest.raises(CheckError, match="does not compile") as failure:
-        check_file.read(_file(tmp_path, "a.yaml", many + '- {"kind": "regex", "value": "("}\n'))
+        assertion_file.read(_file(tmp_path, "a.yaml", many + '- {"kind": "regex", "value": "("}\n'))
     assert failure.value.line == 3001
 
 
@@ -218,7 +218,7 @@ assert: [{", ".join(['{"$ref": "#/assertionTemplates/t"}'] * 200)}]
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_of_too_many_checks_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(CheckError, match="more than 20,000 assertions; divide them"):
-        check_file.read(_file(tmp_path, name, FILES[name]))
+        assertion_file.read(_file(tmp_path, name, FILES[name]))
 
 
 @pytest.mark.parametrize("where", ["rules", "input_checks"])

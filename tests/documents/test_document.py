@@ -12,7 +12,7 @@ from promptpex.core.errors import ConfigError
 from promptpex.core.ids import digest
 from promptpex.core.records import Origin, Record
 from promptpex.documents.document import DocumentKind, read, update
-from promptpex.documents.parts import Items, Named, Records, Text
+from promptpex.documents.field_types import Items, Named, Records, Text
 
 
 class Criterion(Record):

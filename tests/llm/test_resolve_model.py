@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promptpex.llm.pacing.cancellation import CancelToken
-from promptpex.llm.pacing.limits import Limiter
+from promptpex.llm.pacing.server_queue import Limiter
 from promptpex.llm.providers.litellm import loaded
 from promptpex.llm.providers.prices import known_models, known_providers, rates_of
 from promptpex.llm.resolve_model import OWN_PREFIXES, is_ollama_cloud, origin, resolve, server_of

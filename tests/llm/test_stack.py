@@ -15,7 +15,7 @@ from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client
 from promptpex.llm.fake import Answer, FakeClient
 from promptpex.llm.pacing.retry import RetryPolicy
-from promptpex.llm.recording import ReplayClient
+from promptpex.llm.record_replay import ReplayClient
 from promptpex.llm.stack import Stack, StackOptions, build, rates
 from promptpex.llm.structured import Structured
 from promptpex.store import SqliteStore

@@ -25,7 +25,7 @@ from promptpex.stats import (
 )
 from promptpex.stats.as_good_as_best import corrected_close, corrected_worse
 from promptpex.stats.noninferiority import non_inferiority_p
-from promptpex.stats.paired import tango_interval
+from promptpex.stats.tango_interval import tango_interval
 from tests.stats.grids import drawn, grid, grid_of
 from tests.stats.oracles import mcnemar_p
 from tests.stats.references import covers

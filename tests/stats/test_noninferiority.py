@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError
 from promptpex.stats.noninferiority import EXACT_UP_TO, non_inferiority_p, outcomes
-from promptpex.stats.paired import paired_score, tango_interval
+from promptpex.stats.tango_interval import paired_score, tango_interval
 
 np = pytest.importorskip("numpy")
 special = pytest.importorskip("scipy.special")

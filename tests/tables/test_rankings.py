@@ -7,7 +7,7 @@ import pytest
 
 from promptpex.core.errors import InputError
 from promptpex.core.records import Run
-from promptpex.stats.paired import tango_interval
+from promptpex.stats.tango_interval import tango_interval
 from promptpex.tables import RankingOptions, Rankings, models, outputs, rankings
 from tests.stats.oracles import mcnemar_p
 from tests.tables.many import many

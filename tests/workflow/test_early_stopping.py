@@ -16,8 +16,8 @@ from promptpex.report.files import write
 from promptpex.report.runs import read
 from promptpex.report.secondary_tables import footnotes
 from promptpex.workflow.early_stopping import planned_looks
-from promptpex.workflow.file_commands import run
 from promptpex.workflow.files import files_of
+from promptpex.workflow.pipeline import run
 from promptpex.workflow.session import open_session
 from tests.samples import asked, contents
 

@@ -16,9 +16,9 @@ from promptpex.core.records import Rule, Spec
 from promptpex.llm.fake import FakeClient
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.groundedness import Groundedness
-from promptpex.workflow.file_commands import extract, generate, planned, run, update
 from promptpex.workflow.files import Files, files_of
 from promptpex.workflow.generating import Quality
+from promptpex.workflow.pipeline import extract, generate, planned, run, update
 from promptpex.workflow.session import open_session
 from tests.e2e.scripted_author import Author
 

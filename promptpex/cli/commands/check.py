@@ -15,7 +15,7 @@ from promptpex.cli.help import Command
 from promptpex.cli.output import say
 
 if TYPE_CHECKING:
-    from promptpex.assertions.check_file import CheckFile
+    from promptpex.assertions.assertion_file import CheckFile
     from promptpex.assertions.report_formats import Reports
 
 
@@ -65,11 +65,11 @@ def command(
 
 def _checks(file: Path, assertions: Path | None, quiet: bool) -> CheckFile | None:
     """The assertions for rows that bring none: those of a file, else of the run whose folder is checked."""
-    from promptpex.assertions import check_file
+    from promptpex.assertions import assertion_file
 
     if assertions is None and not file.is_dir():
         return None
-    checks = check_file.of_run(file) if assertions is None else check_file.read(assertions)
+    checks = assertion_file.of_run(file) if assertions is None else assertion_file.read(assertions)
     for warning in checks.compiled.warnings if not quiet else ():
         say(f"promptpex: {warning}", err=True)
     return checks

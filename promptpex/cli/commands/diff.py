@@ -42,7 +42,7 @@ def command(
       git show HEAD~1:prompt.md > old.md && promptpex diff old.md prompt.md
     """
     from promptpex.cli.output import print_json
-    from promptpex.workflow.prompt_versions import compare_files
+    from promptpex.workflow.compare_prompts import compare_files
 
     diff, warnings = compare_files(old, new, spec=spec, old_spec=old_spec, suite=cases)
     for warning in warnings if not quiet else ():

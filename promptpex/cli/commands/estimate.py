@@ -45,8 +45,8 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     """
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
-    from promptpex.workflow.file_commands import estimate_files
     from promptpex.workflow.files import files_of, require_files
+    from promptpex.workflow.pipeline import estimate_files
 
     require_files(spec, cases)
     files = files_of(prompt, spec=spec, suite=cases)

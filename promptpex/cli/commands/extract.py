@@ -42,8 +42,8 @@ def command(
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
     from promptpex.core.errors import SpecError
-    from promptpex.workflow.file_commands import extract
     from promptpex.workflow.files import files_of, require_files
+    from promptpex.workflow.pipeline import extract
 
     require_files(None, cases)
     files = files_of(prompt, spec=spec, suite=cases)
@@ -82,7 +82,7 @@ def grounds(groundedness: Sequence[Groundedness]) -> list[str]:
 def _update(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
-    from promptpex.workflow.file_commands import update
+    from promptpex.workflow.pipeline import update
 
     done = work(flags, lambda session: update(session, files), start=files.prompt.parent)
     changes = {

@@ -62,7 +62,7 @@ def command(
 def _generate(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
-    from promptpex.workflow.file_commands import generate
+    from promptpex.workflow.pipeline import generate
 
     made = work(flags, lambda session: generate(session, files), start=files.prompt.parent)
     kept, retired = len(made.plan.keep), len(made.plan.retire)
@@ -95,7 +95,7 @@ def _dry(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
     from promptpex.cli.command_session import work
     from promptpex.cli.commands.estimate import show
     from promptpex.cli.output import print_json
-    from promptpex.workflow.file_commands import planned
+    from promptpex.workflow.pipeline import planned
 
     async def job(session: Any) -> Any:
         return planned(session, files)
@@ -126,7 +126,7 @@ def _baseline(files: Files, count: int, as_json: bool, flags: dict[str, Any]) ->
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
     from promptpex.promptfile import stem
-    from promptpex.workflow.file_commands import make_baseline
+    from promptpex.workflow.pipeline import make_baseline
 
     path = files.suite.with_name(f"{stem(files.prompt)}.baseline.yaml")
     suite = work(flags, lambda session: make_baseline(session, files, path, count), start=files.prompt.parent)

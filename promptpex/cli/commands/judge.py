@@ -40,7 +40,7 @@ def command(run: Path | None, spec: Path | None, as_json: bool, **flags: Any) ->
 async def _again(session: Any, named: Path | None, spec: Path | None) -> Any:
     from promptpex.cli.command_session import report_options
     from promptpex.report import runs
-    from promptpex.workflow.file_commands import judge
+    from promptpex.workflow.pipeline import judge
 
     folder = runs.resolve(named, Path(session.settings.results))
     judged = await judge(session, folder, spec=spec)

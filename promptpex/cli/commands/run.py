@@ -47,8 +47,8 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     """
     from promptpex.cli.command_session import all_problems, work
     from promptpex.cli.output import exit_code, show_run
-    from promptpex.workflow.file_commands import run
     from promptpex.workflow.files import files_of, require_files
+    from promptpex.workflow.pipeline import run
 
     require_files(spec, cases)
     files = files_of(prompt, spec=spec, suite=cases)

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from promptpex.core.records import Check, InputCheck, VariableSpec
+from promptpex.documents.field_types import Items, Records, Text
 from promptpex.documents.kinds import KINDS
-from promptpex.documents.parts import Items, Records, Text
 
 NAMES = tuple(kind.schema for kind in KINDS)
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -26,7 +26,7 @@ from promptpex.llm.client import Client
 from promptpex.llm.pacing import CALL_DEADLINE_S, MAX_ATTEMPTS
 from promptpex.llm.pacing.breaker import FIRST_PROBE_BACKOFF_S, MAX_FIRST_WAIT_S, MAX_WAIT_S, Breaker
 from promptpex.llm.pacing.cancellation import CancelToken
-from promptpex.llm.pacing.limits import Limiter, Slot
+from promptpex.llm.pacing.server_queue import Limiter, Slot
 from promptpex.llm.resolve_model import Server, server_of
 
 

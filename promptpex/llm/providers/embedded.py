@@ -9,8 +9,8 @@ from typing import Any
 
 from promptpex.core.errors import BadRequest
 from promptpex.core.records import Completion, Request
-from promptpex.llm.providers.chat_format import completion_of, request_body, response_format
 from promptpex.llm.providers.llama_engine import Ask, LlamaEngine, LlamaEngineKey, acquire, release, thread_count
+from promptpex.llm.providers.openai_format import completion_of, request_body, response_format
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import rates_of
 from promptpex.llm.providers.weights import DEFAULT_MODEL, weights_path

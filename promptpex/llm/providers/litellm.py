@@ -24,8 +24,8 @@ from promptpex.core.events import Notice
 from promptpex.core.records import Completion, Request
 from promptpex.llm.failures import from_exception, short
 from promptpex.llm.names import FURTHER_PARAMETERS
-from promptpex.llm.providers.chat_format import completion_of, request_body
 from promptpex.llm.providers.http import retry_after_s
+from promptpex.llm.providers.openai_format import completion_of, request_body
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import known_models, price_of, rates_of, vendor_of
 from promptpex.llm.resolve_model import origin

@@ -17,7 +17,9 @@ from typing import Any
 from promptpex.core.errors import ContextTooSmall, MalformedReply, ModelError, Unavailable, UnknownModel
 from promptpex.core.events import Notice
 from promptpex.core.records import Completion, Message, Request
-from promptpex.llm.providers.chat_format import (
+from promptpex.llm.providers.http import JsonPoster, JsonReply
+from promptpex.llm.providers.ollama_admin import ModelFacts, host_url, missing, pull, show
+from promptpex.llm.providers.openai_format import (
     TOP_LOGPROBS,
     content_text,
     count_or_none,
@@ -25,8 +27,6 @@ from promptpex.llm.providers.chat_format import (
     plain_messages,
     text_or_none,
 )
-from promptpex.llm.providers.http import JsonPoster, JsonReply
-from promptpex.llm.providers.ollama_admin import ModelFacts, host_url, missing, pull, show
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import price_of
 from promptpex.llm.resolve_model import is_ollama_cloud

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from promptpex.core.errors import ModelError, Unavailable, UnknownModel
 from promptpex.llm.failures import from_exception, from_status
-from promptpex.llm.providers.chat_format import count_or_none
 from promptpex.llm.providers.http import checked_base, proxy_for
+from promptpex.llm.providers.openai_format import count_or_none
 from promptpex.llm.resolve_model import is_ollama_cloud
 
 if TYPE_CHECKING:

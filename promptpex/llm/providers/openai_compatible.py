@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 from promptpex.core.errors import BadRequest, ModelError, NotAuthorised
 from promptpex.core.events import Notice
 from promptpex.core.records import Completion, Request
-from promptpex.llm.providers.chat_format import completion_of, request_body
 from promptpex.llm.providers.http import JsonPoster, checked_base
+from promptpex.llm.providers.openai_format import completion_of, request_body
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import cost_of
 from promptpex.llm.resolve_model import OPENAI, origin

@@ -105,7 +105,7 @@ def _litellm(name: str, api_base: str | None, options: ProviderOptions) -> Clien
 
 
 def _replay(name: str, api_base: str | None, options: ProviderOptions) -> Client:
-    from promptpex.llm.recording import ReplayClient
+    from promptpex.llm.record_replay import ReplayClient
 
     return ReplayClient(name.removeprefix("replay/"))
 

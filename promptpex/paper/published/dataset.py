@@ -24,7 +24,7 @@ from promptpex.judging.modes.prompt import WHOLE_PROMPT
 from promptpex.paper.published import prompts
 from promptpex.paper.published.overview import against_overview
 from promptpex.paper.published.results import Result, Results, read_results
-from promptpex.paper.published.rule_checks import checks_for
+from promptpex.paper.published.rule_assertions import checks_for
 
 RESULTS = "test_results.csv"
 NEEDED = ("rules.txt", "inverse_rules.txt", "tests.csv", RESULTS, "test_evals.csv", "rule_evals.csv")

@@ -12,7 +12,7 @@ from promptpex.cases.file import write_suite
 from promptpex.codecs.atomic import write_text
 from promptpex.core.errors import NotRecorded, RunError
 from promptpex.core.records import Case, Completion, Output, Prompt, Request
-from promptpex.llm.recording import RecordingClient
+from promptpex.llm.record_replay import RecordingClient
 from promptpex.paper.published.dataset import Benchmark
 from promptpex.paper.published.measures import Tables
 from promptpex.report import runs

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from promptpex import tables
 from promptpex.core.records import MAX_EXACT, MAX_TOKENS_COUNTED, Completion, Output, Request, Run, RunColumns, Verdict
-from promptpex.llm.providers.chat_format import completion_of
+from promptpex.llm.providers.openai_format import completion_of
 from promptpex.report import runs
 from tests.tables.by_hand import colours
 

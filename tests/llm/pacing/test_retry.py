@@ -21,8 +21,8 @@ from promptpex.core.records import Request
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.pacing.breaker import FAILURES_TO_OPEN
 from promptpex.llm.pacing.cancellation import CancelToken
-from promptpex.llm.pacing.limits import Limiter
 from promptpex.llm.pacing.retry import RetryingClient, RetryPolicy
+from promptpex.llm.pacing.server_queue import Limiter
 from tests.llm.questions import request
 from tests.llm.virtual_time import in_virtual_time, now
 

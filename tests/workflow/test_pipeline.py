@@ -17,8 +17,8 @@ from promptpex.llm.fake import FakeClient
 from promptpex.report import runs, summarise
 from promptpex.report.files import write
 from promptpex.report.secondary_tables import footnotes
-from promptpex.workflow.file_commands import generate, judge, run
 from promptpex.workflow.files import Files, files_of
+from promptpex.workflow.pipeline import generate, judge, run
 from promptpex.workflow.session import open_session
 from tests.samples import asked, colour_author, contents
 

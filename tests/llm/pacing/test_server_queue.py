@@ -8,7 +8,7 @@ import pytest
 from promptpex.core.errors import RateLimited, Stopped
 from promptpex.core.records import Completion, Params, Request
 from promptpex.llm.pacing.cancellation import CancelToken
-from promptpex.llm.pacing.limits import BURST, Limiter
+from promptpex.llm.pacing.server_queue import BURST, Limiter
 from promptpex.llm.resolve_model import Server, server_of
 from tests.llm.questions import request
 from tests.llm.virtual_time import in_virtual_time, now

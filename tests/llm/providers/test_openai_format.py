@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from promptpex.core.errors import MalformedReply
 from promptpex.core.records import Completion
-from promptpex.llm.providers.chat_format import completion_of, logprobs_of, request_body, response_format
+from promptpex.llm.providers.openai_format import completion_of, logprobs_of, request_body, response_format
 from tests.llm.providers.questions import asked
 
 JSON = st.recursive(

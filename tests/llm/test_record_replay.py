@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from promptpex.core.errors import ConfigError, Filtered, NotRecorded, RateLimited, Stopped, StoreError
 from promptpex.core.records import Completion, Params, Request, TokenLogprob
 from promptpex.llm.fake import Answer, FakeClient
-from promptpex.llm.recording import RecordingClient, ReplayClient
+from promptpex.llm.record_replay import RecordingClient, ReplayClient
 from tests.llm.questions import request
 
 FULL = Completion(

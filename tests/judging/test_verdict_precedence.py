@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from promptpex.core.records import Verdict
-from promptpex.judging.settle_verdicts import agreed, left_open, unjudged, unusable, weigh
+from promptpex.judging.verdict_precedence import agreed, left_open, unjudged, unusable, weigh
 from tests.judging.output_verdict import row_status
 from tests.samples import output, spec
 

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from promptpex.stats.paired import tango_interval
+from promptpex.stats.tango_interval import tango_interval
 from promptpex.tables import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison, outputs
 from tests.stats.oracles import mcnemar_p
 from tests.tables.many import many

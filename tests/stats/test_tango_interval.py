@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError
 from promptpex.stats.holm import holm
-from promptpex.stats.paired import paired_score, restricted_shares, tango_interval
+from promptpex.stats.tango_interval import paired_score, restricted_shares, tango_interval
 from tests.stats.references import covers
 
 np = pytest.importorskip("numpy")

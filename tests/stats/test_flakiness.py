@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError
-from promptpex.stats.repeats import FlakyUnit, flaky, pass_at_k, pass_hat_k, stability
+from promptpex.stats.flakiness import FlakyUnit, flaky, pass_at_k, pass_hat_k, stability
 
 verdicts = st.lists(st.booleans(), max_size=7)
 units = st.dictionaries(st.integers(0, 50), verdicts, max_size=8)
