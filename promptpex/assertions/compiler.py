@@ -174,14 +174,14 @@ def compile_patterns(made: Iterable[Compiled]) -> None:
     with time_limits.check_time() as together, together.piece():
         patterns = [pattern for compiled in made for step in compiled.steps for pattern in _patterns(step)]
         if len(patterns) > 1:
-            v8.REGEXES.prefetch((pattern, "", "") for pattern in patterns)
+            v8.REGEXES.prefetch(patterns)
 
 
-def _patterns(step: Step) -> Iterable[str]:
+def _patterns(step: Step) -> Iterable[v8.Match]:
     for part in step.steps:
         yield from _patterns(part)
     if step.planned and step.assertion.base == "regex" and step.assertion.dialect != "python":
-        yield step.plan
+        yield step.plan, step.assertion.flags, ""
 
 
 def start_v8(compiled: Compiled) -> None:

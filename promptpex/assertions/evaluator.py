@@ -47,7 +47,7 @@ def _matches(step: Step, checked: CheckedOutput) -> Iterable[v8.Match]:
         return
     try:
         with time_limits.TimedCheck(step.time):
-            match = (_plan(step, checked), "", checked.text)
+            match = (_plan(step, checked), assertion.flags, checked.text)
     except Exception:  # ``evaluate`` meets it again, and says so of this one output
         return
     yield match

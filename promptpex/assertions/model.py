@@ -42,6 +42,8 @@ class Assertion:
     transform: str | None = None
     unit: str = "words"
     dialect: str = "ecmascript"
+    ignore_case: bool = False
+    exact: bool = False
     n: int = 1
     config: object = None
     asserts: tuple[Assertion, ...] | None = None
@@ -55,6 +57,11 @@ class Assertion:
     def base(self) -> str:
         """The kind without its ``not-``."""
         return self.kind[4:] if self.negated else self.kind
+
+    @property
+    def flags(self) -> str:
+        """The flags of its regular expression in V8."""
+        return ("u" if self.dialect == "unicode" else "") + ("i" if self.ignore_case else "")
 
 
 @dataclass

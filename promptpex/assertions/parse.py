@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 KEYS = frozenset(
     ("kind", "type", "value", "threshold", "weight", "metric", "transform", "unit", "dialect", "n", "config")
-) | {"assert", "asserts", "provider", "variable"}
-UNITS = ("words", "sentences", "lines", "characters")
-DIALECTS = ("ecmascript", "python")
+) | {"ignore_case", "exact", "assert", "asserts", "provider", "variable"}
+UNITS = ("words", "spoken-words", "sentences", "lines", "characters")
+DIALECTS = ("ecmascript", "unicode", "python")
 SET = "assert-set"
 
 
@@ -67,6 +67,8 @@ def _from_mapping(data: Mapping[object, object], inside: bool = False) -> Assert
         transform=_text(data, "transform"),
         unit=_choice(data, "unit", UNITS),
         dialect=_choice(data, "dialect", DIALECTS),
+        ignore_case=_yes_or_no(data, "ignore_case"),
+        exact=_yes_or_no(data, "exact"),
         n=_order(data),
         config=data.get("config"),
         asserts=_parts(data, base),
@@ -104,6 +106,13 @@ def _choice(data: Mapping[object, object], key: str, choices: tuple[str, ...]) -
     if value not in choices:
         raise _bad(f"the {key} is one of {', '.join(choices)}, not {_named(value)}")
     return str(value)
+
+
+def _yes_or_no(data: Mapping[object, object], key: str) -> bool:
+    value = data.get(key, False)
+    if isinstance(value, bool):
+        return value
+    raise _bad(f"{key} is true or false, not {_named(value)}")
 
 
 def _order(data: Mapping[object, object]) -> int:

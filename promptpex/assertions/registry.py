@@ -43,6 +43,7 @@ _FAMILIES = {
         "contains icontains contains-all contains-any icontains-all icontains-any equals starts-with ends-with "
         "levenshtein"
     ),
+    "words": "word-any word-all",
     "regex": "regex",
     "count": "word-count",
     "json": "is-json contains-json",

@@ -12,6 +12,8 @@ NAMED = 8
 """Ids that a sentence names one by one."""
 QUOTED = 80
 """Characters of a sentence that a message quotes: a line of a terminal."""
+EXCERPT = 60
+"""Characters of an output that a reason shows, besides what was found."""
 _LIKENESS = 0.6
 """How alike two names must be (``difflib``'s ratio, 0 to 1) for one to be taken for a misspelling of the other."""
 
@@ -52,3 +54,18 @@ def quoted_json(text: str, length: int = 60) -> str:
     """The text as a JSON string, cut to ``length`` characters: what an eye would miss stands there as an escape."""
     beginning = text if len(text) <= length else text[: length - 3] + "..."
     return json.dumps(beginning, ensure_ascii=has_surrogate(beginning))
+
+
+def beginning(text: str) -> str:
+    """The first words of a text, on one line: ``‘Sure! Here is …’``; ``nothing`` where it is empty."""
+    return around(text, 0, min(len(text), EXCERPT)) if text.strip() else "nothing"
+
+
+def around(text: str, start: int, end: int) -> str:
+    """What stands at a place of the text, at most ``EXCERPT`` characters of it, and some before and after."""
+    end = min(end, start + EXCERPT)
+    room = max(0, EXCERPT - (end - start)) // 2
+    first, last = max(0, start - room), min(len(text), end + room)
+    shown = " ".join(text[first:last].split())
+    line = f"‘{'…' if first else ''}{shown}{'…' if last < len(text) else ''}’"
+    return line.encode("ascii", "backslashreplace").decode() if has_surrogate(line) else line

@@ -106,8 +106,12 @@ def _unfit(check: Check) -> str | None:
         return f"promptfoo has no {check.kind}"
     if check.unit != "words":
         return f"promptfoo's word-count knows no {check.unit}"
-    if check.dialect != "ecmascript":
+    if check.dialect == "python":
         return "promptfoo's regex knows no dialect but ECMAScript's"
+    if _has_flags(check) and any(mark in str(check.value) for mark in ("{{", "{%", "{#")):
+        return "promptfoo's regex has no flags, and what a template puts into a script may break it"
+    if check.exact:
+        return "promptfoo's schemas know no exact decimals"
     if check.kind.endswith("rouge-n") and check.n != 1:
         return "promptfoo's rouge-n has n = 1 alone"
     return next((why for why in map(_unfit, check.asserts or ()) if why), None)
@@ -115,11 +119,25 @@ def _unfit(check: Check) -> str | None:
 
 def _assertion(check: Check) -> dict[str, Any]:
     """The check under promptfoo's names; templates in values are theirs as much as ours and stay."""
+    if _has_flags(check):
+        check = _as_script(check)
     plain = check.to_dict()
     entry = {"type": plain.pop("kind"), **{key: plain[key] for key in _KEYS if key in plain}}
     if check.asserts is not None:
         entry["assert"] = [_assertion(part) for part in check.asserts]
     return entry
+
+
+def _has_flags(check: Check) -> bool:
+    return check.kind.removeprefix("not-") == "regex" and (check.dialect == "unicode" or check.ignore_case)
+
+
+def _as_script(check: Check) -> Check:
+    """A pattern with flags, which promptfoo's ``regex`` does not have, as a script."""
+    flags = ("u" if check.dialect == "unicode" else "") + ("i" if check.ignore_case else "")
+    matches = f"new RegExp({json.dumps(check.value)}, {json.dumps(flags)}).test(String(output))"
+    script = f"!{matches}" if check.kind.startswith("not-") else matches
+    return check.replace(kind="javascript", value=script)
 
 
 _KEYS = ("value", "threshold", "weight", "transform", "config")

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from promptpex.assertions import check
 from promptpex.cases.file import write_suite
 from promptpex.cli.main import run_cli
 from promptpex.core.records import Case, Check, Manifest, Output, Rule, Run, Suite, Verdict
@@ -119,6 +120,17 @@ def test_promptfoo_rubrics_are_asked_for() -> None:
     assert made.left_out == ()
 
 
+@pytest.mark.parametrize("negated", ["", "not-"])
+def test_a_pattern_with_flags_reaches_promptfoo_as_a_script(negated: str) -> None:
+    pattern = Check(kind=f"{negated}regex", value='^"\\p{Lu}+"$', dialect="unicode", ignore_case=True)
+    rules = (Rule(id="r1", rule="x", checks=(pattern,)),)
+    made = _config(promptfoo.config(prompt(), spec().replace(rules=rules), suite()))
+    (script,) = made["defaultTest"]["assert"]
+    assert script["type"] == "javascript"
+    for output in ('"Ünö"', "Ünö", '"1"'):
+        assert check(output, [script]).status == check(output, [pattern]).status
+
+
 @pytest.mark.parametrize(
     "check",
     [
@@ -126,6 +138,9 @@ def test_promptfoo_rubrics_are_asked_for() -> None:
         Check(kind="not-language", value="en"),
         Check(kind="word-count", value=1, unit="lines"),
         Check(kind="regex", value="a", dialect="python"),
+        Check(kind="regex", value="{{topic}}", dialect="unicode"),
+        Check(kind="is-json", value={"multipleOf": 0.01}, exact=True),
+        Check(kind="word-any", value=["a"]),
         Check(kind="rouge-n", value="a", n=2),
         Check(kind="assert-set", asserts=(Check(kind="rouge-l", value="a"),)),
     ],

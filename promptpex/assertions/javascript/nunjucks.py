@@ -6,7 +6,7 @@ import html
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, wraps
+from functools import cache, lru_cache, wraps
 
 import jinja2
 import jinja2.sandbox
@@ -96,7 +96,10 @@ class NunjucksEnvironment(BudgetedEnvironment):
 
 
 def member(obj: object, key: object) -> object:
-    """``obj[key]`` for JSON values: own keys, indexes and ``length``; ``MISSING`` for everything else."""
+    """``obj[key]`` for JSON values: own keys, indexes and ``length``; ``MISSING`` for everything else.
+
+    A text that is a JSON object has its keys, so that ``{{ order.status }}`` works where the input is a JSON text.
+    """
     if isinstance(obj, jinja2.runtime.LoopContext):
         return getattr(obj, key, MISSING) if key in _LOOP else MISSING
     if isinstance(obj, Mapping):
@@ -107,7 +110,20 @@ def member(obj: object, key: object) -> object:
         return _length(obj)
     if isinstance(key, int) and not isinstance(key, bool) and 0 <= key < len(obj):
         return obj[key]
+    if isinstance(obj, str) and isinstance(key, str):
+        spend(len(obj))
+        return _object_in(obj).get(key, MISSING)
     return MISSING
+
+
+@lru_cache(maxsize=8)
+def _object_in(text: str) -> Mapping[str, object]:
+    """The JSON object that a text is; an empty one where it is none."""
+    try:
+        value = js_values.strict_json(text) if text.lstrip().startswith("{") else None
+    except js_values.NotJson:
+        value = None
+    return TruthyDict((name, wrapped(part)) for name, part in value.items()) if isinstance(value, dict) else {}
 
 
 _LOOP = frozenset(("index", "index0", "revindex", "revindex0", "first", "last", "length"))

@@ -24,7 +24,7 @@ class CountRange:
     def words(self) -> str:
         least, most = js_values.number_text(self.least), js_values.number_text(self.most)
         if self.least == self.most:
-            return f"exactly {least}"
+            return least
         if math.isinf(self.most):
             return f"at least {least}"
         return f"at most {most}" if math.isinf(self.least) else f"{least} to {most}"
@@ -60,16 +60,18 @@ def _bad(assertion: Assertion) -> Unscorable:
 
 def _evaluate(assertion: Assertion, limits: CountRange, checked: CheckedOutput) -> KindResult:
     count = counted(checked.text, assertion.unit)
-    passed = limits.least <= count <= limits.most
-    counts = plural(count, assertion.unit.removesuffix("s"))
-    return KindResult(passed, f"the output has {counts}, {'as' if passed else 'not'} {limits.words()} wanted")
+    counts = plural(count, assertion.unit.removeprefix("spoken-").removesuffix("s"))
+    wanted = f"{limits.words()} {'not ' if assertion.negated else ''}wanted"
+    return KindResult(limits.least <= count <= limits.most, f"{counts}, {wanted}")
 
 
 def counted(text: str, unit: str) -> int:
     """How many of the unit the text has.
 
-    Words are runs between JavaScript's blanks; characters are Unicode code points; lines are those that are not
-    blank; sentences are those of ``core.sentences``, and a text without a mark that ends one is one sentence.
+    Words are runs between JavaScript's blanks, as promptfoo counts them; spoken words are runs between blanks and
+    dashes (— and --) that hold a letter or digit, so that a lone dash, a bullet or an emoji is none; characters are
+    Unicode code points; lines are those that are not blank; sentences are those of ``core.sentences``, and a text
+    without a mark that ends one is one sentence.
     """
     if unit == "characters":
         return len(text)
@@ -77,9 +79,12 @@ def counted(text: str, unit: str) -> int:
         return sum(1 for line in re.split("\r\n|[\n\r\u2028\u2029]", text) if js_values.trim(line))
     if unit == "sentences":
         return sum(1 for part in split(text, small_letters=True) if _WORD.search(part))
+    if unit == "spoken-words":
+        return sum(1 for part in _SPOKEN.split(text) if _WORD.search(part))
     return len(js_values.words(text))
 
 
-_WORD = re.compile(r"\w")
+_WORD = re.compile(r"[^\W_]")
+_SPOKEN = re.compile(r"\s+|—+|-{2,}")
 
 KINDS = (Kind("word-count", _bounds, _evaluate),)

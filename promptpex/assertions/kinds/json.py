@@ -10,6 +10,7 @@ from promptpex.assertions.javascript import js_values
 from promptpex.assertions.javascript.js_values import MISSING
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
+from promptpex.codecs.wording import beginning
 from promptpex.core.errors import CheckError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class LazySchema:
         """
         from promptpex.assertions.kinds import json_schema
 
-        return json_schema.compiled(_object(self._assertion, self._value))
+        return json_schema.compiled(_object(self._assertion, self._value), self._assertion.exact)
 
 
 def _schema(assertion: Assertion, value: object) -> LazySchema | None:
@@ -81,11 +82,26 @@ def _is_json(assertion: Assertion, schema: LazySchema | None, checked: CheckedOu
     try:
         value = js_values.strict_json(checked.text)
     except js_values.NotJson as error:
-        return KindResult(False, f"the output is not JSON: {error}")
+        return KindResult(False, _beside_json(checked.text) or f"the output is not JSON: {error}")
     problem = schema.problem(value) if schema is not None else None
     if problem is not None:
         return KindResult(False, problem)
     return KindResult(True, "the output is JSON" + (" and follows the schema" if schema is not None else ""))
+
+
+def _beside_json(text: str) -> str | None:
+    """What stands around the JSON that a text holds, in words; None where it holds none."""
+    from promptpex.assertions.kinds import json_search
+
+    place = json_search.first_place(text)
+    if place is None:
+        return None
+    before, after = text[: place[0]].strip(), text[place[1] :].strip()
+    if before.startswith("```") and after == "```":
+        return "the JSON stands in a code fence"
+    if before:
+        return f"text before the JSON: {beginning(before)}"
+    return f"text after the JSON: {beginning(after)}"
 
 
 def _contains_json(assertion: Assertion, schema: LazySchema | None, checked: CheckedOutput) -> KindResult:
@@ -99,7 +115,7 @@ def _contains_json(assertion: Assertion, schema: LazySchema | None, checked: Che
                 True, "the output holds JSON" + (" that follows the schema" if schema is not None else "")
             )
         first_problem = first_problem or problem
-    return KindResult(False, first_problem or "the output holds no JSON object or list")
+    return KindResult(False, first_problem or f"the output holds no JSON object or list: {beginning(checked.text)}")
 
 
 KINDS = (

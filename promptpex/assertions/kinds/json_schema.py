@@ -43,14 +43,17 @@ _MAPS = ("properties", "patternProperties", "definitions", "$defs", "dependentSc
 class Schema:
     """A schema, compiled.
 
+    Args:
+        exact: whether ``multipleOf`` counts in decimals; see ``schema_keywords``.
+
     Raises:
         Unscorable: code ``bad-schema``, on making one that Ajv would refuse.
     """
 
-    def __init__(self, source: Mapping[str, object]) -> None:
+    def __init__(self, source: Mapping[str, object], exact: bool = False) -> None:
         _refuse_unknown(source)
         _check_against(_draft_07(), source)
-        self._validator = schema_keywords.validator(source)
+        self._validator = schema_keywords.validator(source, exact=exact)
         _check_references(source, DRAFT_07 + "#")
 
     def problem(self, value: object) -> str | None:
@@ -115,21 +118,21 @@ def _compiled_input(source: str) -> Schema:
     return InputSchema(json.loads(source))
 
 
-def compiled(source: Mapping[str, object]) -> Schema:
+def compiled(source: Mapping[str, object], exact: bool = False) -> Schema:
     """The schema made ready; equal ones are made once.
 
     Raises:
         Unscorable: code ``bad-schema``.
     """
     try:
-        return _compiled(json.dumps(source))
+        return _compiled(json.dumps(source), exact)
     except (RecursionError, TypeError, ValueError) as error:
         raise _bad("it nests too deep, or holds what JSON does not have") from error
 
 
 @lru_cache(maxsize=512)
-def _compiled(source: str) -> Schema:
-    return Schema(json.loads(source))
+def _compiled(source: str, exact: bool) -> Schema:
+    return Schema(json.loads(source), exact)
 
 
 def _bad(detail: str) -> Unscorable:

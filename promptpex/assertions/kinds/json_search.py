@@ -49,6 +49,17 @@ def _objects_in(value: object) -> Iterator[dict[str, object]]:
             waiting.extend(reversed(item))
 
 
+def first_place(text: str) -> tuple[int, int] | None:
+    """Where the first thing that looks like an object or list begins and ends; None where it is not JSON."""
+    match = _OPEN.search(text)
+    if match is None:
+        return None
+    try:
+        return match.start(), js_values.raw_json(text, match.start())[1]
+    except js_values.NotJson:
+        return None
+
+
 def in_text(text: str) -> Iterator[object]:
     """Objects and lists in ``text``; what stands inside one of them is not given again."""
     at, spent = 0, 0

@@ -1,32 +1,35 @@
-"""The kind ``regex``: ECMAScript patterns without flags, or Python's by ``dialect: python``."""
+"""The kind ``regex``: ECMAScript patterns without flags; ``dialect: unicode`` reads them with the flag ``u``, in which
+``\\p{L}`` is a letter and an emoji one character, as schemas do; ``dialect: python`` is the package regex's.
+"""
 
 from __future__ import annotations
 
 from promptpex.assertions.javascript import v8
 from promptpex.assertions.javascript.strikes import StrikeCounter
-from promptpex.assertions.kinds.text import _filled
+from promptpex.assertions.kinds.text import filled
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
-from promptpex.codecs.wording import quoted_json
+from promptpex.codecs.wording import beginning, quoted_json
 
 
 def _pattern(assertion: Assertion, value: object) -> str:
-    return _filled(assertion, value)
+    return filled(assertion, value)
 
 
 def _evaluate(assertion: Assertion, pattern: str, checked: CheckedOutput) -> KindResult:
-    if assertion.dialect == "python":
-        matches = python_search(pattern, checked.text)
-    else:
-        matches = v8.REGEXES.test(pattern, checked.text)
-    return KindResult(matches, f"the pattern {quoted_json(pattern)} is {'found' if matches else 'not found'}")
+    matches = _search(assertion, pattern, checked.text)
+    outcome = "is found" if matches else f"is not found in {beginning(checked.text)}"
+    return KindResult(matches, f"the pattern {quoted_json(pattern)} {outcome}")
 
 
 def _verify(assertion: Assertion, pattern: str) -> None:
+    _search(assertion, pattern, "")
+
+
+def _search(assertion: Assertion, pattern: str, text: str) -> bool:
     if assertion.dialect == "python":
-        python_search(pattern, "")
-    else:
-        v8.REGEXES.test(pattern, "")
+        return python_search(f"(?i){pattern}" if assertion.ignore_case else pattern, text)
+    return v8.REGEXES.test(pattern, text, assertion.flags)
 
 
 _STRIKES = StrikeCounter()

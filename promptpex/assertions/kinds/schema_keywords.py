@@ -1,12 +1,14 @@
 """The keywords of JSON schemas that decide as JavaScript does, on top of the package jsonschema's.
 
-Patterns are V8's, with the flag ``u``; ``multipleOf`` divides doubles; lengths count code points; ``integer`` takes
-``1.0``; and every keyword looks at the clock first.
+Patterns are V8's, with the flag ``u``; ``multipleOf`` divides doubles, or decimals where that is asked for; lengths
+count code points; ``integer`` takes ``1.0``; and every keyword looks at the clock first.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -39,13 +41,14 @@ Keyword = Callable[[Validator, Any, object, SchemaData], "Iterable[ValidationErr
 """What decides a keyword: the validator, the keyword's own value, the JSON value, the schema around it."""
 
 
-def validator(schema: SchemaData, draft: Any = None) -> Validator:
+def validator(schema: SchemaData, draft: Any = None, exact: bool = False) -> Validator:
     """The validator of a schema; references are looked up in it and in the drafts themselves, nothing is fetched.
 
     Args:
         draft: jsonschema's validator class for the schema's draft; None = draft-07.
+        exact: whether ``multipleOf`` takes numbers as the decimals that they are written as.
     """
-    return _validator_class(draft)(schema, registry=drafts())
+    return _validator_class(draft, exact)(schema, registry=drafts())
 
 
 @cache
@@ -70,7 +73,7 @@ def _timed(keyword: Keyword) -> Keyword:
 
 
 @cache
-def _validator_class(draft: Any = None) -> Callable[..., Validator]:
+def _validator_class(draft: Any = None, exact: bool = False) -> Callable[..., Validator]:
     from jsonschema import Draft7Validator
     from jsonschema.validators import extend
 
@@ -80,7 +83,7 @@ def _validator_class(draft: Any = None) -> Callable[..., Validator]:
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
         "additionalProperties": _additional_properties,
-        "multipleOf": _multiple_of,
+        "multipleOf": _exact_multiple_of if exact else _multiple_of,
         "format": _format,
         "type": _type,
         "minLength": _min_length,
@@ -168,6 +171,20 @@ def _multiple_of(validator: Validator, factor: float, value: object, schema: Sch
     quotient = js_values.as_double(value) / js_values.as_double(factor)
     if not quotient.is_integer():
         yield _wrong(f"{js_values.number_text(value)} is not a multiple of {js_values.number_text(factor)}")
+
+
+def _exact_multiple_of(
+    validator: Validator, factor: float, value: object, schema: SchemaData
+) -> Iterator[ValidationError]:
+    if js_values.is_number(value) and not _divides(factor, value):
+        yield _wrong(f"{js_values.number_text(value)} is not a multiple of {js_values.number_text(factor)}")
+
+
+def _divides(factor: float, value: float) -> bool:
+    """Whether the decimals that both are written as divide: 19.99 is 1999/100, not the double next to it."""
+    if not all(math.isfinite(js_values.as_double(number)) for number in (factor, value)):
+        return False
+    return Fraction(js_values.number_text(value)) % Fraction(js_values.number_text(factor)) == 0
 
 
 def _format(validator: Validator, name: str, value: object, schema: SchemaData) -> Iterator[ValidationError]:

@@ -9,7 +9,7 @@ from promptpex.assertions.javascript.js_values import MISSING
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time
-from promptpex.codecs.wording import quoted_json
+from promptpex.codecs.wording import around, beginning, quoted_json
 
 
 def bad_value(message: str) -> Unscorable:
@@ -21,10 +21,11 @@ def _needle(assertion: Assertion, value: object) -> str:
     """The text of ``contains``: a non-empty string or a number (the program refuses the rest)."""
     if js_values.is_number(value) and value == value:
         return js_values.number_text(value)
-    return _filled(assertion, value, "a text or a number")
+    return filled(assertion, value, "a text or a number")
 
 
-def _filled(assertion: Assertion, value: object, wanted: str = "a text") -> str:
+def filled(assertion: Assertion, value: object, wanted: str = "a text") -> str:
+    """The value, which is a text that is not empty."""
     if not isinstance(value, str):
         raise bad_value(f"{assertion.kind} needs {wanted} as its value")
     if not value:
@@ -38,8 +39,8 @@ def _any_text(assertion: Assertion, value: object) -> str:
     return value
 
 
-def _items(assertion: Assertion, value: object) -> tuple[str, ...]:
-    """The texts of ``contains-all`` and ``contains-any``: a list's items, or fields between commas."""
+def items_of(assertion: Assertion, value: object) -> tuple[str, ...]:
+    """The texts of ``contains-all``, ``word-any`` and their like: a list's items, or fields between commas."""
     if isinstance(value, list | tuple):
         return tuple(_item(item) for item in value)
     if not isinstance(value, str) or not value:
@@ -101,11 +102,11 @@ def _after_quote(source: str, at: int) -> int:
     return at
 
 
-def _refuse_empty(assertion: Assertion) -> None:
+def refuse_empty(assertion: Assertion) -> None:
     """A strict compile refuses what passes, or fails, whatever the output: no text at all, or an empty one."""
     value = assertion.value
     items = (
-        _items(assertion, value) if not isinstance(value, str) or not value_templates.has_template(value) else ("x",)
+        items_of(assertion, value) if not isinstance(value, str) or not value_templates.has_template(value) else ("x",)
     )
     if not items or "" in items:
         raise bad_value(f"{assertion.kind} has {'an empty text' if items else 'no text'} to look for")
@@ -113,12 +114,21 @@ def _refuse_empty(assertion: Assertion) -> None:
 
 def _contains(assertion: Assertion, needle: str, checked: CheckedOutput) -> KindResult:
     holds = js_values.includes(checked.text, needle)
-    return KindResult(holds, f"the output {'holds' if holds else 'does not hold'} {quoted_json(needle)}")
+    return KindResult(holds, _holding(holds, checked.text, needle))
+
+
+def _holding(holds: bool, text: str, needle: str) -> str:
+    """Whether a text holds another, in words: with what stands around it, or what is there instead."""
+    if not holds:
+        return f"the output does not hold {quoted_json(needle)}: {beginning(text)}"
+    at = max(text.find(needle), 0)
+    return f"the output holds {quoted_json(needle)}: {around(text, at, at + len(needle))}"
 
 
 def _icontains(assertion: Assertion, needle: str, checked: CheckedOutput) -> KindResult:
-    holds = js_values.includes(checked.lower, js_values.lower(needle))
-    return KindResult(holds, f"the output {'holds' if holds else 'does not hold'} {quoted_json(needle)} in any case")
+    lower = js_values.lower(needle)
+    holds = js_values.includes(checked.lower, lower)
+    return KindResult(holds, _holding(holds, checked.lower, lower))
 
 
 def _all_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], CheckedOutput], KindResult]:
@@ -135,8 +145,9 @@ def _any_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], CheckedOutput],
     def evaluate(assertion: Assertion, items: tuple[str, ...], checked: CheckedOutput) -> KindResult:
         first = next((item for item in in_time(items) if _held(item, checked, fold)), None)
         if first is not None:
-            return KindResult(True, f"the output holds {quoted_json(first)}")
-        return KindResult(False, f"the output holds none of the {len(items)} texts")
+            text, needle = (checked.lower, js_values.lower(first)) if fold else (checked.text, first)
+            return KindResult(True, _holding(True, text, needle))
+        return KindResult(False, f"the output holds none of the {len(items)} texts: {beginning(checked.text)}")
 
     return evaluate
 
@@ -158,7 +169,8 @@ def _equals(assertion: Assertion, value: object, checked: CheckedOutput) -> Kind
         return _equal_json(value, checked)
     wanted = js_values.text(value)
     same = checked.text == wanted
-    return KindResult(same, "the output is equal" if same else f"the output is not {quoted_json(wanted)}")
+    is_another = f"the output is {beginning(checked.text)}, not {quoted_json(wanted)}"
+    return KindResult(same, "the output is equal" if same else is_another)
 
 
 def _equal_json(value: object, checked: CheckedOutput) -> KindResult:
@@ -173,12 +185,19 @@ def _equal_json(value: object, checked: CheckedOutput) -> KindResult:
 
 def _starts(assertion: Assertion, value: str, checked: CheckedOutput) -> KindResult:
     starts = js_values.starts_with(checked.text, value)
-    return KindResult(starts, f"the output {'starts' if starts else 'does not start'} with {quoted_json(value)}")
+    return KindResult(starts, _edge(starts, "starts", value, checked.text[: len(value) + 20]))
 
 
 def _ends(assertion: Assertion, value: str, checked: CheckedOutput) -> KindResult:
     ends = js_values.ends_with(checked.text, value)
-    return KindResult(ends, f"the output {'ends' if ends else 'does not end'} with {quoted_json(value)}")
+    return KindResult(ends, _edge(ends, "ends", value, checked.text[-len(value) - 20 :]))
+
+
+def _edge(holds: bool, verb: str, value: str, is_there: str) -> str:
+    """How a text starts or ends, in words."""
+    if holds:
+        return f"the output {verb} with {quoted_json(value)}"
+    return f"the output {verb} with {beginning(is_there)}, not {quoted_json(value)}"
 
 
 def _levenshtein(assertion: Assertion, value: str, checked: CheckedOutput) -> KindResult:
@@ -211,12 +230,12 @@ def edit_distance(left: str, right: str) -> int:
 KINDS = (
     Kind("contains", _needle, _contains),
     Kind("icontains", _needle, _icontains),
-    Kind("contains-all", _items, _all_of(fold=False), refuse=_refuse_empty),
-    Kind("contains-any", _items, _any_of(fold=False), refuse=_refuse_empty),
-    Kind("icontains-all", _items, _all_of(fold=True), refuse=_refuse_empty),
-    Kind("icontains-any", _items, _any_of(fold=True), refuse=_refuse_empty),
+    Kind("contains-all", items_of, _all_of(fold=False), refuse=refuse_empty),
+    Kind("contains-any", items_of, _any_of(fold=False), refuse=refuse_empty),
+    Kind("icontains-all", items_of, _all_of(fold=True), refuse=refuse_empty),
+    Kind("icontains-any", items_of, _any_of(fold=True), refuse=refuse_empty),
     Kind("equals", _anything, _equals),
-    Kind("starts-with", _filled, _starts),
-    Kind("ends-with", _filled, _ends),
+    Kind("starts-with", filled, _starts),
+    Kind("ends-with", filled, _ends),
     Kind("levenshtein", _any_text, _levenshtein),
 )

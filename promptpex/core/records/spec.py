@@ -27,6 +27,8 @@ class Check(Record):
         transform: a JavaScript expression over ``output``, applied first.
         unit: of ``word-count``.
         dialect: of ``regex``.
+        ignore_case: of ``regex``, ``word-any`` and ``word-all``.
+        exact: of schemas: ``multipleOf`` counts in decimals, not in doubles.
         n: of ``rouge-n``.
         asserts: of ``assert-set``; written ``assert``.
         config: given to scripts, as promptfoo does.
@@ -40,8 +42,10 @@ class Check(Record):
     weight: float = 1.0
     metric: str | None = None
     transform: str | None = None
-    unit: Literal["words", "sentences", "lines", "characters"] = "words"
-    dialect: Literal["ecmascript", "python"] = "ecmascript"
+    unit: Literal["words", "spoken-words", "sentences", "lines", "characters"] = "words"
+    dialect: Literal["ecmascript", "unicode", "python"] = "ecmascript"
+    ignore_case: bool = False
+    exact: bool = False
     n: int = 1
     asserts: tuple[Check, ...] | None = Field(
         default=None, validation_alias=AliasChoices("asserts", "assert"), serialization_alias="assert"
