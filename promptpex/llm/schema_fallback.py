@@ -15,19 +15,22 @@ from promptpex.core.records import Completion, Message, Request
 from promptpex.llm.client import Client
 from promptpex.llm.schemas import described, follows
 
+_ABOUT_STRICTNESS = re.compile(r"strict|invalid.{0,20}schema|not permitted|must be supplied|keyword", re.I)
 _ABOUT_THE_SCHEMA = re.compile(r"response.?format|json.?schema|schema|structured.?output|grammar|\bformat\b", re.I)
 
 
 class SchemaFallback:
     """Sends reply schemas to models that take them, and asks the others in words.
 
-    A model that refuses a schema is asked again without it, the schema written into its last message, and so from
-    then on. One that takes the schema and does not follow it is from then on told in words as well.
+    A schema is sent as a strict one; a model that refuses it as such is sent it as a plain one from then on. One that
+    refuses that too is asked again without it, the schema written into its last message, and so from then on. One
+    that takes the schema and does not follow it is from then on told in words as well.
     """
 
     def __init__(self, inner: Client, emit: Listener = ignore_events) -> None:
         self._inner = inner
         self._emit = emit
+        self._lenient: set[tuple[str, str | None]] = set()
         self._refusing: set[tuple[str, str | None]] = set()
         self._ignoring: set[tuple[str, str | None]] = set()
 
@@ -39,7 +42,7 @@ class SchemaFallback:
         model = (request.model, request.api_base)
         if model not in self._refusing:
             try:
-                return self._watched(await self._inner.complete(self._sent(request)), request)
+                return self._watched(await self._with_schema(self._sent(request)), request)
             except BadRequest as error:
                 if not _ABOUT_THE_SCHEMA.search(error.message):
                     raise
@@ -49,6 +52,17 @@ class SchemaFallback:
     async def close(self) -> None:
         """Closes ``inner``."""
         await self._inner.close()
+
+    async def _with_schema(self, request: Request) -> Completion:
+        model = (request.model, request.api_base)
+        if model not in self._lenient:
+            try:
+                return await self._inner.complete(request)
+            except BadRequest as error:
+                if not _ABOUT_STRICTNESS.search(_without(request.model, error.message)):
+                    raise
+                self._lenient.add(model)
+        return await self._inner.complete(request.replace(strict=False))
 
     def _sent(self, request: Request) -> Request:
         return in_words(request) if (request.model, request.api_base) in self._ignoring else request
@@ -70,6 +84,11 @@ class SchemaFallback:
             if not followed:
                 self._ignoring.add(model)
         return completion
+
+
+def _without(model: str, message: str) -> str:
+    """The message without the model's name, which may hold any word."""
+    return re.sub(rf"(?<!\w){re.escape(model)}(?!\w)", "", message)
 
 
 def in_words(request: Request) -> Request:

@@ -21,6 +21,7 @@ DROPPED = frozenset({"title", "default", "examples", "minLength", "maxLength", "
 def reply_schema(reply_type: type[BaseModel]) -> dict[str, Any]:
     """The schema of ``reply_type`` with every reference written out, objects closed and all properties required.
 
+    What a type's docstring says is for readers of the code and left out: the template tells the model what to write.
     Properties keep the order of the fields: a model that reasons first should be asked for the reason first. The
     dictionary is shared; do not change it.
 
@@ -32,10 +33,29 @@ def reply_schema(reply_type: type[BaseModel]) -> dict[str, Any]:
 
 @cache
 def _cached(reply_type: type[BaseModel]) -> dict[str, object]:
-    schema = reply_type.model_json_schema()
-    written = _written_out(schema, schema.get("$defs", {}), ())
+    schema = _undescribed(reply_type.model_json_schema())
+    defs: dict[str, object] = {name: _undescribed(definition) for name, definition in schema.get("$defs", {}).items()}
+    written = _written_out(schema, defs, ())
     assert isinstance(written, dict)
     return written
+
+
+def is_closed(schema: object) -> bool:
+    """Whether every object in the schema names all it may hold and demands all of that, as strict takers want it."""
+    if isinstance(schema, list):
+        return all(map(is_closed, schema))
+    if not isinstance(schema, dict):
+        return True
+    if schema.get("type") == "object" or "properties" in schema:
+        names = list(schema.get("properties", ()))
+        if schema.get("additionalProperties") is not False or schema.get("required") != names:
+            return False
+        return all(map(is_closed, schema["properties"].values()))
+    return all(map(is_closed, schema.values()))
+
+
+def _undescribed(definition: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in definition.items() if key != "description"}
 
 
 _SCALARS: dict[object, object] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": None}
@@ -65,7 +85,7 @@ def _type_of(node: dict[str, Any]) -> Any:
         return Union[tuple(_type_of(each) for each in node["anyOf"])]  # noqa: UP007 (of a tuple)
     if node.get("type") == "array":
         item = _type_of(node.get("items", {}))
-        return Annotated[list[item], Field(min_length=node.get("minItems", 0))]  # type: ignore[valid-type]
+        return Annotated[list[item], Field(min_length=min(1, node.get("minItems", 0)))]  # type: ignore[valid-type]
     if "properties" in node:
         named = enumerate(node["properties"].items())
         fields: dict[str, Any] = {f"v{at}": (_type_of(each), Field(alias=name)) for at, (name, each) in named}
@@ -83,10 +103,20 @@ def first(most: int) -> BeforeValidator:
     return BeforeValidator(lambda value: value[:most] if isinstance(value, list) else value)
 
 
-def list_up_to(item: Any, most: int, *, least: int = 0) -> Any:
+def list_up_to(item: Any, most: int, *, least: int = 0, wanted: int = 0) -> Any:
     """A list of a reply. A model that is held to the schema stops after ``most`` items; what another gives beyond is
-    left out."""
-    return Annotated[list[item], first(most), Field(min_length=least, max_length=most)]
+    left out.
+
+    Args:
+        item: the type of an item.
+        most: how many there may be.
+        least: fewer make the reply useless.
+        wanted: as many are demanded by the schema; a model that is not held to it may give fewer.
+    """
+    bounds: Any = Field(min_length=least, max_length=most)
+    if wanted > least:
+        bounds = Field(min_length=least, max_length=most, json_schema_extra={"minItems": wanted})
+    return Annotated[list[item], first(most), bounds]
 
 
 REASON = shortened(2000)

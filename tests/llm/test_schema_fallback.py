@@ -28,6 +28,23 @@ async def test_a_refused_schema_is_put_in_words_and_the_model_remembered() -> No
     assert [type(event) for event in heard] == [Notice]
 
 
+def too_strict(asked: Request) -> Answer:
+    if asked.reply_schema is not None and asked.strict:
+        return BadRequest("m: Invalid schema for response_format 'rules': 'pattern' is not permitted", model="m")
+    return '{"a": 1}'
+
+
+async def test_a_schema_that_is_refused_as_a_strict_one_is_sent_as_a_plain_one() -> None:
+    inner = FakeClient(too_strict)
+    client = SchemaFallback(inner)
+    first = request("one", reply_schema=SCHEMA)
+    for asked in (first, request("two", reply_schema=SCHEMA)):
+        assert (await client.complete(asked)).text == '{"a": 1}'
+    assert [asked.strict for asked in inner.requests] == [True, False, False]
+    assert [asked.reply_schema for asked in inner.requests] == [SCHEMA] * 3
+    assert inner.requests[1].id == first.id
+
+
 async def test_other_models_keep_their_schema() -> None:
     inner = FakeClient(lambda asked: refusing(asked) if asked.model == "m" else '{"a": 1}')
     client = SchemaFallback(inner)

@@ -4,18 +4,22 @@ from typing import Any, Literal
 
 import jsonschema
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
-from promptpex.llm.schemas import described, follows, reply_schema
+from promptpex.llm.schemas import described, follows, is_closed, list_up_to, reply_schema, reply_type_of
 
 
 class Verdict(BaseModel):
+    """What a judge says, for readers of the code."""
+
     reason: str = Field(description="Why, in one sentence.", max_length=2000)
     verdict: Literal["pass", "fail"]
     title: str | None = None
 
 
 class Verdicts(BaseModel):
+    """Several of them."""
+
     verdicts: list[Verdict]
     first: Verdict
 
@@ -49,6 +53,26 @@ def test_keywords_that_strict_takers_refuse_are_left_out_but_fields_of_that_name
     assert "maxLength" not in schema["properties"]["reason"]
     assert "default" not in schema["properties"]["title"]
     assert schema["properties"]["reason"]["description"] == "Why, in one sentence."
+
+
+def test_docstrings_are_not_repeated_to_the_model() -> None:
+    described_nodes = [node for node in nodes(reply_schema(Verdicts)) if isinstance(node.get("description"), str)]
+    assert {node["description"] for node in described_nodes} == {"Why, in one sentence."}
+
+
+def test_what_the_type_writes_out_can_be_held_to_strictly() -> None:
+    assert is_closed(reply_schema(Verdicts))
+    assert not is_closed({"anyOf": [reply_schema(Verdict), {"type": "object", "additionalProperties": True}]})
+
+
+def test_as_many_items_as_are_wanted_are_demanded_and_fewer_are_read() -> None:
+    shape = create_model("Shape", cases=(list_up_to(str, 5, least=1, wanted=3), ...))
+    schema = reply_schema(shape)
+    assert (schema["properties"]["cases"]["minItems"], schema["properties"]["cases"]["maxItems"]) == (3, 5)
+    for read in (shape, reply_type_of(schema)):
+        read.model_validate({"cases": ["a", "b"]})
+        with pytest.raises(ValueError, match="too_short"):
+            read.model_validate({"cases": []})
 
 
 def test_it_is_a_schema_that_takes_what_the_type_takes() -> None:

@@ -62,6 +62,8 @@ class Request(Record):
         backend: as in ``ModelName``.
         stage: for meters and logs; not part of the id.
         fresh: whether to ask again although the store has an answer; neither part of the id nor stored.
+        strict: whether a server that can may be told to hold the reply to its schema; neither part of the id nor
+            stored.
         label: the model as the user named it, for events; neither part of the id nor stored.
     """
 
@@ -75,6 +77,7 @@ class Request(Record):
     backend: str | None = None
     stage: str = "output"
     fresh: bool = Field(default=False, exclude=True)
+    strict: bool = Field(default=True, exclude=True)
     label: str = Field(default="", exclude=True)
 
     @cached_property

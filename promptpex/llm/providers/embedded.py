@@ -97,7 +97,7 @@ def _body(request: Request) -> dict[str, Any]:
     if request.reply_schema is not None and "response_format" in body:
         schema = grammar_schema(request.reply_schema)
         tiny = request.model == DEFAULT_MODEL
-        body["response_format"] = response_format(bounded(schema) if tiny else schema)
+        body["response_format"] = response_format(bounded(schema) if tiny else schema, name=request.stage)
     return body | _STREAM
 
 

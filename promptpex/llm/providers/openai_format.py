@@ -10,6 +10,7 @@ from typing import Any
 
 from promptpex.core.errors import MalformedReply
 from promptpex.core.records import MAX_TOKENS_COUNTED, Completion, Request, TokenLogprob
+from promptpex.llm.schemas import is_closed
 
 TOP_LOGPROBS = 5
 
@@ -41,7 +42,7 @@ def request_body(request: Request, model: str, *, limit_name: str = "max_tokens"
         body["logprobs"] = True
         body["top_logprobs"] = TOP_LOGPROBS
     if request.reply_schema is not None:
-        body["response_format"] = response_format(request.reply_schema)
+        body["response_format"] = response_format(request.reply_schema, name=request.stage, strict=request.strict)
     body.update(params.extra)
     return body
 
@@ -51,10 +52,18 @@ def plain_messages(request: Request) -> list[dict[str, str]]:
     return [{"role": message.role, "content": _encodable(message.content)} for message in request.messages]
 
 
-def response_format(schema: dict[str, object]) -> dict[str, object]:
-    """The ``response_format`` that asks for JSON of this schema."""
-    name = "".join(char if char.isalnum() else "_" for char in str(schema.get("title") or "reply"))[:64]
-    return {"type": "json_schema", "json_schema": {"name": name if name.isascii() else "reply", "schema": schema}}
+def response_format(schema: dict[str, object], *, name: str = "", strict: bool = True) -> dict[str, object]:
+    """The ``response_format`` that asks for JSON of this schema.
+
+    Args:
+        name: what the schema is called; characters that OpenAI refuses become underscores.
+        strict: whether the server is to hold the reply to the schema, where the schema is one that it can hold to.
+    """
+    plain = "".join(char if char.isascii() and char.isalnum() else "_" for char in name)[:64]
+    demand: dict[str, object] = {"name": plain or "reply", "schema": schema}
+    if strict and is_closed(schema):
+        demand["strict"] = True
+    return {"type": "json_schema", "json_schema": demand}
 
 
 def completion_of(payload: Any, *, model: str, latency_ms: float | None = None) -> Completion:

@@ -110,7 +110,7 @@ async def test_what_is_sent(scripted: ScriptedServer) -> None:
         "messages": [{"role": "system", "content": "be brief"}, {"role": "user", "content": "hi"}],
         "max_tokens": 9,
         "seed": 3,
-        "response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": SCHEMA}},
+        "response_format": {"type": "json_schema", "json_schema": {"name": "output", "schema": SCHEMA}},
     }
 
 

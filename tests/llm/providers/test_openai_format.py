@@ -119,7 +119,23 @@ def test_a_body_holds_what_was_asked_and_no_more() -> None:
 
 
 def test_a_schema_has_a_name_that_providers_accept() -> None:
-    for title, name in (("My reply!", "My_reply_"), ("câu", "reply")):
-        schema: dict[str, object] = {"title": title}
-        wanted = {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}
-        assert response_format(schema) == wanted
+    schema: dict[str, object] = {"type": "string"}
+    for stage, name in (("rules", "rules"), ("My reply!", "My_reply_"), ("câu", "c_u"), ("", "reply")):
+        wanted = {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": True}}
+        assert response_format(schema, name=stage) == wanted
+
+
+def test_only_a_schema_that_can_be_held_to_is_demanded_strictly() -> None:
+    closed: dict[str, Any] = {
+        "type": "object",
+        "properties": {"properties": {"type": "string"}},
+        "required": ["properties"],
+        "additionalProperties": False,
+    }
+    anything: dict[str, object] = {"type": "array", "items": {"type": "object"}}
+    optional = {**closed, "required": []}
+    formats = [response_format(schema)["json_schema"] for schema in (closed, anything, optional)]
+    assert ["strict" in each for each in formats if isinstance(each, dict)] == [True, False, False]
+    lenient = asked("m", schema=closed).replace(stage="rules", strict=False)
+    body: Any = request_body(lenient, "m")
+    assert body["response_format"]["json_schema"] == {"name": "rules", "schema": closed}
