@@ -1,7 +1,7 @@
 """``junit``: a run as JUnit XML, for the test reports of CI systems: a suite per model, a case per output.
 
 An output that breaks a rule is a failure; one that could not be scored is an error, so that no report takes it for a
-pass.
+pass. A rule that does not concern an output says nothing about it.
 """
 
 from __future__ import annotations

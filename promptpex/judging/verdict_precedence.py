@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
-from promptpex.core.records import NOT_ASKED, Output, Rule, Spec, Verdict
+from promptpex.core.records import NOT_ASKED, NOT_CONCERNED, Output, Rule, Spec, Status, Verdict
 
 Quorum = Literal["majority", "unanimous"]
 
@@ -78,19 +78,25 @@ def weigh(
 def agreed(group: Sequence[Verdict], quorum: Quorum) -> Verdict:
     """The joint verdict of several judges on one rule of one output.
 
-    Majority: more than half of those who could judge; a tie, or no vote, is unscored. Unanimous: pass only if every
-    judge passes it; one fail among scored verdicts is a fail; one unscored without a fail leaves it unscored. Where a
-    judge was no longer asked, that is the reason: it says nothing about the judges.
+    First whether the rule is broken; who finds that it does not concern the output votes that it is not. Majority:
+    more than half of those who could judge; a tie, or no vote, is unscored. Unanimous: not broken only if every judge
+    says so; one fail among scored verdicts is a fail; one unscored without a fail leaves it unscored. What is not
+    broken does not concern the output if more say so than pass it, else it passes. Where a judge was no longer asked,
+    that is the reason: it says nothing about the judges.
     """
-    votes = [verdict.status for verdict in group if verdict.status != "unscored"]
-    failed, passed = votes.count("fail"), votes.count("pass")
+    failed, passed, left_out = (
+        sum(verdict.status == status for verdict in group) for status in ("fail", "pass", NOT_CONCERNED)
+    )
+    unbroken = passed + left_out
+    status: Status = NOT_CONCERNED if left_out > passed else "pass"
     if quorum == "unanimous":
-        status = "fail" if failed else "pass" if passed == len(group) else "unscored"
-    else:
-        status = "fail" if failed > passed else "pass" if passed > failed else "unscored"
+        status = "fail" if failed else status if unbroken == len(group) else "unscored"
+    elif failed >= unbroken:
+        status = "fail" if failed > unbroken else "unscored"
+    other = f", {left_out} find that it does not concern the output" if left_out else ""
     return group[0].replace(
         status=status,
-        reason=f"{passed} of {len(group)} judges pass it, {failed} fail it",
+        reason=f"{passed} of {len(group)} judges pass it, {failed} fail it{other}",
         unscored=_left_open(group) if status == "unscored" else None,
         source=f"judges:{quorum}",
         confidence=None,

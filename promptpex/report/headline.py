@@ -183,6 +183,7 @@ def _caveats(rows: Sequence[TableRow]) -> list[str]:
     none = [row["model"] for row in rows if not row["scored"] and row["outputs"] > row["not_asked"]]
     if none:
         sentences.append(f"No output of {listed(none)} was scored.")
+    sentences += _contradicted(rows)
     sentences += _not_asked(rows)
     open_ = [row for row in rows if row["scored"] and row["worst_case"] > row["best_case"]]
     if open_:
@@ -192,6 +193,18 @@ def _caveats(rows: Sequence[TableRow]) -> list[str]:
         )
         sentences.append(f"The unscored outputs leave {ranges}.")
     return sentences
+
+
+def _contradicted(rows: Sequence[TableRow]) -> list[str]:
+    """The failures that are open to doubt, since a judge does not share what a check says."""
+    doubtful = [row for row in rows if row["contradicted"]]
+    if not doubtful:
+        return []
+    parts = listed(
+        f"{row['contradicted']} of {plural(row['non_compliant'], 'failure')} of {row['model']}" for row in doubtful
+    )
+    verb = "rests" if sum(row["contradicted"] for row in doubtful) == 1 else "rest"
+    return [f"{parts} {verb} on a check that the judge contradicts: one of the two is wrong, so read these first."]
 
 
 def _not_asked(rows: Sequence[TableRow]) -> list[str]:

@@ -58,9 +58,15 @@ def rule_section(summary: Summary, most: int = 6) -> Section:
     cells = {(row["rule"], row["model"]): row for row in records(summary.rules)}
     names = list(dict.fromkeys(model for _, model in cells))
     rules = list(dict.fromkeys(rule for rule, _ in cells)) if len(names) <= most else []
-    rows = tuple((rule, *(_broken(cells.get((rule, name))) for name in names)) for rule in rules)
+    rows = tuple((rule, *(_rule_cell(cells.get((rule, name))) for name in names)) for rule in rules)
     note = many(len(cells), summary.confidence) if rows else ""
     return Section("by-rule", "Failures by rule", note, ("rule", *names), rows)
+
+
+def _rule_cell(row: TableRow | None) -> str:
+    """Failures of scored outputs, and how many outputs the rule does not concern."""
+    left_out = row["not_concerned"] if row else 0
+    return _broken(row) + (f", {left_out} not concerned" if left_out else "")
 
 
 def many(shares: int, confidence: float) -> str:
@@ -236,7 +242,8 @@ def _agreements(summary: Summary) -> Section:
     return Section(
         "agreement",
         "How well code and judges agree",
-        "counts: both pass / the first alone fails / the second alone fails / both fail. "
+        "counts: both pass / the first alone fails / the second alone fails / both fail, on outputs that both found "
+        "concerned by the rule; then how many only one of them did. "
         "kappa is agreement beyond chance; where nearly everything passes it is low whatever the judges do: see the "
         "shares that each fails.",
         ("who", "rule", "counts", "agree", "kappa", "each fails"),
@@ -244,10 +251,10 @@ def _agreements(summary: Summary) -> Section:
             (
                 pairs[row["kind"]].format(row["first"], row["second"]),
                 row["rule"] or "all",
-                " / ".join(str(row[name]) for name in ("both_pass", "first_fails", "second_fails", "both_fail")),
+                _four(row),
                 _interval(row["agreed"], row["agreed_low"], row["agreed_high"]) + few(row["n"]),
                 _kappa(row),
-                f"{percent(row['fail_rate_first'])}, {percent(row['fail_rate_second'])}",
+                f"{percent(row['fail_rate_first'])}, {percent(row['fail_rate_second'])}" if row["n"] else "–",
             )
             for row in records(summary.details.agreements)
         ),
@@ -255,11 +262,18 @@ def _agreements(summary: Summary) -> Section:
     )
 
 
+def _four(row: TableRow) -> str:
+    """The counts of an agreement, with those on which the two differ whether the rule concerns the output."""
+    counts = [str(row[name]) for name in ("both_pass", "first_fails", "second_fails", "both_fail")] if row["n"] else []
+    apart = f"{row['one_not_concerned']} concerned or not" if row["one_not_concerned"] else ""
+    return ", ".join(part for part in (" / ".join(counts), apart) if part) or "–"
+
+
 def _disagreements(summary: Summary) -> Section:
     return Section(
         "disagreements",
         "Where code and judge disagree",
-        "First what code proves to be a failure and the judge passes, the most confident verdicts on top.",
+        "The check or the judge is wrong: read these first. On top what a check fails and the judge does not.",
         ("rule", "code", "judge", "model", "case", "output", "code says", "judge says"),
         tuple(
             (
@@ -288,6 +302,7 @@ def _discrimination(summary: Summary) -> Section:
     rows += _list_row("cases without a scored output", discrimination.unscored, total)
     rules = len([rule for rule in summary.run.spec.rules if not rule.stale])
     rows += _list_row("rules that no output breaks", discrimination.never_broken, rules)
+    rows += _list_row("rules that concern no output", discrimination.never_concerned, rules)
     rows += _list_row("rules that were never scored", discrimination.never_scored, rules)
     return Section(
         "discrimination",

@@ -187,12 +187,13 @@ def _gaps(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame) -> Gaps:
 def _details(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, confidence: float) -> Details:
     partly = [rule.id for rule in run.spec.rules if rule.checks and rule.decides == "partly"]
     sees_input = bool(run.manifest.settings.get("judge_sees_input"))
+    hang_on_input = {rule.id for rule in run.spec.rules if sees_input}
     return Details(
         by_case_type=tables.by_case_type(rows, confidence=confidence),
         scenarios=tables.scenarios(rows, confidence=confidence),
         repeats=tables.repeats(rows, confidence=confidence),
         flaky=tables.flaky(rows),
-        inconsistent_verdicts=tables.inconsistent_verdicts(rows, cube, sees_input=sees_input),
+        inconsistent_verdicts=tables.inconsistent_verdicts(rows, cube, hang_on_input=hang_on_input),
         agreements=tables.agreements(cube, partly=partly, confidence=confidence),
         disagreements=tables.disagreements(cube, rows, partly=partly),
         judges=tables.judges(cube),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from promptpex.core.records import NOT_CONCERNED
 from promptpex.report.headline import FEW
 from promptpex.report.summary import Summary, records
 
@@ -87,6 +88,7 @@ class ShownOutput:
     model_index: int
     verdicts: tuple[ShownVerdict, ...]
     passed: tuple[str, ...]
+    not_concerned: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +228,16 @@ def _cases(
 
 def _answer(row: Mapping[str, Any], index: int, verdicts: list[ShownVerdict]) -> ShownOutput:
     own = [verdict for verdict in verdicts if verdict.source != "none" or verdict.unscored != row["error"]]
-    shown = [verdict for verdict in own if verdict.status != "pass" or not verdict.counts]
-    passed = (verdict.rule for verdict in own if verdict.status == "pass" and verdict.counts)
-    return ShownOutput(row=row, model_index=index, verdicts=tuple(shown), passed=tuple(dict.fromkeys(passed)))
+    shown = [verdict for verdict in own if verdict.status not in _LISTED or not verdict.counts]
+    passed, left_out = (
+        tuple(dict.fromkeys(verdict.rule for verdict in own if verdict.status == status and verdict.counts))
+        for status in _LISTED
+    )
+    return ShownOutput(row=row, model_index=index, verdicts=tuple(shown), passed=passed, not_concerned=left_out)
+
+
+_LISTED = ("pass", NOT_CONCERNED)
+"""What is said of an output in one line for all its rules."""
 
 
 def _marks(answers: Iterable[ShownOutput]) -> Iterable[str]:

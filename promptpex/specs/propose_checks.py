@@ -90,7 +90,7 @@ class Evidence:
     def of(self, rule: str) -> list[tuple[Output, bool]]:
         """The judged outputs of a rule, each with whether it kept it; several verdicts on one are each counted."""
         texts = {output.key: output for output in self.outputs if output.error is None}
-        scored = [v for v in self.verdicts if v.rule == rule and v.status != "unscored" and v.key in texts]
+        scored = [v for v in self.verdicts if v.rule == rule and v.status in ("pass", "fail") and v.key in texts]
         return [(texts[verdict.key], verdict.status == "pass") for verdict in scored]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from promptpex.core.records import NOT_CONCERNED
 from promptpex.stats import clustered_agreement
 from promptpex.tables.frames import said_by, typed
 
@@ -22,6 +23,8 @@ AGREEMENT_COLUMNS: Mapping[str, str] = {
     "second": "string",
     "rule": "string",
     "n": "Int64",
+    "both_not_concerned": "Int64",
+    "one_not_concerned": "Int64",
     "both_pass": "Int64",
     "first_fails": "Int64",
     "second_fails": "Int64",
@@ -39,10 +42,12 @@ AGREEMENT_COLUMNS: Mapping[str, str] = {
     "adjusted": "Float64",
 }
 """Columns of ``agreements``. ``kind`` is ``code-judge``, ``judges`` or ``again`` (a judge's first answer and its later
-ones); ``rule`` is missing in the row of all rules together; ``n`` are outputs and rules that both scored, of which
-``first_fails`` only the first fails; ``agreed`` is the raw share; ``kappa`` is Cohen's, missing where both say one
-thing throughout; ``adjusted`` is kappa without prevalence and bias (PABAK). The verdicts of one case are correlated,
-and both intervals allow for it: ``agreed_interval`` and ``kappa_interval`` say how each was made."""
+ones); ``rule`` is missing in the row of all rules together; ``n`` are outputs and rules that both passed or failed, of
+which ``first_fails`` only the first fails, and all figures are of these; ``both_not_concerned`` and
+``one_not_concerned`` count beside them what both, or only one of the two, found not concerned; ``agreed`` is the raw
+share; ``kappa`` is Cohen's, missing where both say one thing throughout; ``adjusted`` is kappa without prevalence and
+bias (PABAK). The verdicts of one case are correlated, and both intervals allow for it: ``agreed_interval`` and
+``kappa_interval`` say how each was made."""
 
 DISAGREEMENT_COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -59,8 +64,8 @@ DISAGREEMENT_COLUMNS: Mapping[str, str] = {
     "inputs": "string",
     "output": "string",
 }
-"""Columns of ``disagreements``: code against a judge, worst first: what code proves broken and the judge lets pass, the
-surer the judge the worse; then what the judge fails and code passes."""
+"""Columns of ``disagreements``: code against a judge, where one of them alone finds a rule broken: first what code
+fails and the judge does not, the surer the judge the higher; then what the judge fails and code does not."""
 
 KEYS = ["model", "case", "repeat", "rule"]
 DRAWS = 1_000
@@ -98,8 +103,8 @@ def disagreements(cube: pd.DataFrame, rows: pd.DataFrame, *, partly: Collection[
     scored = cube[cube["status"].ne("unscored")]
     judged = scored[said_by(scored, "judge") & scored["turn"].eq(0)]
     both = _code(scored, partly).merge(judged, on=KEYS, suffixes=("_code", ""))
-    odd = both[both["status_code"].ne(both["status"])].copy()
-    odd["_milder"] = odd["status_code"].eq("pass")
+    odd = both[both["status_code"].eq("fail").ne(both["status"].eq("fail"))].copy()
+    odd["_milder"] = odd["status_code"].ne("fail")
     odd["_unsure"] = -odd["confidence"].fillna(0.0)
     odd["_rare"] = -odd.groupby("rule", observed=True)["rule"].transform("size")
     odd = odd.sort_values(["_milder", "_unsure", "_rare"], kind="stable")
@@ -128,12 +133,12 @@ def _pair_rows(
     if both.empty:
         return
     named = {"kind": kind, "first": first, "second": second}
-    cases, cells = pd.factorize(both["case"])[0], _cells(both)
-    yield {**named, **_figures(cases, cells, confidence)}
+    cases, cells, left_out = pd.factorize(both["case"])[0], _cells(both), _left_out(both)
+    yield {**named, **_figures(cases, cells, left_out, confidence)}
     rules, names = pd.factorize(both["rule"])
     for number, rule in enumerate(names):
         here = rules == number
-        yield {**named, "rule": rule, **_figures(cases[here], cells[here], confidence)}
+        yield {**named, "rule": rule, **_figures(cases[here], cells[here], left_out[here], confidence)}
 
 
 def _cells(both: pd.DataFrame) -> Codes:
@@ -143,14 +148,35 @@ def _cells(both: pd.DataFrame) -> Codes:
     return cells
 
 
-def _figures(cases: Codes, cells: Codes, confidence: float) -> dict[str, Any]:
+def _left_out(both: pd.DataFrame) -> Codes:
+    """Per item, how many of the two found that the rule does not concern the output."""
+    import numpy as np
+
+    one, two = (both[name].eq(NOT_CONCERNED).to_numpy(bool) for name in ("status_one", "status_two"))
+    left_out: Codes = np.add(one, two, dtype="int64")
+    return left_out
+
+
+def _figures(cases: Codes, cells: Codes, left_out: Codes, confidence: float) -> dict[str, Any]:
+    """The figures of items by their cases and cells, of those that neither found not concerned."""
+    import numpy as np
+
+    concerned = np.flatnonzero(left_out == 0)
+    row: dict[str, Any] = {
+        "n": len(concerned),
+        "both_not_concerned": int((left_out == 2).sum()),
+        "one_not_concerned": int((left_out == 1).sum()),
+    }
+    return row | (_fourfold(cases[concerned], cells[concerned], confidence) if len(concerned) else {})
+
+
+def _fourfold(cases: Codes, cells: Codes, confidence: float) -> dict[str, Any]:
     import numpy as np
 
     tables = np.bincount(4 * cases + cells, minlength=4 * (int(cases.max()) + 1)).reshape(-1, 2, 2)
     agreement = clustered_agreement(tables, confidence, draws=DRAWS)
     (both_fail, first_fails), (second_fails, both_pass) = agreement.table
     row: dict[str, Any] = {
-        "n": agreement.n,
         "both_pass": both_pass,
         "first_fails": first_fails,
         "second_fails": second_fails,

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from promptpex.core.records import NOT_CONCERNED
 from promptpex.tables.frames import rule_outcomes
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ class Discrimination:
         failed_by_all: cases whose every scored output breaks a rule, on every model.
         unscored: cases with no scored output at all.
         never_broken: rules that were scored and that no output has broken.
-        never_scored: rules that have no pass and no fail.
+        never_scored: rules that have no pass and no fail, though they concern an output.
+        never_concerned: rules whose condition no output meets.
     """
 
     models: int
@@ -34,6 +36,7 @@ class Discrimination:
     unscored: tuple[str, ...]
     never_broken: tuple[str, ...]
     never_scored: tuple[str, ...]
+    never_concerned: tuple[str, ...]
 
 
 def discrimination(rows: pd.DataFrame, cube: pd.DataFrame, rules: Sequence[str]) -> Discrimination:
@@ -50,15 +53,18 @@ def discrimination(rows: pd.DataFrame, cube: pd.DataFrame, rules: Sequence[str])
     sums = marks.groupby("case", sort=False, observed=True).sum()
     good, bad = sums["good"].gt(0), sums["bad"].gt(0)
     outcomes = rule_outcomes(cube)
-    seen = set(outcomes.loc[outcomes["status"].ne("unscored"), "rule"].unique())
-    broken = set(outcomes.loc[outcomes["status"].eq("fail"), "rule"].unique())
+    rules_with = {status: set(part["rule"]) for status, part in outcomes.groupby("status", observed=True)}
+    broken = rules_with.get("fail", set())
+    seen = broken | rules_with.get("pass", set())
+    never = rules_with.get(NOT_CONCERNED, set()) - seen - rules_with.get("unscored", set())
     return Discrimination(
         models=rows.loc[rows["verdict"].ne("unscored"), "model"].nunique(),
         passed_by_all=_names(good & ~bad),
         failed_by_all=_names(bad & ~good),
         unscored=_names(~good & ~bad),
         never_broken=tuple(rule for rule in rules if rule in seen and rule not in broken),
-        never_scored=tuple(rule for rule in rules if rule not in seen),
+        never_scored=tuple(rule for rule in rules if rule not in seen | never),
+        never_concerned=tuple(rule for rule in rules if rule in never),
     )
 
 

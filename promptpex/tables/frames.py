@@ -10,7 +10,18 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpex.core.records import NOT_ASKED, AnyRun, Case, Coded, Column, Columns, Output, Score, Verdict
+from promptpex.core.records import (
+    NOT_ASKED,
+    NOT_CONCERNED,
+    AnyRun,
+    Case,
+    Coded,
+    Column,
+    Columns,
+    Output,
+    Score,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +41,7 @@ OUTPUT_COLUMNS: Mapping[str, str] = {
     "unscored": "string",
     "asked": "boolean",
     "broken_rules": "string",
+    "contradicted": "boolean",
     "reasons": "string",
     "error": "string",
     "message": "string",
@@ -44,7 +56,8 @@ OUTPUT_COLUMNS: Mapping[str, str] = {
 """Columns of ``outputs``: what was asked (``rule`` is the rule the case aims at), the answer, and how it was judged.
 
 ``verdict`` is ``pass``, ``fail`` or ``unscored``; ``asked`` is false where a budget, a deadline or a stop kept the
-model or a judge from being asked; ``broken_rules`` are ids joined by blanks; ``reasons`` has a line
+model or a judge from being asked; ``broken_rules`` are ids joined by blanks; ``contradicted`` is true
+where it fails only by checks that a judge contradicts; ``reasons`` has a line
 ``id: reason`` for each; ``inputs`` is JSON.
 """
 
@@ -113,6 +126,7 @@ def judged(rows: pd.DataFrame, cube: pd.DataFrame) -> pd.DataFrame:
     frame["verdict"] = frame["verdict"].fillna("unscored")
     missing = frame["verdict"].eq("unscored") & frame["unscored"].isna()
     frame.loc[missing, "unscored"] = frame.loc[missing, "error"].fillna("no-judge")
+    frame["contradicted"] = frame["contradicted"].fillna(False)
     frame["asked"] = frame["asked"].fillna(True) & ~marked(frame["error"], NOT_ASKED.__contains__)
     return frame[list(OUTPUT_COLUMNS)]
 
@@ -131,14 +145,15 @@ def scores(run: AnyRun) -> pd.DataFrame:
     return _framed(data, SCORE_COLUMNS)
 
 
-ROW_COLUMNS = ("verdict", "unscored", "asked", "broken_rules", "reasons")
+ROW_COLUMNS = ("verdict", "unscored", "asked", "broken_rules", "contradicted", "reasons")
 
 
 def row_verdicts(cube: pd.DataFrame) -> pd.DataFrame:
     """Per output that has a verdict that counts: ``model, case, repeat`` and ``ROW_COLUMNS``.
 
-    Fail when a verdict that counts fails, else unscored when one could not judge, else pass; unscored also where a
-    judge was not asked that should have been: of such outputs only failures by code would be left.
+    Fail when a verdict that counts fails, else unscored when one could not judge, else pass, whether its rules are kept
+    or do not concern it; unscored also where a judge was not asked that should have been: of such outputs only failures
+    by code would be left.
     """
     keys = ["model", "case", "repeat"]
     counting = cube.loc[cube["counts"], [*keys, "rule", "status", "unscored", "reason"]]
@@ -152,9 +167,30 @@ def row_verdicts(cube: pd.DataFrame) -> pd.DataFrame:
     reasons = counting[open_].drop_duplicates(keys)[[*keys, "unscored"]]
     rows = rows.merge(reasons, on=keys, how="left").merge(_broken(counting[failing], keys), on=keys, how="left")
     rows.loc[rows["verdict"].ne("unscored"), "unscored"] = None
+    rows["contradicted"] = rows["fails"].eq(1).to_numpy() & ~_stands(rows, cube, keys)
     _leave_out(rows, cube[_not_asked(cube)], keys)
     shape = {name: OUTPUT_COLUMNS[name] for name in (*keys, *ROW_COLUMNS)}
     return rows[list(shape)].astype(shape)
+
+
+def _stands(rows: pd.DataFrame, cube: pd.DataFrame, keys: list[str]) -> npt.NDArray[np.bool_]:
+    """For each output whether it has a failure that no judge contradicts.
+
+    A judge contradicts a check that fails a rule where it finds the rule kept or not concerned; of several judges their
+    joint verdict does.
+    """
+    import pandas as pd
+
+    on_rule = [*keys, "rule"]
+    together = said_by(cube, "judges")
+    judged = cube[together if together.any() else said_by(cube, "judge") & cube["turn"].eq(0)]
+    milder = judged.loc[judged["status"].isin(["pass", NOT_CONCERNED]), on_rule]
+    failing = cube.loc[cube["counts"] & cube["status"].eq("fail"), [*on_rule, "source"]]
+    by_check = said_by(failing, "check").to_numpy(bool)
+    contradicted = pd.MultiIndex.from_frame(failing[on_rule]).isin(pd.MultiIndex.from_frame(milder)) & by_check
+    standing = pd.MultiIndex.from_frame(failing.loc[~contradicted, keys])
+    stands: npt.NDArray[np.bool_] = pd.MultiIndex.from_frame(rows[keys]).isin(standing)
+    return stands
 
 
 def _not_asked(cube: pd.DataFrame) -> npt.NDArray[np.bool_]:
@@ -182,7 +218,8 @@ def rule_outcomes(cube: pd.DataFrame) -> pd.DataFrame:
     """A row per rule and output that have a verdict that counts, in the cube's order; ``RULE_OUTCOME_COLUMNS``.
 
     Fail when a verdict that counts fails, else unscored when one could not judge, with the first one's reason, else
-    pass. Counts per rule are made of these: where a check and a judge both count, the output is one all the same.
+    not concerned when one says so, else pass. Counts per rule are made of these: where a check and a judge both count,
+    the output is one all the same.
     """
     import numpy as np
     import pandas as pd
@@ -190,8 +227,9 @@ def rule_outcomes(cube: pd.DataFrame) -> pd.DataFrame:
     shared = [name for name in RULE_OUTCOME_COLUMNS if name in VERDICT_COLUMNS]
     counting = cube.loc[cube["counts"].to_numpy(bool), [*shared, "source"]]
     group = grouped(counting, ["case", "model", "repeat", "rule"])
-    failing, open_ = (counting["status"].eq(status).to_numpy("int8") for status in ("fail", "unscored"))
-    weight = 2 * failing + open_
+    weight = np.zeros(len(counting), dtype="int8")
+    for rank, status in enumerate((NOT_CONCERNED, "unscored", "fail"), 1):
+        weight[counting["status"].eq(status).to_numpy(bool)] = rank
     heaviest = np.zeros(int(group.max(initial=-1)) + 1, dtype="int8")
     np.maximum.at(heaviest, group, weight)
     (deciding,) = np.nonzero(weight == heaviest[group])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import flaky as find_flickers
@@ -93,24 +93,27 @@ def flaky(rows: pd.DataFrame) -> pd.DataFrame:
     return typed(sorted(cells, key=lambda row: -float(str(row["flip"]))), FLAKY_COLUMNS)
 
 
-def inconsistent_verdicts(rows: pd.DataFrame, cube: pd.DataFrame, *, sees_input: bool = False) -> pd.DataFrame:
+def inconsistent_verdicts(
+    rows: pd.DataFrame, cube: pd.DataFrame, *, hang_on_input: Collection[str] = ()
+) -> pd.DataFrame:
     """Identical outputs with different verdicts of the same judge by the same rule; columns ``INCONSISTENT_COLUMNS``.
 
     Checks are left out: what they ask may rightly hang on the inputs. So may the verdict of a judge that
-    ``sees_input``; its outputs are compared within a case.
+    is shown the input; of rules that ``hang_on_input`` outputs are compared within a case.
     """
     keys = ["model", "case", "repeat"]
-    judged = cube[said_by(cube, "judge") & cube["turn"].eq(0) & cube["status"].ne("unscored")]
+    judged = cube[said_by(cube, "judge") & cube["turn"].eq(0) & cube["status"].isin(["pass", "fail"])]
     verdicts = judged[[*keys, "source", "rule", "status"]].merge(rows[[*keys, "output"]].dropna(), on=keys)
-    same = ["source", "rule", "output", *(["case"] if sees_input else [])]
+    within = verdicts["case"].where(verdicts["rule"].isin(list(hang_on_input)))
+    same = [verdicts["source"], verdicts["rule"], verdicts["output"], within]
     marks = verdicts.assign(
         good=verdicts["status"].eq("pass").astype("int64"), bad=verdicts["status"].eq("fail").astype("int64")
     )
-    sums = marks.groupby(same, sort=False, observed=True)[["good", "bad"]].transform("sum")
+    sums = marks.groupby(same, sort=False, observed=True, dropna=False)[["good", "bad"]].transform("sum")
     odd = verdicts[sums["good"].gt(0).to_numpy() & sums["bad"].gt(0).to_numpy()]
     outputs: dict[tuple[Any, ...], dict[str, Any]] = {}
     for case, source, rule, output, status in zip(*(odd[name].tolist() for name in _TWIN), strict=True):
-        key = (source, rule, output, case if sees_input else None)
+        key = (source, rule, output, case if rule in hang_on_input else None)
         row = outputs.setdefault(
             key, {"source": source, "rule": rule, "output": output, "pass": 0, "fail": 0, "in": {}}
         )

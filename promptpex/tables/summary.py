@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from promptpex.core.records import NOT_CONCERNED
 from promptpex.stats import level_at, repeat_correlation, share, share_interval
 from promptpex.tables.counts_per_case import Counted, asked, counted
 from promptpex.tables.frames import rule_outcomes, typed
@@ -37,6 +38,7 @@ MODEL_COLUMNS: Mapping[str, str] = {
     "latency_p50_ms": "Float64",
     "latency_p95_ms": "Float64",
     "passed": "Int64",
+    "contradicted": "Int64",
     "unscored_reasons": "string",
     "best_case": "Float64",
     "worst_case": "Float64",
@@ -72,16 +74,23 @@ a rule, from 0 to 1; where usable answers have no verdict (``at_least``) of all 
 the interval holds whatever the verdicts would have been. ``errors`` are the outputs without a usable answer and
 ``not_asked`` those that a budget, a deadline or a stop left unasked or unjudged, both part of ``unscored``; ``usable``
 are the answers that were there to be judged, ``answered`` all that a model gave, ``timed`` those whose latency is
-known; sums are missing where any part is unknown. ``best_case`` and ``worst_case`` are the non-compliance if every
+known; sums are missing where any part is unknown. ``contradicted`` are the failures that rest only on checks which a
+judge contradicts. ``best_case`` and ``worst_case`` are the non-compliance if every
 output that was asked for and could not be scored had passed, or failed; ``worst_low`` and ``worst_high`` the
 interval's ends in the second case; ``sampled_low`` and ``sampled_high`` those if the rules were a sample. ``interval``
 is how it was made, as in ``PROPORTION_COLUMNS``, or ``looks``: right however often the run was looked at. ``decision``
 to ``more_cases_high`` are as in ``Decision``; ``cheapest`` and ``fastest`` are said of the models that are shown to be
 good enough, else of all that are not ruled out. ``repeats`` to ``pass_hat_k`` are as in ``STABILITY_COLUMNS``."""
 
-RULE_COLUMNS: Mapping[str, str] = {"rule": "string", "model": "string", **PROPORTION_COLUMNS}
+RULE_COLUMNS: Mapping[str, str] = {
+    "rule": "string",
+    "model": "string",
+    **PROPORTION_COLUMNS,
+    "not_concerned": "Int64",
+}
 """Columns of ``rules``: how often each model breaks each rule. An output counts once for a rule, however many verdicts
-on it count."""
+on it count. ``not_concerned`` are the outputs that a rule with a condition does not concern; they are in no other
+column."""
 
 SUREST = 1.0 - 1e-12
 """The greatest level of an interval; the first of many looks would ask for one that no number can hold."""
@@ -130,9 +139,26 @@ _OF_REPEATS = ("repeats", "flaky", "flip_rate", "pass_at_k", "pass_hat_k")
 
 def rules(cube: pd.DataFrame, *, order: Sequence[str] | None = None, confidence: float = 0.95) -> pd.DataFrame:
     """A row per rule and model from a table of verdicts; columns ``RULE_COLUMNS``."""
-    rows = grouped_proportions(rule_outcomes(cube).rename(columns={"status": "verdict"}), "rule", confidence)
-    rank = list(dict.fromkeys([*(order or ()), *(row["rule"] for row in rows)]))
-    return typed(sorted(rows, key=lambda row: rank.index(row["rule"])), RULE_COLUMNS)
+    outcomes = rule_outcomes(cube).rename(columns={"status": "verdict"})
+    left_out = outcomes["verdict"].eq(NOT_CONCERNED)
+    counts = Counter(_rules_and_models(outcomes[left_out]))
+    concerned = grouped_proportions(outcomes[~left_out], "rule", confidence)
+    figures = {(row["rule"], row["model"]): row for row in concerned}
+    pairs = dict.fromkeys(_rules_and_models(outcomes))
+    ranks, models = list(dict.fromkeys([*(order or ()), *(rule for rule, _ in pairs)])), [model for _, model in pairs]
+    rows = (
+        {**_NOTHING, "rule": pair[0], "model": pair[1], **figures.get(pair, {}), "not_concerned": counts[pair]}
+        for pair in sorted(pairs, key=lambda pair: (ranks.index(pair[0]), models.index(pair[1])))
+    )
+    return typed(rows, RULE_COLUMNS)
+
+
+_NOTHING = {"scored": 0, "broken": 0, "unscored": 0, "usable": 0}
+"""The counts of a rule that concerns no output of a model."""
+
+
+def _rules_and_models(outcomes: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    return zip(outcomes["rule"].tolist(), outcomes["model"].tolist(), strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +219,7 @@ class Figures:
 
 def _group_cells(group: pd.DataFrame | None) -> dict[str, Any]:
     if group is None:
-        return dict.fromkeys(["cases", "outputs", "unscored", "errors", "answered", "timed"], 0)
+        return dict.fromkeys(["cases", "outputs", "unscored", "errors", "contradicted", "answered", "timed"], 0)
     answered = group[group[ANSWERED].notna().any(axis=1)]
     open_ = group["verdict"].eq("unscored") | ~asked(group)
     reasons = Counter(group.loc[open_, "unscored"].fillna("judge not asked"))
@@ -203,6 +229,7 @@ def _group_cells(group: pd.DataFrame | None) -> dict[str, Any]:
         "outputs": len(group),
         "unscored": int(open_.sum()),
         "errors": int(group["error"].notna().sum()),
+        "contradicted": int((group["verdict"].eq("fail") & group["contradicted"]).sum()),
         "tokens_in": known_sum(answered["tokens_in"]),
         "tokens_out": known_sum(answered["tokens_out"]),
         "cost_usd": cost,

@@ -62,6 +62,13 @@ def test_several_judges_count_only_together() -> None:
         (["unscored", "unscored"], "unscored", "unscored"),
         (["pass", "pass"], "pass", "pass"),
         (["fail", "unscored"], "fail", "fail"),
+        (["not_concerned", "not_concerned"], "not_concerned", "not_concerned"),
+        (["not_concerned", "not_concerned", "pass"], "not_concerned", "not_concerned"),
+        (["not_concerned", "pass"], "pass", "pass"),
+        (["not_concerned", "fail"], "unscored", "fail"),
+        (["not_concerned", "pass", "fail"], "pass", "fail"),
+        (["not_concerned", "fail", "fail"], "fail", "fail"),
+        (["not_concerned", "unscored"], "not_concerned", "unscored"),
     ],
 )
 def test_quorum(votes: list[str], majority: str, unanimous: str) -> None:

@@ -30,7 +30,7 @@ def test_cases_and_rules_that_tell_nothing_apart() -> None:
             verdict("fail", case="lost", model="n", counts=False),
         ]
     )
-    assert uninformative == Discrimination(2, ("easy",), ("hard",), ("lost",), ("r2",), ("r3",))
+    assert uninformative == Discrimination(2, ("easy",), ("hard",), ("lost",), ("r2",), ("r3",), ())
 
 
 def test_a_rule_whose_judge_always_failed_was_never_scored_whatever_its_check_passed() -> None:

@@ -20,7 +20,7 @@ from promptpex.tables import (
     verdicts,
 )
 from promptpex.tables.frames import marked, said_by
-from tests.judging.output_verdict import row_status
+from tests.judging.output_verdict import row_status, rule_status
 from tests.tables.by_hand import colours, output, run, verdict
 
 EMPTY = run()
@@ -89,7 +89,7 @@ def test_verdicts_stay_with_their_model_case_and_repeat() -> None:
     assert list(made["verdict"]) == ["unscored", "fail", "unscored"]
 
 
-STATUS = st.sampled_from(["pass", "fail", "unscored"])
+STATUS = st.sampled_from(["pass", "fail", "not_concerned", "unscored"])
 
 
 @settings(deadline=None, max_examples=60)
@@ -131,7 +131,7 @@ def test_a_rule_on_an_output_has_one_outcome_whatever_many_verdicts_count(
         outcomes[name].astype(object).where(outcomes[name].notna(), None)
         for name in (*OUTCOME_KEY, "status", "unscored")
     ]
-    assert list(zip(*columns, strict=True)) == [(*key, *row_status(group)) for key, group in groups.items()]
+    assert list(zip(*columns, strict=True)) == [(*key, *rule_status(group)) for key, group in groups.items()]
 
 
 OUTCOME_KEY = ("case", "model", "repeat", "rule")
@@ -154,6 +154,7 @@ def test_row_verdicts_of_nothing_keep_their_columns() -> None:
         "unscored",
         "asked",
         "broken_rules",
+        "contradicted",
         "reasons",
     ]
     assert len(nothing) == 0

@@ -86,5 +86,6 @@ def test_what_may_rightly_differ_is_no_twin() -> None:
     later = run(made, [judged("pass", "c1"), judged("fail", "c1", turn=1, counts=False)])
     assert inconsistent_verdicts(outputs(later), verdicts(later)).empty
     seeing = run(made, [judged("pass", "c1"), judged("fail", "c2")])
-    assert inconsistent_verdicts(outputs(seeing), verdicts(seeing), sees_input=True).empty
+    assert inconsistent_verdicts(outputs(seeing), verdicts(seeing), hang_on_input={"r1"}).empty
+    assert len(inconsistent_verdicts(outputs(seeing), verdicts(seeing), hang_on_input={"r2"})) == 1
     assert len(inconsistent_verdicts(outputs(seeing), verdicts(seeing))) == 1

@@ -8,7 +8,7 @@ from promptpex.core.records.case import Case, Suite
 from promptpex.core.records.columns import AnyRun, Coded, Column, Columns, RunColumns
 from promptpex.core.records.gc_pause import collector_paused
 from promptpex.core.records.grade import KEY_LENGTH, OUTPUT_SUBJECT, Grade, GradeValue, output_key, superseded
-from promptpex.core.records.output import NOT_ASKED, Output, Status, Verdict
+from promptpex.core.records.output import NOT_ASKED, NOT_CONCERNED, Output, Status, Verdict
 from promptpex.core.records.problem import Problem, Severity
 from promptpex.core.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
 from promptpex.core.records.run import RUNNING, Manifest, Run
@@ -22,6 +22,7 @@ __all__ = [
     "MAX_EXACT",
     "MAX_TOKENS_COUNTED",
     "NOT_ASKED",
+    "NOT_CONCERNED",
     "OUTPUT_SUBJECT",
     "RUNNING",
     "WHOLE_INPUT",

@@ -7,7 +7,10 @@ from typing import Literal
 from promptpex.core.records._base import Amount, Count, Ordinal, Record
 from promptpex.core.records.call import TokenLogprob
 
-Status = Literal["pass", "fail", "unscored"]
+Status = Literal["pass", "fail", "not_concerned", "unscored"]
+"""``not_concerned``: the rule has a condition that does not hold here; it is neither kept nor broken."""
+
+NOT_CONCERNED: Status = "not_concerned"
 
 _ENDED = ("budget", "deadline", "interrupted")
 NOT_ASKED = frozenset((*_ENDED, *(f"judge-{reason}" for reason in _ENDED)))
@@ -51,7 +54,7 @@ class Output(Record):
 
 
 class Verdict(Record):
-    """Pass, fail or unscored, by a check or a judge, for one rule on one output.
+    """Pass, fail, not concerned or unscored, by a check or a judge, for one rule on one output.
 
     Attributes:
         rule: the rule's id: of the spec, or one of ``Manifest.mode_rules``.
