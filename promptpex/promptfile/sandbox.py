@@ -249,8 +249,11 @@ def _wrapped(value: object) -> object:
     return value
 
 
-def run_template(template: Template, values: Mapping[str, object]) -> str:
+def run_template(template: Template, values: Mapping[str, object], *, work: int = MAX_WORK) -> str:
     """The text of a compiled template with these values, bounded in steps and size.
+
+    Args:
+        work: characters that its filters, methods, comparisons and slices may be given together.
 
     Raises:
         TemplateTooLarge, jinja2.TemplateError, or whatever Python's own operations raise on the values.
@@ -259,7 +262,7 @@ def run_template(template: Template, values: Mapping[str, object]) -> str:
     try:
         parts: list[str] = []
         size = 0
-        with share(MAX_WORK):
+        with share(work):
             for part in template.generate(dict(values)):
                 size += len(part)
                 if size > MAX_OUTPUT:

@@ -80,8 +80,11 @@ class _Filling:
         return text if self._room >= 0 else match.group(0)
 
 
-def render(source: str, variables: Mapping[str, object]) -> str:
+def render(source: str, variables: Mapping[str, object], *, work: int | None = None) -> str:
     """``source`` with the variables put in. Undefined names are empty.
+
+    Args:
+        work: characters that the rendering may work on in all; None = ``nunjucks.WORK``.
 
     Raises:
         Unscorable: code ``bad-template``: unclosed or unknown syntax, an unknown filter, a call of nothing.
@@ -92,7 +95,7 @@ def render(source: str, variables: Mapping[str, object]) -> str:
         quick = _quick(source, variables)
         if quick is not None:
             return quick
-    return _rendered(source, variables)
+    return _rendered(source, variables, work)
 
 
 def _quick(source: str, variables: Mapping[str, object]) -> str | None:
@@ -127,7 +130,7 @@ def _without_reserved(match: re.Match[str]) -> str:
     return match.group() if match.group(1) in _RESERVED else ""
 
 
-def _rendered(source: str, variables: Mapping[str, object]) -> str:
+def _rendered(source: str, variables: Mapping[str, object], work: int | None) -> str:
     from promptpex.assertions.javascript import nunjucks
     from promptpex.core.jinja_limits import TooMuchWork, share
 
@@ -136,7 +139,7 @@ def _rendered(source: str, variables: Mapping[str, object]) -> str:
     template = _compiled(source)
     overran = False
     try:
-        with share(nunjucks.WORK):
+        with share(nunjucks.WORK if work is None else work):
             return template.render({name: nunjucks.wrapped(value) for name, value in variables.items()})
     except (TooMuchWork, MemoryError) as error:
         overran = True
