@@ -77,7 +77,7 @@ async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -
         emit(Notice(f"no inverse is written for {', '.join(bare)}, so no case aims at one; {how}", "warning"))
     made = await generate_cases(author, prompt, spec, todo, suite_for=suite.prompt, options=options, emit=emit)
     instructions = instructions_of(settings, prompt)
-    judge = author if settings.validity else None
+    judge = session.roles.author(as_judge=True) if settings.validity else None
     check = ValidityCheck(prompt, spec, judge, instructions.get("validity", ""), options.language, emit)
     refined = await replace_invalid(author, made, check, options=options, rounds=settings.rounds)
     note = instructions.get("expand", "")

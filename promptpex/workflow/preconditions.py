@@ -51,7 +51,7 @@ def require_answers_within_tpm(session: Session, roles: Iterable[ModelName], mod
     Raises:
         ConfigError: with the numbers of the largest, and what to do.
     """
-    asked = [(model, session.roles.role_params()) for model in roles]
+    asked = [(model, session.roles.judge_params()) for model in roles]
     asked += [(model, session.roles.output_params()) for model in models]
     _refuse_largest(
         session,

@@ -19,7 +19,10 @@ from promptpex.llm.structured import Structured
 from promptpex.workflow.client_options import NO_JUDGE, provider_options
 
 ROLE_TOKENS = 4096
-"""Longest reply of an author or a judge, in tokens: room for the 20 rules of the highest effort, several times over."""
+"""Longest reply of an author or a judge, in tokens: room for 20 rules with their inverses."""
+AUTHOR_TEMPERATURE, JUDGE_TEMPERATURE = 1.0, 0.0
+"""An author is to come up with different things; a judge is to say the same again (arXiv 2503.05070v1, §4.5, has 1.0
+for both)."""
 
 
 @dataclass(slots=True)
@@ -42,16 +45,21 @@ class Roles:
         """The models under test: as set, else what can be reached."""
         return self._parsed(self._settings.models or (self._available("test"),))
 
-    def author(self) -> RoleModel:
-        """The author: as set, else what can be reached."""
-        return self._role_model(self.named(self._settings.author or self._available("author")), "author")
+    def author(self, *, as_judge: bool = False) -> RoleModel:
+        """The author: as set, else what can be reached; ``as_judge`` where it is to judge rather than to write."""
+        model = self.named(self._settings.author or self._available("author"))
+        warn_about_small_model("author", model.name, self.emit)
+        return RoleModel(self.structured, model, self.judge_params() if as_judge else self.author_params())
 
     def judges(self) -> tuple[RoleModel, ...]:
         """The judges: as set, else what can be reached; none where the setting says ``none``."""
         if self._settings.judge == (NO_JUDGE,):
             return ()
         labels = self._settings.judge or (self._available("judge"),)
-        return tuple(self._role_model(model, "judge") for model in self._parsed(labels))
+        judges = self._parsed(labels)
+        for judge in judges:
+            warn_about_small_model("judge", judge.name, self.emit)
+        return tuple(RoleModel(self.structured, judge, self.judge_params()) for judge in judges)
 
     def named_judges(self) -> tuple[ModelName, ...]:
         """The judges that the settings name, whether they will be needed or not."""
@@ -60,7 +68,7 @@ class Roles:
 
     def checker(self) -> RoleModel:
         """Who is asked whether the prompt states a rule: the first judge that the settings name, else the author."""
-        return self.judges()[0] if self.named_judges() else self.author()
+        return self.judges()[0] if self.named_judges() else self.author(as_judge=True)
 
     def named(self, label: str) -> ModelName:
         """A model by its name, with the settings' server."""
@@ -71,17 +79,17 @@ class Roles:
         settings = self._settings
         return Params(temperature=settings.temperature, max_tokens=settings.max_tokens, seed=settings.seed)
 
-    def role_params(self) -> Params:
-        """Parameters of requests to authors and judges, where their names leave them open."""
-        return Params(temperature=0.0, max_tokens=ROLE_TOKENS, seed=self._settings.seed)
+    def author_params(self) -> Params:
+        """Parameters of requests to authors, where their names leave them open."""
+        return Params(temperature=AUTHOR_TEMPERATURE, max_tokens=ROLE_TOKENS, seed=self._settings.seed)
+
+    def judge_params(self) -> Params:
+        """Parameters of requests to judges, where their names leave them open."""
+        return Params(temperature=JUDGE_TEMPERATURE, max_tokens=ROLE_TOKENS, seed=self._settings.seed)
 
     @property
     def _settings(self) -> Settings:
         return self.resolved.settings
-
-    def _role_model(self, model: ModelName, role: str) -> RoleModel:
-        warn_about_small_model(role, model.name, self.emit)
-        return RoleModel(self.structured, model, self.role_params())
 
     def _parsed(self, labels: Sequence[str]) -> tuple[ModelName, ...]:
         models = parse_models(labels, api_base=self._settings.api_base)

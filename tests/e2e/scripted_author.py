@@ -24,12 +24,14 @@ class Author:
     Attributes:
         rules: a sentence of a prompt, and the rule that it proposes where it sees the sentence.
         value: an input's text, from the aim, the variable and a number.
+        source: what it cites for every rule instead of the sentence.
         asked: how many requests came, by stage.
     """
 
     rules: Mapping[str, str]
     value: Callable[[str, str, int], str] = lambda aim, name, number: f"{name} {number} {text_digest(aim, 8)}"
     intent: str = "Label the mood of a review."
+    source: str | None = None
     stages: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -80,7 +82,7 @@ class Author:
     def _proposed(self, text: str) -> list[dict[str, str]]:
         prompt, known = fenced(text, "prompt"), fenced(text, "rules").split("\n")
         promised = [(sentence, rule) for sentence, rule in self.rules.items() if sentence in prompt]
-        return [{"rule": rule, "source": sentence} for sentence, rule in promised if rule not in known]
+        return [{"rule": rule, "source": self.source or sentence} for sentence, rule in promised if rule not in known]
 
     def _cases(self, text: str, schema: Mapping[str, Any]) -> list[dict[str, Any]]:
         aim = fenced(text, "inverse") or fenced(text, "rule")

@@ -33,7 +33,7 @@ def folder(tmp_path: Path, *sentences: str, front: str = "") -> Files:
     return files_of(tmp_path / "prompt.md")
 
 
-async def do(job: Any, files: Files, author: FakeClient, heard: list[Event] | None = None, **flags: Any) -> Any:
+async def do(job: Any, files: Files, author: FakeClient, heard: list[Event] | None = None, /, **flags: Any) -> Any:
     given = {"author": "openai/author", "store": str(files.prompt.parent / "store.db"), "checks": False, **flags}
     resolved = load({name: value for name, value in given.items() if value is not None}, start=Path("/"), env={})
     async with open_session(resolved, provider=author, emit=(heard if heard is not None else []).append) as session:
@@ -276,3 +276,13 @@ async def test_no_inverse_is_paid_for_before_a_case_needs_it(tmp_path: Path) -> 
     assert (done.added, done.stale) == ((), ())
     made = await do(generate, files, client)
     assert {case.rule for case in made.suite.cases if case.inverse} == {"r1", "r2"}
+
+
+@pytest.mark.parametrize(("name", "author_at"), [("openai/author", 1.0), ("openai/author?temperature=0", 0.0)])
+async def test_an_author_writes_warmer_than_it_judges(tmp_path: Path, name: str, author_at: float) -> None:
+    invented = Author({"Label the mood of a review.": "It names a mood."}, source="Nowhere in the prompt.")
+    client = invented.client()
+    await do(extract, folder(tmp_path), client, verify=True, author=name)
+    temperatures = {request.stage: request.params.temperature for request in client.requests}
+    assert temperatures["rules"] == author_at
+    assert temperatures["groundedness"] == 0.0
