@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator
 from promptpex.cases import baseline, expand, expected, generate, validity
 from promptpex.cases.generate import TOLERATED
 from promptpex.core import stage_templates
-from promptpex.judging import modes
+from promptpex.judging import match, modes
 from promptpex.specs import extract, groundedness, propose_checks
 from tests.samples import spec
 
@@ -30,6 +30,7 @@ TYPES: dict[str, type[BaseModel]] = {
     "cases/baseline": baseline.reply_type(("text",), 3),
     "cases/validity": validity.reply_type(("c1", "c2")),
     "cases/expected": expected.ScoreReply,
+    "judging/match": match.MatchReply,
     **{mode.template: mode.reply_type(mode.rules(spec(), all_rules=True)) for mode in map(modes.mode, modes.names())},
 }
 

@@ -18,6 +18,7 @@ from promptpex.cli.help import (
     option,
     together,
 )
+from promptpex.core.matching import DEFAULT_MATCH, MATCH_KINDS
 from promptpex.judging import modes
 
 PATH = click.Path(path_type=Path)
@@ -99,6 +100,11 @@ judge_options = together(
         metavar="N",
         expert=True,
         help="Times each judge is asked, to measure its self-agreement [1].",
+    ),
+    of_judging(
+        "--match",
+        metavar="KIND",
+        help=f"How outputs are compared with expected ones: {', '.join(MATCH_KINDS)} [{DEFAULT_MATCH}].",
     ),
     of_judging("--judge-confidence", is_flag=True, default=None, expert=True, help="Ask judges for log-probabilities."),
 )

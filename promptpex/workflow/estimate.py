@@ -21,6 +21,7 @@ from promptpex.promptfile import RENDERING_SECONDS
 from promptpex.workflow.collect import Cell, cells, request_for
 from promptpex.workflow.generating import generation, planned
 from promptpex.workflow.running import judges_for
+from promptpex.workflow.scoring import expected_outputs, match_judges, settled_by_code
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import TYPICAL_ANSWER, Part, Role, Stage, Workload, find, stages
 from promptpex.workflow.statistical_power import TYPICAL_RULES, cases_per_rule
@@ -62,7 +63,8 @@ async def estimate(session: Session, prompt: Prompt, spec: Spec | None, suite: S
     outputs = await _output_requests(
         session, prompt, cells(suite.usable(), session.roles.models(), session.settings.repeats)
     )
-    return [*lines, *outputs.lines(), *(await _judging(session, prompt, spec, suite, outputs))]
+    judging = await _judging(session, prompt, spec, suite, outputs)
+    return [*lines, *outputs.lines(), *judging, *(await _comparing(session, prompt, spec, suite, outputs))]
 
 
 def extraction_lines(session: Session, prompt: Prompt) -> list[EstimateLine]:
@@ -207,6 +209,27 @@ async def _judging(
         of_missing = [judge.request(output, inputs[output.case], turn=turn) for output in missing for turn in turns]
         replies = await session.store.get_many(request.id for request in of_stored)
         lines.append(_line(session, find("judge"), judge.role_model.label, [*of_stored, *of_missing], replies))
+    return lines
+
+
+async def _comparing(
+    session: Session, prompt: Prompt, spec: Spec, suite: Suite, outputs: _OutputRequests
+) -> list[EstimateLine]:
+    """A line per judge that compares outputs with expected ones."""
+    inputs = {case.id: case.inputs for case in suite.cases}
+    expected = expected_outputs(suite, session.settings.match)
+    stored, missing = (
+        [one for one in some if one.case in expected and not settled_by_code(one, expected[one.case])]
+        for some in outputs.stored_and_missing()
+    )
+    lines = []
+    for judge in match_judges(session, prompt, spec, suite):
+        requests = [
+            [judge.request(one, inputs[one.case], expected[one.case].text) for one in some]
+            for some in (stored, missing)
+        ]
+        replies = await session.store.get_many(request.id for request in requests[0])
+        lines.append(_line(session, find("match"), judge.role_model.label, [*requests[0], *requests[1]], replies))
     return lines
 
 

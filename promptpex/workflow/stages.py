@@ -38,6 +38,7 @@ class Workload:
         case_tokens: tokens of such a request, where it can be rendered already; 0 = unknown.
         new_cases: cases that will be made.
         cases: usable cases that will be run.
+        asked_cases: those of them whose outputs a judge compares with the expected one.
         models: models under test.
         known: whether these counts are known; False = partly guessed, since an earlier stage has not run yet.
     """
@@ -50,6 +51,7 @@ class Workload:
     case_tokens: int = 0
     new_cases: int = 0
     cases: int = 0
+    asked_cases: int = 0
     models: int = 0
     known: bool = True
 
@@ -259,6 +261,16 @@ _REGISTRY: dict[str, Stage] = {
                 "judge_confidence",
                 "quorum",
             ),
+        ),
+        Stage(
+            name="match",
+            label="comparison",
+            part="run",
+            role="judge",
+            requests=lambda work: work.asked_cases * work.settings.repeats * work.models,
+            request_tokens=lambda work: 250 + 2 * TYPICAL_ANSWER,
+            templates=("judging/match",),
+            settings=("match",),
         ),
     )
 }
