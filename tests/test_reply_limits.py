@@ -8,8 +8,8 @@ from typing import Any, get_args, get_origin
 import pytest
 from pydantic import BaseModel, BeforeValidator
 
-from promptpex.cases import baseline, expand, expected, generate, validity
-from promptpex.cases.generate import TOLERATED
+from promptpex.cases import baseline, case_request, expand, expected, validity
+from promptpex.cases.case_request import TOLERATED
 from promptpex.core import stage_templates
 from promptpex.judging import match, modes
 from promptpex.specs import extract, groundedness, propose_checks
@@ -25,7 +25,7 @@ TYPES: dict[str, type[BaseModel]] = {
     "specs/inverse": extract.InverseReply,
     "specs/checks": propose_checks.ChecksReply,
     "specs/grounded": groundedness.GroundedReply,
-    "cases/generate": generate.reply_type(("text",), 3),
+    "cases/generate": case_request.reply_type(("text",), 3, ("r1", "r2")),
     "cases/expand": expand.reply_type(("text",)),
     "cases/baseline": baseline.reply_type(("text",), 3),
     "cases/validity": validity.reply_type(("c1", "c2")),

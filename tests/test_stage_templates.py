@@ -26,7 +26,7 @@ NAMES = stage_templates.names()
 WHOLE = "*"
 STAGE_FOLDERS = sorted({name.partition("/")[0] for name in NAMES})
 
-SWITCHES = ("inverse", "implicit")
+SWITCHES = ("inverse", "implicit", "several")
 OPTIONAL = ("instructions", "scenario", "samples", "inputs", "source")
 
 OPENING = re.compile(r"<([\w.-]+)-([0-9a-f]{16,})>")

@@ -84,6 +84,10 @@ def code_problems(case: Case, prompt: Prompt, spec: Spec) -> list[str]:
     for name, value in case.inputs.items():
         if name in spec.inputs:
             problems += type_problems(name, value, spec.inputs[name])
+    rule = spec.rule(case.rule) if case.rule is not None else None
+    if rule is not None and not rule.stale:
+        unmet = check_inputs(rule.when, case.inputs)
+        problems += [f"the condition of {rule.id} does not hold: {reason}" for reason in unmet]
     present = [check for check in spec.input_checks if check.variable in case.inputs]
     return problems + [
         problem for problem in check_inputs(present, case.inputs) if "could not be checked" not in problem

@@ -197,9 +197,27 @@ extraction = together(
     ),
 )
 
+samples_shown = of_cases(
+    "--samples-shown",
+    "--samples",
+    "samples_shown",
+    type=click.IntRange(0, 50),
+    metavar="N",
+    expert=True,
+    help="Samples of the prompt that the author is shown [5].",
+)
+
 generation = together(
     of_cases("-n", "--cases-per-rule", type=COUNT_OR_NONE, metavar="N", help="Generated cases for each rule [2]."),
     inverse_cases,
+    of_cases(
+        "--rules-per-request",
+        type=COUNT,
+        metavar="N",
+        expert=True,
+        help="Rules that one request for cases covers [4].",
+    ),
+    samples_shown,
     of_cases(
         "--validity/--no-validity",
         default=None,

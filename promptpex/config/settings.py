@@ -63,7 +63,9 @@ class Settings(Record):
         effort: preset for what nothing else sets.
         max_rules, cases_per_rule, inverse_cases, rounds, expansion, validity, checks: how much is extracted, generated
             and verified.
-        samples: real inputs given to the author as examples, or the files that hold them.
+        rules_per_request: rules, each with its inverse, that one request for cases covers; None: 4, and 1 where the
+            author is the embedded model.
+        samples: real inputs given to the author as examples, or the files that hold them; samples_shown: how many.
         expected: reference model that expected outputs are taken from.
         scenarios: each rule is tested in each. instructions: the owner's, by stage.
         language: BCP 47 tag of the language that generated inputs have to be in; None = the prompt's.
@@ -116,6 +118,7 @@ class Settings(Record):
     max_rules: int = Field(default=10, ge=1)
     cases_per_rule: int = Field(default=2, ge=0)
     inverse_cases: int = Field(default=1, ge=0)
+    rules_per_request: int | None = Field(default=None, ge=1)
     rounds: int = Field(default=1, ge=0)
     expansion: int = Field(default=0, ge=0)
     validity: bool = False
@@ -123,6 +126,7 @@ class Settings(Record):
     verify: bool = False
     scenarios: tuple[ScenarioSetting, ...] = ()
     samples: tuple[object, ...] = ()
+    samples_shown: int = Field(default=5, ge=0, le=50)
     expected: str | None = None
     instructions: dict[str, str] = Field(default_factory=dict)
     language: str | None = None

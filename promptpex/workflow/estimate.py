@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
-from promptpex.cases.generate import request_text
+from promptpex.cases.batches import MOST_CASES, batches
+from promptpex.cases.case_request import request_text
 from promptpex.cases.plan import Plan
 from promptpex.codecs.wording import plural
 from promptpex.core.records import Completion, Message, Output, Prompt, Request, Spec, Suite
@@ -82,11 +83,12 @@ def extraction_lines(session: Session, prompt: Prompt) -> list[EstimateLine]:
 def generation_lines(session: Session, prompt: Prompt, spec: Spec, todo: Plan) -> list[EstimateLine]:
     """What a plan of generation asks for and costs; what the new cases need once they are made is an upper guess."""
     options = generation(session, prompt)
-    texts = [request_text(prompt, spec, target, missing, (), options).messages for target, missing in todo.make]
+    asked = batches(todo.make, options.rules_per_request)
+    texts = [request_text(prompt, spec, batch, options, todo.keep).messages for batch in asked]
     work = Workload(
         settings=session.settings,
         prompt_tokens=tokens_of(prompt.messages),
-        case_requests=sum(ceil(missing / options.batch) for _, missing in todo.make),
+        case_requests=len(asked),
         case_tokens=ceil(sum(map(tokens_of, texts)) / max(len(texts), 1)),
         new_cases=todo.missing,
     )
@@ -111,13 +113,14 @@ def _generation(session: Session, prompt: Prompt, spec: Spec | None) -> list[Est
     if spec is not None:
         return generation_lines(session, prompt, spec, planned(session, prompt, spec, Suite(prompt=spec.prompt)))
     options = generation(session, prompt)
-    per_rule = ceil(options.per_rule / options.batch) + ceil(options.per_inverse / options.batch)
-    targets = TYPICAL_RULES * max(1, len(options.scenarios))
+    scenarios = max(1, len(options.scenarios))
+    cases = scenarios * TYPICAL_RULES * cases_per_rule(session.settings)
+    groups = scenarios * ceil(TYPICAL_RULES / options.rules_per_request) if cases else 0
     work = Workload(
         settings=session.settings,
         prompt_tokens=tokens_of(prompt.messages),
-        case_requests=targets * per_rule,
-        new_cases=targets * cases_per_rule(session.settings),
+        case_requests=max(groups, ceil(cases / MOST_CASES)),
+        new_cases=cases,
         known=False,
     )
     return _guessed(session, "generate", work)
@@ -158,7 +161,7 @@ def _asked(session: Session, role: Role) -> tuple[str, ...]:
 
 
 def _guessed_line(session: Session, stage: Stage, label: str, calls: int, work: Workload) -> EstimateLine:
-    tokens_in, tokens_out = calls * stage.request_tokens(work), calls * TYPICAL_ANSWER
+    tokens_in, tokens_out = calls * stage.request_tokens(work), calls * stage.answer_tokens(work)
     exact = stage.exact and work.known
     return _priced(session, EstimateLine(stage.name, label, calls, 0, tokens_in, tokens_out, None, exact))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Literal
 
 from promptpex.judging import modes
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 TYPICAL_ANSWER = 200
 """Tokens of an answer of unknown length; the stored answers of the same model are a better guess. A rough figure."""
+
+TYPICAL_CASE = 90
+"""Tokens of a new case in an author's answer, with its aim and reasoning. A rough figure."""
 
 Part = Literal["extract", "generate", "baseline", "run"]
 """The part of the work that a stage belongs to."""
@@ -76,7 +80,7 @@ class Stage:
         part: the part of the work it belongs to.
         role: who is asked.
         requests: how many requests one model is sent.
-        request_tokens: tokens of one request, roughly.
+        request_tokens, answer_tokens: tokens of one request and of its answer, roughly.
         templates: the templates it renders, such as ``specs/intent``. A stage with a template takes instructions.
         settings: the settings that decide whether and how it asks.
         exact: whether ``requests`` is right where the workload is known, not an upper bound.
@@ -88,6 +92,7 @@ class Stage:
     role: Role
     requests: Callable[[Workload], int]
     request_tokens: Callable[[Workload], int]
+    answer_tokens: Callable[[Workload], int] = lambda work: TYPICAL_ANSWER
     templates: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     exact: bool = False
@@ -99,7 +104,11 @@ def beyond_prompt(tokens: int) -> Callable[[Workload], int]:
 
 
 def _case_tokens(work: Workload) -> int:
-    return work.case_tokens or work.prompt_tokens + 600
+    return work.case_tokens or work.prompt_tokens + 900
+
+
+def _case_answer_tokens(work: Workload) -> int:
+    return ceil(work.new_cases * TYPICAL_CASE / max(1, work.case_requests))
 
 
 def _judge_tokens(work: Workload) -> int:
@@ -182,8 +191,18 @@ _REGISTRY: dict[str, Stage] = {
             role="author",
             requests=lambda work: work.case_requests,
             request_tokens=_case_tokens,
+            answer_tokens=_case_answer_tokens,
             templates=("cases/generate",),
-            settings=("cases_per_rule", "inverse_cases", "rounds", "scenarios", "samples", "language"),
+            settings=(
+                "cases_per_rule",
+                "inverse_cases",
+                "rules_per_request",
+                "rounds",
+                "scenarios",
+                "samples",
+                "samples_shown",
+                "language",
+            ),
             exact=True,
         ),
         Stage(

@@ -14,7 +14,7 @@ from promptpex.llm.fake import FakeClient
 from tests.servers import Seen, Step, completion_body
 
 AUTHOR = "openai/author"
-_COUNT = re.compile(r"Write (\d+) valid input")
+_AIM = re.compile(r"^(\S+) \((\d+) inputs?, [^)]*\): (.*)$", re.MULTILINE)
 
 
 @dataclass
@@ -85,15 +85,16 @@ class Author:
         return [{"rule": rule, "source": self.source or sentence} for sentence, rule in promised if rule not in known]
 
     def _cases(self, text: str, schema: Mapping[str, Any]) -> list[dict[str, Any]]:
-        aim = fenced(text, "inverse") or fenced(text, "rule")
-        aim += fenced(text, "scenario")
-        wanted = _COUNT.search(text)
-        count = int(wanted[1]) if wanted else 1
+        aims = [(name, words) for name, count, words in _AIM.findall(fenced(text, "aims")) for _ in range(int(count))]
         start = len(fenced(text, "inputs").splitlines())
-        names = variables_of(schema)
+        scenario, names = fenced(text, "scenario"), variables_of(schema)
         return [
-            {"reasoning": f"case {n}", "inputs": {name: self.value(aim, name, start + n) for name in names}}
-            for n in range(count)
+            {
+                "aim": aim,
+                "reasoning": f"case {n}",
+                "inputs": {name: self.value(words + scenario, name, start + n) for name in names},
+            }
+            for n, (aim, words) in enumerate(aims)
         ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from promptpex.cases import baseline, expand, generate
+from promptpex.cases import baseline, case_request, expand
 from promptpex.cases.validity import ConstraintVerdict
 from promptpex.core.records import Message, Request
 from promptpex.judging.modes.prompt import PromptVerdict
@@ -31,7 +31,7 @@ REPLIES: list[tuple[type[BaseModel], dict[str, Any]]] = [
     (InputsReply, {"constraints": [LONG] * 9}),
     (rules_reply(2), {"rules": [{"rule": LONG, "source": LONG}] * 3}),
     (ChecksReply, {"keeps": [LONG] * 5, "breaks": [LONG * 9], "checks": [CHECK] * 5, "decides": "wholly"}),
-    (generate.reply_type(("x",), 2), {"cases": [{"reasoning": LONG, "inputs": {"x": LONG * 3}}] * 3}),
+    (case_request.reply_type(("x",), 2), {"cases": [{"reasoning": LONG, "inputs": {"x": LONG * 3}}] * 3}),
     (expand.reply_type(("x",)), {"reasoning": LONG, "inputs": {"x": LONG * 8}}),
     (baseline.reply_type(("x",), 2), {"inputs": [{"x": LONG * 3}] * 3}),
 ]
@@ -50,7 +50,9 @@ def test_what_decides_is_kept_whole_and_what_explains_is_cut() -> None:
     verdict = RuleVerdict.model_validate({"reason": LONG, "verdict": "pass"})
     assert len(verdict.reason) == 2000
     assert verdict.reason.endswith("…")
-    made = generate.reply_type(("x",), 1).model_validate({"cases": [{"reasoning": "r", "inputs": {"x": LONG * 15}}]})
+    made = case_request.reply_type(("x",), 1).model_validate(
+        {"cases": [{"reasoning": "r", "inputs": {"x": LONG * 15}}]}
+    )
     assert made.cases[0].inputs.v0 == LONG * 15  # type: ignore[attr-defined]
 
 
