@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 from ruamel.yaml import YAML
 
+from promptpex.workflow.validation import validate
 from tests.e2e.command import Done, promptpex, promptpex_beside
 from tests.e2e.scripted_author import AUTHOR, Author
 from tests.servers import ScriptedServer
@@ -208,20 +209,20 @@ async def the_prompt_changes(session: Session, edited: str, cases: str) -> None:
 @pytest.mark.slow
 @pytest.mark.embedded
 def test_the_session_on_a_very_small_model_never_breaks_a_file(tmp_path: Path) -> None:
-    small = ("--author", "embedded/smollm2-135m?max_tokens=64", "--inverse-cases", "1")
-    rules = ("--no-checks", "--max-rules", "2")
+    small = ("--author", "embedded/smollm2-135m?max_tokens=64", "--inverse-cases", "0")
+    rules = ("--no-checks", "--max-rules", "1")
     few = ("--rounds", "0", "--cases-per-rule", "1")
     (tmp_path / "prompt.md").write_text("Label the mood of a {{review}}. Reply in one word.\n", encoding="utf-8")
     spec, cases = tmp_path / "prompt.spec.yaml", tmp_path / "prompt.cases.yaml"
 
-    def machine(verb: str, *more: str) -> None:
+    def machine(verb: str, *more: str) -> str:
         done = promptpex(verb, "prompt.md", *small, *more, cwd=tmp_path)
         assert done.code in (0, 3), done.err
         assert "Traceback" not in done.err
-        valid = promptpex("validate", "prompt.md", cwd=tmp_path)
-        assert valid.code == 0, valid.out
+        assert not [problem.text() for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+        return done.err
 
-    machine("extract", *rules)
+    assert "do not rely on them" in machine("extract", *rules)
     if not spec.exists():  # not one rule could be read: then a person writes the spec
         spec.write_text("prompt: prompt.md\nprompt_fingerprint: old\nrules:\n", encoding="utf-8")
     spec.write_text(spec.read_text(encoding="utf-8") + MINE, encoding="utf-8")
@@ -234,7 +235,6 @@ def test_the_session_on_a_very_small_model_never_breaks_a_file(tmp_path: Path) -
     machine("generate", *few)
     (tmp_path / "prompt.md").write_text("Label the mood of a {{review}}. Use small letters.\n", encoding="utf-8")
     machine("extract", "--update", *rules)
-    machine("generate", *few)
     assert all(block in spec.read_text(encoding="utf-8") for block in hands)
     assert all(block in cases.read_text(encoding="utf-8") for block in own)
     assert "# sent by a customer, word for word" in cases.read_text(encoding="utf-8")
