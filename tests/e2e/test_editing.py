@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -13,7 +14,7 @@ import pytest_asyncio
 from ruamel.yaml import YAML
 
 from promptpex.workflow.validation import validate
-from tests.e2e.command import Done, promptpex, promptpex_beside
+from tests.e2e.command import Done, in_process, promptpex
 from tests.e2e.scripted_author import AUTHOR, Author
 from tests.servers import ScriptedServer
 
@@ -66,7 +67,7 @@ class Session:
             rest += ("--api-base", f"{self.server.url}/v1", "--author", AUTHOR)
         if verb == "extract":
             rest.append("--no-checks")
-        done = await promptpex_beside(verb, *rest, cwd=self.folder)
+        done = await asyncio.to_thread(in_process, verb, *rest, cwd=self.folder)
         assert done.code == code, done.out + done.err
         return done
 
