@@ -98,6 +98,13 @@ def written_cases(request: Request, inputs: Callable[[str, int], dict[str, str]]
     return {"cases": [{"aim": aim, "reasoning": " why ", "inputs": inputs(aim, number)} for number, aim in aims]}
 
 
+def broken(request: Request, is_wrong: Callable[[str], bool], verdict: str = "breaks") -> dict[str, Any]:
+    """A reply to a request for validity: of each input that is wrong, that it breaks the first sentence."""
+    inputs = re.findall(r"<(i\d+)-([0-9a-f]+)>\n(.*?)\n</\1-\2>", asked(request), re.DOTALL)
+    wrong = [name for name, _, text in inputs if is_wrong(text)]
+    return {"problems": [{"input": i, "sentence": "c1", "reason": "Look.", "verdict": verdict} for i in wrong]}
+
+
 def colour_author(request: Request) -> Any:
     """What an author says of a prompt that asks for a colour, up to its one rule and the inverse; else None."""
     replies: dict[str, Any] = {

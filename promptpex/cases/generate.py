@@ -21,19 +21,17 @@ from promptpex.cases.plan import Generation, Plan, Target
 from promptpex.cases.situations import Situation, first_alike, situation_of
 from promptpex.codecs.model_json import whole_objects
 from promptpex.codecs.wording import plural
-from promptpex.core.errors import EmptyReply, Filtered, MalformedReply, ModelError, TruncatedReply
+from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, ignore_events
 from promptpex.core.records import Case, Prompt, Spec, Suite
 from promptpex.engines import run_all
+from promptpex.llm.map_requests import UNREADABLE
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import reads
 
 STAGE = "cases"
 TOKENS_A_CASE = 300
 """Tokens of room in the reply for each case asked for; most take fewer."""
-DIVIDED = (EmptyReply, Filtered, MalformedReply, TruncatedReply)
-"""What a smaller request may mend."""
-
 _Aimed = tuple[Target, Case]
 """A new case and the target that it is for."""
 
@@ -161,7 +159,7 @@ class _Work:
         cases = _cases(_readable(item_type(self.prompt, batch), error.reply or ""), batch, self.spec)
         if cases:
             return cases
-        if len(batch.parts) > 1 and isinstance(error, DIVIDED):
+        if len(batch.parts) > 1 and isinstance(error, UNREADABLE):
             return None
         self.failed += [part.target for part in batch.parts]
         message = f"{STAGE}: {self.author.label} gave no usable reply ({error.reason}): {error}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Literal
 
+from promptpex.cases.validity import CASES_PER_REQUEST
 from promptpex.judging import modes
 
 if TYPE_CHECKING:
@@ -105,6 +106,11 @@ def beyond_prompt(tokens: int) -> Callable[[Workload], int]:
 
 def _case_tokens(work: Workload) -> int:
     return work.case_tokens or work.prompt_tokens + 900
+
+
+def _read_at_once(cases: int) -> int:
+    """Requests by which a judge reads so many cases for their validity."""
+    return ceil(cases / CASES_PER_REQUEST)
 
 
 def _case_answer_tokens(work: Workload) -> int:
@@ -220,8 +226,10 @@ _REGISTRY: dict[str, Stage] = {
             label="validity",
             part="generate",
             role="author",
-            requests=lambda work: (work.new_cases + work.variants) * work.settings.validity,
-            request_tokens=_case_tokens,
+            requests=lambda work: (
+                _read_at_once(work.new_cases) + _read_at_once(work.variants) if work.settings.validity else 0
+            ),
+            request_tokens=lambda work: 600 + CASES_PER_REQUEST * TYPICAL_CASE,
             templates=("cases/validity",),
             settings=("validity",),
         ),

@@ -75,8 +75,8 @@ class Author:
             shown = fenced(text, "inputs") or fenced(text, "input")
             names = variables_of(schema)
             return {"reasoning": "longer", "inputs": dict.fromkeys(names, f"{shown} and a good deal more of it")}
-        if all(name.startswith("c") and name[1:].isdigit() for name in schema.get("properties", {})):
-            return {name: {"reason": "fits", "verdict": "keeps"} for name in schema["properties"]}
+        if stage == "problems":
+            return {"problems": []}
         return {"reason": "it says so", "verdict": "yes"}
 
     def _proposed(self, text: str) -> list[dict[str, str]]:

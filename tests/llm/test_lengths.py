@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from promptpex.cases import baseline, case_request, expand
-from promptpex.cases.validity import ConstraintVerdict
+from promptpex.cases import baseline, case_request, expand, validity
 from promptpex.core.records import Message, Request
 from promptpex.judging.modes.prompt import PromptVerdict
 from promptpex.judging.modes.rules import RuleVerdict
@@ -25,7 +24,10 @@ CHECK = {"kind": "contains", "value": LONG, "minimum": None, "maximum": None, "u
 REPLIES: list[tuple[type[BaseModel], dict[str, Any]]] = [
     (RuleVerdict, {"reason": LONG, "verdict": "fail"}),
     (PromptVerdict, {"reason": LONG, "verdict": "ERR"}),
-    (ConstraintVerdict, {"reason": LONG, "verdict": "keeps"}),
+    (
+        validity.reply_type(1, ("c1",)),
+        {"problems": [{"input": "i1", "sentence": "c1", "reason": LONG, "verdict": "breaks"}]},
+    ),
     (GroundedReply, {"reason": LONG, "verdict": "yes"}),
     (IntentReply, {"intent": LONG}),
     (InputsReply, {"constraints": [LONG] * 9}),

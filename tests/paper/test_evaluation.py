@@ -19,7 +19,7 @@ from promptpex.promptfile import render
 from promptpex.stats import clopper_pearson
 from promptpex.workflow.files import Files, files_of
 from promptpex.workflow.session import open_session
-from tests.samples import asked, colour_author, prompt, spec, written_cases
+from tests.samples import asked, broken, colour_author, prompt, spec, written_cases
 
 
 def reply(request: Request) -> Any:
@@ -32,7 +32,7 @@ def reply(request: Request) -> Any:
     if request.stage == "baseline":
         return {"inputs": [{"thing": f"base {n}"} for n in range(3)]}
     if request.stage == "validity":
-        return {"c1": {"reason": "", "verdict": "breaks" if "base 2" in text else "keeps"}}
+        return broken(request, lambda shown: "base 2" in shown)
     if request.stage == "groundedness":
         return {"reason": "", "verdict": "yes"}
     if request.stage == "judge":
