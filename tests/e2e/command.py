@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ from ruamel.yaml import YAML
 from promptpex.cli.main import run_cli
 
 ROOT = Path(__file__).resolve().parents[2]
+_TURN = threading.Lock()
+"""Whoever runs a command in this process, which has one working folder and one ``sys.stdout``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +57,15 @@ def promptpex(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, 
 def in_process(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None) -> Done:
     """As ``promptpex``, without the start of a process: for what does not depend on it. Only one runs at a time."""
     out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, contextlib.chdir(cwd):
-        for name, value in (env or {}).items():
-            patch.setenv(name, value)
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = run_cli(list(arguments))
+    assert _TURN.acquire(blocking=False), "another command is running in this process"
+    try:
+        with pytest.MonkeyPatch.context() as patch, contextlib.chdir(cwd):
+            for name, value in (env or {}).items():
+                patch.setenv(name, value)
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                code = run_cli(list(arguments))
+    finally:
+        _TURN.release()
     return Done(code, out.getvalue(), err.getvalue())
 
 
