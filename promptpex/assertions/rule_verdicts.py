@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from promptpex.assertions import compiler, evaluator
 from promptpex.assertions.batch import CHUNK
-from promptpex.assertions.model import CheckedOutput, CheckReport, CheckResult, ExpectedOutput
+from promptpex.assertions.model import CheckedOutput, CheckReport, CheckResult
 from promptpex.assertions.time_limits import check_time, time_of
 from promptpex.core.ids import digest
 
@@ -19,10 +19,7 @@ CHECKS_VERSION = "assertions-2"
 
 
 def check_rules(
-    rules: Sequence[Rule],
-    outputs: Sequence[Output],
-    inputs_of: Callable[[Output], Mapping[str, object]],
-    expected_of: Callable[[Output], ExpectedOutput | None] = lambda output: None,
+    rules: Sequence[Rule], outputs: Sequence[Output], inputs_of: Callable[[Output], Mapping[str, object]]
 ) -> list[Verdict]:
     """Verdicts of code on the rules that have checks, for every usable output.
 
@@ -32,7 +29,6 @@ def check_rules(
         rules: those without checks are passed over.
         outputs: those with an error are passed over; code has no verdict on them.
         inputs_of: the inputs of an output's case, for templates in values.
-        expected_of: the expected output of an output's case, where it has one.
 
     Returns:
         in the order of the outputs, then of the rules.
@@ -41,11 +37,11 @@ def check_rules(
         CheckError: a check that cannot be used as written.
     """
     with check_time(time_of(sum(len(rule.checks) for rule in rules))):
-        return _checked(rules, outputs, lambda output: _checked_output(output, inputs_of(output), expected_of(output)))
+        return _checked(rules, outputs, inputs_of)
 
 
 def _checked(
-    rules: Sequence[Rule], outputs: Sequence[Output], checked_output: Callable[[Output], CheckedOutput]
+    rules: Sequence[Rule], outputs: Sequence[Output], inputs_of: Callable[[Output], Mapping[str, object]]
 ) -> list[Verdict]:
     made = [(rule, compiler.prepare(rule.checks)) for rule in rules if rule.checks]
     compiler.compile_patterns(compiled for _, compiled in made)
@@ -54,7 +50,7 @@ def _checked(
     usable = [output for output in outputs if output.error is None and output.text is not None]
     verdicts: list[Verdict] = []
     for start in range(0, len(usable), CHUNK):
-        chunk = [(output, checked_output(output)) for output in usable[start : start + CHUNK]]
+        chunk = [(output, _checked_output(output, inputs_of(output))) for output in usable[start : start + CHUNK]]
         evaluator.prefetch_matches((compiled, checked) for _, checked in chunk for _, compiled in compiled_rules)
         for output, checked in chunk:
             for rule, compiled in compiled_rules:
@@ -67,7 +63,7 @@ def fingerprint(rule: Rule) -> str:
     return digest([CHECKS_VERSION, [check.model_dump(mode="json", by_alias=True) for check in rule.checks]], 16)
 
 
-def _checked_output(output: Output, inputs: Mapping[str, object], expected: ExpectedOutput | None) -> CheckedOutput:
+def _checked_output(output: Output, inputs: Mapping[str, object]) -> CheckedOutput:
     logprobs = [token.logprob for token in output.logprobs] if output.logprobs is not None else None
     return evaluator.checked_output(
         output.text,
@@ -76,7 +72,6 @@ def _checked_output(output: Output, inputs: Mapping[str, object], expected: Expe
         latency_ms=output.latency_ms,
         logprobs=logprobs,
         finish_reason=output.finish_reason,
-        expected=expected,
     )
 
 

@@ -35,7 +35,6 @@ CASES = DocumentKind(
     empty=Suite(prompt=""),
     parts=(
         Text("prompt"),
-        Text("match"),
         Items(
             "cases",
             Case,

@@ -66,23 +66,19 @@ async def update(session: Session, files: Files) -> Update:
     return done
 
 
-async def generate(session: Session, files: Files, more: int = 0) -> Generated:
-    """Generates the cases that are missing or stale and writes the suite; people's cases stay as they are.
-
-    Args:
-        more: cases to make for each rule and inverse beyond those that there are.
-    """
+async def generate(session: Session, files: Files) -> Generated:
+    """Generates the cases that are missing or stale and writes the suite; people's cases stay as they are."""
     prompt, spec, suite = read_for_update(session, files)
     _require_author(session)
-    todo = generating.planned(session, prompt, spec, suite, more)
+    todo = generating.planned(session, prompt, spec, suite)
     announce_effort(session, generation_lines(session, prompt, spec, todo))
-    return await _generate(session, files, prompt, spec, suite, more)
+    return await _generate(session, files, prompt, spec, suite)
 
 
-def planned(session: Session, files: Files, more: int = 0) -> tuple[Plan, list[EstimateLine]]:
+def planned(session: Session, files: Files) -> tuple[Plan, list[EstimateLine]]:
     """What ``generate`` would do and what that would cost; nothing is asked and nothing written."""
     prompt, spec, suite = read_for_update(session, files)
-    todo = generating.planned(session, prompt, spec, suite, more)
+    todo = generating.planned(session, prompt, spec, suite)
     return todo, generation_lines(session, prompt, spec, todo)
 
 
@@ -142,21 +138,31 @@ def _require_author(session: Session) -> None:
 
 
 async def _extract(session: Session, prompt: Prompt, files: Files) -> Extracted:
-    before = _latest_run(session, prompt)
-    spec = await specifying.extract(session, prompt, spec_for=files.prompt.name, before=before)
+    before, suite = _latest_run(session, prompt), _earlier_cases(session, files)
+    spec = await specifying.extract(session, prompt, spec_for=files.prompt.name, suite=suite, before=before)
     raise_if_cancelled(session)
     write_spec(files.spec, spec)
     warn_about_ungrounded_rules(session, prompt, spec.rules)
     return Extracted(spec, tuple(await specifying.groundedness(session, prompt, spec)))
 
 
-async def _generate(
-    session: Session, files: Files, prompt: Prompt, spec: Spec, suite: Suite, more: int = 0
-) -> Generated:
-    made = await generating.generate(session, prompt, spec, suite, more)
+async def _generate(session: Session, files: Files, prompt: Prompt, spec: Spec, suite: Suite) -> Generated:
+    made = await generating.generate(session, prompt, spec, suite)
     raise_if_cancelled(session)
     write_suite(files.suite, made.suite)
     return made
+
+
+def _earlier_cases(session: Session, files: Files) -> Suite | None:
+    """The cases that there are before there is a spec, if they can be read: proposed checks may not refuse what they
+    expect."""
+    if not session.settings.checks or not files.suite.exists():
+        return None
+    try:
+        return read_suite(files.suite)
+    except InputError as error:
+        session.emit(Notice(f"checks are not compared with the expected outputs of the cases: {error}", "warning"))
+        return None
 
 
 def _latest_run(session: Session, prompt: Prompt) -> Run | None:

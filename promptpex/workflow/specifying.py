@@ -2,38 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from promptpex.core.events import Notice
 from promptpex.core.records import Prompt, Rule, Run, Spec, Suite
+from promptpex.specs.check_trials import Evidence
 from promptpex.specs.extract import Extraction, add_inverses, input_specs, propose_rules, same_rule
 from promptpex.specs.extract import extract as extract_spec
 from promptpex.specs.groundedness import Groundedness, grounded
-from promptpex.specs.propose_checks import Evidence, propose_checks, with_checks
+from promptpex.specs.propose_checks import propose_checks, with_checks
 from promptpex.specs.source_quotes import check_sources, mark_stale, prompt_text
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.session import Session
 
 
-async def extract(session: Session, prompt: Prompt, *, spec_for: str, before: Run | None = None) -> Spec:
+async def extract(
+    session: Session, prompt: Prompt, *, spec_for: str, suite: Suite | None = None, before: Run | None = None
+) -> Spec:
     """The spec of a prompt, by the author model, with the checks that proved themselves.
 
     Args:
+        suite: cases that there are already; the checks must not refuse their expected outputs.
         before: an earlier run of the prompt, whose verdicts the checks must not contradict.
     """
     options = _options(session, prompt)
     spec = await extract_spec(session.roles.author(), prompt, spec_for=spec_for, options=options, emit=session.emit)
-    return await add_checks(session, prompt, spec, before) if session.settings.checks else spec
+    known = evidence_of(spec.rules, before, suite, aimed=False)
+    return await add_checks(session, prompt, spec, known) if session.settings.checks else spec
 
 
-async def add_checks(session: Session, prompt: Prompt, spec: Spec, before: Run | None = None) -> Spec:
-    """The spec with checks proposed for the rules that have none; each dropped proposal is emitted with its reason."""
+async def add_checks(
+    session: Session, prompt: Prompt, spec: Spec, evidence: Evidence, only: Collection[str] | None = None
+) -> Spec:
+    """The spec with checks proposed for the rules that have none; each dropped proposal is emitted with its reason.
+
+    Args:
+        evidence: what the checks must not contradict.
+        only: ids of the rules to propose for; None = all.
+    """
     proposals = await propose_checks(
         session.roles.author(),
-        spec.rules,
-        intent=spec.intent,
-        evidence=evidence_of(spec.rules, before),
+        prompt,
+        spec,
+        only=only,
+        evidence=evidence,
         instructions=instructions_of(session.settings, prompt).get("checks", ""),
         emit=session.emit,
     )
@@ -43,16 +56,26 @@ async def add_checks(session: Session, prompt: Prompt, spec: Spec, before: Run |
     return spec.replace(rules=tuple(with_checks(spec.rules, proposals)))
 
 
-def evidence_of(rules: Sequence[Rule], before: Run | None) -> Evidence:
-    """What was judged of these rules before. Rules are matched by their text: every extraction numbers them again."""
+def evidence_of(
+    rules: Sequence[Rule], before: Run | None, suite: Suite | None = None, *, aimed: bool = True
+) -> Evidence:
+    """What was judged of these rules before, and the usable cases. Rules are matched by their text: every extraction
+    numbers them again.
+
+    Args:
+        aimed: whether the cases aim at these very rules.
+    """
+    usable = suite.usable() if suite is not None else ()
+    cases = usable if aimed else [case.replace(rule=None, inverse=False) for case in usable]
     if before is None:
-        return Evidence()
+        return Evidence(cases=cases)
     ids = {same_rule(rule.rule): rule.id for rule in rules}
     now = {rule.id: ids.get(same_rule(rule.rule)) for rule in before.spec.rules}
     known = [verdict for verdict in before.verdicts if now.get(verdict.rule) is not None]
     return Evidence(
         outputs=before.outputs,
         verdicts=[verdict.replace(rule=now[verdict.rule]) for verdict in known],
+        cases=cases,
         inputs={case.id: case.inputs for case in before.suite.cases},
     )
 
@@ -108,7 +131,8 @@ async def update(
     marked = await _with_inverses(session, prompt, marked)
     if unchanged and not missing:
         if _wants_checks(session):
-            return _told(spec, await _checked(session, prompt, marked, marked.rules, before), prompt)
+            known = evidence_of(marked.rules, before, suite)
+            return _told(spec, await _checked(session, prompt, marked, marked.rules, known), prompt)
         session.emit(Notice("the prompt is the one that the spec was extracted from; the author was not asked"))
         return _told(spec, marked, prompt)
     author, options = session.roles.author(), _options(session, prompt)
@@ -124,7 +148,8 @@ async def update(
         prompt_fingerprint=prompt.fingerprint, rules=(*rules, *new), inputs={**spec.inputs, **inputs}
     )
     if session.settings.checks:
-        updated = await _checked(session, prompt, updated, updated.rules if _wants_checks(session) else new, before)
+        known = evidence_of(updated.rules, before, suite)
+        updated = await _checked(session, prompt, updated, updated.rules if _wants_checks(session) else new, known)
     return _told(spec, updated, prompt)
 
 
@@ -148,13 +173,10 @@ def _wants_checks(session: Session) -> bool:
     return session.settings.checks and session.resolved.origins["checks"] == "flag"
 
 
-async def _checked(session: Session, prompt: Prompt, spec: Spec, rules: Sequence[Rule], before: Run | None) -> Spec:
+async def _checked(session: Session, prompt: Prompt, spec: Spec, rules: Sequence[Rule], known: Evidence) -> Spec:
     """The spec with checks proposed for some of its rules, except edited and stale ones."""
-    some = tuple(rule for rule in rules if rule.origin != "edited" and not rule.stale and not rule.checks)
-    if not some:
-        return spec
-    done = {rule.id: rule for rule in (await add_checks(session, prompt, spec.replace(rules=some), before)).rules}
-    return spec.replace(rules=tuple(done.get(rule.id, rule) for rule in spec.rules))
+    some = {rule.id for rule in rules if rule.origin != "edited" and not rule.stale and not rule.checks}
+    return await add_checks(session, prompt, spec, known, only=some) if some else spec
 
 
 def _revived(rules: Sequence[Rule], proposed: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:

@@ -87,7 +87,7 @@ async def _inverses(maker: Maker) -> object:
 
 
 async def _checks(maker: Maker) -> object:
-    return await propose_checks(author(maker), [RULE], intent="Name a colour.")
+    return await propose_checks(author(maker), PROMPT, SPEC.replace(rules=(RULE, RULE.replace(id="r3", needs="input"))))
 
 
 async def _grounded(maker: Maker) -> object:

@@ -14,7 +14,7 @@ from promptpex.llm.fake import FakeClient
 from tests.servers import Seen, Step, completion_body
 
 AUTHOR = "openai/author"
-_AIM = re.compile(r"^(\S+) \((\d+) inputs?, [^)]*\): (.*)$", re.MULTILINE)
+_COUNT = re.compile(r"Write (\d+) valid input")
 
 
 @dataclass
@@ -52,7 +52,9 @@ class Author:
     def answer(self, schema: Mapping[str, Any], turns: Sequence[str]) -> str:
         """The reply to a request for a value of this schema; ``output`` is a prompt run as it stands."""
         names = list(schema.get("properties", {}))
-        stage = {"reasoning": "expand", "keeps": "checks"}.get(names[0], names[0]) if names else "output"
+        stage = {"reasoning": "expand"}.get(names[0], names[0]) if names else "output"
+        if stage == "rules" and "keeps" in schema["properties"]["rules"]["items"]["properties"]:
+            stage = "checks"
         self.stages[stage] += 1
         if stage == "output":
             return "happy"
@@ -70,13 +72,14 @@ class Author:
         if stage == "cases":
             return {"cases": self._cases(text, schema)}
         if stage == "checks":
-            return {"keeps": [], "breaks": [], "checks": [], "decides": "none"}
+            bare = {"keeps": [], "keeps_only_this": [], "breaks": [], "checks": [], "decides": "none", "after": ""}
+            return {"rules": [{"rule": rule, **bare} for rule in fenced(text, "asked").split()]}
         if stage == "expand":
             shown = fenced(text, "inputs") or fenced(text, "input")
             names = variables_of(schema)
             return {"reasoning": "longer", "inputs": dict.fromkeys(names, f"{shown} and a good deal more of it")}
-        if stage == "problems":
-            return {"problems": []}
+        if all(name.startswith("c") and name[1:].isdigit() for name in schema.get("properties", {})):
+            return {name: {"reason": "fits", "verdict": "keeps"} for name in schema["properties"]}
         return {"reason": "it says so", "verdict": "yes"}
 
     def _proposed(self, text: str) -> list[dict[str, str]]:
@@ -85,16 +88,15 @@ class Author:
         return [{"rule": rule, "source": self.source or sentence} for sentence, rule in promised if rule not in known]
 
     def _cases(self, text: str, schema: Mapping[str, Any]) -> list[dict[str, Any]]:
-        aims = [(name, words) for name, count, words in _AIM.findall(fenced(text, "aims")) for _ in range(int(count))]
+        aim = fenced(text, "inverse") or fenced(text, "rule")
+        aim += fenced(text, "scenario")
+        wanted = _COUNT.search(text)
+        count = int(wanted[1]) if wanted else 1
         start = len(fenced(text, "inputs").splitlines())
-        scenario, names = fenced(text, "scenario"), variables_of(schema)
+        names = variables_of(schema)
         return [
-            {
-                "aim": aim,
-                "reasoning": f"case {n}",
-                "inputs": {name: self.value(words + scenario, name, start + n) for name in names},
-            }
-            for n, (aim, words) in enumerate(aims)
+            {"reasoning": f"case {n}", "inputs": {name: self.value(aim, name, start + n) for name in names}}
+            for n in range(count)
         ]
 
 

@@ -8,32 +8,38 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from promptpex.cases import baseline, case_request, expand, validity
+from promptpex.cases import baseline, expand, generate
+from promptpex.cases.validity import ConstraintVerdict
 from promptpex.core.records import Message, Request
 from promptpex.judging.modes.prompt import PromptVerdict
 from promptpex.judging.modes.rules import RuleVerdict
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.schemas import reply_schema
 from promptpex.llm.structured import ask
+from promptpex.specs.check_replies import checks_reply
 from promptpex.specs.extract import InputsReply, IntentReply, rules_reply
 from promptpex.specs.groundedness import GroundedReply
-from promptpex.specs.propose_checks import ChecksReply
 
 LONG = "word " * 600
-CHECK = {"kind": "contains", "value": LONG, "minimum": None, "maximum": None, "unit": "words"}
+CHECKS = {
+    "rule": "r1",
+    "keeps": [LONG] * 5,
+    "keeps_only_this": [LONG] * 3,
+    "breaks": [LONG * 9],
+    "checks": [{"kind": "contains", "value": LONG}] * 5,
+    "decides": "wholly",
+    "after": "",
+}
 REPLIES: list[tuple[type[BaseModel], dict[str, Any]]] = [
     (RuleVerdict, {"reason": LONG, "verdict": "fail"}),
     (PromptVerdict, {"reason": LONG, "verdict": "ERR"}),
-    (
-        validity.reply_type(1, ("c1",)),
-        {"problems": [{"input": "i1", "sentence": "c1", "reason": LONG, "verdict": "breaks"}]},
-    ),
+    (ConstraintVerdict, {"reason": LONG, "verdict": "keeps"}),
     (GroundedReply, {"reason": LONG, "verdict": "yes"}),
     (IntentReply, {"intent": LONG}),
     (InputsReply, {"constraints": [LONG] * 9}),
     (rules_reply(2), {"rules": [{"rule": LONG, "source": LONG}] * 3}),
-    (ChecksReply, {"keeps": [LONG] * 5, "breaks": [LONG * 9], "checks": [CHECK] * 5, "decides": "wholly"}),
-    (case_request.reply_type(("x",), 2), {"cases": [{"reasoning": LONG, "inputs": {"x": LONG * 3}}] * 3}),
+    (checks_reply(2), {"rules": [CHECKS] * 3}),
+    (generate.reply_type(("x",), 2), {"cases": [{"reasoning": LONG, "inputs": {"x": LONG * 3}}] * 3}),
     (expand.reply_type(("x",)), {"reasoning": LONG, "inputs": {"x": LONG * 8}}),
     (baseline.reply_type(("x",), 2), {"inputs": [{"x": LONG * 3}] * 3}),
 ]
@@ -52,15 +58,14 @@ def test_what_decides_is_kept_whole_and_what_explains_is_cut() -> None:
     verdict = RuleVerdict.model_validate({"reason": LONG, "verdict": "pass"})
     assert len(verdict.reason) == 2000
     assert verdict.reason.endswith("…")
-    made = case_request.reply_type(("x",), 1).model_validate(
-        {"cases": [{"reasoning": "r", "inputs": {"x": LONG * 15}}]}
-    )
+    made = generate.reply_type(("x",), 1).model_validate({"cases": [{"reasoning": "r", "inputs": {"x": LONG * 15}}]})
     assert made.cases[0].inputs.v0 == LONG * 15  # type: ignore[attr-defined]
 
 
 def test_the_number_of_items_is_still_said_to_the_model() -> None:
     assert reply_schema(rules_reply(7, 2))["properties"]["rules"]["maxItems"] == 7
     assert reply_schema(rules_reply(7, 2))["properties"]["rules"]["minItems"] == 2
-    assert reply_schema(ChecksReply)["properties"]["keeps"]["maxItems"] == 4
+    of_a_rule = reply_schema(checks_reply(3))["properties"]["rules"]
+    assert (of_a_rule["maxItems"], of_a_rule["items"]["properties"]["keeps"]["maxItems"]) == (3, 4)
     with pytest.raises(ValueError, match="too_short"):
         rules_reply(7, 2).model_validate({"rules": [{"rule": "a", "source": "b"}]})

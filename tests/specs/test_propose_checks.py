@@ -1,38 +1,91 @@
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from promptpex.core.records import Check, Output, Rule, Verdict
-from promptpex.specs.propose_checks import Evidence, propose_checks, with_checks
-from tests.samples import role_model
+from promptpex.core.errors import BudgetExceeded, EmptyReply
+from promptpex.core.events import Event, Notice
+from promptpex.core.records import Case, Check, InputCheck, Output, Prompt, Request, Rule, Spec, Verdict
+from promptpex.llm.fake import FakeClient
+from promptpex.specs.check_trials import Evidence, Proposal
+from promptpex.specs.propose_checks import propose_checks, with_checks
+from tests.samples import prompt, role_model
 
 RULE = Rule(id="r1", rule="The output is one word in capitals.")
-
-
-def proposed(kind: str, value: str = "", **more: Any) -> dict[str, Any]:
-    return {"kind": kind, "value": value, "minimum": None, "maximum": None, "unit": "words", **more}
-
-
-def reply(*checks: dict[str, Any], decides: str = "wholly", **more: Any) -> dict[str, Any]:
-    examples = {"keeps": ["RED", "DARK-BLUE"], "breaks": ["red", "RED CAR"]}
-    return {**examples, "checks": list(checks), "decides": decides, **more}
-
-
+OTHER = Rule(id="r2", rule="The output is a colour.")
 NO_EVIDENCE = Evidence()
+Reply = dict[str, Any]
 
 
-async def outcome(answer: Any, evidence: Evidence = NO_EVIDENCE) -> tuple[tuple[Check, ...], str | None]:
-    voice, _ = role_model(lambda request: answer)
-    (proposal,) = await propose_checks(voice, [RULE], intent="", evidence=evidence)
-    return proposal.checks, proposal.dropped
+def proposed(kind: str, value: str = "") -> dict[str, str]:
+    return {"kind": kind, "value": value}
+
+
+def reply(*checks: dict[str, str], rule: str = "r1", decides: str = "wholly", **more: Any) -> Reply:
+    """What an author says of a rule; its examples are those of ``RULE`` unless others are given."""
+    given = {"keeps": ["RED", "DARK-BLUE"], "keeps_only_this": [], "breaks": ["red", "RED CAR"], "after": ""}
+    return {"rule": rule, **given, "checks": list(checks), "decides": decides, **more}
+
+
+def nothing(rule: str, *keeps: str) -> Reply:
+    return reply(rule=rule, keeps=list(keeps), breaks=[], decides="none")
+
+
+class Author:
+    """Says of each rule what it was told to: the first time it is asked, the second, and so on."""
+
+    def __init__(self, *given: Reply | Sequence[Reply]) -> None:
+        turns = [[one] if isinstance(one, dict) else list(one) for one in given]
+        self._answers = {
+            one["rule"]: [each for turn in turns for each in turn if each["rule"] == one["rule"]]
+            for turn in turns
+            for one in turn
+        }
+        self._times: dict[str, int] = {}
+
+    def __call__(self, request: Request) -> str:
+        return json.dumps({"rules": [self._next(rule) for rule in asked(request) if rule in self._answers]})
+
+    def _next(self, rule: str) -> Reply:
+        self._times[rule] = self._times.get(rule, 0) + 1
+        answers = self._answers[rule]
+        return answers[min(self._times[rule], len(answers)) - 1]
+
+
+def asked(request: Request) -> list[str]:
+    """The rules that a request asks for."""
+    return fenced(request, "asked").split("\n")
+
+
+def fenced(request: Request, label: str) -> str:
+    text = request.messages[1].content
+    start = text.index(f"<{label}-")
+    end = text.index(f"</{label}-", start)
+    return text[start:end].split("\n", 1)[1].rstrip("\n")
+
+
+async def outcome(
+    answers: Callable[[Request], Any],
+    *rules: Rule,
+    evidence: Evidence = NO_EVIDENCE,
+    under_test: Prompt | None = None,
+    heard: list[Event] | None = None,
+) -> tuple[list[Proposal], FakeClient]:
+    author, client = role_model(answers)
+    spec = Spec(prompt="prompt.md", intent="Name a colour.", rules=rules or (RULE,))
+    emit = (heard if heard is not None else []).append
+    proposals = await propose_checks(author, under_test or prompt(), spec, evidence=evidence, emit=emit)
+    return proposals, client
 
 
 async def test_a_proposal_that_separates_its_examples_is_kept() -> None:
-    checks, dropped = await outcome(reply(proposed("regex", r"^\s*[A-Z-]+\s*$")))
-    assert dropped is None
-    assert checks == (Check(kind="regex", value=r"^\s*[A-Z-]+\s*$"),)
+    (proposal,), client = await outcome(Author(reply(proposed("regex", r"^\s*[A-Z\-]+\s*$"))))
+    assert proposal.dropped is None
+    assert proposal.checks == (Check(kind="regex", value=r"^\s*[A-Z\-]+\s*$", dialect="unicode"),)
+    assert len(client.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -40,20 +93,46 @@ async def test_a_proposal_that_separates_its_examples_is_kept() -> None:
     [
         (reply(proposed("regex", "([")), "does not compile"),
         (reply(proposed("is-json", "{no")), "not JSON"),
-        (reply(proposed("word-count")), "minimum or a maximum"),
-        (reply(proposed("contains", "{{ env.HOME }}")), "template syntax"),
+        (reply(proposed("word-count", "few")), "needs a number and a unit"),
+        (reply(proposed("contains", "{{ env.HOME }}")), "no input of the prompt"),
+        (reply(proposed("contains", "{% if thing %}")), "no template syntax"),
+        (reply(proposed("contains", "{{ thing | upper }}")), "no template syntax"),
         (reply(proposed("regex", "^[a-z]+$")), "should keep the rule"),
-        (reply(proposed("word-count", maximum=1)), "should break the rule"),
+        (reply(proposed("word-count", "at most 1 words")), "should break the rule"),
         (reply(proposed("regex", "^[A-Z-]+$"), keeps=[]), "came without outputs"),
-        (reply(decides="none"), "code cannot decide"),
-        ("no json", "no usable reply"),
-        (reply(proposed("telepathy", "x")), "no usable reply"),
+        (reply(proposed("telepathy", "x")), "there is no kind 'telepathy'"),
+        (reply(proposed("javascript", "true")), "there is no kind 'javascript'"),
+        (reply(proposed("word-any", "\n")), "no text to look for"),
     ],
 )
-async def test_a_proposal_that_does_not_prove_itself_is_dropped_with_its_reason(answer: Any, why: str) -> None:
-    _, dropped = await outcome(answer)
-    assert dropped is not None
-    assert why in dropped
+async def test_what_does_not_prove_itself_is_asked_for_once_more_and_dropped(answer: Reply, why: str) -> None:
+    (proposal,), client = await outcome(Author(answer))
+    assert why in str(proposal.dropped)
+    assert len(client.requests) == 2
+    assert why in fenced(client.requests[1], "refused")
+    assert with_checks([RULE], [proposal]) == [RULE]
+
+
+async def test_a_refused_proposal_may_be_mended() -> None:
+    bad, good = reply(proposed("regex", "^[A-Z]+$")), reply(proposed("regex", "^[A-Z-]+$"))
+    (proposal,), client = await outcome(Author(bad, good))
+    assert proposal.dropped is None
+    assert [len(client.requests), proposal.checks[0].value] == [2, "^[A-Z-]+$"]
+    assert "DARK-BLUE" in fenced(client.requests[1], "refused")
+    assert (
+        client.requests[0].messages[1].content.split("Propose checks for")[0] in client.requests[1].messages[1].content
+    )
+
+
+async def test_what_code_cannot_decide_is_not_asked_for_again() -> None:
+    (proposal,), client = await outcome(Author(nothing("r1")))
+    assert proposal.dropped == "code cannot decide it, says the author"
+    assert len(client.requests) == 1
+
+
+async def test_checks_that_decide_in_part_need_to_catch_one() -> None:
+    (proposal,), _ = await outcome(Author(reply(proposed("word-count", "at most 1 words"), decides="partly")))
+    assert (proposal.dropped, proposal.decides) == (None, "partly")
 
 
 async def test_the_reason_shows_where_an_example_leaves_those_of_the_other_side() -> None:
@@ -61,44 +140,231 @@ async def test_the_reason_shows_where_an_example_leaves_those_of_the_other_side(
     answer = reply(
         proposed("contains", "shipping"), keeps=[head + '", "reply": "Yes."}'], breaks=[head + '", "reply": 7}']
     )
-    _, dropped = await outcome(answer)
-    assert dropped is not None
-    assert '"reply": 7}' in dropped
-    assert "category" not in dropped
+    (proposal,), _ = await outcome(Author(answer))
+    assert '"reply": 7}' in str(proposal.dropped)
+    assert "category" not in str(proposal.dropped)
 
 
-async def test_checks_that_decide_in_part_need_to_catch_one() -> None:
-    _, dropped = await outcome(reply(proposed("word-count", maximum=1), decides="partly"))
-    assert dropped is None
+class TestOtherEvidence:
+    """Outputs that are right whatever the author of the check thinks."""
+
+    narrow = reply(proposed("regex", "^[A-Z-]+$"))
+    wide = reply(proposed("regex", "^[A-Z-]+$|^Unknown$"), keeps=["RED", "Unknown"])
+    breaking = reply(proposed("regex", "^[A-Z-]+$"), breaks=["red", "Unknown"])
+
+    @pytest.fixture(params=["another rule's example", "an expected output", "the prompt"])
+    def given(self, request: pytest.FixtureRequest) -> tuple[Reply, Evidence, Prompt, str]:
+        """``Unknown`` is right: the other rule's reply, the evidence, the prompt, and how the reason calls it."""
+        expects = Case(id="c7", inputs={"thing": "x", "place": "y"}, expected="Unknown")
+        says = prompt("Name the colour. If it has none, return Unknown.")
+        return {
+            "another rule's example": (nothing("r2", "Unknown"), NO_EVIDENCE, prompt(), "an example of rule r2"),
+            "an expected output": (
+                nothing("r2"),
+                Evidence(cases=[expects]),
+                prompt(),
+                "the expected output of case c7",
+            ),
+            "the prompt": (nothing("r2"), NO_EVIDENCE, says, "the prompt prescribes it"),
+        }[request.param]
+
+    async def test_a_check_that_refuses_what_is_right_is_dropped(self, given: Any) -> None:
+        other, evidence, under_test, whose = given
+        (proposal, _), client = await outcome(
+            Author([self.narrow, other]), RULE, OTHER, evidence=evidence, under_test=under_test
+        )
+        assert f"refuses an output that is right ({whose})" in str(proposal.dropped)
+        assert asked(client.requests[1]) == ["r1"]
+
+    async def test_it_is_kept_once_it_passes_it(self, given: Any) -> None:
+        other, evidence, under_test, _ = given
+        (proposal, _), _ = await outcome(
+            Author([self.narrow, other], self.wide), RULE, OTHER, evidence=evidence, under_test=under_test
+        )
+        assert proposal.dropped is None
+        assert proposal.checks[0].value == "^[A-Z-]+$|^Unknown$"
+
+    async def test_the_author_may_say_that_it_breaks_the_rule_after_all(self, given: Any) -> None:
+        other, evidence, under_test, _ = given
+        (proposal, _), _ = await outcome(
+            Author([self.narrow, other], self.breaking), RULE, OTHER, evidence=evidence, under_test=under_test
+        )
+        assert proposal.dropped is None
+
+    async def test_what_breaks_another_rule_tells_nothing_of_this_one(self) -> None:
+        other = reply(proposed("not-contains", "x"), rule="r2", keeps=["RED"], keeps_only_this=["red"], breaks=["x"])
+        (proposal, second), client = await outcome(Author([self.narrow, other]), RULE, OTHER)
+        assert (proposal.dropped, second.dropped) == (None, None)
+        assert len(client.requests) == 1
 
 
-def judged(*pairs: tuple[str, bool]) -> Evidence:
+def judged(*pairs: tuple[str, bool], source: str = "judge:j") -> Evidence:
     outputs = [Output(case=f"c{n}", model="m", text=text) for n, (text, _) in enumerate(pairs)]
     verdicts = [
-        Verdict(case=f"c{n}", model="m", rule="r1", status="pass" if kept else "fail", source="judge:j")
+        Verdict(case=f"c{n}", model="m", rule="r1", status="pass" if kept else "fail", source=source)
         for n, (_, kept) in enumerate(pairs)
     ]
     return Evidence(outputs, verdicts)
 
 
-async def test_a_proposal_against_every_verdict_so_far_is_dropped() -> None:
-    good = reply(proposed("regex", "^[A-Z-]+$"))
-    assert (await outcome(good, judged(("GREEN", False), ("blue", True))))[1] == "contradicts all 2 verdicts so far"
-    assert (await outcome(good, judged(("GREEN", True), ("blue", True))))[1] is None
+@pytest.mark.parametrize(
+    ("evidence", "why"),
+    [
+        (judged(("GREEN", False), ("blue", True)), "contradicts all 2 verdicts so far"),
+        (judged(("GREEN", False), ("blue", True), ("RED", True)), "contradicts 2 of 3 verdicts so far"),
+        (judged(("GREEN", True), ("blue", True)), None),
+        (judged(("GREEN", False), ("blue", True), source="check:regex"), None),
+    ],
+)
+async def test_a_proposal_against_most_verdicts_so_far_is_dropped(evidence: Evidence, why: str | None) -> None:
+    (proposal,), _ = await outcome(Author(reply(proposed("regex", "^[A-Z-]+$"))), evidence=evidence)
+    assert (why is None) == (proposal.dropped is None)
+    assert why is None or why in str(proposal.dropped)
 
 
-async def test_lists_and_counts_are_read() -> None:
-    checks, dropped = await outcome(
-        reply(proposed("contains-any", "RED\nBLUE\n"), proposed("word-count", minimum=1, maximum=1))
-    )
-    assert dropped is None or "should break" in dropped
-    assert [check.value for check in checks] == [["RED", "BLUE"], {"min": 1, "max": 1}]
+class TestBatches:
+    rules = tuple(Rule(id=f"r{n}", rule=f"The output has {n}.") for n in range(1, 13))
+
+    @staticmethod
+    def answers(rule: str) -> Reply:
+        return reply(
+            proposed("contains", rule),
+            rule=rule,
+            keeps=[" ".join(f"r{n}" for n in range(1, 13))],
+            breaks=["no", "none"],
+        )
+
+    async def test_many_rules_are_asked_for_together(self) -> None:
+        author = Author(*(self.answers(rule.id) for rule in self.rules))
+        proposals, client = await outcome(author, *self.rules)
+        assert [proposal.dropped for proposal in proposals] == [None] * 12
+        assert [len(asked(request)) for request in client.requests] == [6, 6]
+        first, second = (request.messages[1].content for request in client.requests)
+        assert first.split("Propose checks for")[0] == second.split("Propose checks for")[0]
+        assert first.index("<prompt-") < first.index("<intent-") < first.index("<rules-") < first.index("<asked-")
+
+    async def test_a_batch_that_fails_is_asked_for_in_parts(self) -> None:
+        author, heard = Author(*(self.answers(rule.id) for rule in self.rules)), list[Event]()
+
+        def stumbles(request: Request) -> Any:
+            return "no json" if "r3" in asked(request) else author(request)
+
+        proposals, client = await outcome(stumbles, *self.rules[:5], heard=heard)
+        assert [proposal.dropped for proposal in proposals] == [
+            None,
+            None,
+            "the author gave no usable reply",
+            None,
+            None,
+        ]
+        first_turns = [asked(request) for request in client.requests if len(request.messages) == 2]
+        assert first_turns == [["r1", "r2", "r3", "r4", "r5"], ["r1", "r2", "r3"], ["r1"], ["r2"], ["r3"], ["r4", "r5"]]
+        assert any("asking for them in parts" in event.message for event in heard if isinstance(event, Notice))
+
+    async def test_a_rule_that_the_reply_leaves_out_is_asked_for_once_more(self) -> None:
+        author = Author(self.answers("r1"), self.answers("r2"))
+
+        def forgets(request: Request) -> str:
+            given = json.loads(author(request))["rules"]
+            return json.dumps({"rules": given[:1]})
+
+        proposals, client = await outcome(forgets, *self.rules[:2])
+        assert [proposal.dropped for proposal in proposals] == [None, None]
+        assert [asked(request) for request in client.requests] == [["r1", "r2"], ["r2"]]
+
+    async def test_an_author_without_any_answer_is_left_in_peace(self) -> None:
+        proposals, client = await outcome(lambda request: EmptyReply("nothing came"), *self.rules[:2])
+        assert {proposal.dropped for proposal in proposals} == {"the author gave no usable reply"}
+        assert len(client.requests) == 3
+
+    async def test_a_spent_budget_ends_it(self) -> None:
+        with pytest.raises(BudgetExceeded):
+            await outcome(lambda request: BudgetExceeded("spent"), *self.rules[:2])
+
+    async def test_only_rules_without_checks_are_asked_about(self) -> None:
+        rules = [RULE.replace(id="r0", checks=(Check(kind="is-json"),)), RULE, OTHER.replace(stale=True)]
+        proposals, client = await outcome(Author(reply(proposed("regex", "^[A-Z-]+$"))), *rules)
+        assert [proposal.rule for proposal in proposals] == ["r1"]
+        assert [asked(request) for request in client.requests] == [["r1"]]
+        assert fenced(client.requests[0], "rules").startswith("r0: The output is one word")
+        assert [len(rule.checks) for rule in with_checks(rules, proposals)] == [1, 1, 0]
 
 
-async def test_only_rules_without_checks_are_asked_about() -> None:
-    voice, client = role_model(lambda request: reply(proposed("regex", "^[A-Z-]+$")))
-    rules = [RULE.replace(id="r0", checks=(Check(kind="is-json"),)), RULE]
-    proposals = await propose_checks(voice, rules, intent="")
-    assert [proposal.rule for proposal in proposals] == ["r1"]
-    assert len(client.requests) == 1
-    assert [len(rule.checks) for rule in with_checks(rules, proposals)] == [1, 1]
+SENT = {"variable": "order", "kind": "contains-json", "value": '{"properties": {"state": {"const": "sent"}}}'}
+LOST = {**SENT, "value": '{"properties": {"state": {"const": "lost"}}}'}
+
+
+class TestConditions:
+    """Rules that need the input: values that name inputs, and checks of the condition."""
+
+    rule = Rule(id="r1", rule="If the order is sent, the output names its number.", needs="input")
+    shop = prompt("Answer. {{order}}", variables=("question",))
+    here: Sequence[Mapping[str, str]] = [{"name": "order", "value": '{"state": "sent", "number": "A7"}'}]
+    elsewhere: Sequence[Mapping[str, str]] = [{"name": "order", "value": '{"state": "new", "number": "A8"}'}]
+
+    def answers(self, **more: Any) -> Reply:
+        examples = {"keeps": ["It is A7."], "breaks": ["No.", "A71"]}
+        whole = {**examples, "when": [SENT], "inputs": self.here, "other_inputs": self.elsewhere}
+        return {**reply(proposed("word-any", "{{order.number}}")), **whole, **more}
+
+    async def outcome(self, *answers: Reply, evidence: Evidence = NO_EVIDENCE, rule: Rule | None = None) -> Proposal:
+        under_test = self.shop.replace(variables=("order", "question"))
+        (proposal,), _ = await outcome(Author(*answers), rule or self.rule, evidence=evidence, under_test=under_test)
+        return proposal
+
+    async def test_a_value_may_name_inputs_and_code_may_decide_the_condition(self) -> None:
+        proposal = await self.outcome(self.answers())
+        assert proposal.dropped is None
+        (rule,) = with_checks([self.rule], [proposal])
+        assert rule.checks == (Check(kind="word-any", value=["{{order.number}}"]),)
+        assert [(one.variable, one.kind) for one in rule.when] == [("order", "contains-json")]
+
+    async def test_the_condition_may_be_all_that_code_decides(self) -> None:
+        proposal = await self.outcome(self.answers(checks=[], keeps=[], breaks=[], decides="none"))
+        (rule,) = with_checks([self.rule], [proposal])
+        assert (len(rule.when), rule.checks, rule.needs_judge) == (1, (), True)
+
+    @pytest.mark.parametrize(
+        ("more", "why"),
+        [
+            ({"inputs": []}, "lack the input order"),
+            ({"other_inputs": []}, "came without inputs for which it holds and"),
+            ({"other_inputs": [{"name": "order", "value": '{"state": "sent"}'}]}, "for which it should not"),
+            ({"when": [{**SENT, "variable": "bill"}]}, "'bill', which is no input"),
+            ({"when": [LOST]}, "does not hold for the inputs"),
+            ({"when": [{**SENT, "kind": "divination"}]}, "there is no kind 'divination'"),
+        ],
+    )  # fmt: skip
+    async def test_a_condition_has_to_prove_itself(self, more: dict[str, Any], why: str) -> None:
+        assert why in str((await self.outcome(self.answers(**more))).dropped)
+
+    async def test_a_condition_is_held_against_the_cases_of_the_rule(self) -> None:
+        new, sent = ({"order": f'{{"state": "{state}", "number": "A9"}}', "question": "?"} for state in ("new", "sent"))
+        aimed = Case(id="c1", rule="r1", inputs=new)
+        refused = await self.outcome(self.answers(), evidence=Evidence(cases=[aimed]))
+        assert "holds for none of the 1 case of the rule, such as c1" in str(refused.dropped)
+        assert (
+            await self.outcome(self.answers(), evidence=Evidence(cases=[aimed, aimed.replace(id="c2", inputs=sent)]))
+        ).dropped is None
+        assert (await self.outcome(self.answers(), evidence=Evidence(cases=[aimed.replace(rule="r9")]))).dropped is None
+
+    async def test_expected_outputs_count_with_their_own_inputs_where_the_condition_holds(self) -> None:
+        new, sent = ({"order": {"state": state, "number": "A9"}, "question": "?"} for state in ("new", "sent"))
+        right = [Case(id="c1", inputs=sent, expected="It is A9."), Case(id="c2", inputs=new, expected="Not yet.")]
+        assert (await self.outcome(self.answers(), evidence=Evidence(cases=right))).dropped is None
+        wrong = [right[0].replace(expected="It is on its way.")]
+        assert "expected output of case c1" in str(
+            (await self.outcome(self.answers(), evidence=Evidence(cases=wrong))).dropped
+        )
+
+    async def test_the_condition_of_a_person_stays(self) -> None:
+        own = InputCheck(variable="question", kind="contains", value="where")
+        rule = self.rule.replace(when=(own,))
+        answers = self.answers(inputs=[*self.here, {"name": "question", "value": "where is it"}])
+        proposal = await self.outcome(answers, rule=rule)
+        assert proposal.dropped is None
+        assert with_checks([rule], [proposal])[0].when == (own,)
+
+    async def test_a_rule_about_the_output_alone_may_not_name_inputs(self) -> None:
+        proposal = await self.outcome(self.answers(when=[]), rule=self.rule.replace(needs="output"))
+        assert "no input of the prompt" in str(proposal.dropped)

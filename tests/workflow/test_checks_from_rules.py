@@ -20,8 +20,9 @@ from promptpex.workflow.session import open_session
 from promptpex.workflow.specifying import evidence_of
 from tests.workflow.test_pipeline import files, model, settings
 
-CAPITALS = {"kind": "regex", "value": "^[A-Z]+$", "minimum": None, "maximum": None, "unit": "words"}
-PROPOSED = {"keeps": ["RED"], "breaks": ["light red"], "checks": [CAPITALS], "decides": "wholly"}
+CAPITALS = {"kind": "regex", "value": "^[A-Z]+$"}
+EXAMPLES = {"keeps": ["RED"], "keeps_only_this": [], "breaks": ["light red"], "after": ""}
+PROPOSED = {"rules": [{"rule": "r1", **EXAMPLES, "checks": [CAPITALS], "decides": "wholly"}]}
 
 
 def client(first_passes: bool) -> FakeClient:

@@ -1,0 +1,121 @@
+"""Asking the author for checks: many rules in one request, in parts where that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import cast
+
+from promptpex.codecs.wording import plural
+from promptpex.core.errors import ModelError
+from promptpex.core.events import Listener, Notice
+from promptpex.core.records import Prompt, Rule, Spec
+from promptpex.core.stage_templates import Rendered, render
+from promptpex.llm.map_requests import map_requests
+from promptpex.llm.role_model import RoleModel
+from promptpex.specs.check_replies import RuleChecks, checks_reply
+
+STAGE = "checks"
+BATCH = 10
+"""Rules that one request asks for: about 3,000 tokens of answer."""
+
+Replies = dict[str, RuleChecks]
+"""By the id of the rule."""
+
+
+def requests_for(rules: int) -> int:
+    """Requests for so many rules, where none fails and nothing is refused."""
+    return ceil(rules / BATCH)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequests:
+    """Asks for the checks of a spec's rules.
+
+    Attributes:
+        author: who is asked.
+        prompt, spec: which the author is shown, the rules that are stale left out.
+        instructions: of the prompt's owner.
+        emit: is sent the events of the stage.
+        failed: ids of rules that could not even be asked for alone.
+    """
+
+    author: RoleModel
+    prompt: Prompt
+    spec: Spec
+    instructions: str
+    emit: Listener
+    failed: set[str] = field(default_factory=set)
+
+    async def ask(self, rules: Sequence[Rule], refusals: Mapping[str, str] | None = None) -> Replies:
+        """The replies by rule; rules that a reply leaves out are asked for once more.
+
+        Args:
+            refusals: why earlier proposals were refused, by rule.
+
+        Raises:
+            ModelError: of a kind that holds for the whole model.
+        """
+        replies = await self._batches(rules, refusals or {})
+        left_out = [rule for rule in rules if rule.id not in replies and rule.id not in self.failed]
+        return {**replies, **await self._batches(left_out, refusals or {})} if replies else replies
+
+    async def _batches(self, rules: Sequence[Rule], refusals: Mapping[str, str]) -> Replies:
+        async def ask(batch: Sequence[Rule]) -> Replies:
+            return await self._batch(batch, refusals, size=ceil(len(batch) / 2))
+
+        size = ceil(len(rules) / max(1, requests_for(len(rules))))
+        nothing: Replies = {}
+        replies = await map_requests(STAGE, self.author.label, _parts(rules, size), ask, self.emit, default=nothing)
+        return {rule: reply for part in replies for rule, reply in part.items()}
+
+    async def _batch(self, rules: Sequence[Rule], refusals: Mapping[str, str], size: int) -> Replies:
+        """The replies for these rules; where the request fails, for parts of this size, and then for single rules."""
+        try:
+            return await self._request(rules, refusals)
+        except ModelError as error:
+            if error.model_wide:
+                raise
+            self._failed(rules, error)
+        replies: Replies = {}
+        for part in _parts(rules, size) if len(rules) > 1 else ():
+            replies |= await self._batch(part, refusals, size=1)
+        return replies
+
+    def _failed(self, rules: Sequence[Rule], error: ModelError) -> None:
+        what = f"{STAGE}: {self.author.label} gave no usable reply for {plural(len(rules), 'rule')} ({error.reason})"
+        if len(rules) > 1:
+            self.emit(Notice(f"{what}; asking for them in parts"))
+            return
+        self.failed.add(rules[0].id)
+        self.emit(Notice(f"{what}: {error}", "warning"))
+
+    async def _request(self, rules: Sequence[Rule], refusals: Mapping[str, str]) -> Replies:
+        conditional = any(rule.needs == "input" for rule in rules)
+        rendered = self._rendered(rules, refusals, conditional)
+        reply = await self.author.ask(rendered, checks_reply(len(rules), conditional), stage=STAGE)
+        wanted = {rule.id for rule in rules}
+        given = cast("list[RuleChecks]", reply.value.rules)  # type: ignore[attr-defined]
+        return {each.rule.strip(): each for each in reversed(given) if each.rule.strip() in wanted}
+
+    def _rendered(self, rules: Sequence[Rule], refusals: Mapping[str, str], conditional: bool) -> Rendered:
+        return render(
+            "specs/checks",
+            prompt=self.prompt.text(),
+            intent=self.spec.intent,
+            all_rules="\n".join(_line(rule) for rule in self.spec.rules if not rule.stale),
+            asked="\n".join(rule.id for rule in rules),
+            conditional=conditional,
+            refused="\n".join(f"{rule.id}: {refusals[rule.id]}" for rule in rules if rule.id in refusals),
+            instructions=self.instructions,
+        )
+
+
+def _line(rule: Rule) -> str:
+    needs = " (needs the input)" if rule.needs == "input" else ""
+    return f"{rule.id}{needs}: {' '.join(rule.rule.split())}"
+
+
+def _parts(rules: Sequence[Rule], size: int) -> list[Sequence[Rule]]:
+    return [rules[start : start + size] for start in range(0, len(rules), max(1, size))]

@@ -1,0 +1,215 @@
+"""What the author of checks replies, and the checks that it means by that."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, create_model
+
+from promptpex.core.errors import CheckError
+from promptpex.core.records import Check, InputCheck
+from promptpex.llm.schemas import list_up_to, shortened
+
+Text = Annotated[str, shortened(50_000)]
+Decides = Literal["wholly", "partly", "none"]
+
+LISTS = frozenset(("word-any", "word-all", "contains-any", "contains-all"))
+SCHEMAS = frozenset(("is-json", "contains-json"))
+BARE = frozenset(("is-xml", "is-html", "is-sql"))
+TEXTS = frozenset(("contains", "equals", "starts-with", "ends-with"))
+KINDS = LISTS | SCHEMAS | BARE | TEXTS | {"regex", "word-count"}
+"""What may be proposed; each also with ``not-``."""
+
+FLAGGED = LISTS - {"contains-any", "contains-all"} | {"regex"}
+"""Those that have ``ignore_case``."""
+FOLDED = "(?i)"
+"""What a value begins with where capitals do not matter."""
+_NAMED = re.compile(r"\{\{ *([A-Za-z_]\w*)(?:\.\w+|\[\d+\])* *\}\}", re.ASCII)
+_COUNT = re.compile(
+    r"(?:(exactly|at least|at most) )?(\d+)(?: ?(?:to|-|–) ?(\d+))? ?(words?|sentences?|lines?|characters?)", re.I
+)
+_SYNTAX = frozenset("^$\\.*+?()[]{}|/")
+
+
+class CheckReply(BaseModel):
+    """One proposed check."""
+
+    kind: str
+    value: Text
+
+
+class ConditionReply(CheckReply):
+    """One check of a condition, on one input."""
+
+    variable: str
+
+
+class InputReply(BaseModel):
+    """One input of the examples."""
+
+    name: str
+    value: Text
+
+
+class RuleChecks(BaseModel):
+    """The checks for one rule, with outputs to try them on."""
+
+    rule: str
+    keeps: list_up_to(Text, 4)  # type: ignore[valid-type]
+    keeps_only_this: list_up_to(Text, 2)  # type: ignore[valid-type]
+    breaks: list_up_to(Text, 4)  # type: ignore[valid-type]
+    checks: list_up_to(CheckReply, 4)  # type: ignore[valid-type]
+    decides: Decides
+    after: str
+
+
+class ConditionalChecks(RuleChecks):
+    """The same for a rule that may need the input."""
+
+    when: list_up_to(ConditionReply, 3)  # type: ignore[valid-type]
+    inputs: list_up_to(InputReply, 50)  # type: ignore[valid-type]
+    other_inputs: list_up_to(InputReply, 50)  # type: ignore[valid-type]
+
+
+@lru_cache(maxsize=64)
+def checks_reply(limit: int, conditional: bool = False) -> type[BaseModel]:
+    """The shape of a reply about up to ``limit`` rules; ``conditional``: some of them need the input."""
+    kind = ConditionalChecks if conditional else RuleChecks
+    return create_model("ChecksReply", rules=(list_up_to(kind, limit), ...))
+
+
+def read_check(reply: CheckReply, variables: frozenset[str]) -> Check:
+    """The check that a reply means.
+
+    Args:
+        variables: the inputs that its value may name.
+
+    Raises:
+        CheckError: an unknown kind, a schema that is not JSON, a count without a number, a template that is more than
+            the name of an input.
+    """
+    base = reply.kind.removeprefix("not-")
+    if base not in KINDS:
+        raise CheckError(f"there is no kind {reply.kind[:40]!r}; the kinds are {', '.join(sorted(KINDS))}")
+    _check_template(base, reply.value, variables)
+    ignore_case = reply.value.startswith(FOLDED) and base not in SCHEMAS
+    made = _READ[base](reply.value.removeprefix(FOLDED) if ignore_case else reply.value)
+    if not ignore_case or base in FLAGGED:
+        return Check.model_validate({"kind": reply.kind, **made, **({"ignore_case": True} if ignore_case else {})})
+    if base.startswith("contains"):
+        return Check(kind=reply.kind.replace("contains", "icontains"), **made)
+    return _whatever_case(reply.kind, base, reply.value.removeprefix(FOLDED))
+
+
+def read_condition(reply: ConditionReply, variables: frozenset[str]) -> InputCheck:
+    """The check of a condition that a reply means.
+
+    Raises:
+        CheckError: as ``read_check``; or the variable is none of the prompt.
+    """
+    if reply.variable not in variables:
+        raise CheckError(f"the condition names {reply.variable[:40]!r}, which is no input of the prompt")
+    return InputCheck.model_validate({**read_check(reply, variables).to_dict(), "variable": reply.variable})
+
+
+def named_inputs(check: Check) -> set[str]:
+    """The inputs that a check's value names."""
+    texts = check.value if isinstance(check.value, list) else [check.value]
+    return {match for text in texts if isinstance(text, str) for match in _NAMED.findall(text)}
+
+
+def _check_template(base: str, value: str, variables: frozenset[str]) -> None:
+    names = set(_NAMED.findall(value))
+    rest = _NAMED.sub("", value)
+    if base == "regex" or base in SCHEMAS:
+        if names:
+            raise CheckError(f"the value of {base} may not name inputs; take a kind that compares texts")
+    elif any(mark in rest for mark in ("{{", "{%", "{#")):
+        raise CheckError("a proposed value may hold no template syntax but the names of inputs")
+    unknown = names - variables
+    if unknown:
+        raise CheckError(f"the value names {sorted(unknown)[0]!r}, which is no input of the prompt")
+
+
+def _whatever_case(kind: str, base: str, value: str) -> Check:
+    """``equals``, ``starts-with`` and ``ends-with`` where capitals do not matter: as a pattern."""
+    if _NAMED.search(value):
+        raise CheckError(f"the value of {base} may not both name inputs and begin with {FOLDED}")
+    pattern = re.sub(r"[\^$\\.*+?()\[\]{}|/]", r"\\\g<0>", value)
+    head, tail = "" if base == "ends-with" else "^", "" if base == "starts-with" else "$"
+    pattern = f"{head}{pattern}{tail}"
+    return Check(kind=kind.replace(base, "regex"), value=pattern, dialect="unicode", ignore_case=True)
+
+
+def _regex(text: str) -> dict[str, Any]:
+    return {"value": without_needless_escapes(text), "dialect": "unicode"}
+
+
+def without_needless_escapes(pattern: str) -> str:
+    """The pattern without backslashes that the flag ``u`` refuses: those before signs that need none."""
+    kept, at, in_class = [], 0, False
+    while at < len(pattern):
+        sign, after = pattern[at], pattern[at + 1 : at + 2]
+        if sign == "\\" and after:
+            needed = after in _SYNTAX or (after.isascii() and after.isalnum()) or (after == "-" and in_class)
+            kept.append(sign + after if needed else after)
+            at += 2
+            continue
+        in_class = sign == "[" or (in_class and sign != "]")
+        kept.append(sign)
+        at += 1
+    return "".join(kept)
+
+
+def _lines(text: str) -> dict[str, Any]:
+    return {"value": [line.strip() for line in text.split("\n") if line.strip()]}
+
+
+def _schema(text: str) -> dict[str, Any]:
+    if not text.strip():
+        return {}
+    try:
+        return {"value": _mended(json.loads(text)), "exact": True}
+    except (ValueError, RecursionError) as error:
+        raise CheckError(f"the schema is not JSON ({str(error)[:80]})") from error
+
+
+def _mended(schema: Any) -> Any:
+    """The schema with the needless escapes of its patterns left out."""
+    if isinstance(schema, list):
+        return [_mended(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: without_needless_escapes(part) if key == "pattern" and isinstance(part, str) else _mended(part)
+        for key, part in schema.items()
+    }
+
+
+def _count(text: str) -> dict[str, Any]:
+    match = _COUNT.fullmatch(" ".join(text.split()))
+    if match is None:
+        raise CheckError(f"word-count needs a number and a unit, such as '40 to 120 words', not {text[:40]!r}")
+    bound, first, second, unit = match.groups()
+    least, most = int(first), int(second or first)
+    value = {"min": least, "max": most}
+    if (bound or "").lower() == "at least":
+        value = {"min": least}
+    elif (bound or "").lower() == "at most":
+        value = {"max": most}
+    unit = unit.lower().rstrip("s") + "s"
+    return {"value": value, "unit": "spoken-words" if unit == "words" else unit}
+
+
+_READ: dict[str, Callable[[str], dict[str, Any]]] = {
+    "regex": _regex,
+    "word-count": _count,
+    **dict.fromkeys(LISTS, _lines),
+    **dict.fromkeys(SCHEMAS, _schema),
+    **dict.fromkeys(TEXTS, lambda text: {"value": text}),
+    **dict.fromkeys(BARE, lambda text: {}),
+}

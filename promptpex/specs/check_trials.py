@@ -1,0 +1,222 @@
+"""What a proposed check is held against: examples, right answers, what the prompt prescribes, and earlier verdicts.
+
+A check that refuses an output which is right is refused itself, with that output as the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from promptpex.assertions import check, check_inputs
+from promptpex.codecs.wording import plural
+from promptpex.core.records import Case, Check, InputCheck, Output, Verdict
+from promptpex.specs.check_replies import named_inputs
+
+EXCERPT, LEAD = 120, 30
+"""Characters of an example that a reason shows, and how many of them stand before what sets it apart."""
+
+
+MAX_OUTPUTS = 200
+"""Judged outputs of a rule, and expected ones, that its checks are held against."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What became of a rule's proposal.
+
+    Attributes:
+        rule: the rule's id.
+        checks: what was proposed; empty when nothing was.
+        decides: how far they decide the rule.
+        when: what tells from the inputs whether the rule's condition holds.
+        after: the rule without which this one cannot be looked at.
+        dropped: why they are not kept; None = kept.
+        refused: whether they were refused for what they decide, so that the author may mend them.
+    """
+
+    rule: str
+    checks: tuple[Check, ...] = ()
+    decides: Literal["wholly", "partly"] = "wholly"
+    when: tuple[InputCheck, ...] = ()
+    after: str | None = None
+    dropped: str | None = None
+    refused: bool = False
+
+    def refuse(self, reason: str | None) -> Proposal:
+        """The same, refused for this reason, if there is one."""
+        return replace(self, dropped=reason, refused=True) if reason else self
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of right and wrong outputs besides the author's own examples.
+
+    Attributes:
+        outputs, verdicts: of an earlier run; what code said there is passed over.
+        cases: usable cases; their inputs, and their expected outputs, which are right.
+        prescribed: outputs that the prompt itself prescribes.
+    """
+
+    outputs: Sequence[Output] = ()
+    verdicts: Sequence[Verdict] = ()
+    cases: Sequence[Case] = ()
+    prescribed: Sequence[str] = ()
+    inputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def of(self, rule: str) -> list[tuple[Output, bool]]:
+        """The judged outputs of a rule, each with whether it kept it; several verdicts on one are each counted."""
+        texts = {output.key: output for output in self.outputs if output.error is None}
+        spoken = [v for v in self.verdicts if v.rule == rule and v.key in texts and not v.source.startswith("check:")]
+        return [(texts[v.key], v.status == "pass") for v in spoken if v.status in ("pass", "fail")][:MAX_OUTPUTS]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownOutput:
+    """An output that keeps or breaks a rule, as somebody says.
+
+    Attributes:
+        text: the output.
+        whose: in words, such as ``the expected output of case c2``.
+        inputs: that it answers, as far as they are known.
+    """
+
+    text: str
+    whose: str
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """What the author gave with a proposal.
+
+    Attributes:
+        keeps: outputs that keep the rule, whatever else.
+        right: those of them that keep all rules.
+        breaks: outputs that break it.
+        inputs: that all of them answer.
+        other_inputs: for which the rule's condition does not hold.
+    """
+
+    keeps: tuple[str, ...] = ()
+    right: tuple[str, ...] = ()
+    breaks: tuple[str, ...] = ()
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    other_inputs: Mapping[str, Any] = field(default_factory=dict)
+
+
+def own_problem(proposal: Proposal, given: Examples) -> str | None:
+    """Why a proposal does not tell its own examples apart; for ``partly`` one broken example that is caught is
+    enough."""
+    if not proposal.checks:
+        return None
+    if not given.keeps or not given.breaks:
+        return "came without outputs that keep the rule and outputs that break it"
+    lacking = sorted(_named(proposal) - set(given.inputs))
+    if lacking:
+        return f"its examples lack the input {lacking[0]}, which its checks name"
+    refused = [text for text in given.keeps if _status(proposal.checks, text, given.inputs) != "pass"]
+    if refused:
+        return f"does not pass an output that should keep the rule: {_apart(refused[0], given.breaks)!r}"
+    missed = [text for text in given.breaks if _status(proposal.checks, text, given.inputs) != "fail"]
+    if missed and (proposal.decides == "wholly" or len(missed) == len(given.breaks)):
+        return f"does not catch an output that should break the rule: {_apart(missed[0], given.keeps)!r}"
+    return None
+
+
+def condition_problem(proposal: Proposal, given: Examples, evidence: Evidence) -> str | None:
+    """Why the checks of the condition do not fit: the author's own inputs, or the cases that aim at the rule."""
+    if not proposal.when:
+        return None
+    if not given.inputs or not given.other_inputs:
+        return "its condition came without inputs for which it holds and inputs for which it does not"
+    unmet = check_inputs(proposal.when, given.inputs)
+    if unmet:
+        return f"its condition does not hold for the inputs that its examples answer: {unmet[0]}"
+    if not check_inputs(proposal.when, given.other_inputs):
+        return "its condition holds for the inputs for which it should not"
+    aimed = [case for case in evidence.cases if case.rule == proposal.rule]
+    problems = [(case.id, unmet[0]) for case in aimed if (unmet := check_inputs(proposal.when, case.inputs))]
+    if problems and len(problems) == len(aimed):
+        case, problem = problems[0]
+        return (
+            f"its condition holds for none of the {plural(len(aimed), 'case')} of the rule, such as {case}: {problem}"
+        )
+    return None
+
+
+def counterexample(proposal: Proposal, right: Iterable[KnownOutput]) -> str | None:
+    """The first output that is right and that the checks refuse, in words; None where there is none.
+
+    Outputs whose inputs are not known tell nothing of checks that look at inputs.
+    """
+    for example in right:
+        if concerned(proposal, example.inputs) and _status(proposal.checks, example.text, example.inputs) == "fail":
+            return f"refuses an output that is right ({example.whose}): {_apart(example.text, ())!r}"
+    return None
+
+
+def concerned(proposal: Proposal, inputs: Mapping[str, Any]) -> bool:
+    """Whether checks may be held against an output with these inputs: they are known, and the condition holds."""
+    known = _named(proposal) | {one.variable for one in proposal.when}
+    return bool(proposal.checks) and known <= set(inputs) and not check_inputs(proposal.when, inputs)
+
+
+def right_outputs(evidence: Evidence, others: Mapping[str, Examples], rule: str) -> list[KnownOutput]:
+    """Outputs that are right in every respect: prescribed, expected, and right examples of the other rules."""
+    examples = [KnownOutput(text, "the prompt prescribes it") for text in evidence.prescribed]
+    for case in evidence.cases[:MAX_OUTPUTS]:
+        if case.expected is not None:
+            inputs = {**case.inputs, "expected": case.expected}
+            examples.append(KnownOutput(case.expected, f"the expected output of case {case.id}", inputs))
+    for other, given in others.items():
+        if other != rule:
+            examples += [KnownOutput(text, f"an example of rule {other}", given.inputs) for text in given.right]
+    return examples
+
+
+def contradicted(proposal: Proposal, evidence: Evidence) -> str | None:
+    """Whether most verdicts so far say otherwise; a pass of checks that decide in part contradicts nothing."""
+    against: list[tuple[Output, bool]] = []
+    agreeing = 0
+    for output, kept in evidence.of(proposal.rule):
+        inputs = evidence.inputs.get(output.case, {})
+        status = _status(proposal.checks, output.text or "", inputs) if concerned(proposal, inputs) else "unscored"
+        if status == "unscored" or (status == "pass" and proposal.decides == "partly"):
+            continue
+        agrees = (status == "pass") == kept
+        agreeing += agrees
+        against += [] if agrees else [(output, kept)]
+    if len(against) <= agreeing:
+        return None
+    output, kept = against[0]
+    count = (
+        f"all {plural(len(against), 'verdict')}"
+        if not agreeing
+        else f"{len(against)} of {len(against) + agreeing} verdicts"
+    )
+    such = f"the judge {'passed' if kept else 'failed'} {_apart(output.text or '', ())!r}"
+    return f"contradicts {count} so far; {such}"
+
+
+def _named(proposal: Proposal) -> set[str]:
+    return {name for one in (*proposal.checks, *proposal.when) for name in named_inputs(one)}
+
+
+def _status(checks: Sequence[Check], text: str, inputs: Mapping[str, Any]) -> str:
+    return check(text, list(checks), vars=inputs).status
+
+
+def _apart(text: str, others: Sequence[str]) -> str:
+    """What sets an example apart from those of the other side; outputs of one form, as JSON is, begin alike."""
+    alike = max((_alike(text, other) for other in others), default=0)
+    start = max(0, alike - LEAD) if len(text) > EXCERPT else 0
+    end = start + EXCERPT
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
+def _alike(text: str, other: str) -> int:
+    """How many characters both begin with."""
+    pairs = enumerate(zip(text, other, strict=False))
+    return next((at for at, (one, two) in pairs if one != two), min(len(text), len(other)))
