@@ -2,8 +2,8 @@
 ``python scripts/reference_tables.py [FOLDER]``.
 
 Reads the runs that ``promptpex evaluate-paper`` left under FOLDER (``results/reference/evaluation``), writes
-``table2.csv``, ``table3.csv`` and ``agreement.csv`` there, and prints them as Markdown, as they stand in
-``docs/evaluation.md``. Which cases are valid and which rules grounded is not kept in the runs, so
+``table2.csv``, ``table3.csv``, ``agreement.csv`` and their averages there, and prints the tables as Markdown, as they
+stand in ``docs/evaluation.md``. Which cases are valid and which rules grounded is not kept in the runs, so
 ``shares.csv`` stays as it is.
 """
 
@@ -25,7 +25,7 @@ from promptpex.report.files import csv_text
 from promptpex.report.summary import records
 
 FOLDER = Path("results/reference/evaluation")
-NAMES = ("table2", "table3", "agreement")
+NAMES = ("table2", "table3", "averages", "agreement", "spec_agreement")
 DASH = "–"
 
 Row = Mapping[str, Any]
@@ -44,8 +44,12 @@ def rebuilt(folder: Path) -> Tables:
 
 def markdown(tables: Tables) -> str:
     """The tables as Markdown, a blank line between them."""
+    averages = records(tables["averages"])
     sides = [
-        _lines(("benchmark", *names, "difference", "p"), [_contrast(row) for row in records(tables[name])])
+        _lines(
+            ("benchmark", *names, "difference", "p"),
+            [*map(_contrast, records(tables[name])), *_average(averages, name)],
+        )
         for name, names in (("table2", ("generated", "baseline")), ("table3", ("rules", "inverse rules")))
     ]
     header = ("benchmark", "cases", "left out", "prompt", "spec", "difference", "cosine")
@@ -64,6 +68,13 @@ def _line(cells: Sequence[str]) -> str:
 def _contrast(row: Row) -> tuple[str, ...]:
     p = DASH if row["p"] is None else f"{row['p']:.2f}"
     return row["benchmark"], _side(row, "first"), _side(row, "second"), _gap(row), p
+
+
+def _average(rows: Sequence[Row], table: str) -> list[tuple[str, ...]]:
+    """The last row of a table: the mean of the benchmarks that have outputs scored on both sides."""
+    some = [row for row in rows if row["table"] == table]
+    cells = (f"{100 * row['share']:.0f}% ({100 * row['low']:.0f}–{100 * row['high']:.0f}%)" for row in some)
+    return [(f"average of {some[0]['benchmarks']}", *cells, DASH, DASH)] if some else []
 
 
 def _agreement(row: Row) -> tuple[str, ...]:

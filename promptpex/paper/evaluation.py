@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from promptpex.cases.file import read_suite, write_suite
@@ -11,12 +11,14 @@ from promptpex.codecs.ordinary_files import refuse_led_out
 from promptpex.core.errors import ModelError, RunError, Stopped
 from promptpex.core.events import Notice
 from promptpex.core.records import Prompt, Spec, Suite
+from promptpex.paper import averages, figures
 from promptpex.paper import result_tables as tables
 from promptpex.paper.prompt_evaluation import Evaluation, evaluate_prompt
 from promptpex.paper.result_tables import Tables
 from promptpex.report import runs
 from promptpex.report.files import csv_text
 from promptpex.specs.file import read_spec
+from promptpex.tables.frames import outputs
 from promptpex.workflow import generating, pipeline
 from promptpex.workflow.files import Files, read_prompt
 from promptpex.workflow.preconditions import raise_if_cancelled
@@ -31,8 +33,9 @@ async def evaluate(
 ) -> Tables:
     """Evaluates each prompt, making the spec, suite or baseline that is missing, and writes tables into ``folder``.
 
-    Gives ``table2``, ``table3``, ``agreement``, ``shares`` and ``failed`` (``promptpex.paper.result_tables``). Under
-    ``folder``, each prompt has its baseline suite and the folders of its runs.
+    Gives ``table2``, ``table3``, ``agreement``, ``shares`` and ``failed`` (``promptpex.paper.result_tables``), and over
+    all prompts ``averages`` and ``spec_agreement`` (``promptpex.paper.averages``); ``folder`` has each as CSV, the
+    pictures (``promptpex.paper.figures``) and, for each prompt, its baseline suite and the folders of its runs.
 
     A prompt for which a model fails is named in a notice and in ``failed``; the tables of the others are made.
 
@@ -78,10 +81,16 @@ async def _one(
 def tabled(evaluations: Sequence[tuple[str, Evaluation]], failures: Sequence[tuple[str, ModelError]] = ()) -> Tables:
     """The tables of several evaluations, and of those that failed, by the prompts' names."""
     agreements = [tables.agreement_with_spec(name, one.run, one.by_spec, one.cosines) for name, one in evaluations]
-    return {
+    contrasts = {
         "table2": tables.stacked([tables.suites(name, one.run) for name, one in evaluations], tables.CONTRAST_COLUMNS),
         "table3": tables.stacked([tables.sides(name, one.run) for name, one in evaluations], tables.CONTRAST_COLUMNS),
-        "agreement": tables.stacked(agreements, tables.AGREEMENT_COLUMNS),
+    }
+    agreement = tables.stacked(agreements, tables.AGREEMENT_COLUMNS)
+    return {
+        **contrasts,
+        "averages": averages.averages(contrasts),
+        "agreement": agreement,
+        "spec_agreement": averages.spec_agreement(agreement),
         "shares": tables.shares([row for name, one in evaluations for row in _shares(name, one)]),
         "failed": tables.failed([(name, error.reason, str(error)) for name, error in failures]),
     }
@@ -90,6 +99,8 @@ def tabled(evaluations: Sequence[tuple[str, Evaluation]], failures: Sequence[tup
 def _write_tables(folder: Path, made: Tables) -> None:
     for name, table in made.items():
         write_text(folder / f"{name}.csv", csv_text(table), links=False)
+    for name, picture in figures.figures(made).items():
+        write_text(folder / name, picture, links=False)
 
 
 async def _material(session: Session, prompt: Prompt, files: Files) -> tuple[Spec, Suite]:
@@ -127,4 +138,13 @@ def _shares(name: str, one: Evaluation) -> list[dict[str, object]]:
         answers = [answer.get(each.status) for each in one.validity if generated_cases[each.case] == generated]
         rows.append(tables.share(name, what, answers))
     rows.append(tables.share(name, "rules grounded", [answer.get(each.status) for each in one.groundedness]))
+    rows.append(tables.share(name, "broken outputs of valid cases", _valid_among_broken(one, answer)))
     return rows
+
+
+def _valid_among_broken(one: Evaluation, answer: Mapping[str, bool]) -> list[bool | None]:
+    """Of each output of a generated case that breaks a rule, whether its case is valid (the paper's RQ3)."""
+    valid = {each.case: answer.get(each.status) for each in one.validity}
+    rows = outputs(one.run)
+    broken = rows[rows["verdict"].eq("fail") & rows["rule"].notna()]
+    return [valid.get(case) for case in broken["case"]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from promptpex.paper.averages import ALL_MODELS
 from promptpex.report.headline import FEW
 from promptpex.report.summary import records
 from promptpex.report.terminal import clean
@@ -37,7 +38,9 @@ def tables_for_terminal(tables: Tables) -> list[Table]:
     makers = {
         "table2": lambda rows: _contrast("Outputs that break a rule: generated and baseline cases", rows),
         "table3": lambda rows: _contrast("Outputs that break a rule: cases of rules and of inverse rules", rows),
+        "averages": _averages,
         "agreement": _agreement,
+        "spec_agreement": _spec_agreement,
         "shares": _shares,
         "failed": _failed,
     }
@@ -83,6 +86,25 @@ def _agreement(rows: list[dict[str, Any]]) -> Table:
         cosine = DASH if row["cosine"] is None else f"{row['cosine']:.2f}"
         broken = [_count(row, side) for side in ("prompt", "spec")]
         _add(table, row["benchmark"], row["model"], *broken, _gap(row), _p(row["p"]), cosine)
+    return table
+
+
+def _averages(rows: list[dict[str, Any]]) -> Table:
+    note = "Mean of the benchmarks' shares, each counting once; below it the mean of the ends of their intervals."
+    table = _new("Averages over benchmarks", note, "model\ncases", "share", "benchmarks")
+    for row in rows:
+        bound = "≥" if row["at_least"] else ""
+        share = f"{bound}{100 * row['share']:.0f}%\n({100 * row['low']:.0f}–{100 * row['high']:.0f}%)"
+        _add(table, row["model"], row["side"], share, str(row["benchmarks"]))
+    return table
+
+
+def _spec_agreement(rows: list[dict[str, Any]]) -> Table:
+    note = "Cosine of the benchmarks' shares of broken outputs under the prompt and under its spec, as in the paper."
+    table = _new("Spec agreement over benchmarks", note, "model", "cosine", "benchmarks")
+    for row in rows:
+        cosine = DASH if row["cosine"] is None else f"{row['cosine']:.3f}"
+        _add(table, row["model"] or ALL_MODELS, "", cosine, str(row["benchmarks"]))
     return table
 
 

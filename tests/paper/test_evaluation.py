@@ -72,8 +72,25 @@ async def test_all_measures_of_the_paper_come_out_as_counted_by_hand(tmp_path: P
     assert (agreement["difference"], agreement["p"]) == pytest.approx((-1, 0.5))
     assert agreement["cosine"] == pytest.approx(2**-0.5)
     shares = {row["what"]: (row["yes"], row["n"]) for row in tables["shares"].to_dict("records")}
-    assert shares == {"generated cases valid": (3, 3), "baseline cases valid": (2, 3), "rules grounded": (1, 1)}
+    assert shares == {
+        "generated cases valid": (3, 3),
+        "baseline cases valid": (2, 3),
+        "rules grounded": (1, 1),
+        "broken outputs of valid cases": (times, times),
+    }
+    average = {(row["table"], row["side"]): row["share"] for row in tables["averages"].to_dict("records")}
+    assert average == pytest.approx(
+        {
+            ("table2", "generated"): 1 / 3,
+            ("table2", "baseline"): 0,
+            ("table3", "rules"): 0,
+            ("table3", "inverse"): 1,
+        }
+    )
+    (whole,) = tables["spec_agreement"].to_dict("records")
+    assert whole["cosine"] is None or whole["cosine"] != whole["cosine"], "the prompt has no broken output"
     assert {path.name for path in (tmp_path / "out").glob("*.csv")} == {f"{name}.csv" for name in tables}
+    assert {path.name for path in (tmp_path / "out").glob("*.svg")} == {f"figure-{n}.svg" for n in range(9, 14)}
 
 
 def failing_for(word: str) -> FakeClient:

@@ -132,8 +132,8 @@ def test_a_failed_check_that_the_judge_finds_not_concerned_is_a_disagreement_and
 def test_a_failure_that_rests_only_on_checks_which_a_judge_contradicts_is_marked(
     judge: dict[str, object], contradicted: bool
 ) -> None:
-    said = {"case": "c1", "rule": "r1", "source": "judge:j", "model": "m"} | judge
-    both = [verdict("fail", case="c1"), Verdict.model_validate(said)]
+    by_judge = {"case": "c1", "rule": "r1", "source": "judge:j", "model": "m"} | judge
+    both = [verdict("fail", case="c1"), Verdict.model_validate(by_judge)]
     rows = outputs(made(*both))
     assert (rows["verdict"].tolist(), rows["contradicted"].tolist()) == (["fail"], [contradicted])
     assert models(rows)["contradicted"].tolist() == [int(contradicted)]

@@ -29,7 +29,7 @@ class PublishedTables:
         report.print_all(self._benchmarks, self._tables)
 
     def write(self, folder: Path, params: Params) -> tuple[str, ...]:
-        """Writes ``tables.json``, runs and recordings; gives the lines that say where."""
+        """Writes ``tables.json``, pictures, runs and recordings; gives the lines that say where."""
         from promptpex.paper.published import project_files, report
         from promptpex.workflow.collect import Cell, request_for
 
@@ -41,10 +41,12 @@ class PublishedTables:
 
     def to_dict(self) -> dict[str, Any]:
         """The tables, our figures, and what is odd about the data."""
-        from promptpex.paper.published import dataset, measures
+        from promptpex.paper.published import averages, dataset, measures
 
         return {
             **self._tables,
+            "averages": averages.average_cells(self._tables),
+            "sentences": averages.sentences(self._benchmarks),
             "ours": measures.to_dict(self._benchmarks),
             "misprints": measures.misprints(self._tables),
             "problems": [problem.to_dict() for problem in dataset.problems_of(self._benchmarks)],
@@ -67,7 +69,7 @@ FORMAT = Format(
     name="promptpex-published",
     summary=(
         "evals/v7 of a clone of microsoft/promptpex: prints the paper's tables counted again, with intervals and "
-        "paired tests; --out DIR writes runs, tables.json and recordings"
+        "paired tests; --out DIR writes runs, tables.json, pictures and recordings"
     ),
     reads="run",
     read=read,

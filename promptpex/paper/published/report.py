@@ -18,6 +18,7 @@ def print_all(benchmarks: Sequence[Benchmark], tables: Tables) -> None:
     """Tables 2 and 3, validity and groundedness, then our figures for the same data."""
     from rich.console import Console
 
+    from promptpex.paper.published.averages import sentences
     from promptpex.paper.published.measures import misprints, ours
 
     console = Console(soft_wrap=False)
@@ -26,6 +27,8 @@ def print_all(benchmarks: Sequence[Benchmark], tables: Tables) -> None:
     for misprint in misprints(tables):
         console.print(f"* {misprint}.", markup=False, highlight=False)
     console.print(_validity(tables))
+    for sentence in sentences(benchmarks):
+        console.print(sentence, markup=False, highlight=False)
     console.print("Share of outputs that break the prompt, with exact 95% intervals", style="bold")
     figures = {benchmark.name: ours(benchmark) for benchmark in benchmarks}
     for name, one in figures.items():
@@ -49,18 +52,22 @@ def lines_written(
 
 
 def _table2(tables: Tables) -> Table:
+    from promptpex.paper.published.averages import average_cells
+
     table = _new("Table 2: non-compliance, generated / baseline tests (a lost verdict counts as non-compliant)")
-    _rows(table, tables["table2"], ("promptpex", "baseline"))
+    _rows(table, tables["table2"], ("promptpex", "baseline"), average_cells(tables).get("table2", {}))
     return table
 
 
 def _table3(tables: Tables) -> Table:
+    from promptpex.paper.published.averages import average_cells
+
     table = _new("Table 3: non-compliance, tests of rules / of inverse rules")
-    _rows(table, tables["table3"], ("rules", "inverse"))
+    _rows(table, tables["table3"], ("rules", "inverse"), average_cells(tables).get("table3", {}))
     return table
 
 
-def _rows(table: Table, cells: Mapping[str, Any], parts: tuple[str, str]) -> None:
+def _rows(table: Table, cells: Mapping[str, Any], parts: tuple[str, str], averages: Mapping[str, Any]) -> None:
     from promptpex.paper.published.measures import misprinted
     from promptpex.report.terminal import clean
 
@@ -78,6 +85,13 @@ def _rows(table: Table, cells: Mapping[str, Any], parts: tuple[str, str]) -> Non
             marked = any(misprinted(benchmark, model, part, by_model[model][part]) for part in parts)
             texts.append(" / ".join(pair) + ("%*" if marked else "%"))
         table.add_row(clean(benchmark, 40), *texts)
+    table.add_section()
+    table.add_row(f"average of {len(cells)}", *(_average(averages.get(model, {}), parts) for model in models))
+
+
+def _average(cells: Mapping[str, Any], parts: tuple[str, str]) -> str:
+    shown = [f"{cells[part]['percent']:.0f}" if part in cells else "–" for part in parts]
+    return " / ".join(shown) + "%"
 
 
 def _percent(cell: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ import pytest
 from promptpex.core.errors import InputError, RunError
 from promptpex.judging.modes.prompt import WHOLE_PROMPT
 from promptpex.paper.published import dataset, measures
+from promptpex.paper.published.averages import average_cells, pictures, sentences
 from promptpex.paper.published.dataset import Benchmark
 from promptpex.paper.published.measures import Tables, misprints, ours, paper_percent, tables
 from promptpex.stats import clopper_pearson, holm
@@ -405,3 +406,27 @@ def test_percentages_are_made_as_the_paper_makes_them(broken: int, n: int, perce
 
 def test_a_share_of_nothing_is_no_percentage() -> None:
     assert paper_percent(0, 0) is None
+
+
+def test_the_averages_of_both_tables_and_their_pictures(counted: Tables, expected: dict[str, Any]) -> None:
+    cells = average_cells(counted)
+    for table, stems in (("table2", {"promptpex": "ppex", "baseline": "bl"}),
+                         ("table3", {"rules": "rule", "inverse": "inv"})):  # fmt: skip
+        for model, parts in cells[table].items():
+            for part, stem in stems.items():
+                shares = [100 * models[model][f"{stem}_nc"] / models[model][f"{stem}_n"]
+                          for models in expected[table].values()]  # fmt: skip
+                assert parts[part] == {"percent": pytest.approx(sum(shares) / 6), "benchmarks": 6}
+    drawn = pictures(counted)
+    assert list(drawn) == [f"figure-{number}.svg" for number in range(9, 14)]
+    assert "speech-tag: gpt-4o-mini 0% (0–8). speech-tag: gemma2:9b 5% (1–16)." in drawn["figure-13.svg"]
+    assert "speech-tag: generated cases valid 71% (55–84)." in drawn["figure-11.svg"]
+
+
+def test_two_sentences_of_the_paper_are_counted_again_or_said_not_to_be(benchmarks: list[Benchmark]) -> None:
+    valid, agreement = sentences(benchmarks)
+    assert "114 of 162, 70%" in valid
+    assert "73%" in valid
+    assert "cannot be counted again" in agreement
+    assert "196 of 234" in agreement
+    assert sentences([]) == []

@@ -1,0 +1,78 @@
+"""Averages over benchmarks, the paper's spec agreement, and the pictures of both."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+
+from promptpex.paper import averages, figures, result_tables
+from promptpex.tables.frames import typed
+
+HOSTILE = '</text><script>alert(1)</script>\x1b[31m"&'
+
+
+def contrast(benchmark: str, model: str, first: float | None, second: float | None, **more: Any) -> dict[str, Any]:
+    row: dict[str, Any] = {"benchmark": benchmark, "model": model, "first": "generated", "second": "baseline"}
+    for side, share in (("first", first), ("second", second)):
+        n = 0 if share is None else 10
+        row |= {f"{side}_n": n, f"{side}_share": share, f"{side}_low": 0.1, f"{side}_high": 0.9}
+        row |= {f"{side}_broken": 0, f"{side}_unscored": 0, f"{side}_at_least": False}
+    return {**row, "difference": None, "difference_low": -1.0, "difference_high": 1.0, "p": None, **more}
+
+
+def contrasts(*rows: dict[str, Any]) -> pd.DataFrame:
+    return typed(rows, result_tables.CONTRAST_COLUMNS)
+
+
+def test_each_benchmark_counts_once_and_only_those_with_both_sides() -> None:
+    table = contrasts(
+        contrast("a", "m", 0.2, 0.4),
+        contrast("b", "m", 0.4, 0.0, first_low=0.3, first_at_least=True),
+        contrast("c", "m", 1.0, None),
+        contrast("a", "n", None, 0.5),
+    )
+    first, second = averages.averages({"table2": table}).to_dict("records")
+    assert (first["model"], first["side"], first["benchmarks"]) == ("m", "generated", 2)
+    assert (first["share"], first["low"], first["high"]) == pytest.approx((0.3, 0.2, 0.9))
+    assert (first["at_least"], second["at_least"]) == (True, False)
+    assert second["share"] == pytest.approx(0.2)
+
+
+def test_spec_agreement_is_the_cosine_of_shares_over_benchmarks() -> None:
+    rows = [
+        {"benchmark": "a", "model": "m", "cases": 4, "prompt_share": 0.5, "spec_share": 0.5},
+        {"benchmark": "b", "model": "m", "cases": 4, "prompt_share": 0.0, "spec_share": 0.5},
+        {"benchmark": "a", "model": "n", "cases": 4, "prompt_share": 0.0, "spec_share": 0.5},
+        {"benchmark": "b", "model": "n", "cases": 0, "prompt_share": None, "spec_share": None},
+    ]
+    table = typed(({name: row.get(name) for name in result_tables.AGREEMENT_COLUMNS} for row in rows),
+                  result_tables.AGREEMENT_COLUMNS)  # fmt: skip
+    of_m, of_n, whole = averages.spec_agreement(table).to_dict("records")
+    assert (of_m["benchmarks"], of_m["cosine"]) == (2, pytest.approx(2**-0.5))
+    assert (of_n["benchmarks"], pd.isna(of_n["cosine"])) == (1, True)
+    assert (pd.isna(whole["model"]), whole["cosine"]) == (True, pytest.approx(0.5 / (3**0.5 / 2)))
+
+
+def test_a_picture_says_every_figure_as_text_and_no_name_breaks_it() -> None:
+    made = figures.bars(
+        HOSTILE, [(HOSTILE, [figures.FigureBar("one", 0.25, 0.1, 0.4, True), figures.FigureBar(HOSTILE, None)])]
+    )
+    root = ElementTree.fromstring(made)
+    names = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert names == {"svg", "title", "desc", "style", "rect", "text", "line"}
+    texts = "".join(root.itertext())
+    assert "≥25% (10–40)" in texts
+    assert "none scored" in texts
+    assert "\x1b" not in made
+    bar = next(
+        element for element in root.iter() if element.get("fill") == figures.COLOURS[0] and element.get("x") == "220"
+    )
+    assert float(bar.get("width", "")) == pytest.approx((figures.WIDTH - figures.LABELS - figures.FIGURES) / 4, abs=0.1)
+
+
+def test_without_figures_there_is_no_picture() -> None:
+    empty = {"table2": contrasts(), "table3": contrasts(), "shares": typed([], result_tables.SHARE_COLUMNS)}
+    assert figures.figures({**empty, "averages": averages.averages({"table2": contrasts()})}) == {}
