@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,26 @@ def role_model(reply: Callable[[Request], Any], label: str = "fake/author") -> t
 def asked(request: Request) -> str:
     """What a request says, all turns together."""
     return "\n".join(message.content for message in request.messages)
+
+
+def wanted_cases(request: Request) -> list[str]:
+    """The aim of each case that an author is asked for, such as ``r1-inverse``, in the order of the request."""
+    fenced = re.search(r"<aims-([0-9a-f]+)>\n(.*?)\n</aims-\1>", asked(request), re.DOTALL)
+    lines = re.findall(r"^(\S+) \((\d+) input", fenced[2] if fenced else "", re.MULTILINE)
+    return [aim for aim, count in lines for _ in range(int(count))]
+
+
+def written_cases(request: Request, inputs: Callable[[str, int], dict[str, str]]) -> dict[str, Any]:
+    """A whole reply to a request for cases: ``inputs`` is given the aim of each and its number in the reply."""
+    aims = enumerate(wanted_cases(request))
+    return {"cases": [{"aim": aim, "reasoning": " why ", "inputs": inputs(aim, number)} for number, aim in aims]}
+
+
+def broken(request: Request, is_wrong: Callable[[str], bool], verdict: str = "breaks") -> dict[str, Any]:
+    """A reply to a request for validity: of each input that is wrong, that it breaks the first sentence."""
+    inputs = re.findall(r"<(i\d+)-([0-9a-f]+)>\n(.*?)\n</\1-\2>", asked(request), re.DOTALL)
+    wrong = [name for name, _, text in inputs if is_wrong(text)]
+    return {"problems": [{"input": i, "sentence": "c1", "reason": "Look.", "verdict": verdict} for i in wrong]}
 
 
 def colour_author(request: Request) -> Any:

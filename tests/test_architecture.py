@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -174,8 +175,18 @@ def _is_late(node: ast.AST) -> bool:
 
 
 SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if "_prompts" not in path.parts)
-IMPORTS = [imported for path in SOURCES for imported in imports_of(path)]
-INNER = [imported for imported in IMPORTS if imported.target is not None and imported.target != imported.package]
+
+
+@cache
+def imports() -> tuple[Import, ...]:
+    """Every import of the package's files."""
+    return tuple(imported for path in SOURCES for imported in imports_of(path))
+
+
+@cache
+def inner() -> tuple[Import, ...]:
+    """Those that go from one package of ours to another."""
+    return tuple(one for one in imports() if one.target is not None and one.target != one.package)
 
 
 def test_every_package_is_in_the_table() -> None:
@@ -185,12 +196,12 @@ def test_every_package_is_in_the_table() -> None:
 
 
 def test_no_package_imports_what_its_row_does_not_allow() -> None:
-    wrong = [str(imported) for imported in INNER if imported.target not in (MAY_IMPORT[imported.package] | {ENTRY})]
+    wrong = [str(imported) for imported in inner() if imported.target not in (MAY_IMPORT[imported.package] | {ENTRY})]
     assert not wrong, "\n".join(wrong)
 
 
 def test_nothing_inside_imports_the_package_root() -> None:
-    wrong = [str(imported) for imported in IMPORTS if imported.target == ENTRY]
+    wrong = [str(imported) for imported in imports() if imported.target == ENTRY]
     assert not wrong, "\n".join(wrong)
 
 
@@ -207,7 +218,7 @@ def test_the_table_has_no_cycle() -> None:
 def test_stages_see_no_more_of_the_models_than_how_to_ask() -> None:
     wrong = [
         str(imported)
-        for imported in INNER
+        for imported in inner()
         if imported.package in STAGES and imported.target == "llm" and imported.module.split(".")[2] not in STAGES_SEE
     ]
     assert not wrong, "\n".join(wrong)
@@ -225,7 +236,7 @@ def test_packages_that_cannot_spend_money(package: str) -> None:
 
 
 def test_heavy_libraries_stay_at_home_and_come_late() -> None:
-    heavy = [(imported, imported.module.split(".")[0]) for imported in IMPORTS]
+    heavy = [(imported, imported.module.split(".")[0]) for imported in imports()]
     away = [str(imported) for imported, name in heavy if name in HOMES and imported.package not in HOMES[name]]
     early = [str(imported) for imported, name in heavy if name in HOMES and not imported.late]
     assert not away, "\n".join(away)
@@ -233,7 +244,7 @@ def test_heavy_libraries_stay_at_home_and_come_late() -> None:
 
 
 def test_the_table_speaks_of_libraries_in_use() -> None:
-    used = {imported.module.split(".")[0] for imported in IMPORTS}
+    used = {imported.module.split(".")[0] for imported in imports()}
     planned = {"ray"} | {name for name, homes in HOMES.items() if not packages_on_disk() & set(homes)}
     idle = set(HOMES) - used - planned
     assert not idle, f"nothing imports {sorted(idle)}: correct the names in HOMES"

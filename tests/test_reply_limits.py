@@ -8,10 +8,10 @@ from typing import Any, get_args, get_origin
 import pytest
 from pydantic import BaseModel, BeforeValidator
 
-from promptpex.cases import baseline, expand, expected, generate, validity
-from promptpex.cases.generate import TOLERATED
+from promptpex.cases import baseline, case_request, expand, expected, validity
+from promptpex.cases.case_request import TOLERATED
 from promptpex.core import stage_templates
-from promptpex.judging import modes
+from promptpex.judging import match, modes
 from promptpex.specs import check_replies, extract, groundedness
 from tests.samples import spec
 
@@ -25,11 +25,12 @@ TYPES: dict[str, type[BaseModel]] = {
     "specs/inverse": extract.InverseReply,
     "specs/checks": check_replies.checks_reply(10, conditional=True),
     "specs/grounded": groundedness.GroundedReply,
-    "cases/generate": generate.reply_type(("text",), 3),
+    "cases/generate": case_request.reply_type(("text",), 3, ("r1", "r2")),
     "cases/expand": expand.reply_type(("text",)),
     "cases/baseline": baseline.reply_type(("text",), 3),
-    "cases/validity": validity.reply_type(("c1", "c2")),
+    "cases/validity": validity.reply_type(2, ("c1", "c2")),
     "cases/expected": expected.ScoreReply,
+    "judging/match": match.MatchReply,
     **{mode.template: mode.reply_type(mode.rules(spec(), all_rules=True)) for mode in map(modes.mode, modes.names())},
 }
 
@@ -42,7 +43,7 @@ def limits(kind: Any, marks: Any = (), *, within: str = "") -> Iterator[tuple[st
     for most in (len(cut(given)) for cut in cuts):
         if within == "Inputs":
             yield "value", most // TOLERATED
-        elif most < FAR:
+        elif 0 < most < FAR:  # a list loses all that is no item of it, which is no limit
             yield "list" if is_list else "text", most
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         for field in kind.model_fields.values():

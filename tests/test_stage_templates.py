@@ -26,8 +26,8 @@ NAMES = stage_templates.names()
 WHOLE = "*"
 STAGE_FOLDERS = sorted({name.partition("/")[0] for name in NAMES})
 
-SWITCHES = ("inverse", "implicit", "conditional")
-OPTIONAL = ("instructions", "scenario", "samples", "inputs", "source", "refused")
+SWITCHES = ("inverse", "implicit", "several", "conditional")
+OPTIONAL = ("instructions", "also_valid", "scenario", "samples", "inputs", "source", "refused")
 
 OPENING = re.compile(r"<([\w.-]+)-([0-9a-f]{16,})>")
 
@@ -64,6 +64,7 @@ def _values(name: str, text: str, *, switch: bool, optional: bool, variable: str
     special: dict[str, Any] = {
         "known": [text, text] if optional else [],
         "rules": [SimpleNamespace(id="r1", rule=text), SimpleNamespace(id="r2", rule=text)],
+        "items": [SimpleNamespace(id="i1", text=text), SimpleNamespace(id="i2", text=text)],
         "variables": ("topic", "tone"),
         "variable": variable,
         "whole": WHOLE,

@@ -1,16 +1,17 @@
 """Deterministic assertions: promptfoo's kinds and some more, three-valued, sandboxed, with bounded time.
 
 ``check`` evaluates assertions on one output; ``compile_checks`` refuses those that cannot be used; ``check_rules`` and
-``check_inputs`` evaluate a spec's rules and input checks. ``check_time`` is what all of that may take together. Whoever
-compiles many checks, of which there are at most ``MAX_CHECKS`` (``count_checks``), hands what ``prepare`` gives to
-``compile_patterns``.
+``check_inputs`` evaluate a spec's rules and input checks; ``compare`` says whether an output is the expected one.
+``check_time`` is what all of that may take together. Whoever compiles many checks, of which there are at most
+``MAX_CHECKS`` (``count_checks``), hands what ``prepare`` gives to ``compile_patterns``.
 """
 
 from __future__ import annotations
 
 from promptpex.assertions.compiler import MAX_CHECKS, Compiled, compile_checks, compile_patterns, count_checks, prepare
 from promptpex.assertions.evaluator import check
-from promptpex.assertions.model import CheckReport, CheckResult
+from promptpex.assertions.expected_match import Comparison, compare
+from promptpex.assertions.model import CheckReport, CheckResult, ExpectedOutput, Unscorable
 from promptpex.assertions.registry import KIND_NAMES
 from promptpex.assertions.rule_verdicts import CHECKS_VERSION, check_inputs, check_rules
 from promptpex.assertions.time_limits import check_time
@@ -19,14 +20,18 @@ __all__ = [
     "CHECKS_VERSION",
     "KIND_NAMES",
     "MAX_CHECKS",
+    "Unscorable",
     "CheckReport",
     "CheckResult",
+    "Comparison",
     "Compiled",
+    "ExpectedOutput",
     "compile_patterns",
     "check",
     "check_inputs",
     "check_rules",
     "check_time",
+    "compare",
     "compile_checks",
     "count_checks",
     "prepare",

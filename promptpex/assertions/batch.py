@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from promptpex.assertions import compiler, evaluator
 from promptpex.assertions.assertion_file import CheckFile
-from promptpex.assertions.model import CheckedOutput, CheckReport
-from promptpex.assertions.rows_to_check import CheckRow
+from promptpex.assertions.model import CheckedOutput, CheckReport, ExpectedOutput
+from promptpex.assertions.rows_to_check import CheckRow, as_text
 from promptpex.assertions.time_limits import check_time, each_verdict, time_of
 from promptpex.core.errors import CheckError
 
@@ -51,7 +51,14 @@ def _compiled(row: CheckRow, checks: CheckFile | None) -> compiler.Compiled:
 def _checked_output(row: CheckRow, checks: CheckFile | None) -> CheckedOutput:
     asserts = [*(checks.raw if checks is not None else ()), *(row.asserts or ())]
     given = {**checks.vars, **row.vars} if checks is not None else row.vars
-    return evaluator.checked_output(row.output, given, asserts=asserts, **row.measured)
+    return evaluator.checked_output(row.output, given, asserts=asserts, expected=_expected(row, given), **row.measured)
+
+
+def _expected(row: CheckRow, given: Mapping[str, object]) -> ExpectedOutput | None:
+    """The expected output of the row, else the variable of this name."""
+    named = given.get("expected")
+    text = row.expected if row.expected is not None or named is None else as_text(named)
+    return None if text is None else ExpectedOutput(text, row.match)
 
 
 def _threshold(row: CheckRow, checks: CheckFile | None) -> float | None:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 from promptpex.assertions import combine, time_limits
 from promptpex.assertions.compiler import Compiled, Step, detail_of, prepare
 from promptpex.assertions.javascript import js_values, v8, value_templates
-from promptpex.assertions.model import Assertion, CheckedOutput, CheckReport, CheckResult, KindResult, Unscorable
+from promptpex.assertions.model import (
+    Assertion,
+    CheckedOutput,
+    CheckReport,
+    CheckResult,
+    ExpectedOutput,
+    KindResult,
+    Unscorable,
+)
+from promptpex.core.matching import DEFAULT_MATCH
 
 if TYPE_CHECKING:
     from promptpex.core.records import Check
@@ -176,10 +185,15 @@ def checked_output(
     variables: Mapping[str, object] | None = None,
     *,
     asserts: Sequence[object] = (),
+    expected: ExpectedOutput | None = None,
     **measured: Any,
 ) -> CheckedOutput:
-    """An output as checks see it, its variables prepared for templates."""
-    return CheckedOutput(output=output, vars=value_templates.prepared(variables or {}), asserts=asserts, **measured)
+    """An output as checks see it, its variables prepared for templates; ``expected`` is one of them unless an input has
+    that name."""
+    ready = value_templates.prepared(variables or {})
+    if expected is not None:
+        ready.setdefault(value_templates.EXPECTED, expected.text.removesuffix("\n"))
+    return CheckedOutput(output=output, vars=ready, asserts=asserts, expected=expected, **measured)
 
 
 def check(
@@ -194,6 +208,8 @@ def check(
     threshold: float | None = None,
     prompt: str | None = None,
     metadata: Mapping[str, object] | None = None,
+    expected: str | None = None,
+    match: str = DEFAULT_MATCH,
 ) -> CheckReport:
     """Judge one output.
 
@@ -207,6 +223,8 @@ def check(
         finish_reason: as the provider gave it.
         threshold: the least weighted score that passes; None = every assertion has to pass.
         prompt, metadata: what scripts see as ``context.prompt`` and ``context.metadata``.
+        expected: the right output, for the kind ``expected`` and for ``{{expected}}`` in values. match: how it is
+            compared with.
 
     Returns:
         a verdict per assertion and the row's. What cannot be decided is unscored with its reason; nothing is raised.
@@ -221,6 +239,7 @@ def check(
         finish_reason=finish_reason,
         prompt=prompt,
         metadata=metadata,
+        expected=None if expected is None else ExpectedOutput(expected, match),
     )
     with time_limits.check_time():
         return evaluate(prepare(assertions), checked, threshold)

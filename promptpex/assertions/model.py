@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
 from promptpex.assertions.javascript import js_values
+from promptpex.core.matching import DEFAULT_MATCH
 
 Status = Literal["pass", "fail", "unscored"]
 
@@ -17,7 +18,8 @@ class Unscorable(Exception):
 
     Args:
         code: the reason code: ``bad-value``, ``bad-template``, ``no-cost``, ``no-latency``, ``no-logprobs``,
-            ``no-threshold``, ``no-output``, ``script-error``, ``timeout``, ``memory``, ``unknown-kind``, ``bad-check``.
+            ``no-threshold``, ``no-output``, ``no-expected``, ``bad-expected``, ``needs-judge``, ``script-error``,
+            ``timeout``, ``memory``, ``unknown-kind``, ``bad-check``.
         message: one sentence for people.
     """
 
@@ -64,6 +66,19 @@ class Assertion:
         return ("u" if self.dialect == "unicode" else "") + ("i" if self.ignore_case else "")
 
 
+@dataclass(frozen=True, slots=True)
+class ExpectedOutput:
+    """The right output of a case, and how outputs are compared with it.
+
+    Attributes:
+        text: the output itself.
+        match: the comparison, by its name (``core.matching``).
+    """
+
+    text: str
+    match: str = DEFAULT_MATCH
+
+
 @dataclass
 class CheckedOutput:
     """An output, and all else that a check may look at.
@@ -77,6 +92,7 @@ class CheckedOutput:
         finish_reason: as the provider gave it.
         prompt: the prompt's text, for scripts.
         metadata: free data for scripts.
+        expected: the right output; None = unknown.
         asserts: the assertions of the row as data, for scripts.
     """
 
@@ -89,6 +105,7 @@ class CheckedOutput:
     prompt: str | None = None
     metadata: Mapping[str, object] | None = None
     asserts: Sequence[object] = ()
+    expected: ExpectedOutput | None = None
 
     @cached_property
     def text(self) -> str:
@@ -102,17 +119,7 @@ class CheckedOutput:
 
     def with_output(self, output: object) -> CheckedOutput:
         """The same about another output."""
-        return CheckedOutput(
-            output=output,
-            vars=self.vars,
-            cost=self.cost,
-            latency_ms=self.latency_ms,
-            logprobs=self.logprobs,
-            finish_reason=self.finish_reason,
-            prompt=self.prompt,
-            metadata=self.metadata,
-            asserts=self.asserts,
-        )
+        return replace(self, output=output)
 
 
 @dataclass(frozen=True, slots=True)

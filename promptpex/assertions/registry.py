@@ -54,6 +54,7 @@ _FAMILIES = {
     "refusal": "is-refusal",
     "language": "language",
     "javascript": "javascript",
+    "expected": "expected",
 }
 _FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names.split()}
 SET = "assert-set"

@@ -15,12 +15,13 @@ from promptpex.assertions.model import Unscorable
 from promptpex.codecs import jsonl, safe_csv
 from promptpex.codecs.ordinary_files import read_bytes
 from promptpex.core.errors import CheckError
+from promptpex.core.matching import DEFAULT_MATCH, match_name
 
 WHAT = "file of rows"
 _ASSERTIONS = ("assert", "asserts", "assertions", "checks")
 _COLUMNS = frozenset(
     ("id", "output", "text", "vars", "inputs", "cost", "cost_usd", "latency_ms", "logprobs", "finish_reason")
-) | {"threshold", "prompt", "metadata", "error", "message", *_ASSERTIONS}
+) | {"threshold", "prompt", "metadata", "error", "message", "expected", *_ASSERTIONS}
 """What the columns of a CSV file may mean; every other column is a variable."""
 _NUMBERS = ("cost", "cost_usd", "latency_ms", "threshold")
 OUTPUTS, INPUTS = "outputs.jsonl", "inputs.json"
@@ -39,6 +40,7 @@ class CheckRow:
         vars: for templates and scripts.
         threshold: the least score that passes.
         asserts: the row's own assertions; None = it brings none.
+        expected: the right output, where the row names one apart from its variables. match: how it is compared with.
         problem: why the row cannot be checked at all.
         line: of the file, from 1.
     """
@@ -49,6 +51,8 @@ class CheckRow:
     measured: dict[str, Any] = field(default_factory=dict)
     threshold: float | None = None
     asserts: list[object] | None = None
+    expected: str | None = None
+    match: str = DEFAULT_MATCH
     problem: Unscorable | None = None
     line: int | None = None
 
@@ -67,16 +71,17 @@ def read(source: Path) -> Iterator[CheckRow]:
     if path.suffix.lower() == ".csv":
         return _csv_rows(safe_csv.stream(path, what=WHAT, error=CheckError), path)
     lines = jsonl.read(path, what=WHAT, error=CheckError, lenient=True)
-    return _json_rows(lines, path, _inputs_of_run(path))
+    return _json_rows(lines, path, _cases_of_run(path))
 
 
-def _inputs_of_run(outputs: Path) -> dict[str, Any]:
-    """The inputs per case of a run, where the outputs are those of its folder."""
+def _cases_of_run(outputs: Path) -> dict[str, Any]:
+    """The cases of a run by id, where the outputs are those of its folder."""
     file = outputs.with_name(INPUTS)
     if outputs.name != OUTPUTS or not file.is_file():
         return {}
     try:
-        return {case["id"]: case["inputs"] for case in run_inputs(file)["suite"].get("cases", [])}
+        suite = run_inputs(file)["suite"]
+        return {case["id"]: {"match": suite.get("match"), **case} for case in suite.get("cases", [])}
     except (KeyError, TypeError, AttributeError) as error:
         raise CheckError("the run's inputs cannot be read", path=file) from error
 
@@ -96,24 +101,27 @@ def run_inputs(path: Path) -> dict[str, Any]:
     return data
 
 
-def _json_rows(lines: Iterable[jsonl.JsonLine], path: Path, inputs: Mapping[str, object]) -> Iterator[CheckRow]:
+def _json_rows(lines: Iterable[jsonl.JsonLine], path: Path, cases: Mapping[str, Any]) -> Iterator[CheckRow]:
     for line in lines:
         if not isinstance(line.value, dict):
             raise CheckError("a row is an object with an id and an output", path=path, line=line.number)
-        yield row_of(line.value, line.number, inputs)
+        yield row_of(line.value, line.number, cases)
 
 
-def row_of(data: Mapping[str, Any], number: int, inputs: Mapping[str, object] | None = None) -> CheckRow:
-    """A row from its JSON object, ours or a run's output record; ``number`` is its line."""
+def row_of(data: Mapping[str, Any], number: int, cases: Mapping[str, Any] | None = None) -> CheckRow:
+    """A row from its JSON object, ours or a run's output record; ``number`` is its line, ``cases`` are those of the
+    run."""
+    case = (cases or {}).get(str(data.get("case")), {})
     row = CheckRow(id=_row_id(data, number), output=data.get("output", data.get("text")), line=number)
     variables = data.get("vars", data.get("inputs"))
     if variables is None:
-        variables = (inputs or {}).get(str(data.get("case")), {})
+        variables = case.get("inputs", {})
     row.vars = variables if isinstance(variables, Mapping) else {}
     row.asserts = next((data[key] for key in _ASSERTIONS if key in data), None)
     if isinstance(row.asserts, Mapping):
         row.asserts = [row.asserts]
-    row.problem = _problem(data, row, variables)
+    expected, match = data.get("expected", case.get("expected")), data.get("match", case.get("match"))
+    row.problem = _problem(data, row, variables) or _set_expected(row, expected, match)
     row.threshold = _number(data.get("threshold"))
     row.measured = {
         "cost": _number(data.get("cost", data.get("cost_usd"))),
@@ -124,6 +132,23 @@ def row_of(data: Mapping[str, Any], number: int, inputs: Mapping[str, object] | 
         "metadata": data.get("metadata"),
     }
     return row
+
+
+def _set_expected(row: CheckRow, expected: object, match: object) -> Unscorable | None:
+    """Gives the row its expected output, a text or any JSON value; what is wrong with it, if anything is."""
+    try:
+        row.expected = None if expected is None else as_text(expected)
+        row.match = match_name(str(match)) if match is not None else DEFAULT_MATCH
+    except ValueError as error:
+        return Unscorable("bad-row", str(error))
+    except RecursionError:
+        return Unscorable("bad-row", "the expected output nests too deep")
+    return None
+
+
+def as_text(expected: object) -> str:
+    """An expected output as text: any value but a text as JSON."""
+    return expected if isinstance(expected, str) else jsonl.dumps(expected)
 
 
 def _row_id(data: Mapping[str, object], number: int) -> object:

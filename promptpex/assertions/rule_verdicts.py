@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from promptpex.assertions import compiler, evaluator
 from promptpex.assertions.batch import CHUNK
-from promptpex.assertions.model import CheckedOutput, CheckReport, CheckResult
+from promptpex.assertions.model import CheckedOutput, CheckReport, CheckResult, ExpectedOutput
 from promptpex.assertions.time_limits import check_time, time_of
 from promptpex.core.ids import digest
 
@@ -19,7 +19,10 @@ CHECKS_VERSION = "assertions-2"
 
 
 def check_rules(
-    rules: Sequence[Rule], outputs: Sequence[Output], inputs_of: Callable[[Output], Mapping[str, object]]
+    rules: Sequence[Rule],
+    outputs: Sequence[Output],
+    inputs_of: Callable[[Output], Mapping[str, object]],
+    expected_of: Callable[[Output], ExpectedOutput | None] = lambda output: None,
 ) -> list[Verdict]:
     """Verdicts of code on the rules that have checks, for every usable output.
 
@@ -29,6 +32,7 @@ def check_rules(
         rules: those without checks are passed over.
         outputs: those with an error are passed over; code has no verdict on them.
         inputs_of: the inputs of an output's case, for templates in values.
+        expected_of: the expected output of an output's case, where it has one.
 
     Returns:
         in the order of the outputs, then of the rules.
@@ -37,11 +41,11 @@ def check_rules(
         CheckError: a check that cannot be used as written.
     """
     with check_time(time_of(sum(len(rule.checks) for rule in rules))):
-        return _checked(rules, outputs, inputs_of)
+        return _checked(rules, outputs, lambda output: _checked_output(output, inputs_of(output), expected_of(output)))
 
 
 def _checked(
-    rules: Sequence[Rule], outputs: Sequence[Output], inputs_of: Callable[[Output], Mapping[str, object]]
+    rules: Sequence[Rule], outputs: Sequence[Output], checked_output: Callable[[Output], CheckedOutput]
 ) -> list[Verdict]:
     made = [(rule, compiler.prepare(rule.checks)) for rule in rules if rule.checks]
     compiler.compile_patterns(compiled for _, compiled in made)
@@ -50,7 +54,7 @@ def _checked(
     usable = [output for output in outputs if output.error is None and output.text is not None]
     verdicts: list[Verdict] = []
     for start in range(0, len(usable), CHUNK):
-        chunk = [(output, _checked_output(output, inputs_of(output))) for output in usable[start : start + CHUNK]]
+        chunk = [(output, checked_output(output)) for output in usable[start : start + CHUNK]]
         evaluator.prefetch_matches((compiled, checked) for _, checked in chunk for _, compiled in compiled_rules)
         for output, checked in chunk:
             for rule, compiled in compiled_rules:
@@ -63,7 +67,7 @@ def fingerprint(rule: Rule) -> str:
     return digest([CHECKS_VERSION, [check.model_dump(mode="json", by_alias=True) for check in rule.checks]], 16)
 
 
-def _checked_output(output: Output, inputs: Mapping[str, object]) -> CheckedOutput:
+def _checked_output(output: Output, inputs: Mapping[str, object], expected: ExpectedOutput | None) -> CheckedOutput:
     logprobs = [token.logprob for token in output.logprobs] if output.logprobs is not None else None
     return evaluator.checked_output(
         output.text,
@@ -72,6 +76,7 @@ def _checked_output(output: Output, inputs: Mapping[str, object]) -> CheckedOutp
         latency_ms=output.latency_ms,
         logprobs=logprobs,
         finish_reason=output.finish_reason,
+        expected=expected,
     )
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from pydantic import BaseModel, create_model
 
-from promptpex.cases.generate import inputs_type, read_value
+from promptpex.cases.case_request import inputs_type, read_value
 from promptpex.codecs.inputs_as_text import inputs_text
 from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, ignore_events
 from promptpex.core.ids import digest

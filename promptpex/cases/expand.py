@@ -13,8 +13,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, create_model
 
+from promptpex.cases.case_request import inputs_type
 from promptpex.cases.comparable_words import folded
-from promptpex.cases.generate import input_spec_text, inputs_type
+from promptpex.cases.input_description import input_spec_text
 from promptpex.codecs.inputs_as_text import inputs_text, named_text, value_text
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.ids import digest

@@ -1,48 +1,39 @@
-"""Generation: test cases for each rule and each inverse, made by the author model in small fresh requests.
+"""Generation: test cases for each rule and each inverse, made by the author model a few rules at a time.
 
-After PromptPex (arXiv 2503.05070v1, §3.3). Differing from it: a few cases a request, a value for each variable, and
-only what the plan says is missing.
+After PromptPex (arXiv 2503.05070v1, §3.3). Differing from it: rules with their inverses in one request, a value for
+each variable, only what the plan says is missing, and no situation twice: requests go out in waves, each as large as
+all before it together, so that an author sees at least half of what else has been written.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Annotated, Any
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel
 
-from promptpex.cases.context_variables import balance_answerable, context_variable
-from promptpex.cases.plan import TEMPLATE, Generation, Plan, Target
-from promptpex.codecs.inputs_as_text import value_text
+from promptpex.cases.batches import Batch, batches, with_contexts
+from promptpex.cases.case_request import item_type, read_value, reply_to, request_text
+from promptpex.cases.plan import Generation, Plan, Target
+from promptpex.cases.situations import Situation, first_alike, situation_of
+from promptpex.codecs.model_json import whole_objects
 from promptpex.codecs.wording import plural
-from promptpex.core.events import Listener, Notice, ignore_events
-from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec, Suite, VariableSpec
-from promptpex.core.stage_templates import Rendered, render
-from promptpex.llm.map_requests import map_requests
+from promptpex.core.errors import ModelError
+from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, ignore_events
+from promptpex.core.records import Case, Prompt, Spec, Suite
+from promptpex.engines import run_all
+from promptpex.llm.map_requests import UNREADABLE
 from promptpex.llm.role_model import RoleModel
-from promptpex.llm.schemas import REASON, list_up_to, shortened
+from promptpex.llm.schemas import reads
 
-LONGEST_VALUE = 6000
-"""Characters that a model is asked to keep one value to, unless another limit is given."""
-TOLERATED = 10
-"""A value may be this many times as long before it is cut: a long one is still usable, an endless one is not."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """One request: up to ``batch`` cases for one target; ``number`` tells the requests of a target apart.
-
-    ``answerable`` of the cases, the first ones, have the answer in their context; None: the prompt has no context.
-    """
-
-    target: Target
-    count: int
-    number: int
-    answerable: int | None = None
+STAGE = "cases"
+TOKENS_A_CASE = 300
+"""Tokens of room in the reply for each case asked for; most take fewer."""
+_Aimed = tuple[Target, Case]
+"""A new case and the target that it is for."""
 
 
 async def generate(
@@ -57,21 +48,17 @@ async def generate(
 ) -> Suite:
     """The suite with what the plan keeps, and new cases for what it misses, in the spec's order.
 
-    A target whose request fails has fewer cases, with a notice; the next generation asks for these again.
+    A request whose reply cannot be used is divided; what came short or told of a situation that another case has is
+    asked for once more. A target that still has fewer cases gets a notice; the next generation asks for these again.
+
+    Raises:
+        ModelError: of a kind that holds for the whole author.
     """
-    batches = _with_contexts(list(_batches(plan, options.batch)), prompt, spec, plan)
-
-    async def ask(batch: _Batch) -> list[Case]:
-        existing = _existing(plan, batch.target)
-        rendered = request_text(prompt, spec, batch.target, batch.count, existing, options, answerable=batch.answerable)
-        reply = await author.ask(
-            rendered, reply_type(free_variables(prompt, batch.target), batch.count), stage="cases", repeat=batch.number
-        )
-        return _recorded(_cases(reply.value, batch.target, spec), batch.answerable)
-
-    nothing: list[Case] = []
-    replies = await map_requests("cases", author.label, batches, ask, emit, default=nothing)
-    made = _merged(plan, batches, replies)
+    work = _Work(author, prompt, spec, options, emit, _NewCases(plan))
+    await work.ask(batches(plan.make, options.rules_per_request))
+    again = [(target, missing) for target, missing in work.new.missing() if target not in work.failed]
+    await work.ask(replace(batch, number=batch.number + 1) for batch in batches(again, options.rules_per_request))
+    made = work.new.with_alike()
     short = plan.missing - len(made)
     if short > 0:
         many = plural(plan.missing, "case")
@@ -95,7 +82,9 @@ def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec, emit: Listener = ignor
             if case.inputs_fingerprint == target.inputs_fingerprint and case.expanded_from is None
         ]
         room = missing - sum(case.invalid is None and case not in plan.keep for case in new)
-        stale = [case for case in plan.retire if case.invalid is None and _same_target(case, target)]
+        stale = [
+            case for case in plan.retire if case.invalid is None and case not in stayed and _same_target(case, target)
+        ]
         for case in stale[: max(0, room)]:
             back.append(case if case.id not in taken else case.replace(id=_free_id(target.stem, taken)))
             taken.add(back[-1].id)
@@ -113,180 +102,163 @@ def _same_target(case: Case, target: Target) -> bool:
     return (case.rule, case.inverse, case.scenario) == (target.rule.id, target.inverse, scenario)
 
 
-def request_text(
-    prompt: Prompt,
-    spec: Spec,
-    target: Target,
-    count: int,
-    existing: Sequence[str],
-    options: Generation,
-    *,
-    answerable: int | None = None,
-) -> Rendered:
-    """The rendered template for ``count`` cases of one target, ``answerable`` of which hold the answer."""
-    return render(
-        TEMPLATE,
-        prompt=prompt.text(),
-        input_spec=input_spec_text(prompt, spec),
-        variables=free_variables(prompt, target),
-        rule=target.rule.rule,
-        aim=target.text,
-        inverse=target.inverse,
-        count=count,
-        scenario=_scenario_text(target),
-        samples="\n".join(options.samples),
-        known=list(existing),
-        variable=context_variable(prompt, spec) or "" if answerable is not None else "",
-        holding=answerable or 0,
-        language=options.language or "",
-        instructions=options.instructions,
-    )
+@dataclass(slots=True)
+class _Work:
+    """A generation under way.
 
-
-def input_spec_text(prompt: Prompt, spec: Spec) -> str:
-    """The input spec as text: a paragraph a variable, then what holds of all together."""
-    parts = []
-    for name in (*prompt.variables, WHOLE_INPUT):
-        variable = spec.inputs.get(name)
-        if variable is None:
-            continue
-        title = {WHOLE_INPUT: "All together", INPUT_VARIABLE: "The input"}.get(name, name)
-        lines = [*variable.constraints, *typed_constraints(variable)]
-        parts.append("\n".join([f"{title}:", *(f"- {line}" for line in lines)]))
-    return "\n\n".join(parts) or "(nothing is written down about the input)"
-
-
-def typed_constraints(variable: VariableSpec) -> list[str]:
-    """What a variable's type and bounds ask for, in words."""
-    lines = []
-    if variable.type == "enum" or variable.values:
-        lines.append("One of: " + ", ".join(json.dumps(value, ensure_ascii=False) for value in variable.values or ()))
-    elif variable.type != "text":
-        lines.append(f"Written as JSON of type {variable.type}.")
-    if variable.schema_:
-        lines.append(f"Valid under this JSON schema: {json.dumps(variable.schema_, ensure_ascii=False)}")
-    bounds = (("At least", variable.minimum, ""), ("At most", variable.maximum, ""))
-    lengths = (("At least", variable.min_length, " characters"), ("At most", variable.max_length, " characters"))
-    lines += [f"{word} {bound}{unit}." for word, bound, unit in (*bounds, *lengths) if bound is not None]
-    return lines
-
-
-def free_variables(prompt: Prompt, target: Target) -> tuple[str, ...]:
-    """The variables that the author gives values for: all but those that the scenario fixes."""
-    fixed = target.scenario.fixed if target.scenario else {}
-    return tuple(name for name in prompt.variables if name not in fixed)
-
-
-@lru_cache(maxsize=256)
-def inputs_type(variables: tuple[str, ...], longest: int = LONGEST_VALUE) -> type[BaseModel]:
-    """An object with a text under each variable's name, asked for with at most ``longest`` characters."""
-    text = Annotated[str, shortened(TOLERATED * longest)]
-    fields: dict[str, Any] = {f"v{index}": (text, Field(alias=name)) for index, name in enumerate(variables)}
-    return create_model("Inputs", __config__=ConfigDict(populate_by_name=True), **fields)
-
-
-@lru_cache(maxsize=64)
-def reply_type(variables: tuple[str, ...], count: int) -> type[BaseModel]:
-    """The shape of a reply: a list of at most ``count`` cases, each with its reasoning and a text for each variable."""
-    inputs = inputs_type(variables)
-    case = create_model("NewCase", reasoning=(Annotated[str, REASON], ...), inputs=(inputs, ...))
-    return create_model("NewCases", cases=(list_up_to(case, count, least=1), ...))
-
-
-def read_value(text: str, variable: VariableSpec | None) -> Any:
-    """A variable's value from the author's text, by the type that the spec gives.
-
-    Of an enumeration the value that the text writes; of the other types the text read as JSON. A text without such a
-    value stays a text, for lint to name.
+    Attributes:
+        failed: targets of single requests that gave no usable reply; they are not asked for again.
     """
-    if variable is None or (variable.type == "text" and variable.values is None):
-        return text
-    if variable.values is not None:
-        written = {value_text(value): value for value in variable.values}
-        return written.get(text, written.get(text.strip(), text))
-    if variable.type in ("text", "enum"):
-        return text
-    try:
-        return json.loads(text, parse_constant=_refused, parse_float=_finite)
-    except (ValueError, RecursionError):
-        return text
+
+    author: RoleModel
+    prompt: Prompt
+    spec: Spec
+    options: Generation
+    emit: Listener
+    new: _NewCases
+    failed: list[Target] = field(default_factory=list)
+
+    async def ask(self, requests: Iterable[Batch]) -> None:
+        """Asks for these batches and keeps what comes; one that is of no use is asked for part by part."""
+        todo = with_contexts(list(requests), self.prompt, self.spec, self.new.cases())
+        while todo:
+            self.emit(StageStarted(STAGE, len(todo), self.author.label))
+            todo = [part for batch in await self._in_waves(todo) for part in batch.alone()]
+            self.emit(StageEnded(STAGE, self.author.label))
+
+    async def _in_waves(self, waiting: list[Batch]) -> list[Batch]:
+        """Asks for the batches, each wave as large as all before it; those to be divided."""
+        useless: list[Batch] = []
+        wave = 1
+        while waiting:
+            now, waiting, existing = waiting[:wave], waiting[wave:], self.new.cases()
+            replies = await run_all(self._reply, [(batch, existing) for batch in now])
+            for batch, cases in zip(now, replies, strict=True):
+                useless += [batch] if cases is None else []
+                self.new.take(cases or ())
+            wave *= 2
+        return useless
+
+    async def _reply(self, asked: tuple[Batch, Sequence[Case]]) -> list[_Aimed] | None:
+        """The cases of a reply; None where it was of no use, and smaller requests may help."""
+        batch, existing = asked
+        rendered = request_text(self.prompt, self.spec, batch, self.options, existing)
+        author = _roomy(self.author, batch.count)
+        try:
+            reply = await author.ask(rendered, reply_to(self.prompt, batch), stage=STAGE, repeat=batch.number)
+        except ModelError as error:
+            self.emit(StepDone(STAGE, self.author.label, error.reason))
+            if error.model_wide:
+                raise
+            return self._rescued(batch, error)
+        self.emit(StepDone(STAGE, self.author.label))
+        return _cases(reply.value.cases, batch, self.spec)  # type: ignore[attr-defined]
+
+    def _rescued(self, batch: Batch, error: ModelError) -> list[_Aimed] | None:
+        """The whole cases of a broken reply; None where there are none, and smaller requests may help."""
+        cases = _cases(_readable(item_type(self.prompt, batch), error.reply or ""), batch, self.spec)
+        if cases:
+            return cases
+        if len(batch.parts) > 1 and isinstance(error, UNREADABLE):
+            return None
+        self.failed += [part.target for part in batch.parts]
+        message = f"{STAGE}: {self.author.label} gave no usable reply ({error.reason}): {error}"
+        self.emit(Notice(message, "warning"))
+        return []
 
 
-def _refused(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
+class _NewCases:
+    """The new cases so far, each target with at most what it misses, under ids that are free."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._kept = plan.keep
+        self._inputs = {_same(case) for case in plan.keep}
+        self._situations: list[tuple[Case, Situation]] = [
+            (case, situation_of(case.inputs)) for case in plan.keep if case.expanded_from is None
+        ]
+        self._taken = {case.id for case in plan.keep}
+        self._room = {target.inputs_fingerprint: missing for target, missing in plan.make}
+        self._targets = [target for target, _ in plan.make]
+        self._made: list[Case] = []
+        self._alike: list[tuple[Target, Case]] = []
+
+    def cases(self) -> list[Case]:
+        """All cases so far, those that the plan keeps first."""
+        return [*self._kept, *self._made]
+
+    def missing(self) -> list[tuple[Target, int]]:
+        """The targets that still want cases, with how many."""
+        left = ((target, self._room[target.inputs_fingerprint]) for target in self._targets)
+        return [(target, room) for target, room in left if room > 0]
+
+    def take(self, cases: Iterable[_Aimed]) -> None:
+        """Adds what a reply brought. A case in another's situation is kept back, in case nothing better comes."""
+        for target, case in cases:
+            if not self._wanted(target, case):
+                continue
+            if first_alike(case, self._situations) is not None:
+                self._inputs.add(_same(case))
+                self._alike.append((target, case))
+            else:
+                self._add(target, case)
+
+    def with_alike(self) -> list[Case]:
+        """The new cases, with those kept back where nothing better came."""
+        for target, case in self._alike:
+            if self._room[target.inputs_fingerprint] > 0:
+                self._add(target, case)
+        return self._made
+
+    def _wanted(self, target: Target, case: Case) -> bool:
+        is_new = _same(case) not in self._inputs and any(map(str, case.inputs.values()))
+        return is_new and self._room[target.inputs_fingerprint] > 0
+
+    def _add(self, target: Target, case: Case) -> None:
+        self._inputs.add(_same(case))
+        self._situations.append((case, situation_of(case.inputs)))
+        self._room[target.inputs_fingerprint] -= 1
+        self._made.append(case.replace(id=_free_id(target.stem, self._taken)))
 
 
-def _finite(text: str) -> float:
-    value = float(text)
-    return value if math.isfinite(value) else _refused(text)
-
-
-def _batches(plan: Plan, batch: int) -> Iterator[_Batch]:
-    for target, missing in plan.make:
-        for number, start in enumerate(range(0, missing, batch)):
-            yield _Batch(target, min(batch, missing - start), number)
-
-
-def _with_contexts(batches: list[_Batch], prompt: Prompt, spec: Spec, plan: Plan) -> list[_Batch]:
-    """The requests with the share of their cases whose context holds the answer, where the author writes contexts."""
-    context = context_variable(prompt, spec)
-    writing = [batch for batch in batches if context in free_variables(prompt, batch.target)]
-    if not writing:
-        return batches
-    shares = iter(balance_answerable(plan.keep, [(batch.target.stem, batch.count) for batch in writing]))
-    return [replace(batch, answerable=next(shares)) if batch in writing else batch for batch in batches]
-
-
-def _recorded(cases: list[Case], answerable: int | None) -> list[Case]:
-    if answerable is None:
-        return cases
-    return [case.replace(answer_in_context=index < answerable) for index, case in enumerate(cases)]
-
-
-def _existing(plan: Plan, target: Target) -> list[str]:
-    cases = (case for case in plan.keep if case.rule == target.rule.id and case.inverse == target.inverse)
-    return [json.dumps(case.inputs, ensure_ascii=False) for case in cases if case.expanded_from is None]
-
-
-def _cases(reply: BaseModel, target: Target, spec: Spec) -> list[Case]:
-    fixed: Mapping[str, Any] = target.scenario.fixed if target.scenario else {}
+def _cases(items: Iterable[Any], batch: Batch, spec: Spec) -> list[_Aimed]:
+    """The cases of a reply, each with the target of its aim; an aim's first ones hold the answer, where that counts."""
+    parts = {part.target.aim: part for part in batch.parts}
+    of_aim: Counter[str] = Counter()
     cases = []
-    for item in reply.cases:  # type: ignore[attr-defined]
-        values = item.inputs.model_dump(by_alias=True)
-        inputs = {name: read_value(text, spec.inputs.get(name)) for name, text in values.items()}
-        cases.append(
-            Case(
-                id="new",
-                rule=target.rule.id,
-                inverse=target.inverse,
-                inputs={**inputs, **fixed},
-                reasoning=item.reasoning.strip(),
-                scenario=target.scenario.name if target.scenario else None,
-                inputs_fingerprint=target.inputs_fingerprint,
-                origin="generated",
-            )
-        )
+    for item in items:
+        part = parts[getattr(item, "aim", batch.parts[0].target.aim)]
+        target, index = part.target, of_aim[part.target.aim]
+        of_aim[target.aim] += 1
+        holds = None if part.answerable is None else index < part.answerable
+        cases.append((target, _case(item, target, spec).replace(answer_in_context=holds)))
     return cases
 
 
-def _merged(plan: Plan, batches: Sequence[_Batch], replies: Sequence[Sequence[Case]]) -> list[Case]:
-    """The new cases that repeat no input, each target with at most what it misses, under ids that are free."""
-    seen = {_same(case) for case in plan.keep}
-    taken = {case.id for case in plan.keep}
-    made: list[Case] = []
-    room = {target.inputs_fingerprint: missing for target, missing in plan.make}
-    for batch, cases in zip(batches, replies, strict=True):
-        for case in cases:
-            if (
-                room[batch.target.inputs_fingerprint] < 1
-                or _same(case) in seen
-                or not any(map(str, case.inputs.values()))
-            ):
-                continue
-            seen.add(_same(case))
-            room[batch.target.inputs_fingerprint] -= 1
-            made.append(case.replace(id=_free_id(batch.target.stem, taken)))
-    return made
+def _case(item: Any, target: Target, spec: Spec) -> Case:
+    fixed: Mapping[str, Any] = target.scenario.fixed if target.scenario else {}
+    values = item.inputs.model_dump(by_alias=True)
+    inputs = {name: read_value(text, spec.inputs.get(name)) for name, text in values.items()}
+    return Case(
+        id="new",
+        rule=target.rule.id,
+        inverse=target.inverse,
+        inputs={**inputs, **fixed},
+        reasoning=item.reasoning.strip(),
+        scenario=target.scenario.name if target.scenario else None,
+        inputs_fingerprint=target.inputs_fingerprint,
+        origin="generated",
+    )
+
+
+def _readable(item: type[BaseModel], text: str) -> list[Any]:
+    """The cases that stand whole in a broken reply."""
+    return [item.model_validate(each) for each in whole_objects(text) if reads(item, each)]
+
+
+def _roomy(author: RoleModel, count: int) -> RoleModel:
+    """The author with room for all cases in one reply."""
+    room = max(author.defaults.max_tokens or 0, count * TOKENS_A_CASE)
+    return replace(author, defaults=author.defaults.model_copy(update={"max_tokens": room}))
 
 
 def _same(case: Case) -> str:
@@ -305,12 +277,3 @@ def _ordered(spec: Spec, cases: Sequence[Case]) -> tuple[Case, ...]:
     """The cases in the order of their rules, normal before inverse; what aims at no known rule comes last."""
     place = {rule.id: index for index, rule in enumerate(spec.rules)}
     return tuple(sorted(cases, key=lambda case: (place.get(case.rule or "", len(place)), case.inverse)))
-
-
-def _scenario_text(target: Target) -> str:
-    if target.scenario is None:
-        return ""
-    fixed = [
-        f"{name} is always {json.dumps(value, ensure_ascii=False)}" for name, value in target.scenario.fixed.items()
-    ]
-    return "\n".join([target.scenario.name, *target.scenario.constraints, *fixed])

@@ -6,8 +6,9 @@ these is its ``inputs_fingerprint``. A case with a stale hash is retired and gen
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from promptpex.cases.comparable_words import slug
@@ -17,6 +18,8 @@ from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
 from promptpex.core.stage_templates import fingerprint
 
 TEMPLATE = "cases/generate"
+RULES_PER_REQUEST = 4
+"""Rules that one request covers unless it is said: what a capable author still gives different situations to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,8 @@ class Generation:
 
     Attributes:
         per_rule, per_inverse: generated cases for each rule and each inverse (per scenario).
-        batch: cases asked for in one request; small, since long generations derail at their end.
+        rules_per_request: rules that one request may cover, each with its inverse.
+        extra: cases that a target should have beyond the usual number, by ``Target.inputs_fingerprint``; see ``more``.
         scenarios: each rule is put to the test in each of them; none = once, without.
         samples: real inputs given as examples.
         instructions: the owner's note for this stage.
@@ -43,7 +47,8 @@ class Generation:
 
     per_rule: int = 2
     per_inverse: int = 1
-    batch: int = 3
+    rules_per_request: int = RULES_PER_REQUEST
+    extra: Mapping[str, int] = field(default_factory=dict)
     scenarios: tuple[Scenario, ...] = ()
     samples: tuple[str, ...] = ()
     instructions: str = ""
@@ -60,6 +65,7 @@ class Target:
         scenario: the scenario, if there are any.
         inputs_fingerprint: hash of what the cases depend on.
         count: how many generated cases there should be.
+        extra: whether its cases are those beyond the usual number.
     """
 
     rule: Rule
@@ -67,6 +73,7 @@ class Target:
     scenario: Scenario | None
     inputs_fingerprint: str
     count: int
+    extra: bool = False
 
     @property
     def text(self) -> str:
@@ -74,10 +81,14 @@ class Target:
         return (self.rule.inverse or "") if self.inverse else self.rule.rule
 
     @property
+    def aim(self) -> str:
+        """The id of what it aims at: the rule's or its inverse's."""
+        return self.rule.inverse_id if self.inverse else self.rule.id
+
+    @property
     def stem(self) -> str:
         """What the ids of its cases begin with."""
-        stem = self.rule.inverse_id if self.inverse else self.rule.id
-        return f"{stem}-{slug(self.scenario.name)}" if self.scenario else stem
+        return f"{self.aim}-{slug(self.scenario.name)}" if self.scenario else self.aim
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +117,10 @@ class Plan:
 
 def plan(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, options: Generation) -> Plan:
     """Which cases of ``suite`` stay, which go, and what is to be made."""
-    targets = targets_of(prompt, spec, author=author, options=options)
-    fresh: dict[str, list[Case]] = {target.inputs_fingerprint: [] for target in targets}
-    wanted = {target.inputs_fingerprint: target.count for target in targets}
+    usual = targets_of(prompt, spec, author=author, options=options)
+    extra = [_extra(target, options.extra) for target in usual]
+    fresh: dict[str, list[Case]] = {target.inputs_fingerprint: [] for target in (*usual, *extra)}
+    most = {target.inputs_fingerprint: target.count for target in usual}
     keep: list[Case] = []
     retire: list[Case] = []
     for case in suite.cases:
@@ -118,13 +130,15 @@ def plan(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, options: Gene
             if case.origin == "edited" and same is not None:
                 same.append(case)
             continue
-        if same is None or (case.invalid is None and len(same) >= wanted[case.inputs_fingerprint or ""]):
+        full = same is not None and len(same) >= most.get(case.inputs_fingerprint or "", len(same) + 1)
+        if same is None or (case.invalid is None and full):
             retire.append(case)
             continue
         keep.append(case)
         if case.invalid is None:
             same.append(case)
-    make = tuple((target, target.count - len(fresh[target.inputs_fingerprint])) for target in targets)
+    make = [(target, target.count - len(fresh[target.inputs_fingerprint])) for target in usual]
+    make += [(target, target.count - len(fresh[target.inputs_fingerprint])) for target in extra]
     current = {rule.id for rule in spec.rules if not rule.stale}
     return Plan(
         keep=tuple(keep),
@@ -148,6 +162,21 @@ def targets_of(prompt: Prompt, spec: Spec, *, author: str, options: Generation) 
                 inputs_fingerprint = _inputs_fingerprint(prompt, spec, rule, inverse, scenario, author, options)
                 targets.append(Target(rule, inverse, scenario, inputs_fingerprint, count))
     return targets
+
+
+def with_more(options: Generation, prompt: Prompt, spec: Spec, suite: Suite, *, author: str, more: int) -> Generation:
+    """The options by which each target gets ``more`` cases beyond those that it has; they stay, whatever the counts."""
+    usable = Counter(case.inputs_fingerprint for case in suite.cases if case.invalid is None)
+    targets = [_extra(target, {}) for target in targets_of(prompt, spec, author=author, options=options)]
+    extra = {target.inputs_fingerprint: usable[target.inputs_fingerprint] + more for target in targets}
+    return replace(options, extra=extra)
+
+
+def _extra(target: Target, counts: Mapping[str, int]) -> Target:
+    """The target of the cases beyond the usual number, which other counts leave alone."""
+    inputs_fingerprint = digest([target.inputs_fingerprint, "more"], 16)
+    count = counts.get(inputs_fingerprint, 0)
+    return replace(target, inputs_fingerprint=inputs_fingerprint, count=count, extra=True)
 
 
 def _inputs_fingerprint(

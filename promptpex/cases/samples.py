@@ -18,8 +18,6 @@ from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.ordinary_files import inside
 from promptpex.core.errors import ConfigError
 
-MOST = 5
-"""Samples that the author is shown: enough to see a style, few enough to leave room for the rules."""
 LONGEST = 4000
 """Characters of a sample that the author is shown: about a thousand tokens."""
 
@@ -34,7 +32,7 @@ class _Place:
 
 
 def read_samples(
-    value: Any, *, variables: Sequence[str], path: Path | str | None = None, seed: int = 0, limit: int = MOST
+    value: Any, *, variables: Sequence[str], path: Path | str | None = None, seed: int = 0, limit: int = 5
 ) -> tuple[str, ...]:
     """At most ``limit`` samples as texts, shuffled by ``seed``, without repetitions.
 

@@ -1,13 +1,14 @@
 """Validity: whether a case is an input that the prompt has to cope with at all.
 
-Code first: types, bounds, lengths and the input checks of the spec, and lint. The sentences of the input spec go to a
-model, one request per case, a verdict per sentence (after PromptPex, arXiv 2503.05070v1, §4, test validity). A case
-that could not be decided is not known to be valid, and is never excluded for that.
+Code first: types, bounds, lengths, JSON schemas and the input checks of the spec, and lint. The sentences of the input
+spec go to a model with several cases at once, which names what is broken and nothing else (after PromptPex, arXiv
+2503.05070v1, §4.3.2, which asks about every case alone). A case that could not be decided is not known to be valid, and
+is never excluded for that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal
@@ -18,21 +19,20 @@ from promptpex.cases.input_types import type_problems
 from promptpex.cases.lint import errors, lint
 from promptpex.codecs.inputs_as_text import inputs_text
 from promptpex.core.events import Listener, ignore_events
-from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Rule, Spec
+from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec
 from promptpex.core.stage_templates import Rendered, render
-from promptpex.llm.map_requests import map_requests
+from promptpex.llm.map_requests import map_batches
 from promptpex.llm.role_model import RoleModel
-from promptpex.llm.schemas import REASON
+from promptpex.llm.schemas import REASON, readable
 
 TEMPLATE = "cases/validity"
 STAGE = "validity"
 
 
-class ConstraintVerdict(BaseModel):
-    """A model's verdict on one sentence of the input spec: the reason first."""
-
-    reason: Annotated[str, REASON]
-    verdict: Literal["keeps", "breaks", "unclear"]
+ALSO_VALID = "Also valid:"
+"""What a sentence of the input spec begins with that lists unusual forms which are valid: it forbids nothing."""
+CASES_PER_REQUEST = 8
+"""Cases that a judge reads at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,10 @@ def code_problems(case: Case, prompt: Prompt, spec: Spec) -> list[str]:
     for name, value in case.inputs.items():
         if name in spec.inputs:
             problems += type_problems(name, value, spec.inputs[name])
+    rule = spec.rule(case.rule) if case.rule is not None else None
+    if rule is not None and not rule.stale:
+        unmet = check_inputs(rule.when, case.inputs)
+        problems += [f"the condition of {rule.id} does not hold: {reason}" for reason in unmet]
     present = [check for check in spec.input_checks if check.variable in case.inputs]
     return problems + [
         problem for problem in check_inputs(present, case.inputs) if "could not be checked" not in problem
@@ -116,13 +120,17 @@ async def _by_judge(
 ) -> dict[str, Validity]:
     source = f"judge:{judge.label}"
 
-    async def ask(case: Case) -> Validity:
-        rendered = request_text(how.spec, case, sentences, how.instructions)
-        reply = await judge.ask(rendered, reply_type(tuple(sentences)), stage=STAGE)
-        return _judged(case, sentences, reply.value, source)
+    async def ask(batch: Sequence[Case]) -> list[Validity]:
+        rendered = request_text(how.prompt, how.spec, batch, sentences, how.instructions)
+        reply = await judge.ask(rendered, reply_type(len(batch), tuple(sentences)), stage=STAGE)
+        problems = reply.value.problems  # type: ignore[attr-defined]
+        return [
+            _judged(case, sentences, [one for one in problems if one.input == name], source)
+            for name, case in _named(batch).items()
+        ]
 
     unread: Validity | None = None
-    findings = await map_requests(STAGE, judge.label, cases, ask, how.emit, default=unread)
+    findings = await map_batches(STAGE, judge.label, cases, ask, how.emit, size=CASES_PER_REQUEST, default=unread)
     return {
         case.id: finding or Validity(case.id, "unknown", ("the judge could not be read",), source)
         for case, finding in zip(cases, findings, strict=True)
@@ -130,31 +138,53 @@ async def _by_judge(
 
 
 def constraints_of(prompt: Prompt, spec: Spec) -> dict[str, str]:
-    """The sentences of the input spec under the names that a judge answers by, each with the variable it is about."""
-    sentences: list[str] = []
-    for name in (*prompt.variables, WHOLE_INPUT):
-        variable = spec.inputs.get(name)
-        about = {WHOLE_INPUT: "all together", INPUT_VARIABLE: "the input"}.get(name, name)
-        sentences += [f"({about}) {line}" for line in variable.constraints] if variable is not None else []
-    return {f"c{number}": sentence for number, sentence in enumerate(sentences, 1)}
+    """The sentences that a judge holds cases against, by the names that it answers with."""
+    sentences = [line for line in _sentences(prompt, spec) if not _only_allows(line)]
+    return {f"c{number}": f"({about}) {line}" for number, (about, line) in enumerate(sentences, 1)}
 
 
-def request_text(spec: Spec, case: Case, sentences: Mapping[str, str], instructions: str = "") -> Rendered:
-    """The rendered template that asks about one case."""
+def request_text(
+    prompt: Prompt, spec: Spec, cases: Sequence[Case], sentences: Mapping[str, str], instructions: str = ""
+) -> Rendered:
+    """The rendered template that asks about these cases."""
+    allowed = [f"({about}) {line}" for about, line in _sentences(prompt, spec) if _only_allows((about, line))]
     return render(
         TEMPLATE,
         intent=spec.intent,
-        rules=[Rule(id=name, rule=sentence) for name, sentence in sentences.items()],
-        inputs=inputs_text(case.inputs),
+        sentences="\n".join(f"{name}: {' '.join(sentence.split())}" for name, sentence in sentences.items()),
+        also_valid="\n".join(allowed),
+        items=[{"id": name, "text": inputs_text(case.inputs)} for name, case in _named(cases).items()],
         instructions=instructions,
     )
 
 
 @lru_cache(maxsize=64)
-def reply_type(names: tuple[str, ...]) -> type[BaseModel]:
-    """The shape of a reply: exactly one verdict under each constraint's name."""
-    fields: dict[str, Any] = dict.fromkeys(names, (ConstraintVerdict, ...))
-    return create_model("ConstraintVerdicts", **fields)
+def reply_type(count: int, names: tuple[str, ...]) -> type[BaseModel]:
+    """The shape of a reply about ``count`` cases: what is broken or unclear; what names nothing is left out."""
+    inputs: Any = Literal[tuple(f"i{number}" for number in range(1, count + 1))]
+    verdict: Any = Literal["breaks", "unclear"]
+    reason: Any = (Annotated[str, REASON], ...)
+    sentence: Any = (Literal[names], ...)
+    problem = create_model("Problem", input=(inputs, ...), sentence=sentence, reason=reason, verdict=(verdict, ...))
+    return create_model("Problems", problems=(Annotated[list[problem], readable(problem)], ...))
+
+
+def _sentences(prompt: Prompt, spec: Spec) -> list[tuple[str, str]]:
+    """The sentences of the input spec, each with what it is about."""
+    sentences: list[tuple[str, str]] = []
+    for name in (*prompt.variables, WHOLE_INPUT):
+        variable = spec.inputs.get(name)
+        about = {WHOLE_INPUT: "all together", INPUT_VARIABLE: "the input"}.get(name, name)
+        sentences += [(about, line) for line in variable.constraints] if variable is not None else []
+    return sentences
+
+
+def _only_allows(sentence: tuple[str, str]) -> bool:
+    return sentence[1].lstrip().casefold().startswith(ALSO_VALID.casefold())
+
+
+def _named(cases: Sequence[Case]) -> dict[str, Case]:
+    return {f"i{number}": case for number, case in enumerate(cases, 1)}
 
 
 def _by_code(case: Case, how: ValidityCheck) -> Validity:
@@ -164,11 +194,10 @@ def _by_code(case: Case, how: ValidityCheck) -> Validity:
     return Validity(case.id, "invalid" if reasons else "valid", tuple(reasons))
 
 
-def _judged(case: Case, sentences: Mapping[str, str], reply: BaseModel, source: str) -> Validity:
-    reasons: dict[str, list[str]] = {"keeps": [], "breaks": [], "unclear": []}
-    for name, sentence in sentences.items():
-        answer: ConstraintVerdict = getattr(reply, name)
-        reasons[answer.verdict].append(f"{sentence} {answer.reason.strip()}".strip())
+def _judged(case: Case, sentences: Mapping[str, str], problems: Iterable[Any], source: str) -> Validity:
+    reasons: dict[str, list[str]] = {"breaks": [], "unclear": []}
+    for problem in problems:
+        reasons[problem.verdict].append(f"{sentences[problem.sentence]} {problem.reason.strip()}".strip())
     if reasons["breaks"]:
         return Validity(case.id, "invalid", tuple(reasons["breaks"]), source)
     return Validity(case.id, "unknown" if reasons["unclear"] else "valid", tuple(reasons["unclear"]), source)

@@ -18,6 +18,7 @@ from promptpex.cli.help import (
     option,
     together,
 )
+from promptpex.core.matching import DEFAULT_MATCH, MATCH_KINDS
 from promptpex.judging import modes
 
 PATH = click.Path(path_type=Path)
@@ -99,6 +100,11 @@ judge_options = together(
         metavar="N",
         expert=True,
         help="Times each judge is asked, to measure its self-agreement [1].",
+    ),
+    of_judging(
+        "--match",
+        metavar="KIND",
+        help=f"How outputs are compared with expected ones: {', '.join(MATCH_KINDS)} [{DEFAULT_MATCH}].",
     ),
     of_judging("--judge-confidence", is_flag=True, default=None, expert=True, help="Ask judges for log-probabilities."),
 )
@@ -191,9 +197,27 @@ extraction = together(
     ),
 )
 
+samples_shown = of_cases(
+    "--samples-shown",
+    "--samples",
+    "samples_shown",
+    type=click.IntRange(0, 50),
+    metavar="N",
+    expert=True,
+    help="Samples of the prompt that the author is shown [5].",
+)
+
 generation = together(
     of_cases("-n", "--cases-per-rule", type=COUNT_OR_NONE, metavar="N", help="Generated cases for each rule [2]."),
     inverse_cases,
+    of_cases(
+        "--rules-per-request",
+        type=COUNT,
+        metavar="N",
+        expert=True,
+        help="Rules that one request for cases covers [4].",
+    ),
+    samples_shown,
     of_cases(
         "--validity/--no-validity",
         default=None,

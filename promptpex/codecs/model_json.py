@@ -90,6 +90,28 @@ def read_json_reply(text: str) -> ParsedReply:
     return _closing(answer) if drafting else _inside(answer)
 
 
+def whole_objects(text: str) -> list[dict[str, Any]]:
+    """The objects of the first array in a reply that was cut off or broken, up to the first that is not whole.
+
+    Each is strict JSON, nothing mended; none where the reply is too large or nested too deeply.
+    """
+    start = text.find("[")
+    if start < 0 or len(text) > MAX_CHARS:
+        return []
+    objects = []
+    while match := _NEXT_OBJECT.match(text, start + 1):
+        try:
+            value, end = _DECODER.raw_decode(text, match.end() - 1)
+            objects.append(_clean(value))
+        except (ValueError, RecursionError):
+            break
+        start = end - 1
+    return objects
+
+
+_NEXT_OBJECT = re.compile(r"[\s,]*\{")
+
+
 def _decode(text: str) -> Any:
     """JSON by the standard, line breaks inside strings allowed."""
     try:

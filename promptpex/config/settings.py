@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 
 from promptpex.config.effort import Effort
 from promptpex.config.wording import dollars
-from promptpex.core.records import Record
+from promptpex.core.records import Match, Record
 from promptpex.judging import modes
 from promptpex.llm.pacing import CALL_DEADLINE_S, CONCURRENCY, MAX_ATTEMPTS
 
@@ -58,11 +58,14 @@ class Settings(Record):
         judge_mode: what judges decide on, by the name of the mode: ``rules``, each on its own; ``prompt``, as a whole.
         judge_sees_input, judge_all: show the judge the inputs; judge also what code decides.
         judge_confidence: ask judges for log-probabilities, to tell how sure they were.
+        match: how outputs are compared with expected ones, where a case does not say it; None = as the case file says.
         judge_repeat: times each judge is asked. quorum: how several judges agree.
         effort: preset for what nothing else sets.
         max_rules, cases_per_rule, inverse_cases, rounds, expansion, validity, checks: how much is extracted, generated
             and verified.
-        samples: real inputs given to the author as examples, or the files that hold them.
+        rules_per_request: rules, each with its inverse, that one request for cases covers; None: 4, and 1 where the
+            author is the embedded model.
+        samples: real inputs given to the author as examples, or the files that hold them; samples_shown: how many.
         expected: reference model that expected outputs are taken from.
         scenarios: each rule is tested in each. instructions: the owner's, by stage.
         language: BCP 47 tag of the language that generated inputs have to be in; None = the prompt's.
@@ -107,6 +110,7 @@ class Settings(Record):
     judge_mode: str = modes.DEFAULT
     judge_sees_input: bool = False
     judge_all: bool = False
+    match: Match | None = None
     judge_repeat: int = Field(default=1, ge=1)
     judge_confidence: bool = False
     quorum: Literal["majority", "unanimous"] = "majority"
@@ -114,6 +118,7 @@ class Settings(Record):
     max_rules: int = Field(default=10, ge=1)
     cases_per_rule: int = Field(default=2, ge=0)
     inverse_cases: int = Field(default=1, ge=0)
+    rules_per_request: int | None = Field(default=None, ge=1)
     rounds: int = Field(default=1, ge=0)
     expansion: int = Field(default=0, ge=0)
     validity: bool = False
@@ -121,6 +126,7 @@ class Settings(Record):
     verify: bool = False
     scenarios: tuple[ScenarioSetting, ...] = ()
     samples: tuple[object, ...] = ()
+    samples_shown: int = Field(default=5, ge=0, le=50)
     expected: str | None = None
     instructions: dict[str, str] = Field(default_factory=dict)
     language: str | None = None
@@ -196,5 +202,5 @@ class Settings(Record):
     def shaping(self) -> dict[str, object]:
         """The settings that shape what is asked or how it is judged: two runs that differ in one are two runs."""
         everything = self.to_dict()
-        names = (*_SHAPING, *(_STOPPING if self.until_decided else ()))
+        names = (*_SHAPING, *(_STOPPING if self.until_decided else ()), *(("match",) if self.match else ()))
         return {name: everything[name] for name in names}

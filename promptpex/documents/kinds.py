@@ -35,6 +35,7 @@ CASES = DocumentKind(
     empty=Suite(prompt=""),
     parts=(
         Text("prompt"),
+        Text("match"),
         Items(
             "cases",
             Case,

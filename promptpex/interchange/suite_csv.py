@@ -20,8 +20,10 @@ from promptpex.interchange.format import Exported, Format, Imported, Source
 from promptpex.interchange.suite_rows import gather, suite_of
 
 PREFIX = "inputs."
+MATCH = "suite_match"
+"""The column of the suite's own comparison with expected outputs, where it names one."""
 FIELDS = (
-    "id", "rule", "inverse", "reasoning", "expected", "origin", "scenario", "answer_in_context",
+    "id", "rule", "inverse", "reasoning", "expected", "match", "origin", "scenario", "answer_in_context",
     "inputs_fingerprint", "expanded_from", "expected_from", "invalid", "content",
 )  # fmt: skip
 _UNFIT = re.compile("\0")
@@ -40,6 +42,8 @@ def rows_of(suite: Suite) -> list[list[str]]:
     rows += [_row(suite.prompt, case, names) for case in suite.cases]
     if not suite.cases:
         rows.append([suite.prompt] + [""] * (len(rows[0]) - 1))
+    if suite.match:
+        rows = [[*row, MATCH if number == 0 else suite.match] for number, row in enumerate(rows)]
     return rows
 
 
@@ -90,7 +94,7 @@ def parse(text: str, path: Path | str) -> Reading[Suite]:
 
 
 def _check_columns(head: list[str], path: Path | str) -> None:
-    columns = ("prompt", *FIELDS, "other")
+    columns = ("prompt", *FIELDS, "other", MATCH)
     for name in head:
         if name not in columns and not name.startswith(PREFIX):
             message, hint = unknown_key(name, [*columns, PREFIX + "NAME"])

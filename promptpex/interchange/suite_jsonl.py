@@ -1,4 +1,5 @@
-"""``jsonl``: a suite as JSON lines, both ways without loss: a line that names the prompt, then a case per line."""
+"""``jsonl``: a suite as JSON lines, both ways without loss: a line that names the prompt (and, where the suite says
+one, the comparison with expected outputs as ``suite_match``), then a case per line."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from promptpex.interchange.suite_rows import gather, suite_of
 def text(suite: Suite, before: str = "") -> str:
     """The suite as JSON lines; lines of ``before`` that still say the same are kept as they are."""
     old = {jsonl.dumps(line.value): line.text for line in jsonl.parse(before, error=SuiteError)}
-    values: list[Any] = [{"prompt": suite.prompt}]
+    values: list[Any] = [{"prompt": suite.prompt, **({"suite_match": suite.match} if suite.match else {})}]
     values += [{**case.to_dict(), "inverse": case.inverse, "origin": case.origin} for case in suite.cases]
     return "".join(f"{old.get(line, line)}\n" for line in map(jsonl.dumps, values))
 

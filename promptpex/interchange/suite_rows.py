@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from promptpex.codecs.safe_csv import MAX_BYTES
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import SuiteError
+from promptpex.core.matching import DEFAULT_MATCH, match_name
 from promptpex.core.records import Case, Problem, Suite
 from promptpex.documents.document import Reading
 from promptpex.documents.kinds import CASES
@@ -21,15 +22,20 @@ from promptpex.documents.record_problems import record_problems
 def gather(rows: Iterable[tuple[int, dict[str, Any]]], path: Path | str) -> Reading[Suite]:
     """The suite of these rows, each with its line.
 
-    A row may name the prompt under ``prompt``; one with neither an id nor inputs says nothing else.
+    A row may name the prompt under ``prompt``, and under ``suite_match`` how outputs are compared where a case does not
+    say it; one with neither an id nor inputs says nothing else.
     """
-    prompt = ""
+    prompt, match = "", ""
     cases: dict[str, Case] = {}
     lines: dict[str, int] = {}
     problems: list[Problem] = []
     for line, row in rows:
         fields = dict(row)
         prompt = str(fields.pop("prompt", "") or "") or prompt
+        named = str(fields.pop("suite_match", "") or "")
+        wrong = _match_problems(named, line, path)
+        problems += wrong
+        match = match if wrong else named or match
         if not fields or (fields.get("id") is None and not fields.get("inputs")):
             continue
         try:
@@ -44,8 +50,17 @@ def gather(rows: Iterable[tuple[int, dict[str, Any]]], path: Path | str) -> Read
             problems.append(Problem(path=str(path), line=line, message=f"the case id {case.id!r} is used twice"))
             continue
         cases[case.id], lines[case.id] = case, line
-    suite = Suite(prompt=prompt, cases=tuple(cases.values()))
+    suite = Suite(prompt=prompt, match=match or None, cases=tuple(cases.values()))
     return Reading(suite, tuple(problems), lines, error=SuiteError, path=path)
+
+
+def _match_problems(named: str, line: int, path: Path | str) -> list[Problem]:
+    """That a row names no comparison, where it does not."""
+    try:
+        match_name(named or DEFAULT_MATCH)
+    except ValueError as error:
+        return [Problem(path=str(path), line=line, message=f"suite_match: {error}")]
+    return []
 
 
 def suite_of(path: Path, parse: Callable[[str, Path], Reading[Suite]]) -> Suite:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from promptpex.core.errors import ModelError
+from promptpex.core.errors import EmptyReply, Filtered, MalformedReply, ModelError, TruncatedReply
 from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone
 from promptpex.engines import run_all
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+UNREADABLE = (EmptyReply, Filtered, MalformedReply, TruncatedReply)
+"""Replies that came and are of no use; a smaller question may have a better one."""
 
 
 async def map_requests(
@@ -35,7 +38,7 @@ async def map_requests(
             emit(StepDone(stage, label, error.reason))
             if error.model_wide:
                 raise
-            emit(Notice(f"{stage}: {label} gave no usable reply ({error.reason}): {error}", "warning"))
+            emit(_no_reply(stage, label, error))
             return default
         emit(StepDone(stage, label))
         return result
@@ -46,3 +49,48 @@ async def map_requests(
     results = await run_all(one, items)
     emit(StageEnded(stage, label))
     return results
+
+
+async def map_batches(
+    stage: str,
+    label: str,
+    items: Sequence[Item],
+    ask: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]],
+    emit: Listener,
+    *,
+    size: int,
+    default: Result,
+) -> list[Result]:
+    """``ask`` for up to ``size`` items at once, a result for each in order.
+
+    A batch whose reply cannot be read is asked for item by item; an item that fails gives ``default`` and a notice.
+
+    Raises:
+        ModelError: as ``map_requests``.
+    """
+    unread: list[Result] = []
+
+    async def several(batch: Sequence[Item]) -> Sequence[Result]:
+        try:
+            return await ask(batch)
+        except UNREADABLE:
+            if len(batch) == 1:
+                raise
+            return unread
+
+    async def one(item: Item) -> Result:
+        return (await ask([item]))[0]
+
+    batches = [items[start : start + size] for start in range(0, len(items), size)]
+    replies = await map_requests(stage, label, batches, several, emit, default=None)
+    alone = [item for batch, reply in zip(batches, replies, strict=True) if reply is unread for item in batch]
+    single = iter(await map_requests(stage, label, alone, one, emit, default=default))
+    return [
+        next(single) if reply is unread else default if reply is None else reply[index]
+        for batch, reply in zip(batches, replies, strict=True)
+        for index in range(len(batch))
+    ]
+
+
+def _no_reply(stage: str, label: str, error: ModelError) -> Notice:
+    return Notice(f"{stage}: {label} gave no usable reply ({error.reason}): {error}", "warning")

@@ -10,7 +10,7 @@ import json
 from functools import cache, lru_cache
 from typing import Annotated, Any, Literal, Union
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 
 from promptpex.codecs.wording import cut
 
@@ -117,6 +117,22 @@ def list_up_to(item: Any, most: int, *, least: int = 0, wanted: int = 0) -> Any:
     if wanted > least:
         bounds = Field(min_length=least, max_length=most, json_schema_extra={"minItems": wanted})
     return Annotated[list[item], first(most), bounds]
+
+
+def readable(item: type[BaseModel]) -> BeforeValidator:
+    """Leaves out what of a reply's list is no ``item``: one that is spoilt does not cost the others."""
+    return BeforeValidator(
+        lambda value: [each for each in value if reads(item, each)] if isinstance(value, list) else value
+    )
+
+
+def reads(item: type[BaseModel], value: Any) -> bool:
+    """Whether a value of a reply can be read as an ``item``."""
+    try:
+        item.model_validate(value)
+    except ValidationError:
+        return False
+    return True
 
 
 REASON = shortened(2000)

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
-from promptpex.cases.generate import request_text
+from promptpex.cases.batches import MOST_CASES, batches
+from promptpex.cases.case_request import request_text
 from promptpex.cases.plan import Plan
 from promptpex.codecs.wording import plural
 from promptpex.core.records import Completion, Message, Output, Prompt, Request, Spec, Suite
@@ -21,6 +22,7 @@ from promptpex.promptfile import RENDERING_SECONDS
 from promptpex.workflow.collect import Cell, cells, request_for
 from promptpex.workflow.generating import generation, planned
 from promptpex.workflow.running import judges_for
+from promptpex.workflow.scoring import expected_outputs, match_judges, settled_by_code
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import TYPICAL_ANSWER, Part, Role, Stage, Workload, find, stages
 from promptpex.workflow.statistical_power import TYPICAL_RULES, cases_per_rule
@@ -62,7 +64,8 @@ async def estimate(session: Session, prompt: Prompt, spec: Spec | None, suite: S
     outputs = await _output_requests(
         session, prompt, cells(suite.usable(), session.roles.models(), session.settings.repeats)
     )
-    return [*lines, *outputs.lines(), *(await _judging(session, prompt, spec, suite, outputs))]
+    judging = await _judging(session, prompt, spec, suite, outputs)
+    return [*lines, *outputs.lines(), *judging, *(await _comparing(session, prompt, spec, suite, outputs))]
 
 
 def extraction_lines(session: Session, prompt: Prompt) -> list[EstimateLine]:
@@ -80,11 +83,12 @@ def extraction_lines(session: Session, prompt: Prompt) -> list[EstimateLine]:
 def generation_lines(session: Session, prompt: Prompt, spec: Spec, todo: Plan) -> list[EstimateLine]:
     """What a plan of generation asks for and costs; what the new cases need once they are made is an upper guess."""
     options = generation(session, prompt)
-    texts = [request_text(prompt, spec, target, missing, (), options).messages for target, missing in todo.make]
+    asked = batches(todo.make, options.rules_per_request)
+    texts = [request_text(prompt, spec, batch, options, todo.keep).messages for batch in asked]
     work = Workload(
         settings=session.settings,
         prompt_tokens=tokens_of(prompt.messages),
-        case_requests=sum(ceil(missing / options.batch) for _, missing in todo.make),
+        case_requests=len(asked),
         case_tokens=ceil(sum(map(tokens_of, texts)) / max(len(texts), 1)),
         new_cases=todo.missing,
     )
@@ -109,13 +113,14 @@ def _generation(session: Session, prompt: Prompt, spec: Spec | None) -> list[Est
     if spec is not None:
         return generation_lines(session, prompt, spec, planned(session, prompt, spec, Suite(prompt=spec.prompt)))
     options = generation(session, prompt)
-    per_rule = ceil(options.per_rule / options.batch) + ceil(options.per_inverse / options.batch)
-    targets = TYPICAL_RULES * max(1, len(options.scenarios))
+    scenarios = max(1, len(options.scenarios))
+    cases = scenarios * TYPICAL_RULES * cases_per_rule(session.settings)
+    groups = scenarios * ceil(TYPICAL_RULES / options.rules_per_request) if cases else 0
     work = Workload(
         settings=session.settings,
         prompt_tokens=tokens_of(prompt.messages),
-        case_requests=targets * per_rule,
-        new_cases=targets * cases_per_rule(session.settings),
+        case_requests=max(groups, ceil(cases / MOST_CASES)),
+        new_cases=cases,
         known=False,
     )
     return _guessed(session, "generate", work)
@@ -156,7 +161,7 @@ def _asked(session: Session, role: Role) -> tuple[str, ...]:
 
 
 def _guessed_line(session: Session, stage: Stage, label: str, calls: int, work: Workload) -> EstimateLine:
-    tokens_in, tokens_out = calls * stage.request_tokens(work), calls * TYPICAL_ANSWER
+    tokens_in, tokens_out = calls * stage.request_tokens(work), calls * stage.answer_tokens(work)
     exact = stage.exact and work.known
     return _priced(session, EstimateLine(stage.name, label, calls, 0, tokens_in, tokens_out, None, exact))
 
@@ -207,6 +212,27 @@ async def _judging(
         of_missing = [judge.request(output, inputs[output.case], turn=turn) for output in missing for turn in turns]
         replies = await session.store.get_many(request.id for request in of_stored)
         lines.append(_line(session, find("judge"), judge.role_model.label, [*of_stored, *of_missing], replies))
+    return lines
+
+
+async def _comparing(
+    session: Session, prompt: Prompt, spec: Spec, suite: Suite, outputs: _OutputRequests
+) -> list[EstimateLine]:
+    """A line per judge that compares outputs with expected ones."""
+    inputs = {case.id: case.inputs for case in suite.cases}
+    expected = expected_outputs(suite, session.settings.match)
+    stored, missing = (
+        [one for one in some if one.case in expected and not settled_by_code(one, expected[one.case])]
+        for some in outputs.stored_and_missing()
+    )
+    lines = []
+    for judge in match_judges(session, prompt, spec, suite):
+        requests = [
+            [judge.request(one, inputs[one.case], expected[one.case].text) for one in some]
+            for some in (stored, missing)
+        ]
+        replies = await session.store.get_many(request.id for request in requests[0])
+        lines.append(_line(session, find("match"), judge.role_model.label, [*requests[0], *requests[1]], replies))
     return lines
 
 

@@ -13,7 +13,7 @@ from promptpex.cases.expected import expected_outputs, lacking, with_expected
 from promptpex.cases.generate import generate as generate_cases
 from promptpex.cases.generate import keep_unreplaced
 from promptpex.cases.lint import LintFinding, lint_all
-from promptpex.cases.plan import Generation, Plan, plan
+from promptpex.cases.plan import RULES_PER_REQUEST, Generation, Plan, plan, with_more
 from promptpex.cases.read_scenarios import read_scenarios
 from promptpex.cases.replace_invalid import mark_invalid, replace_invalid, within_tries
 from promptpex.cases.samples import read_samples
@@ -56,18 +56,29 @@ class Generated:
     quality: Quality
 
 
-def planned(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> Plan:
+def planned(session: Session, prompt: Prompt, spec: Spec, suite: Suite, more: int = 0) -> Plan:
     """What ``generate`` would do; no request is sent."""
-    settings = session.settings
-    todo = plan(prompt, spec, suite, author=session.roles.author().label, options=generation(session, prompt))
-    return within_tries(todo, tries=settings.rounds)
+    options = _options(session, prompt, spec, suite, more)
+    todo = plan(prompt, spec, suite, author=session.roles.author().label, options=options)
+    return within_tries(todo, tries=session.settings.rounds)
 
 
-async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> Generated:
-    """The suite with what is missing or stale generated, unusable cases excluded, and its quality measured."""
-    settings, author, emit = session.settings, session.roles.author(), session.emit
+def _options(session: Session, prompt: Prompt, spec: Spec, suite: Suite, more: int) -> Generation:
     options = generation(session, prompt)
-    todo = planned(session, prompt, spec, suite)
+    if not more:
+        return options
+    return with_more(options, prompt, spec, suite, author=session.roles.author().label, more=more)
+
+
+async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite, more: int = 0) -> Generated:
+    """The suite with what is missing or stale generated, unusable cases excluded, and its quality measured.
+
+    Args:
+        more: cases to make for each rule and inverse beyond those that there are.
+    """
+    settings, author, emit = session.settings, session.roles.author(), session.emit
+    options = _options(session, prompt, spec, suite, more)
+    todo = planned(session, prompt, spec, suite, more)
     for orphan in todo.orphans:
         if orphan.origin != "generated":
             emit(Notice(f"case {orphan.id} is yours and stays, but its rule {orphan.rule} is gone", "warning"))
@@ -112,11 +123,19 @@ def generation(session: Session, prompt: Prompt) -> Generation:
     return Generation(
         per_rule=settings.cases_per_rule,
         per_inverse=settings.inverse_cases,
+        rules_per_request=settings.rules_per_request or _rules_per_request(session),
         scenarios=read_scenarios(scenarios, variables=prompt.variables, path=path),
-        samples=read_samples(samples, variables=prompt.variables, path=path, seed=settings.seed),
+        samples=read_samples(
+            samples, variables=prompt.variables, path=path, seed=settings.seed, limit=settings.samples_shown
+        ),
         instructions=instructions_of(settings, prompt).get("cases", ""),
         language=language_of(settings, prompt),
     )
+
+
+def _rules_per_request(session: Session) -> int:
+    """One rule at a time for the embedded model, which is small and loses its thread over several."""
+    return 1 if session.roles.author().model.name.startswith("embedded/") else RULES_PER_REQUEST
 
 
 def quality(prompt: Prompt, spec: Spec, suite: Suite, suite_language: str | None = None) -> Quality:

@@ -66,19 +66,23 @@ async def update(session: Session, files: Files) -> Update:
     return done
 
 
-async def generate(session: Session, files: Files) -> Generated:
-    """Generates the cases that are missing or stale and writes the suite; people's cases stay as they are."""
+async def generate(session: Session, files: Files, more: int = 0) -> Generated:
+    """Generates the cases that are missing or stale and writes the suite; people's cases stay as they are.
+
+    Args:
+        more: cases to make for each rule and inverse beyond those that there are.
+    """
     prompt, spec, suite = read_for_update(session, files)
     _require_author(session)
-    todo = generating.planned(session, prompt, spec, suite)
+    todo = generating.planned(session, prompt, spec, suite, more)
     announce_effort(session, generation_lines(session, prompt, spec, todo))
-    return await _generate(session, files, prompt, spec, suite)
+    return await _generate(session, files, prompt, spec, suite, more)
 
 
-def planned(session: Session, files: Files) -> tuple[Plan, list[EstimateLine]]:
+def planned(session: Session, files: Files, more: int = 0) -> tuple[Plan, list[EstimateLine]]:
     """What ``generate`` would do and what that would cost; nothing is asked and nothing written."""
     prompt, spec, suite = read_for_update(session, files)
-    todo = generating.planned(session, prompt, spec, suite)
+    todo = generating.planned(session, prompt, spec, suite, more)
     return todo, generation_lines(session, prompt, spec, todo)
 
 
@@ -146,8 +150,10 @@ async def _extract(session: Session, prompt: Prompt, files: Files) -> Extracted:
     return Extracted(spec, tuple(await specifying.groundedness(session, prompt, spec)))
 
 
-async def _generate(session: Session, files: Files, prompt: Prompt, spec: Spec, suite: Suite) -> Generated:
-    made = await generating.generate(session, prompt, spec, suite)
+async def _generate(
+    session: Session, files: Files, prompt: Prompt, spec: Spec, suite: Suite, more: int = 0
+) -> Generated:
+    made = await generating.generate(session, prompt, spec, suite, more)
     raise_if_cancelled(session)
     write_suite(files.suite, made.suite)
     return made

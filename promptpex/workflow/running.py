@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -16,13 +16,17 @@ from promptpex.core.records import Manifest, ModelName, Output, Prompt, Run, Spe
 from promptpex.engines import run_all
 from promptpex.judging.judge import STAGE as JUDGE
 from promptpex.judging.judge import Judge, Judging, judgeable
+from promptpex.judging.match import STAGE as MATCH
+from promptpex.judging.match import MatchJudge
 from promptpex.judging.model_families import self_preference_warnings
 from promptpex.judging.verdict_precedence import left_open, unjudged, unusable, weigh
+from promptpex.llm.role_model import RoleModel
 from promptpex.workflow.collect import STAGE as OUTPUT
 from promptpex.workflow.collect import cells, collect, requests_for
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.order import cell_order, judging_order, serial_server
 from promptpex.workflow.preconditions import require_answers_within_tpm, require_requests_within_tpm
+from promptpex.workflow.scoring import expected_outputs, match_judges, scores_of
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import find
 
@@ -33,20 +37,25 @@ Inputs = Mapping[str, Mapping[str, Any]]
 async def begin(session: Session, prompt: Prompt, spec: Spec, suite: Suite, *, author: str | None = None) -> Run:
     """The run before its first request: it has a manifest, but no outputs yet."""
     models = session.roles.models()
-    judges = judges_for(session, prompt, spec)
-    await _require_within_tpm(session, prompt, suite, judges)
-    warn_about_self_preference(
-        session, [judge.role_model.label for judge in judges], [model.label for model in models], author
-    )
-    manifest = _manifest(session, prompt, spec, suite, models, judges).replace(author=author)
+    asked: list[Judge | MatchJudge] = [*judges_for(session, prompt, spec), *match_judges(session, prompt, spec, suite)]
+    await _require_within_tpm(session, prompt, suite, [judge.role_model for judge in asked])
+    labels = _labels(asked)
+    warn_about_self_preference(session, labels, [model.label for model in models], author)
+    marks = [judge.fingerprint() for judge in asked]
+    manifest = _manifest(session, prompt, spec, suite, models, marks).replace(author=author, judges=labels)
     return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite)
 
 
-async def _require_within_tpm(session: Session, prompt: Prompt, suite: Suite, judges: Sequence[Judge]) -> None:
+def _labels(judges: Iterable[Judge | MatchJudge]) -> tuple[str, ...]:
+    """The judges that a run asks, for rules or for expected outputs, by their labels."""
+    return tuple(dict.fromkeys(judge.role_model.label for judge in judges))
+
+
+async def _require_within_tpm(session: Session, prompt: Prompt, suite: Suite, judges: Sequence[RoleModel]) -> None:
     """Refuses what could not be sent within ``tpm``, before anything is sent."""
     if session.settings.tpm is None:
         return
-    require_answers_within_tpm(session, [judge.role_model.model for judge in judges])
+    require_answers_within_tpm(session, [judge.model for judge in judges])
     questions = cells(suite.usable(), session.roles.models(), session.settings.repeats)
     await require_requests_within_tpm(session, requests_for(prompt, questions, session.roles.output_params()))
 
@@ -80,13 +89,17 @@ async def execute(session: Session, begun: Run, *, on_output: Callable[[Output],
 
 
 async def judge(session: Session, run: Run) -> Run:
-    """The run with verdicts on all its outputs: code first, judges for the rest. No model under test is asked."""
+    """The run with verdicts on all its outputs, and scores of those that are expected to be something: code first,
+    judges for the rest. No model under test is asked."""
     outputs = run.outputs
     judges = judges_for(session, run.prompt, run.spec)
+    comparers = match_judges(session, run.prompt, run.spec, run.suite)
     rules = [rule for rule in run.spec.rules if not rule.stale]
-    inputs = _inputs(run.suite)
+    inputs, expected = _inputs(run.suite), expected_outputs(run.suite, session.settings.match)
     usable = judgeable(outputs)
-    checked = check_rules(rules, usable, lambda output: inputs.get(output.case, {}))
+    checked = check_rules(
+        rules, usable, lambda output: inputs.get(output.case, {}), lambda output: expected.get(output.case)
+    )
     asked = {rule.id for judge in judges for rule in judge.rules}
     judged = await _ask_judges(session, judges, usable, run.suite)
     verdicts = weigh(run.spec, left_open(checked, rules, asked), judged, quorum=session.settings.quorum)
@@ -95,18 +108,25 @@ async def judge(session: Session, run: Run) -> Run:
     mode_rules = {rule.id: rule.rule for judge in judges for rule in judge.options.judge_mode.own_rules}
     names = [*(rule.id for rule in rules), *mode_rules]
     verdicts += [verdict for output in outputs if output.error for verdict in unusable(output, names)]
+    scores = await scores_of(session, run, comparers)
+    codes = [output.error for output in outputs] + [verdict.unscored for verdict in verdicts]
+    codes += [score.unscored for score in scores]
     manifest = _judged_by(session, run.manifest).replace(
-        judges=tuple(judge.role_model.label for judge in judges),
+        judges=_labels([*judges, *comparers]),
         mode_rules=mode_rules,
-        partial=_partial(outputs, verdicts),
+        partial=_partial(codes),
     )
-    return run.replace(manifest=counted(session, manifest), verdicts=tuple(_in_order(outputs, names, verdicts)))
+    return run.replace(
+        manifest=counted(session, manifest),
+        verdicts=tuple(_in_order(outputs, names, verdicts)),
+        scores=tuple(scores),
+    )
 
 
 def _judged_by(session: Session, manifest: Manifest) -> Manifest:
     """The manifest with the settings of judging that are in force now; reports use them."""
     settings, origins = session.settings.to_dict(), session.resolved.origins
-    judging_settings = find(JUDGE).settings
+    judging_settings = (*find(JUDGE).settings, *find(MATCH).settings)
     return manifest.replace(
         settings={**manifest.settings, **{name: settings[name] for name in judging_settings}},
         origins={**manifest.origins, **{name: origins[name] for name in judging_settings}},
@@ -174,13 +194,12 @@ def _in_order(outputs: Sequence[Output], rules: Sequence[str], verdicts: Sequenc
 
 
 def _manifest(
-    session: Session, prompt: Prompt, spec: Spec, suite: Suite, models: Sequence[ModelName], judges: Sequence[Judge]
+    session: Session, prompt: Prompt, spec: Spec, suite: Suite, models: Sequence[ModelName], marks: Sequence[str]
 ) -> Manifest:
     labels = tuple(model.label for model in models)
     spec_digest, suite_digest = digest(spec.to_dict()), digest(suite.to_dict())
     shaping = {**session.settings.shaping(), "instructions": instructions_of(session.settings, prompt)}
     asked = [[model.label, model.api_base, model.backend] for model in models]
-    marks = [judge.fingerprint() for judge in judges]
     return Manifest(
         run=digest([prompt.fingerprint, spec_digest, suite_digest, asked, marks, shaping], 10),
         prompt=prompt.name,
@@ -188,7 +207,6 @@ def _manifest(
         spec_digest=spec_digest,
         suite_digest=suite_digest,
         models=labels,
-        judges=tuple(judge.role_model.label for judge in judges),
         settings=session.settings.to_dict(),
         origins=dict(session.resolved.origins),
         versions={"promptpex": version("promptpex"), "python": platform.python_version()},
@@ -199,7 +217,7 @@ def _manifest(
 
 def counted(session: Session, manifest: Manifest) -> Manifest:
     """The manifest with how many answers of models and judges came from providers, and how many from the store."""
-    totals = [total for (stage, _), total in session.meter.totals.items() if stage in (OUTPUT, JUDGE)]
+    totals = [total for (stage, _), total in session.meter.totals.items() if stage in (OUTPUT, JUDGE, MATCH)]
     return manifest.replace(asked=sum(total.requests for total in totals), stored=sum(total.cached for total in totals))
 
 
@@ -212,7 +230,8 @@ def reported(manifest: Manifest, outputs: Sequence[Output]) -> Manifest:
     return manifest.replace(reported={label: tuple(ids) for label, ids in ids_of.items()})
 
 
-def _partial(outputs: Sequence[Output], verdicts: Sequence[Verdict]) -> str | None:
-    """Why the run is partial, if it is: some requests were not sent, and the same command sends them."""
-    reasons = {output.error for output in outputs} | {verdict.unscored for verdict in verdicts}
+def _partial(codes: Iterable[str | None]) -> str | None:
+    """Why the run is partial, if it is, from the reason codes of all that is open: some requests were not sent, and the
+    same command sends them."""
+    reasons = set(codes)
     return next((why for why in ("interrupted", "deadline", "budget") if reasons & {why, f"judge-{why}"}), None)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Literal
 
+from promptpex.cases.validity import CASES_PER_REQUEST
 from promptpex.judging import modes
 from promptpex.specs import ask_checks
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 TYPICAL_ANSWER = 200
 """Tokens of an answer of unknown length; the stored answers of the same model are a better guess. A rough figure."""
+
+TYPICAL_CASE = 90
+"""Tokens of a new case in an author's answer, with its aim and reasoning. A rough figure."""
 
 Part = Literal["extract", "generate", "baseline", "run"]
 """The part of the work that a stage belongs to."""
@@ -39,6 +44,7 @@ class Workload:
         case_tokens: tokens of such a request, where it can be rendered already; 0 = unknown.
         new_cases: cases that will be made.
         cases: usable cases that will be run.
+        asked_cases: those of them whose outputs a judge compares with the expected one.
         models: models under test.
         known: whether these counts are known; False = partly guessed, since an earlier stage has not run yet.
     """
@@ -51,6 +57,7 @@ class Workload:
     case_tokens: int = 0
     new_cases: int = 0
     cases: int = 0
+    asked_cases: int = 0
     models: int = 0
     known: bool = True
 
@@ -75,7 +82,7 @@ class Stage:
         part: the part of the work it belongs to.
         role: who is asked.
         requests: how many requests one model is sent.
-        request_tokens: tokens of one request, roughly.
+        request_tokens, answer_tokens: tokens of one request and of its answer, roughly.
         templates: the templates it renders, such as ``specs/intent``. A stage with a template takes instructions.
         settings: the settings that decide whether and how it asks.
         exact: whether ``requests`` is right where the workload is known, not an upper bound.
@@ -87,6 +94,7 @@ class Stage:
     role: Role
     requests: Callable[[Workload], int]
     request_tokens: Callable[[Workload], int]
+    answer_tokens: Callable[[Workload], int] = lambda work: TYPICAL_ANSWER
     templates: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     exact: bool = False
@@ -98,7 +106,16 @@ def beyond_prompt(tokens: int) -> Callable[[Workload], int]:
 
 
 def _case_tokens(work: Workload) -> int:
-    return work.case_tokens or work.prompt_tokens + 600
+    return work.case_tokens or work.prompt_tokens + 900
+
+
+def _read_at_once(cases: int) -> int:
+    """Requests by which a judge reads so many cases for their validity."""
+    return ceil(cases / CASES_PER_REQUEST)
+
+
+def _case_answer_tokens(work: Workload) -> int:
+    return ceil(work.new_cases * TYPICAL_CASE / max(1, work.case_requests))
 
 
 def _judge_tokens(work: Workload) -> int:
@@ -181,8 +198,18 @@ _REGISTRY: dict[str, Stage] = {
             role="author",
             requests=lambda work: work.case_requests,
             request_tokens=_case_tokens,
+            answer_tokens=_case_answer_tokens,
             templates=("cases/generate",),
-            settings=("cases_per_rule", "inverse_cases", "rounds", "scenarios", "samples", "language"),
+            settings=(
+                "cases_per_rule",
+                "inverse_cases",
+                "rules_per_request",
+                "rounds",
+                "scenarios",
+                "samples",
+                "samples_shown",
+                "language",
+            ),
             exact=True,
         ),
         Stage(
@@ -200,8 +227,10 @@ _REGISTRY: dict[str, Stage] = {
             label="validity",
             part="generate",
             role="author",
-            requests=lambda work: (work.new_cases + work.variants) * work.settings.validity,
-            request_tokens=_case_tokens,
+            requests=lambda work: (
+                _read_at_once(work.new_cases) + _read_at_once(work.variants) if work.settings.validity else 0
+            ),
+            request_tokens=lambda work: 600 + CASES_PER_REQUEST * TYPICAL_CASE,
             templates=("cases/validity",),
             settings=("validity",),
         ),
@@ -260,6 +289,16 @@ _REGISTRY: dict[str, Stage] = {
                 "judge_confidence",
                 "quorum",
             ),
+        ),
+        Stage(
+            name="match",
+            label="comparison",
+            part="run",
+            role="judge",
+            requests=lambda work: work.asked_cases * work.settings.repeats * work.models,
+            request_tokens=lambda work: 250 + 2 * TYPICAL_ANSWER,
+            templates=("judging/match",),
+            settings=("match",),
         ),
     )
 }

@@ -13,7 +13,7 @@ from promptpex.cases.file import read_suite, write_suite
 from promptpex.cases.generate import generate
 from promptpex.cases.plan import Generation, Scenario, plan, targets_of
 from promptpex.core.records import Case, Prompt, Request, Suite, VariableSpec
-from tests.samples import asked, prompt, role_model, spec
+from tests.samples import asked, prompt, role_model, spec, wanted_cases, written_cases
 
 RAG = prompt("Answer from the context alone.", ("question", "context"))
 
@@ -59,9 +59,9 @@ def author(more: int = 0) -> Any:
     count = itertools.count(1)
 
     def reply(request: Request) -> Any:
-        wanted = next(n for n in range(1, 9) if f"Write {n} valid" in asked(request)) + more
-        inputs = [{"question": f"question {next(count)}", "context": "c"} for _ in range(wanted)]
-        return {"cases": [{"reasoning": "why", "inputs": one} for one in inputs]}
+        aims = wanted_cases(request)
+        inputs = [(aim, {"question": f"question {next(count)}", "context": "c"}) for aim in (*aims, *aims[:1] * more)]
+        return {"cases": [{"aim": aim, "reasoning": "why", "inputs": one} for aim, one in inputs]}
 
     return role_model(reply)
 
@@ -72,7 +72,9 @@ async def suite_of(options: Generation, of: Prompt = RAG, before: Suite | None =
     return await generate(voice, of, spec(), todo, suite_for="p", options=options), client
 
 
-@pytest.mark.parametrize("options", [Generation(1, 1), Generation(3, 2, batch=2), Generation(1, 0), Generation(5, 0)])
+@pytest.mark.parametrize(
+    "options", [Generation(1, 1), Generation(3, 2, rules_per_request=1), Generation(1, 0), Generation(5, 0)]
+)
 async def test_half_of_the_cases_hold_the_answer_and_say_so(options: Generation) -> None:
     suite, _ = await suite_of(options)
     kinds = [case.answer_in_context for case in suite.cases]
@@ -83,17 +85,18 @@ async def test_half_of_the_cases_hold_the_answer_and_say_so(options: Generation)
 
 async def test_the_author_is_told_which_inputs_hold_it() -> None:
     _, client = await suite_of(Generation(3, 0))
-    texts = [asked(request) for request in client.requests]
-    assert all('"context" is the material' in text for text in texts)
-    assert sum("in the first 2 inputs the material holds" in text for text in texts) == 1
-    assert sum("in the first input the material holds" in text for text in texts) == 1
+    (text,) = (asked(request) for request in client.requests)
+    assert '"context" is the material' in text
+    assert 'apart from "context", never contains the answer' in text
+    assert "(3 inputs, promise, 2 with the answer)" in text
+    assert "(3 inputs, promise, 1 with the answer)" in text
 
 
 async def test_new_cases_even_out_what_is_kept() -> None:
     suite, _ = await suite_of(Generation(1, 1))
     kept = suite.replace(cases=tuple(case for case in suite.cases if case.answer_in_context))
     again, client = await suite_of(Generation(1, 1), before=kept)
-    assert len(client.requests) == 2
+    assert len(wanted_cases(client.requests[0])) == 2
     assert [case.answer_in_context for case in again.cases].count(True) == 2
     assert [case for case in again.cases if case.answer_in_context] == list(kept.cases)
 
@@ -101,7 +104,7 @@ async def test_new_cases_even_out_what_is_kept() -> None:
 async def test_other_prompts_and_fixed_contexts_have_no_halves() -> None:
     fixed = Generation(1, 0, scenarios=(Scenario("one", (), {"context": "The tower is red."}),))
     voice, client = role_model(
-        lambda request: {"cases": [{"reasoning": "", "inputs": {"question": asked(request)[-40:]}}]}
+        lambda request: written_cases(request, lambda aim, number: {"question": f"{aim} {number}"})
     )
     todo = plan(RAG, spec(), Suite(prompt="p"), author=voice.label, options=fixed)
     suite = await generate(voice, RAG, spec(), todo, suite_for="p", options=fixed)

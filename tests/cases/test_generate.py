@@ -1,13 +1,33 @@
 from __future__ import annotations
 
 import itertools
+import json
+from functools import partial
 from typing import Any
 
-from promptpex.cases.generate import generate, input_spec_text, keep_unreplaced, read_value
-from promptpex.cases.plan import Generation, Plan, Scenario, plan
+import pytest
+
+from promptpex.cases.case_request import read_value
+from promptpex.cases.generate import generate, keep_unreplaced
+from promptpex.cases.input_description import input_spec_text
+from promptpex.cases.plan import Generation, Plan, Scenario, plan, with_more
+from promptpex.cases.validity import code_problems
 from promptpex.core.events import Event, Notice
-from promptpex.core.records import Case, Request, Spec, Suite, VariableSpec
-from tests.samples import asked, prompt, role_model, spec
+from promptpex.core.records import (
+    Case,
+    Completion,
+    InputCheck,
+    ModelName,
+    Request,
+    Rule,
+    Spec,
+    Suite,
+    VariableSpec,
+)
+from promptpex.llm.fake import FakeClient
+from promptpex.llm.role_model import RoleModel
+from promptpex.llm.structured import Structured
+from tests.samples import asked, prompt, role_model, spec, wanted_cases, written_cases
 
 NEW = {"thing": "new", "place": "here"}
 OPTIONS = Generation(per_rule=2, per_inverse=1)
@@ -17,9 +37,7 @@ def numbered() -> Any:
     count = itertools.count(1)
 
     def reply(request: Request) -> Any:
-        wanted = 2 if "Write 2 valid" in asked(request) else 1
-        inputs = [{"thing": f"thing {next(count)}", "place": "here"} for _ in range(wanted)]
-        return {"cases": [{"reasoning": " why ", "inputs": one} for one in inputs]}
+        return written_cases(request, lambda aim, number: {"thing": f"thing {next(count)}", "place": "here"})
 
     return reply
 
@@ -58,7 +76,8 @@ async def test_editing_one_rule_asks_for_its_cases_and_no_others() -> None:
     assert {case.id for case in again.retire} == {"r1-1", "r1-2", "r1-inverse-1"}
     voice, client = role_model(numbered())
     made = await generate(voice, prompt(), edited, again, suite_for="prompt.md", options=OPTIONS)
-    assert len(client.requests) == 2
+    (request,) = client.requests
+    assert wanted_cases(request) == ["r1", "r1", "r1-inverse"]
     assert [case for case in made.cases if case.rule == "r2"] == [case for case in suite.cases if case.rule == "r2"]
 
 
@@ -89,18 +108,21 @@ async def test_another_author_or_input_spec_makes_all_cases_stale() -> None:
 
 async def test_repeated_inputs_are_dropped_and_said() -> None:
     heard: list[Event] = []
-    voice, _ = role_model(lambda request: {"cases": [{"reasoning": "", "inputs": {"thing": "same", "place": "Same"}}]})
+    voice, client = role_model(
+        lambda request: written_cases(request, lambda aim, number: {"thing": "same", "place": "Same"})
+    )
     empty = Suite(prompt="prompt.md")
     suite = await generate(
         voice, prompt(), spec(), todo(empty), suite_for="prompt.md", options=OPTIONS, emit=heard.append
     )
     assert len(suite.cases) == 1
     assert any(isinstance(event, Notice) and "5 of 6" in event.message for event in heard)
+    assert len(client.requests) == 2, "what was repeated is asked for once more"
 
 
 async def test_scenarios_multiply_the_aims_and_fix_variables() -> None:
     options = Generation(1, 0, scenarios=(Scenario("night", ("It is dark.",), {"place": "moon"}), Scenario("day")))
-    voice, client = role_model(lambda request: _reply_to_scenario(asked(request)))
+    voice, client = role_model(lambda request: written_cases(request, partial(_in_scenario, asked(request))))
     plan_ = todo(Suite(prompt="p"), options=options)
     suite = await generate(voice, prompt(), spec(), plan_, suite_for="p", options=options)
     assert [case.scenario for case in suite.cases] == ["night", "day", "night", "day"]
@@ -108,19 +130,168 @@ async def test_scenarios_multiply_the_aims_and_fix_variables() -> None:
     assert "It is dark." in asked(client.requests[0])
 
 
-def _reply_to_scenario(text: str) -> Any:
-    inputs = {"thing": str(hash(text))}
-    if "moon" not in text:
-        inputs["place"] = "here"
-    return {"cases": [{"reasoning": "", "inputs": inputs}]}
+def _in_scenario(text: str, aim: str, number: int) -> dict[str, str]:
+    fixed = "It is dark." in text
+    inputs = {"thing": f"{aim} {fixed}"}
+    return inputs if fixed else {**inputs, "place": "here"}
 
 
-async def test_requests_ask_for_a_few_cases_at_a_time() -> None:
+def rules(count: int) -> Spec:
+    return Spec(
+        prompt="p", rules=tuple(Rule(id=f"r{n}", rule=f"Rule {n}.", inverse=f"No {n}.") for n in range(1, count + 1))
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "requests"),
+    [
+        (Generation(2, 1), [12, 12, 6]),
+        (Generation(2, 1, rules_per_request=5), [15, 15]),
+        (Generation(2, 1, rules_per_request=1), [3] * 10),
+        (Generation(6, 3), [18] * 5),
+        (Generation(1, 0, rules_per_request=10), [10]),
+    ],
+)
+async def test_rules_and_inverses_are_asked_for_together(options: Generation, requests: list[int]) -> None:
     voice, client = role_model(numbered())
-    options = Generation(per_rule=7, per_inverse=0, batch=3)
-    await generate(voice, prompt(), spec(), todo(Suite(prompt="p"), options=options), suite_for="p", options=options)
-    assert len(client.requests) == 6
-    assert len({request.id for request in client.requests}) == 6
+    todo_ = todo(Suite(prompt="p"), rules(10), options)
+    suite = await generate(voice, prompt(), rules(10), todo_, suite_for="p", options=options)
+    assert [len(wanted_cases(request)) for request in client.requests] == requests
+    assert len(suite.cases) == todo_.missing
+
+
+async def test_many_cases_of_one_rule_are_asked_for_in_several_requests() -> None:
+    voice, client = role_model(numbered())
+    options = Generation(per_rule=25, per_inverse=1)
+    todo_ = todo(Suite(prompt="p"), rules(1), options)
+    suite = await generate(voice, prompt(), rules(1), todo_, suite_for="p", options=options)
+    assert [len(wanted_cases(request)) for request in client.requests] == [20, 5, 1]
+    assert len(suite.cases) == 26
+
+
+async def test_an_author_sees_what_other_rules_have() -> None:
+    voice, client = role_model(numbered())
+    options = Generation(1, 0, rules_per_request=1)
+    await generate(
+        voice, prompt(), rules(3), todo(Suite(prompt="p"), rules(3), options), suite_for="p", options=options
+    )
+    first, second, third = map(asked, client.requests)
+    assert "exist already" not in first
+    assert "r1: thing 1 | here" in second
+    assert "r1: thing 1 | here" in third
+    assert first[: first.index("This is the aim")] == second[: second.index("These inputs exist")].rstrip() + "\n\n", (
+        "what is the same stands first"
+    )
+
+
+async def test_the_same_situation_in_other_words_is_replaced() -> None:
+    stories = iter(
+        ["My parcel has not arrived although it shipped last week", "It shipped last week, my parcel, has not arrived",
+         "The kettle leaks when boiling", "Please cancel the order for lamps"]
+    )  # fmt: skip
+    voice, client = role_model(
+        lambda request: written_cases(request, lambda aim, number: {"thing": next(stories), "place": "x"})
+    )
+    options = Generation(1, 0)
+    suite = await generate(
+        voice, prompt(), rules(3), todo(Suite(prompt="p"), rules(3), options), suite_for="p", options=options
+    )
+    assert [wanted_cases(request) for request in client.requests] == [["r1", "r2", "r3"], ["r2"]]
+    assert [case.inputs["thing"].split()[0] for case in suite.cases] == ["My", "Please", "The"]
+
+
+async def test_what_is_alike_stays_where_nothing_better_comes() -> None:
+    stories = itertools.cycle(["My parcel has not arrived today", "Today, arrived, my parcel has not"])
+    voice, client = role_model(
+        lambda request: written_cases(request, lambda aim, number: {"thing": next(stories), "place": "x"})
+    )
+    options = Generation(1, 0)
+    suite = await generate(
+        voice, prompt(), rules(2), todo(Suite(prompt="p"), rules(2), options), suite_for="p", options=options
+    )
+    assert len(client.requests) == 2
+    assert len(suite.cases) == 2
+
+
+async def test_a_short_reply_is_asked_for_in_parts() -> None:
+    voice, client = role_model(lambda request: {"cases": numbered_reply(request)["cases"][:2]})
+    numbered_reply = numbered()
+    await generate(voice, prompt(), spec(), todo(Suite(prompt="p")), suite_for="p", options=OPTIONS)
+    assert [len(wanted_cases(request)) for request in client.requests] == [6, 4]
+
+
+async def test_a_spoilt_case_does_not_cost_the_others() -> None:
+    numbered_reply = numbered()
+
+    def spoilt(request: Request) -> Any:
+        cases = numbered_reply(request)["cases"]
+        return {"cases": [{"aim": "r9"}, "nothing", *cases[1:]] if len(cases) > 1 else cases}
+
+    voice, client = role_model(spoilt)
+    suite = await generate(voice, prompt(), spec(), todo(Suite(prompt="p")), suite_for="p", options=OPTIONS)
+    assert [wanted_cases(request) for request in client.requests] == [
+        ["r1", "r1", "r1-inverse", "r2", "r2", "r2-inverse"],
+        ["r1"],
+    ]
+    assert len(suite.cases) == 6
+
+
+async def test_the_whole_cases_of_a_reply_that_was_cut_are_kept() -> None:
+    numbered_reply = numbered()
+    whole: list[bool] = []
+
+    def cut(request: Request) -> Any:
+        text = json.dumps(numbered_reply(request))
+        whole.append(bool(whole))
+        return text if whole[-1] else Completion(text=text[:-60], finish_reason="length")
+
+    client = FakeClient(cut)
+    voice = RoleModel(Structured(client), ModelName(name="fake/author", label="fake/author"))
+    suite = await generate(voice, prompt(), spec(), todo(Suite(prompt="p")), suite_for="p", options=OPTIONS)
+    assert [wanted_cases(request) for request in client.requests][1:] == [["r2-inverse"]]
+    assert len(suite.cases) == 6
+
+
+async def test_a_reply_of_no_use_is_asked_for_aim_by_aim() -> None:
+    numbered_reply = numbered()
+    voice, client = role_model(
+        lambda request: numbered_reply(request) if len(set(wanted_cases(request))) == 1 else "I would rather not."
+    )
+    suite = await generate(voice, prompt(), spec(), todo(Suite(prompt="p")), suite_for="p", options=OPTIONS)
+    assert len(suite.cases) == 6
+    assert [wanted_cases(request) for request in client.requests][2:] == [
+        ["r1", "r1"],
+        ["r1-inverse"],
+        ["r2", "r2"],
+        ["r2-inverse"],
+    ]
+
+
+async def test_more_cases_stay_whatever_the_counts() -> None:
+    suite = await full_suite()
+    more = with_more(OPTIONS, prompt(), spec(), suite, author="fake/author", more=2)
+    voice, client = role_model(
+        lambda request: written_cases(request, lambda aim, n: {"thing": f"{aim}, more {n}", "place": "x"})
+    )
+    grown = await generate(voice, prompt(), spec(), todo(suite, options=more), suite_for="prompt.md", options=more)
+    assert len(grown.cases) == 6 + 8
+    assert "r1: thing 1 | here" in asked(client.requests[0])
+    assert todo(grown).missing == 0
+    assert todo(grown).retire == ()
+    assert len(todo(grown, options=Generation(1, 1)).retire) == 2
+    assert todo(grown, options=more).missing == 0
+    again = with_more(OPTIONS, prompt(), spec(), grown, author="fake/author", more=1)
+    assert todo(grown, options=again).missing == 4
+
+
+def test_a_case_whose_condition_does_not_hold_is_no_test_of_its_rule() -> None:
+    when = (InputCheck(kind="contains", value="status: open", variable="thing"),)
+    of = spec().replace(rules=(spec().rules[0].replace(needs="input", when=when), spec().rules[1]))
+    case = Case(id="c", rule="r1", inputs={"thing": "status: shut", "place": "x"})
+    (problem,) = code_problems(case, prompt(), of)
+    assert problem.startswith("the condition of r1 does not hold: the input thing")
+    assert code_problems(case.replace(rule="r2"), prompt(), of) == []
+    assert code_problems(case.replace(inputs={"thing": "status: open", "place": "x"}), prompt(), of) == []
 
 
 def test_typed_values_are_read_and_described() -> None:
@@ -139,7 +310,8 @@ async def test_a_case_is_retired_only_when_its_successor_is_there() -> None:
     again = todo(suite, edited)
 
     def failing(request: Request) -> Any:
-        return "no" if "Write 1 valid" in asked(request) else {"cases": [{"reasoning": "", "inputs": NEW}]}
+        aims = wanted_cases(request)
+        return "no" if aims != ["r1", "r1"] else {"cases": [{"reasoning": "", "inputs": NEW}]}
 
     voice, _ = role_model(failing)
     made = await generate(voice, prompt(), edited, again, suite_for="prompt.md", options=OPTIONS)

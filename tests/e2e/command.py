@@ -1,19 +1,27 @@
-"""The command line as a person uses it: a process of its own, its output, its exit code."""
+"""The command line as a person uses it, its output and its exit code: in a process of its own, or in this one."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import io
 import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from ruamel.yaml import YAML
 
+from promptpex.cli.main import run_cli
+
 ROOT = Path(__file__).resolve().parents[2]
+_TURN = threading.Lock()
+"""Whoever runs a command in this process, which has one working folder and one ``sys.stdout``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,21 @@ def promptpex(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, 
         check=False,
     )
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+def in_process(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None) -> Done:
+    """As ``promptpex``, without the start of a process: for what does not depend on it. Only one runs at a time."""
+    out, err = io.StringIO(), io.StringIO()
+    assert _TURN.acquire(blocking=False), "another command is running in this process"
+    try:
+        with pytest.MonkeyPatch.context() as patch, contextlib.chdir(cwd):
+            for name, value in (env or {}).items():
+                patch.setenv(name, value)
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                code = run_cli(list(arguments))
+    finally:
+        _TURN.release()
+    return Done(code, out.getvalue(), err.getvalue())
 
 
 async def promptpex_beside(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None) -> Done:

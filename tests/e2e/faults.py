@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import csv
-import io
 import json
 import sqlite3
 from collections import Counter
@@ -16,8 +15,7 @@ from typing import Any
 
 from aiohttp import web
 
-from promptpex.cli.main import run_cli
-from tests.e2e.command import Done, benchmark
+from tests.e2e.command import Done, benchmark, in_process
 from tests.e2e.tally import TALLY, Row
 from tests.servers import ScriptedServer, Seen, Step, completion_body
 
@@ -105,14 +103,7 @@ def place(folder: Path, *, cells: int = 12, name: str = "speech-tag") -> Place:
 
 async def command(arguments: list[str]) -> Done:
     """The command line in this process, in a thread beside the server; its output and exit code."""
-    out, err = io.StringIO(), io.StringIO()
-
-    def call() -> int:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            return run_cli(arguments)
-
-    code = await asyncio.to_thread(call)
-    return Done(code, out.getvalue(), err.getvalue())
+    return await asyncio.to_thread(in_process, *arguments, cwd=Path())
 
 
 async def until(holds: Callable[[], bool], *, seconds: float = 60) -> None:

@@ -14,7 +14,7 @@ from promptpex.llm.fake import FakeClient
 from tests.servers import Seen, Step, completion_body
 
 AUTHOR = "openai/author"
-_COUNT = re.compile(r"Write (\d+) valid input")
+_AIM = re.compile(r"^(\S+) \((\d+) inputs?, [^)]*\): (.*)$", re.MULTILINE)
 
 
 @dataclass
@@ -78,8 +78,8 @@ class Author:
             shown = fenced(text, "inputs") or fenced(text, "input")
             names = variables_of(schema)
             return {"reasoning": "longer", "inputs": dict.fromkeys(names, f"{shown} and a good deal more of it")}
-        if all(name.startswith("c") and name[1:].isdigit() for name in schema.get("properties", {})):
-            return {name: {"reason": "fits", "verdict": "keeps"} for name in schema["properties"]}
+        if stage == "problems":
+            return {"problems": []}
         return {"reason": "it says so", "verdict": "yes"}
 
     def _proposed(self, text: str) -> list[dict[str, str]]:
@@ -88,15 +88,16 @@ class Author:
         return [{"rule": rule, "source": self.source or sentence} for sentence, rule in promised if rule not in known]
 
     def _cases(self, text: str, schema: Mapping[str, Any]) -> list[dict[str, Any]]:
-        aim = fenced(text, "inverse") or fenced(text, "rule")
-        aim += fenced(text, "scenario")
-        wanted = _COUNT.search(text)
-        count = int(wanted[1]) if wanted else 1
+        aims = [(name, words) for name, count, words in _AIM.findall(fenced(text, "aims")) for _ in range(int(count))]
         start = len(fenced(text, "inputs").splitlines())
-        names = variables_of(schema)
+        scenario, names = fenced(text, "scenario"), variables_of(schema)
         return [
-            {"reasoning": f"case {n}", "inputs": {name: self.value(aim, name, start + n) for name in names}}
-            for n in range(count)
+            {
+                "aim": aim,
+                "reasoning": f"case {n}",
+                "inputs": {name: self.value(words + scenario, name, start + n) for name in names},
+            }
+            for n, (aim, words) in enumerate(aims)
         ]
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from promptpex.cli.main import run_cli
-from tests.e2e.command import Done, benchmark, promptpex, promptpex_beside
+from tests.e2e.command import Done, benchmark, in_process
 from tests.servers import ScriptedServer, Step, completion_body
 
 MODEL = ("--models", "openai/any", "--api-base", "http://127.0.0.1:9/v1")
@@ -38,7 +38,7 @@ def is_one_sentence(done: Done) -> None:
 def test_a_prompt_file_that_cannot_be_used(tmp_path: Path, name: str, content: bytes | None, says: str) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    done = promptpex("run", name, *MODEL, cwd=tmp_path)
+    done = in_process("run", name, *MODEL, cwd=tmp_path)
     assert done.code == 2
     is_one_sentence(done)
     assert says in done.err
@@ -46,13 +46,10 @@ def test_a_prompt_file_that_cannot_be_used(tmp_path: Path, name: str, content: b
 
 @pytest.mark.parametrize("verb", ["run", "estimate", "extract", "generate", "evaluate-paper", "validate"])
 @pytest.mark.parametrize("name", [".", "/", "..", "results"])
-def test_a_folder_is_no_prompt(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verb: str, name: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_folder_is_no_prompt(tmp_path: Path, verb: str, name: str) -> None:
     (tmp_path / "results").mkdir()
     models = () if verb in ("extract", "generate", "validate") else MODEL[:2]
-    done = Done(run_cli([verb, name, *models]), *capsys.readouterr())
+    done = in_process(verb, name, *models, cwd=tmp_path)
     assert done.code == 2
     if verb != "validate":
         is_one_sentence(done)
@@ -77,7 +74,7 @@ def test_a_spec_that_cannot_be_used_is_named_with_its_line(
     text = spec.read_text(encoding="utf-8")
     assert edit(text) != text, what
     spec.write_text(edit(text), encoding="utf-8")
-    done = promptpex("run", str(prompt), *MODEL, cwd=tmp_path)
+    done = in_process("run", str(prompt), *MODEL, cwd=tmp_path)
     assert done.code == 2
     is_one_sentence(done)
     assert says in done.err
@@ -90,7 +87,7 @@ def test_a_suite_whose_case_names_no_rule_or_lacks_a_variable(tmp_path: Path) ->
     text = suite.read_text(encoding="utf-8")
     for bad in (text.replace("rule: r1", "rule: r99", 1), text.replace("word:", "wort:", 1)):
         suite.write_text(bad, encoding="utf-8")
-        done = promptpex("run", str(prompt), *MODEL, cwd=tmp_path)
+        done = in_process("run", str(prompt), *MODEL, cwd=tmp_path)
         assert done.code == 2
         assert "Traceback" not in done.err
         assert "prompt.cases.yaml:" in done.err
@@ -106,7 +103,7 @@ def test_a_suite_whose_case_names_no_rule_or_lacks_a_variable(tmp_path: Path) ->
 )
 def test_a_model_that_cannot_answer_is_its_own_outcome(tmp_path: Path, models: str, reason: str) -> None:
     prompt = benchmark("speech-tag", tmp_path, cases=2)
-    done = promptpex("run", str(prompt), "--models", models, "--timeout", "3", cwd=tmp_path)
+    done = in_process("run", str(prompt), "--models", models, "--timeout", "3", cwd=tmp_path)
     assert done.code == 3, done.err
     assert "Traceback" not in done.err
     assert reason in done.out
@@ -119,7 +116,7 @@ async def test_odd_replies_are_named_and_the_other_model_is_unharmed(tmp_path: P
     scripted.otherwise = Step(body=completion_body("NN"))
     models = "openai/odd,openai/other?api_base=http://127.0.0.1:9/v1"
     arguments = ("--models", models, "--api-base", scripted.url, "--concurrency", "1", "--timeout", "4", "--json")
-    done = await promptpex_beside("run", str(prompt), *arguments, cwd=tmp_path)
+    done = await asyncio.to_thread(in_process, "run", str(prompt), *arguments, cwd=tmp_path)
     assert done.code == 3, done.err
     silent = "not one usable answer came from openai/other?api_base=http://127.0.0.1:9/v1 (4 outputs: 4 unavailable)"
     assert done.err.strip().splitlines()[-1] == f"promptpex: {silent}; --allow-missing-models accepts that"
@@ -131,11 +128,11 @@ async def test_odd_replies_are_named_and_the_other_model_is_unharmed(tmp_path: P
 
 
 def test_an_unknown_command_and_a_bad_flag(tmp_path: Path) -> None:
-    near = promptpex("runn", cwd=tmp_path)
+    near = in_process("runn", cwd=tmp_path)
     assert near.code == 2
     assert "Did you mean 'run'" in near.err
-    assert promptpex("run", cwd=tmp_path).code == 2
+    assert in_process("run", cwd=tmp_path).code == 2
     (tmp_path / "p.md").write_text("Say {{x}}.", encoding="utf-8")
-    done = promptpex("run", "p.md", "--models", "a?temperature=hot", cwd=tmp_path)
+    done = in_process("run", "p.md", "--models", "a?temperature=hot", cwd=tmp_path)
     assert done.code == 2
     assert "temperature" in done.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -12,7 +13,8 @@ import pytest
 import pytest_asyncio
 from ruamel.yaml import YAML
 
-from tests.e2e.command import Done, promptpex, promptpex_beside
+from promptpex.workflow.validation import validate
+from tests.e2e.command import Done, in_process, promptpex
 from tests.e2e.scripted_author import AUTHOR, Author
 from tests.servers import ScriptedServer
 
@@ -65,7 +67,7 @@ class Session:
             rest += ("--api-base", f"{self.server.url}/v1", "--author", AUTHOR)
         if verb == "extract":
             rest.append("--no-checks")
-        done = await promptpex_beside(verb, *rest, cwd=self.folder)
+        done = await asyncio.to_thread(in_process, verb, *rest, cwd=self.folder)
         assert done.code == code, done.out + done.err
         return done
 
@@ -104,7 +106,7 @@ async def test_the_session_of_a_person_who_edits(session: Session) -> None:
     assert "4 of 4 rules are backed by the prompt's text (4 by a quote)." in done.out
     assert author.asked == 1 + 1 + 1 + 4
     await session("generate", "prompt.md")
-    assert author.stages["cases"] == 8
+    assert author.stages["cases"] == 1
     assert len(session.cases()) == 12
     await session("validate", "prompt.md")
 
@@ -129,11 +131,11 @@ async def test_the_session_of_a_person_who_edits(session: Session) -> None:
     dry = json.loads((await session("generate", "prompt.md", "--dry-run", "--json")).out)
     assert dry["make"] == {"r1": 2, "r1-inverse": 1, "mine": 2, "mine-inverse": 1}
     assert sorted(dry["retire"]) == ["r1-1", "r1-2", "r1-inverse-1", "r2-1", "r2-2", "r2-inverse-1"]
-    assert dry["requests"][0]["calls"] == 4
+    assert dry["requests"][0]["calls"] == 1
     assert author.asked == asked
 
     done = await session("generate", "prompt.md")
-    assert author.asked == asked + 4
+    assert author.asked == asked + 1
     assert "case own-2 is yours and stays, but its rule r2 is gone" in done.err
     after, now = session.text("prompt.cases.yaml"), session.cases()
     assert {name: item(after, name) for name in hand} == hand
@@ -195,7 +197,7 @@ async def the_prompt_changes(session: Session, edited: str, cases: str) -> None:
 
     asked = author.asked
     await session("generate", "prompt.md")
-    assert author.asked == asked + 6  # three new rules and their inverses
+    assert author.asked == asked + 1  # three new rules and their inverses
     now = session.cases()
     assert {name for name, case in now.items() if case["rule"] == "r3"} == {"own-1", "r3-1"}
     for name in ("r3-1", "own-1", "own-2"):
@@ -208,20 +210,20 @@ async def the_prompt_changes(session: Session, edited: str, cases: str) -> None:
 @pytest.mark.slow
 @pytest.mark.embedded
 def test_the_session_on_a_very_small_model_never_breaks_a_file(tmp_path: Path) -> None:
-    small = ("--author", "embedded/smollm2-135m?max_tokens=64", "--inverse-cases", "1")
-    rules = ("--no-checks", "--max-rules", "2")
+    small = ("--author", "embedded/smollm2-135m?max_tokens=64", "--inverse-cases", "0")
+    rules = ("--no-checks", "--max-rules", "1")
     few = ("--rounds", "0", "--cases-per-rule", "1")
     (tmp_path / "prompt.md").write_text("Label the mood of a {{review}}. Reply in one word.\n", encoding="utf-8")
     spec, cases = tmp_path / "prompt.spec.yaml", tmp_path / "prompt.cases.yaml"
 
-    def machine(verb: str, *more: str) -> None:
+    def machine(verb: str, *more: str) -> str:
         done = promptpex(verb, "prompt.md", *small, *more, cwd=tmp_path)
         assert done.code in (0, 3), done.err
         assert "Traceback" not in done.err
-        valid = promptpex("validate", "prompt.md", cwd=tmp_path)
-        assert valid.code == 0, valid.out
+        assert not [problem.text() for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+        return done.err
 
-    machine("extract", *rules)
+    assert "do not rely on them" in machine("extract", *rules)
     if not spec.exists():  # not one rule could be read: then a person writes the spec
         spec.write_text("prompt: prompt.md\nprompt_fingerprint: old\nrules:\n", encoding="utf-8")
     spec.write_text(spec.read_text(encoding="utf-8") + MINE, encoding="utf-8")
@@ -234,7 +236,6 @@ def test_the_session_on_a_very_small_model_never_breaks_a_file(tmp_path: Path) -
     machine("generate", *few)
     (tmp_path / "prompt.md").write_text("Label the mood of a {{review}}. Use small letters.\n", encoding="utf-8")
     machine("extract", "--update", *rules)
-    machine("generate", *few)
     assert all(block in spec.read_text(encoding="utf-8") for block in hands)
     assert all(block in cases.read_text(encoding="utf-8") for block in own)
     assert "# sent by a customer, word for word" in cases.read_text(encoding="utf-8")

@@ -8,13 +8,36 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.command import benchmark, promptpex, promptpex_beside
+from tests.e2e.command import promptpex, promptpex_beside
 from tests.samples import contents
 from tests.servers import LlamaServer, OllamaServer
 
 EMBEDDED = "embedded/smollm2-135m"
-SHORT = ("--max-tokens", "60")
-pytestmark = pytest.mark.embedded
+SHORT = ("--max-tokens", "24")
+pytestmark = [pytest.mark.embedded, pytest.mark.slow]
+
+PROMPT = "Answer in one word: what colour is a {{thing}}?\n"
+SPEC = """\
+prompt: prompt.md
+rules:
+  - id: r1
+    rule: The output is one word.
+    checks: [{kind: word-count, value: 1}]
+  - id: r2
+    rule: The output has no digit.
+    checks: [{kind: not-regex, value: '[0-9]'}]
+"""
+THINGS = ("cherry", "lemon", "leaf", "raven")
+"""A short prompt, since its tokens are most of what a small model takes time for."""
+
+
+def project(folder: Path, *, cases: int) -> str:
+    """A prompt with a spec that code decides and so many cases; the prompt's path."""
+    (folder / "prompt.md").write_text(PROMPT, encoding="utf-8")
+    (folder / "prompt.spec.yaml").write_text(SPEC, encoding="utf-8")
+    lines = [f"  - {{id: {thing}, rule: r1, inputs: {{thing: {thing}}}}}\n" for thing in THINGS[:cases]]
+    (folder / "prompt.cases.yaml").write_text("prompt: prompt.md\ncases:\n" + "".join(lines), encoding="utf-8")
+    return str(folder / "prompt.md")
 
 
 def table(folder: Path) -> dict[str, dict[str, str]]:
@@ -28,26 +51,24 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
     return contents(run)
 
 
-@pytest.mark.slow
 def test_the_embedded_model_ends_with_a_table_and_a_second_run_asks_nothing(tmp_path: Path) -> None:
-    prompt = benchmark("speech-tag", tmp_path, cases=4)
-    first = promptpex("run", str(prompt), "--models", EMBEDDED, *SHORT, cwd=tmp_path)
+    prompt = project(tmp_path, cases=4)
+    first = promptpex("run", prompt, "--models", EMBEDDED, *SHORT, cwd=tmp_path)
     assert first.code == 0, first.err
     assert EMBEDDED in first.out
     assert "4 answers from models" in first.out
     assert int(table(tmp_path)[EMBEDDED]["scored"]) >= 1
     before = bytes_of(tmp_path)
-    second = promptpex("run", str(prompt), "--models", EMBEDDED, *SHORT, cwd=tmp_path)
+    second = promptpex("run", prompt, "--models", EMBEDDED, *SHORT, cwd=tmp_path)
     assert "0 answers from models, 4 from the store" in second.out
     assert bytes_of(tmp_path) == before
 
 
-@pytest.mark.slow
 async def test_two_models_one_behind_an_openai_compatible_server(tmp_path: Path, llama: LlamaServer) -> None:
-    prompt = benchmark("speech-tag", tmp_path, cases=3)
+    prompt = project(tmp_path, cases=3)
     models = f"{EMBEDDED},openai/any"
     done = await promptpex_beside(
-        "run", str(prompt), "--models", models, "--api-base", llama.url, *SHORT, "--json", cwd=tmp_path
+        "run", prompt, "--models", models, "--api-base", llama.url, *SHORT, "--json", cwd=tmp_path
     )
     assert done.code == 0, done.err
     rows = {row["model"]: row for row in json.loads(done.out)["models"]}
@@ -57,34 +78,32 @@ async def test_two_models_one_behind_an_openai_compatible_server(tmp_path: Path,
     assert rows["openai/any"]["cost_usd"] is None
 
 
-@pytest.mark.slow
 async def test_ollama_by_name_and_tag(tmp_path: Path, ollama: OllamaServer) -> None:
-    prompt = benchmark("speech-tag", tmp_path, cases=2)
+    prompt = project(tmp_path, cases=2)
     name = "smollm2:135m"
     done = await promptpex_beside(
-        "run", str(prompt), "--models", name, *SHORT, cwd=tmp_path, env={"OLLAMA_HOST": ollama.url}
+        "run", prompt, "--models", name, *SHORT, cwd=tmp_path, env={"OLLAMA_HOST": ollama.url}
     )
     assert done.code == 0, done.err
     assert table(tmp_path)[name]["outputs"] == "2"
     assert table(tmp_path)[name]["errors"] == "0" or "truncated" in done.out
     missing = await promptpex_beside(
-        "run", str(prompt), "--models", "nobody:1b", cwd=tmp_path, env={"OLLAMA_HOST": ollama.url}
+        "run", prompt, "--models", "nobody:1b", cwd=tmp_path, env={"OLLAMA_HOST": ollama.url}
     )
     assert missing.code == 3
     assert "unknown-model" in missing.out
 
 
-@pytest.mark.slow
 def test_a_recorded_run_replays_byte_identically_without_the_model(tmp_path: Path) -> None:
-    prompt = benchmark("speech-tag", tmp_path, cases=3)
+    prompt = project(tmp_path, cases=3)
     record = tmp_path / "recording.jsonl"
-    promptpex("run", str(prompt), "--models", EMBEDDED, *SHORT, "--record", str(record), cwd=tmp_path)
+    promptpex("run", prompt, "--models", EMBEDDED, *SHORT, "--record", str(record), cwd=tmp_path)
     recorded = {path.name: path.read_bytes() for path in tmp_path.glob("results/*/*/*.csv")}
     for name in ("first", "second"):
         folder = tmp_path / name
         folder.mkdir()
         here = ("--results", "results", "--store", "store.db")
-        done = promptpex("run", str(prompt), "--models", f"replay/{record}", *SHORT, *here, cwd=folder)
+        done = promptpex("run", prompt, "--models", f"replay/{record}", *SHORT, *here, cwd=folder)
         assert done.code == 0, done.err
     replayed = [
         {path.name: path.read_bytes() for path in (tmp_path / name).glob("results/*/*/*.csv")}
@@ -103,16 +122,3 @@ def without_ids(tables: dict[str, bytes]) -> dict[str, list[dict[str, str]]]:
         rows = list(csv.DictReader(text.decode("utf-8").splitlines()))
         rows_by_file[name] = [{key: value for key, value in row.items() if key != "request"} for row in rows]
     return rows_by_file
-
-
-@pytest.mark.slow
-def test_all_stages_on_the_embedded_model_give_files_that_validate(tmp_path: Path) -> None:
-    (tmp_path / "prompt.md").write_text("Answer in one word: what colour is a {{thing}}?\n", encoding="utf-8")
-    few = ("--author", f"{EMBEDDED}?max_tokens=96", "--inverse-cases", "0")
-    extracted = promptpex("extract", "prompt.md", *few, "--max-rules", "2", "--no-checks", cwd=tmp_path)
-    assert extracted.code == 0, extracted.err
-    assert "do not rely on them" in extracted.err
-    generated = promptpex("generate", "prompt.md", *few, "--cases-per-rule", "1", cwd=tmp_path)
-    assert generated.code == 0, generated.err
-    valid = promptpex("validate", "prompt.md", cwd=tmp_path)
-    assert valid.code == 0, valid.out

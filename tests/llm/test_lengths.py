@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from promptpex.cases import baseline, expand, generate
-from promptpex.cases.validity import ConstraintVerdict
+from promptpex.cases import baseline, case_request, expand, validity
 from promptpex.core.records import Message, Request
 from promptpex.judging.modes.prompt import PromptVerdict
 from promptpex.judging.modes.rules import RuleVerdict
@@ -33,13 +32,16 @@ CHECKS = {
 REPLIES: list[tuple[type[BaseModel], dict[str, Any]]] = [
     (RuleVerdict, {"reason": LONG, "verdict": "fail"}),
     (PromptVerdict, {"reason": LONG, "verdict": "ERR"}),
-    (ConstraintVerdict, {"reason": LONG, "verdict": "keeps"}),
+    (
+        validity.reply_type(1, ("c1",)),
+        {"problems": [{"input": "i1", "sentence": "c1", "reason": LONG, "verdict": "breaks"}]},
+    ),
     (GroundedReply, {"reason": LONG, "verdict": "yes"}),
     (IntentReply, {"intent": LONG}),
     (InputsReply, {"constraints": [LONG] * 9}),
     (rules_reply(2), {"rules": [{"rule": LONG, "source": LONG}] * 3}),
     (checks_reply(2), {"rules": [CHECKS] * 3}),
-    (generate.reply_type(("x",), 2), {"cases": [{"reasoning": LONG, "inputs": {"x": LONG * 3}}] * 3}),
+    (case_request.reply_type(("x",), 2), {"cases": [{"reasoning": LONG, "inputs": {"x": LONG * 3}}] * 3}),
     (expand.reply_type(("x",)), {"reasoning": LONG, "inputs": {"x": LONG * 8}}),
     (baseline.reply_type(("x",), 2), {"inputs": [{"x": LONG * 3}] * 3}),
 ]
@@ -58,7 +60,9 @@ def test_what_decides_is_kept_whole_and_what_explains_is_cut() -> None:
     verdict = RuleVerdict.model_validate({"reason": LONG, "verdict": "pass"})
     assert len(verdict.reason) == 2000
     assert verdict.reason.endswith("…")
-    made = generate.reply_type(("x",), 1).model_validate({"cases": [{"reasoning": "r", "inputs": {"x": LONG * 15}}]})
+    made = case_request.reply_type(("x",), 1).model_validate(
+        {"cases": [{"reasoning": "r", "inputs": {"x": LONG * 15}}]}
+    )
     assert made.cases[0].inputs.v0 == LONG * 15  # type: ignore[attr-defined]
 
 

@@ -19,7 +19,7 @@ from promptpex.promptfile import render
 from promptpex.stats import clopper_pearson
 from promptpex.workflow.files import Files, files_of
 from promptpex.workflow.session import open_session
-from tests.samples import asked, colour_author, prompt, spec
+from tests.samples import asked, broken, colour_author, prompt, spec, written_cases
 
 
 def reply(request: Request) -> Any:
@@ -28,12 +28,11 @@ def reply(request: Request) -> Any:
     if answer is not None:
         return answer
     if request.stage == "cases":
-        return {"cases": [{"reasoning": "", "inputs": {"thing": f"{'inverse' if 'tempt' in text else 'thing'} {n}"}}
-                          for n in range(2)]}  # fmt: skip
+        return written_cases(request, lambda aim, n: {"thing": f"{'inverse' if 'inverse' in aim else 'thing'} {n}"})
     if request.stage == "baseline":
         return {"inputs": [{"thing": f"base {n}"} for n in range(3)]}
     if request.stage == "validity":
-        return {"c1": {"reason": "", "verdict": "breaks" if "base 2" in text else "keeps"}}
+        return broken(request, lambda shown: "base 2" in shown)
     if request.stage == "groundedness":
         return {"reason": "", "verdict": "yes"}
     if request.stage == "judge":

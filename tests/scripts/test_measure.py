@@ -15,18 +15,17 @@ import measure  # noqa: E402
 from measuring import figures, usage  # noqa: E402
 from measuring.tree import Module, modules  # noqa: E402
 
-FIGURES = {figure.name: figure for figure in measure.measured()}
-
 
 def module(text: str, path: str = "promptpex/shop/till.py") -> Module:
     name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     return Module(name, path, len(text.splitlines()), ast.parse(text))
 
 
-@pytest.mark.parametrize("name", [name for name, figure in FIGURES.items() if figure.limit is not None])
-def test_every_figure_is_within_its_limit(name: str) -> None:
-    figure = FIGURES[name]
-    assert not figure.is_over, "\n".join((figure.line(), *figure.places))
+def test_every_figure_is_within_its_limit() -> None:
+    measured = measure.measured()
+    over = ["\n".join((figure.line(), *figure.places)) for figure in measured if figure.is_over]
+    assert not over, "\n".join(over)
+    assert sum(figure.limit is not None for figure in measured) > 10
 
 
 def test_what_is_listed_as_an_exception_still_exists() -> None:

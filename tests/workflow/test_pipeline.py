@@ -20,15 +20,14 @@ from promptpex.report.secondary_tables import footnotes
 from promptpex.workflow.files import Files, files_of
 from promptpex.workflow.pipeline import generate, judge, run
 from promptpex.workflow.session import open_session
-from tests.samples import asked, colour_author, contents
+from tests.samples import asked, colour_author, contents, written_cases
 
 PROMPT = "Name the colour of {{thing}} in one word.\n"
 
 
 def author(request: Request) -> Any:
     if request.stage == "cases":
-        stem = "inv" if "tempt" in asked(request) else "case"
-        return {"cases": [{"reasoning": "why", "inputs": {"thing": f"{stem} {n}"}} for n in range(2)]}
+        return written_cases(request, lambda aim, n: {"thing": f"{'inv' if 'inverse' in aim else 'case'} {n}"})
     return colour_author(request)
 
 

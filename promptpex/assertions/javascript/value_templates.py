@@ -18,6 +18,8 @@ from promptpex.codecs.wording import quoted_json
 if TYPE_CHECKING:
     import jinja2
 
+EXPECTED = "expected"
+"""The variable of the expected output: without one, a check that names it is unscored."""
 MARKS = ("{{", "{%", "{#")
 _PLAIN_NAME = re.compile(r"\{\{ *([A-Za-z_][A-Za-z0-9_]*) *\}\}")
 _INNER_NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}", re.ASCII)
@@ -81,16 +83,19 @@ class _Filling:
 
 
 def render(source: str, variables: Mapping[str, object], *, work: int | None = None) -> str:
-    """``source`` with the variables put in. Undefined names are empty.
+    """``source`` with the variables put in. Undefined names are empty, but for ``expected``.
 
     Args:
         work: characters that the rendering may work on in all; None = ``nunjucks.WORK``.
 
     Raises:
-        Unscorable: code ``bad-template``: unclosed or unknown syntax, an unknown filter, a call of nothing.
+        Unscorable: code ``bad-template``: unclosed or unknown syntax, an unknown filter, a call of nothing;
+            ``no-expected``: the expected output is named, and there is none.
     """
     if not has_template(source):
         return source
+    if EXPECTED in source and EXPECTED not in variables and EXPECTED in _names(source):
+        raise Unscorable("no-expected", "there is no expected output to compare with")
     if "{%" not in source and "{#" not in source:
         quick = _quick(source, variables)
         if quick is not None:
@@ -108,6 +113,20 @@ def _quick(source: str, variables: Mapping[str, object]) -> str | None:
     for index, name in enumerate(names):
         written[index] += output(variables[name])
     return "".join(written)
+
+
+@lru_cache(maxsize=4096)
+def _names(source: str) -> frozenset[str]:
+    """The names of variables in a template that it does not set itself."""
+    from jinja2 import meta
+
+    from promptpex.assertions.javascript import nunjucks
+
+    _compiled(source)
+    try:
+        return frozenset(meta.find_undeclared_variables(nunjucks.environment().parse(source)))
+    except RecursionError as error:
+        raise _bad(source, "it nests too deep") from error
 
 
 def output(value: object) -> str:

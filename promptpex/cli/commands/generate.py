@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 @options.effort
 @options.of_cases("--dry-run", is_flag=True, help="Say what would be made and its price; ask nothing.")
 @options.of_cases(
+    "--more",
+    type=click.IntRange(1, 100),
+    metavar="N",
+    help="N cases more for each rule and inverse, unlike those that there are.",
+)
+@options.of_cases(
     "--baseline", type=click.IntRange(1, 200), metavar="N", help="Instead: N cases from the prompt alone."
 )
 @options.of_models("--expected", metavar="MODEL", help="Take expected outputs from MODEL, scored by the judges.")
@@ -41,6 +48,7 @@ def command(
     spec: Path | None,
     cases: Path | None,
     dry_run: bool,
+    more: int | None,
     baseline: int | None,
     as_json: bool,
     **flags: Any,
@@ -56,15 +64,15 @@ def command(
     files = files_of(prompt, spec=spec, suite=cases)
     if baseline is not None:
         return _baseline(files, baseline, as_json, flags)
-    return _dry(files, as_json, flags) if dry_run else _generate(files, as_json, flags)
+    return _dry(files, more or 0, as_json, flags) if dry_run else _generate(files, more or 0, as_json, flags)
 
 
-def _generate(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
+def _generate(files: Files, more: int, as_json: bool, flags: dict[str, Any]) -> int:
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
     from promptpex.workflow.pipeline import generate
 
-    made = work(flags, lambda session: generate(session, files), start=files.prompt.parent)
+    made = work(flags, lambda session: generate(session, files, more), start=files.prompt.parent)
     kept, retired = len(made.plan.keep), len(made.plan.retire)
     new = len(made.suite.cases) - kept
     if as_json:
@@ -91,21 +99,21 @@ def quality_lines(quality: Quality) -> list[str]:
     return lines
 
 
-def _dry(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
+def _dry(files: Files, more: int, as_json: bool, flags: dict[str, Any]) -> int:
     from promptpex.cli.command_session import work
     from promptpex.cli.commands.estimate import show
     from promptpex.cli.output import print_json
     from promptpex.workflow.pipeline import planned
 
     async def job(session: Any) -> Any:
-        return planned(session, files)
+        return planned(session, files, more)
 
     todo, lines = work(flags, job, start=files.prompt.parent)
     if as_json:
         print_json({**_plain(todo), "requests": [asdict(line) for line in lines]})
         return 0
-    for aim, count in todo.make:
-        say(f"make {count}: {aim.stem}")
+    for aim, count in _made_of(todo).items():
+        say(f"make {count}: {aim}")
     for case in todo.retire:
         say(f"retire: {case.id}")
     click.echo(f"keep: {plural(len(todo.keep), 'case')}")
@@ -113,9 +121,17 @@ def _dry(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
     return 0
 
 
+def _made_of(todo: Plan) -> dict[str, int]:
+    """How many cases are to be made, by what their ids begin with."""
+    counts: Counter[str] = Counter()
+    for target, count in todo.make:
+        counts[target.stem] += count
+    return dict(counts)
+
+
 def _plain(todo: Plan) -> dict[str, Any]:
     return {
-        "make": {aim.stem: count for aim, count in todo.make},
+        "make": _made_of(todo),
         "retire": [case.id for case in todo.retire],
         "keep": len(todo.keep),
         "orphans": [case.id for case in todo.orphans],

@@ -8,6 +8,7 @@ from promptpex.core.records.case import Case, Suite
 from promptpex.core.records.columns import AnyRun, Coded, Column, Columns, RunColumns
 from promptpex.core.records.gc_pause import collector_paused
 from promptpex.core.records.grade import KEY_LENGTH, OUTPUT_SUBJECT, Grade, GradeValue, output_key, superseded
+from promptpex.core.records.match import Match
 from promptpex.core.records.output import NOT_ASKED, NOT_CONCERNED, Output, Status, Verdict
 from promptpex.core.records.problem import Problem, Severity
 from promptpex.core.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
@@ -37,6 +38,7 @@ __all__ = [
     "GradeValue",
     "InputCheck",
     "Manifest",
+    "Match",
     "Message",
     "ModelName",
     "Origin",

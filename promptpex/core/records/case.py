@@ -6,7 +6,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from promptpex.core.matching import DEFAULT_MATCH
 from promptpex.core.records._base import OwnedRecord, Record
+from promptpex.core.records.match import Match
 from promptpex.core.records.spec import Origin
 
 
@@ -19,7 +21,8 @@ class Case(OwnedRecord):
         inverse: whether it aims at the rule's inverse.
         inputs: a value for each variable of the prompt.
         reasoning: why this input tests the rule.
-        expected: the one right output, where it is known.
+        expected: the right output, where it is known.
+        match: how outputs are compared with it, where the suite does not say it as well.
         origin: who made it.
         scenario: the scenario it belongs to.
         answer_in_context: whether the given context holds the answer; None = not recorded.
@@ -38,6 +41,7 @@ class Case(OwnedRecord):
     inputs: dict[str, Any]
     reasoning: str = ""
     expected: str | None = None
+    match: Match | None = None
     origin: Origin = "generated"
     scenario: str | None = None
     answer_in_context: bool | None = None
@@ -49,14 +53,26 @@ class Case(OwnedRecord):
 
 
 class Suite(Record):
-    """All the cases of a prompt."""
+    """All the cases of a prompt.
+
+    Attributes:
+        prompt: the prompt's file.
+        match: how outputs are compared with the expected ones, where a case does not say it itself.
+        cases: in order.
+    """
 
     prompt: str
+    match: Match | None = None
     cases: tuple[Case, ...] = ()
 
     def case(self, case_id: str) -> Case | None:
         """The case of this id, if there is one."""
         return next((case for case in self.cases if case.id == case_id), None)
+
+    def match_of(self, case: Case, chosen: str | None = None) -> str:
+        """How outputs are compared with a case's expected one: as the case says, else as ``chosen`` for all, else as
+        the suite says."""
+        return case.match or chosen or self.match or DEFAULT_MATCH
 
     def usable(self) -> tuple[Case, ...]:
         """The cases that are not marked invalid."""

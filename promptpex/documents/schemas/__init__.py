@@ -50,7 +50,8 @@ def _loosen(target: dict[str, Any], fields: Iterable[str]) -> None:
     for name in fields:
         field = target["properties"][name]
         about = {key: field[key] for key in ("default", "description", "title") if key in field}
-        limits = {key: field[key] for key in ("minLength", "pattern") if key in field}
+        text = next((branch for branch in field.get("anyOf", ()) if branch.get("type") == "string"), field)
+        limits = {key: text[key] for key in ("minLength", "pattern") if key in text}
         target["properties"][name] = {**about, **limits, "type": list(_BARE)}
 
 

@@ -1,0 +1,170 @@
+"""Whether an output is the expected one, by code: the comparisons of ``core.matching`` but ``asked``."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from typing import Any
+
+from promptpex.assertions.model import ExpectedOutput, Unscorable
+from promptpex.codecs.model_json import ReplyError, read_json_reply
+from promptpex.codecs.wording import quoted_json
+from promptpex.core.matching import ASKED, match_name
+
+MAX_PAIRS = 8
+"""Pairs of quotation marks around a text that are taken off at most."""
+
+LONGEST_NUMBER = 400
+"""Characters of a number at most; no double has more digits."""
+
+_PAIRS = {
+    '"': '"', "'": "'", "`": "`", "*": "*", "_": "_", "“": "”", "‘": "’", "«": "»", "»": "«", "„": "“", "‚": "‘",
+    "‹": "›", "「": "」", "『": "』", "〈": "〉", "《": "》",
+}  # fmt: skip
+_ENDS = ".,;:!?…。、，！？।"
+_BULLET = re.compile(r"\s*(?:[-*•–]|\d{1,4}[.)])\s+")
+_NUMBER = re.compile(
+    r"(?<![\w.,−-])[-+−]?+(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?+(?:[eE][-+]?\d{1,3}+)?+(?![\w]|[.,]\d|[-–]\d)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Whether an output is the expected one, and why in words."""
+
+    right: bool
+    reason: str
+
+
+def compare(output: str, expected: ExpectedOutput) -> Comparison:
+    """Compares an output with the expected one; in time linear in their lengths.
+
+    Raises:
+        Unscorable: code ``bad-expected``: the expected output is none that this comparison can use;
+            ``needs-judge``: a judge makes the comparison.
+    """
+    kind, _, tolerance = match_name(expected.match).partition(":")
+    if kind == ASKED:
+        raise Unscorable("needs-judge", "a judge compares the output with the expected one; code does not")
+    if kind == "numeric":
+        return _numeric(output, expected.text, tolerance)
+    return _COMPARISONS[kind](output, expected.text)
+
+
+def normalised(text: str) -> str:
+    """A text without what seldom matters: case, the width of white space, quotation marks around it, punctuation that
+    ends a sentence. What would leave nothing is left as it stands."""
+    bare = " ".join(unicodedata.normalize("NFC", text).split())
+    for _ in range(MAX_PAIRS):
+        stripped = bare.rstrip(_ENDS).rstrip()
+        if len(stripped) > 1 and _PAIRS.get(stripped[0]) == stripped[-1]:
+            stripped = stripped[1:-1].strip()
+        if stripped in ("", bare):
+            break
+        bare = stripped
+    return bare.casefold()
+
+
+def _exact(output: str, expected: str) -> Comparison:
+    return _told(output.rstrip("\r\n") == expected.rstrip("\r\n"), output, expected)
+
+
+def _normalised(output: str, expected: str) -> Comparison:
+    return _told(normalised(output) == normalised(expected), output, expected)
+
+
+def _told(right: bool, output: str, expected: str) -> Comparison:
+    if right:
+        return Comparison(True, f"the output is the expected {quoted_json(expected)}")
+    return Comparison(False, f"the output is {quoted_json(output)}, expected is {quoted_json(expected)}")
+
+
+def _json(output: str, expected: str) -> Comparison:
+    wanted = _json_value(expected)
+    if wanted is None:
+        raise Unscorable("bad-expected", f"the expected output {quoted_json(expected)} is no JSON")
+    given = _json_value(output)
+    if given is None:
+        return Comparison(False, f"the output holds no single JSON value, expected is {quoted_json(expected)}")
+    return _told(_canonical(given[0]) == _canonical(wanted[0]), output, expected)
+
+
+def _json_value(text: str) -> tuple[Any] | None:
+    """The JSON value of a text, whatever stands around it, in a tuple; None where there is none that is sound."""
+    try:
+        reply = read_json_reply(text)
+    except ReplyError:
+        return None
+    return None if reply.repaired else (reply.value,)
+
+
+def _canonical(value: Any) -> Any:
+    """A value such that two JSON values are equal where theirs are: numbers by value, keys in any order, and no
+    boolean that is a number."""
+    if isinstance(value, Mapping):
+        return ("object", frozenset((key, _canonical(each)) for key, each in value.items()))
+    if isinstance(value, list):
+        return ("array", tuple(map(_canonical, value)))
+    return (type(value) if isinstance(value, bool | str | None) else "number", value)
+
+
+def _set(output: str, expected: str) -> Comparison:
+    given, wanted = _items(output), _items(expected)
+    if given == wanted:
+        return Comparison(True, f"the output holds the expected {quoted_json(expected)} in any order")
+    missing, surplus = sorted(map(str, wanted - given)), sorted(map(str, given - wanted))
+    parts = [f"{what} {quoted_json(', '.join(some))}" for what, some in (("lacks", missing), ("adds", surplus)) if some]
+    return Comparison(False, f"the output {' and '.join(parts)}")
+
+
+def _items(text: str) -> frozenset[str]:
+    """The items of a text: of its JSON array, else its lines, else what stands between commas; each normalised."""
+    value = _json_value(text)
+    if value is not None and isinstance(value[0], list):
+        return frozenset(normalised(item) if isinstance(item, str) else _dumped(item) for item in value[0])
+    lines = [line for line in text.splitlines() if line.strip()]
+    parts = [_BULLET.sub("", line, count=1) for line in lines] if len(lines) > 1 else text.split(",")
+    return frozenset(filter(None, map(normalised, parts)))
+
+
+def _dumped(item: Any) -> str:
+    return json.dumps(item, sort_keys=True, ensure_ascii=False)
+
+
+def _numeric(output: str, expected: str, tolerance: str) -> Comparison:
+    wanted = _numbers(expected)
+    if len(wanted) != 1:
+        raise Unscorable("bad-expected", f"the expected output {quoted_json(expected)} is not one number")
+    given = _numbers(output)
+    if len(given) != 1:
+        how = "several numbers" if given else "no number"
+        return Comparison(False, f"the output {quoted_json(output)} holds {how}, expected is {quoted_json(expected)}")
+    with localcontext(prec=2 * LONGEST_NUMBER) as context:
+        context.clear_traps()
+        allowed = Decimal(tolerance.rstrip("%") or 0)
+        allowed = allowed / 100 * abs(wanted[0]) if tolerance.endswith("%") else allowed
+        return _told(abs(given[0] - wanted[0]) <= allowed, output, expected)
+
+
+def _numbers(text: str) -> list[Decimal]:
+    """The different numbers in a text, two at most: more do not matter."""
+    numbers: list[Decimal] = []
+    for match in _NUMBER.finditer(text):
+        if len(match[0]) <= LONGEST_NUMBER:
+            number = Decimal(match[0].replace(",", "").replace("−", "-"))
+            numbers += [number] if number not in numbers else []
+        if len(numbers) > 1:
+            break
+    return numbers
+
+
+_COMPARISONS: Mapping[str, Callable[[str, str], Comparison]] = {
+    "exact": _exact,
+    "normalised": _normalised,
+    "json": _json,
+    "set": _set,
+}

@@ -1,0 +1,32 @@
+"""The kind ``expected``: whether the output is the case's expected one."""
+
+from __future__ import annotations
+
+from promptpex.assertions.expected_match import compare
+from promptpex.assertions.javascript.js_values import MISSING
+from promptpex.assertions.model import Assertion, CheckedOutput, ExpectedOutput, KindResult, Unscorable
+from promptpex.assertions.registry import Kind
+from promptpex.core.matching import ASKED, match_name
+
+
+def _comparison(assertion: Assertion, value: object) -> str | None:
+    """The comparison that the value names; None for the case's own."""
+    if value is MISSING or value is None:
+        return None
+    try:
+        named = match_name(value) if isinstance(value, str) else ""
+    except ValueError as error:
+        raise Unscorable("bad-value", str(error)) from error
+    if named in ("", ASKED):
+        raise Unscorable("bad-value", f"the value of {assertion.kind} names a comparison that code makes, such as json")
+    return named
+
+
+def _expected(assertion: Assertion, comparison: str | None, checked: CheckedOutput) -> KindResult:
+    if checked.expected is None:
+        raise Unscorable("no-expected", "there is no expected output to compare with")
+    result = compare(checked.text, ExpectedOutput(checked.expected.text, comparison or checked.expected.match))
+    return KindResult(result.right, result.reason)
+
+
+KINDS = (Kind("expected", plan=_comparison, evaluate=_expected, renders=False),)

@@ -1,0 +1,151 @@
+"""Scores of a run's outputs: whether each is the expected one, by code or by judges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from promptpex.assertions import ExpectedOutput, Unscorable, compare
+from promptpex.assertions.expected_match import normalised
+from promptpex.core.events import StageEnded, StageStarted, StepDone
+from promptpex.core.ids import digest
+from promptpex.core.matching import ASKED, DEFAULT_MATCH
+from promptpex.core.records import EXPECTED, Output, Prompt, Run, Score, Spec, Suite, Verdict
+from promptpex.engines import run_all
+from promptpex.judging.match import STAGE, MatchJudge
+from promptpex.judging.verdict_precedence import Quorum, agreed
+from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.session import Session
+
+MATCH_VERSION = "match-1"
+"""The version of the comparisons by code, raised when one decides otherwise than before."""
+
+
+def expected_outputs(suite: Suite, chosen: str | None) -> dict[str, ExpectedOutput]:
+    """The expected outputs by the ids of their cases; ``chosen`` is the comparison that the settings name."""
+    return {
+        case.id: ExpectedOutput(case.expected, suite.match_of(case, chosen))
+        for case in suite.cases
+        if case.expected is not None
+    }
+
+
+def match_judges(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> tuple[MatchJudge, ...]:
+    """The judges that compare outputs with expected ones; none where code makes all comparisons."""
+    expected = expected_outputs(suite, session.settings.match)
+    if not any(expected[case.id].match == ASKED for case in suite.usable() if case.id in expected):
+        return ()
+    note = instructions_of(session.settings, prompt).get(STAGE, "")
+    return tuple(MatchJudge(role_model, spec.intent, note) for role_model in session.roles.judges())
+
+
+async def scores_of(session: Session, run: Run, judges: Sequence[MatchJudge]) -> list[Score]:
+    """The scores of all outputs of cases that have an expected output, in the order of the outputs."""
+    expected = expected_outputs(run.suite, session.settings.match)
+    outputs = [output for output in run.outputs if output.case in expected]
+    by_code = [_by_code(output, expected[output.case]) for output in outputs]
+    left = [output for output, score in zip(outputs, by_code, strict=True) if score is None]
+    replies = await _asked(session, left, run.suite, expected, judges)
+    joint = {output.key: _joint(output, replies[output.key], session.settings.quorum) for output in left}
+    return [
+        one
+        for output, score in zip(outputs, by_code, strict=True)
+        for one in ([score] if score is not None else joint[output.key])
+    ]
+
+
+def settled_by_code(output: Output, expected: ExpectedOutput) -> bool:
+    """Whether no judge is needed: the comparison is code's, there is no answer, or the texts are the same but for what
+    seldom matters."""
+    return expected.match != ASKED or output.error is not None or _same(output, expected)
+
+
+def _same(output: Output, expected: ExpectedOutput) -> bool:
+    return normalised(output.text or "") == normalised(expected.text)
+
+
+def _by_code(output: Output, expected: ExpectedOutput) -> Score | None:
+    """The score by code; None where a judge has to be asked."""
+    if output.error is not None:
+        return _score(output, "none", reason=output.message or "", unscored=output.error)
+    if not settled_by_code(output, expected):
+        return None
+    used = ExpectedOutput(expected.text, DEFAULT_MATCH) if expected.match == ASKED else expected
+    source, fingerprint = f"match:{used.match}", digest([MATCH_VERSION, used.match], 16)
+    try:
+        result = compare(output.text or "", used)
+    except Unscorable as error:
+        return _score(output, source, reason=error.message, unscored=error.code, fingerprint=fingerprint)
+    return _score(output, source, value=float(result.right), reason=result.reason, fingerprint=fingerprint)
+
+
+async def _asked(
+    session: Session,
+    outputs: Sequence[Output],
+    suite: Suite,
+    expected: Mapping[str, ExpectedOutput],
+    judges: Sequence[MatchJudge],
+) -> dict[tuple[str, str, int], list[Verdict]]:
+    """What the judges say of each output, by its key, in the order of the judges."""
+    inputs = {case.id: case.inputs for case in suite.cases}
+    pairs = [(judge, output) for output in outputs for judge in judges]
+    for judge in judges if outputs else ():
+        session.emit(StageStarted(STAGE, len(outputs), judge.role_model.label))
+
+    async def one(pair: tuple[MatchJudge, Output]) -> Verdict:
+        judge, output = pair
+        verdict = await judge.compare(output, inputs[output.case], expected[output.case].text)
+        session.emit(StepDone(STAGE, judge.role_model.label, verdict.unscored))
+        return verdict
+
+    replies: dict[tuple[str, str, int], list[Verdict]] = {output.key: [] for output in outputs}
+    for (_, output), verdict in zip(pairs, await run_all(one, pairs), strict=True):
+        replies[output.key].append(verdict)
+    for judge in judges if outputs else ():
+        session.emit(StageEnded(STAGE, judge.role_model.label))
+    return replies
+
+
+def _joint(output: Output, verdicts: Sequence[Verdict], quorum: Quorum) -> list[Score]:
+    """The scores of an output that judges were to compare: each judge's, and the joint one of several."""
+    if not verdicts:
+        reason = "a judge compares this output with the expected one, and the run has none"
+        return [_score(output, "none", reason=reason, unscored="no-judge")]
+    if len(verdicts) == 1:
+        return [_of_verdict(verdicts[0])]
+    return [*(_of_verdict(verdict, counts=False) for verdict in verdicts), _of_verdict(agreed(verdicts, quorum))]
+
+
+def _of_verdict(verdict: Verdict, *, counts: bool = True) -> Score:
+    value = None if verdict.status == "unscored" else float(verdict.status == "pass")
+    return Score(
+        **dict(zip(("case", "model", "repeat"), verdict.key, strict=True)),
+        name=EXPECTED,
+        value=value,
+        reason=verdict.reason,
+        unscored=None if value is not None else verdict.unscored or "judges-tied",
+        source=verdict.source,
+        fingerprint=verdict.fingerprint,
+        counts=counts,
+    )
+
+
+def _score(
+    output: Output,
+    source: str,
+    *,
+    value: float | None = None,
+    reason: str,
+    unscored: str | None = None,
+    fingerprint: str = "",
+) -> Score:
+    return Score(
+        case=output.case,
+        model=output.model,
+        repeat=output.repeat,
+        name=EXPECTED,
+        value=value,
+        reason=reason,
+        unscored=unscored,
+        source=source,
+        fingerprint=fingerprint,
+    )
