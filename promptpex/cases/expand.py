@@ -6,6 +6,7 @@ author and the settings; a variant whose hash is stale is made again, one whose 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,6 +33,21 @@ LONGEST_VALUE = 12_000
 
 
 @dataclass(frozen=True, slots=True)
+class Expanding:
+    """How cases are made longer.
+
+    Attributes:
+        times: how often a case may grow: 0 = never, 1 = once, 2 = its variant grows once more.
+        samples: real inputs given as examples.
+        instructions: the owner's note for this stage.
+    """
+
+    times: int = 1
+    samples: tuple[str, ...] = ()
+    instructions: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Expansion:
     """What an expansion will do.
 
@@ -46,14 +62,10 @@ class Expansion:
     make: tuple[tuple[Case, str], ...]
 
 
-def plan_expansion(
-    prompt: Prompt, spec: Spec, suite: Suite, *, author: str, times: int, instructions: str = ""
-) -> Expansion:
+def plan_expansion(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, how: Expanding) -> Expansion:
     """Which variants of ``suite`` stay, which go, and which cases get one next.
 
-    Args:
-        times: how often a case may grow: 0 = never, 1 = once, 2 = its variant grows once more. The cases named in
-            ``make`` are of one generation; those that will grow from them are planned after that.
+    The cases named in ``make`` are of one generation; those that will grow from them are planned after that.
     """
     grown: dict[str, list[Case]] = {}
     for case in suite.cases:
@@ -62,13 +74,13 @@ def plan_expansion(
     keep: list[Case] = []
     make: list[tuple[Case, str]] = []
     level = [case for case in suite.usable() if case.expanded_from is None]
-    for _ in range(times):
+    for _ in range(how.times):
         following: list[Case] = []
         for case in level:
             rule = _rule(case, spec)
             if rule is None or not growing(case, prompt, spec):
                 continue
-            inputs_fingerprint = _inputs_fingerprint(case, rule, prompt, spec, author, instructions)
+            inputs_fingerprint = _inputs_fingerprint(case, rule, prompt, spec, author, how)
             own = [
                 one
                 for one in grown.get(case.id, ())
@@ -92,36 +104,35 @@ async def expand(
     spec: Spec,
     suite: Suite,
     *,
-    times: int = 1,
-    instructions: str = "",
+    how: Expanding = Expanding(),
     emit: Listener = ignore_events,
 ) -> Suite:
     """The suite with each case followed by its variants; what is up to date is not asked for again.
 
-    A variant that is no longer than its original, or whose request fails, is left out with a notice. With ``times`` 0
-    the machine's variants are taken out.
+    A variant that is no longer than its original or has lost an id of it, or whose request fails, is left out with a
+    notice. With ``times`` 0 the machine's variants are taken out.
 
     Raises:
         ModelError: of a kind that holds for the whole author.
     """
-    for _ in range(max(times, 1)):
-        todo = plan_expansion(prompt, spec, suite, author=author.label, times=times, instructions=instructions)
+    for _ in range(max(how.times, 1)):
+        todo = plan_expansion(prompt, spec, suite, author=author.label, how=how)
         gone = {case.id for case in todo.retire}
         suite = suite.replace(cases=tuple(case for case in suite.cases if case.id not in gone))
         if not todo.make:
             break
-        suite = await _grown(author, prompt, spec, suite, todo.make, instructions, emit)
+        suite = await _grown(author, prompt, spec, suite, todo.make, how, emit)
     return suite
 
 
 def growing(case: Case, prompt: Prompt, spec: Spec) -> tuple[str, ...]:
-    """The variables of a case that can grow: texts that are not of a closed list."""
+    """The variables of a case that can grow: running text, no value of a closed list, no data record, no single id."""
     free = (name for name in prompt.variables if isinstance(case.inputs.get(name), str))
     texts = [name for name in free if name not in spec.inputs or _is_text(spec, name)]
-    return tuple(name for name in texts if case.inputs[name].strip())
+    return tuple(name for name in texts if _runs(case.inputs[name]))
 
 
-def request_text(prompt: Prompt, spec: Spec, case: Case, rule: Rule, instructions: str = "") -> Rendered:
+def request_text(prompt: Prompt, spec: Spec, case: Case, rule: Rule, how: Expanding = Expanding()) -> Rendered:
     """The rendered template that asks for a case's variant."""
     names = growing(case, prompt, spec)
     return render(
@@ -135,7 +146,8 @@ def request_text(prompt: Prompt, spec: Spec, case: Case, rule: Rule, instruction
         inputs=inputs_text({name: case.inputs[name] for name in names}),
         others=named_text({name: value for name, value in case.inputs.items() if name not in names}),
         reasoning=case.reasoning,
-        instructions=instructions,
+        samples="\n".join(how.samples),
+        instructions=how.instructions,
     )
 
 
@@ -153,7 +165,7 @@ async def _grown(
     spec: Spec,
     suite: Suite,
     make: Sequence[tuple[Case, str]],
-    instructions: str,
+    how: Expanding,
     emit: Listener,
 ) -> Suite:
     async def ask(one: tuple[Case, str]) -> Case | None:
@@ -161,7 +173,7 @@ async def _grown(
         rule = _rule(case, spec)
         assert rule is not None
         names = growing(case, prompt, spec)
-        reply = await author.ask(request_text(prompt, spec, case, rule, instructions), reply_type(names), stage=STAGE)
+        reply = await author.ask(request_text(prompt, spec, case, rule, how), reply_type(names), stage=STAGE)
         return _variant(case, inputs_fingerprint, reply.value)
 
     nothing: Case | None = None
@@ -180,6 +192,8 @@ def _variant(case: Case, inputs_fingerprint: str, reply: Any) -> Case | None:
     if after <= before or any(not value.strip() for value in values.values()):
         return None
     if all(folded(value) == folded(case.inputs[name]) for name, value in values.items()):
+        return None
+    if any(part not in values[name] for name in values for part in _exact_parts(case.inputs[name])):
         return None
     return Case(
         id="new",
@@ -216,12 +230,28 @@ def _rule(case: Case, spec: Spec) -> Rule | None:
     return None if rule is None or rule.stale or (case.inverse and not rule.inverse) else rule
 
 
+def _runs(text: str) -> bool:
+    """Whether a text is running text rather than data: JSON, or one line of digits and signs."""
+    if not any(char.isalpha() for char in text):
+        return False
+    try:
+        return not isinstance(json.loads(text), dict | list)
+    except (ValueError, RecursionError):
+        return True
+
+
+def _exact_parts(text: str) -> set[str]:
+    """The parts of a text that a longer one has to have as well: long numbers, ids, dates, addresses."""
+    parts = {part.strip(".,;:!?()[]\"'") for part in text.split()}
+    return {part for part in parts if sum(map(str.isdigit, part)) >= 4 or "@" in part[1:-1] or "://" in part}
+
+
 def _is_text(spec: Spec, name: str) -> bool:
     variable = spec.inputs[name]
     return variable.type == "text" and variable.values is None
 
 
-def _inputs_fingerprint(case: Case, rule: Rule, prompt: Prompt, spec: Spec, author: str, instructions: str) -> str:
+def _inputs_fingerprint(case: Case, rule: Rule, prompt: Prompt, spec: Spec, author: str, how: Expanding) -> str:
     return digest(
         {
             "case": {name: value_text(value) for name, value in case.inputs.items()},
@@ -229,7 +259,8 @@ def _inputs_fingerprint(case: Case, rule: Rule, prompt: Prompt, spec: Spec, auth
             "inputs": {name: variable.to_dict() for name, variable in spec.inputs.items()},
             "variables": prompt.variables,
             "template": fingerprint(TEMPLATE),
-            "instructions": instructions,
+            **({"samples": list(how.samples)} if how.samples else {}),
+            "instructions": how.instructions,
             "author": author,
         },
         16,

@@ -13,9 +13,9 @@ from typing import Any, Literal
 from promptpex.cases import artifacts, degenerate_text, leakage
 from promptpex.cases.comparable_words import folded
 from promptpex.cases.input_types import type_problems
-from promptpex.cases.writing_systems import of_language, scripts_of, share_in, wants_marks
+from promptpex.cases.writing_systems import of_language, scripts_of, share_in, speaks_of_languages, wants_marks
 from promptpex.codecs.inputs_as_text import value_text
-from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
+from promptpex.core.records import WHOLE_INPUT, Case, Prompt, Rule, Spec, Suite
 
 Code = Literal[
     "empty", "missing-variable", "unknown-variable", "echoes-rule", "states-rule", "leaks-answer", "preamble",
@@ -53,7 +53,8 @@ def lint(case: Case, *, prompt: Prompt, spec: Spec, suite_language: str | None =
         prompt: whose variables it has to fill.
         spec: whose rules it must not state, and whose types its values must have.
         suite_language: BCP 47 tag of the language that inputs have to be in, where one is set. Without it, a
-            script that is not the prompt's is only a warning.
+            script that is not the prompt's is only a warning, and none where the case's rule or the input spec speaks
+            of languages.
     """
     findings = [*_variables(case, prompt)]
     if any(finding.code == "empty" for finding in findings):
@@ -63,7 +64,8 @@ def lint(case: Case, *, prompt: Prompt, spec: Spec, suite_language: str | None =
         findings += _typed(name, value, spec)
         if _is_free_text(name, value, spec):
             findings += _text(name, value, case, rules, prompt)
-            findings += _language(name, value, prompt, suite_language)
+            if suite_language is not None or not _other_languages_meant(name, case, spec):
+                findings += _language(name, value, prompt, suite_language)
     findings += _reasoning(case, prompt)
     return findings
 
@@ -140,6 +142,15 @@ def _text(name: str, text: str, case: Case, rules: Sequence[Rule], prompt: Promp
 def _aimed_at(case: Case, rules: Sequence[Rule]) -> str:
     rule = next((rule for rule in rules if rule.id == case.rule), None)
     return ((rule.inverse or "") if case.inverse else rule.rule) if rule is not None else ""
+
+
+def _other_languages_meant(name: str, case: Case, spec: Spec) -> bool:
+    """Whether the rule that a case is for, or the input spec, speaks of languages: the case may be in another one."""
+    rule = spec.rule(case.rule) if case.rule is not None else None
+    sentences = [rule.rule, rule.inverse or ""] if rule is not None else []
+    for variable in (spec.inputs.get(name), spec.inputs.get(WHOLE_INPUT)):
+        sentences += variable.constraints if variable is not None else ()
+    return any(map(speaks_of_languages, sentences))
 
 
 def _language(name: str, text: str, prompt: Prompt, suite_language: str | None) -> Iterator[LintFinding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import cache, lru_cache
 from typing import Any
@@ -82,6 +83,20 @@ def of_language(tag: str) -> frozenset[str]:
 def wants_marks(tag: str) -> bool:
     """Whether a long text of this language has to have letters beyond ASCII."""
     return tag.replace("_", "-").split("-")[0].lower() in _MARKED
+
+
+_ABOUT_LANGUAGES = re.compile(
+    r"languag|lingual|translat|\b(?:english|german|french|spanish|portuguese|italian|dutch|polish|turkish|russian|"
+    r"ukrainian|greek|arabic|hebrew|hindi|bengali|thai|vietnamese|indonesian|chinese|japanese|korean)\b|"
+    r"sprach|übersetz|langue|tradu|idioma|lingua|língua|\btaal|vertaal|språk|język|язык|перевод|\bмов[аиою]|γλώσσ|"
+    r"ngôn ngữ|dịch|\bdil(?:i|de|in)?\b|言語|翻訳|语言|語言|翻译|언어|번역|لغة|لغات|ترجم|भाषा",
+    re.IGNORECASE,
+)
+
+
+def speaks_of_languages(text: str) -> bool:
+    """Whether a sentence says something about languages, so that inputs in another one may be meant."""
+    return _ABOUT_LANGUAGES.search(text) is not None
 
 
 def share_in(text: str, scripts: frozenset[str]) -> float | None:

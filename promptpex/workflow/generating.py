@@ -8,7 +8,7 @@ from typing import Any
 
 from promptpex.cases.baseline import baseline
 from promptpex.cases.duplicates import duplicates, independent
-from promptpex.cases.expand import expand
+from promptpex.cases.expand import Expanding, expand
 from promptpex.cases.expected import expected_outputs, lacking, with_expected
 from promptpex.cases.generate import generate as generate_cases
 from promptpex.cases.generate import keep_unreplaced
@@ -91,9 +91,9 @@ async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite, m
     judge = session.roles.author(as_judge=True) if settings.validity else None
     check = ValidityCheck(prompt, spec, judge, instructions.get("validity", ""), options.language, emit)
     refined = await replace_invalid(author, made, check, options=options, rounds=settings.rounds)
-    note = instructions.get("expand", "")
+    expanding = Expanding(settings.expansion, options.samples, instructions.get("expand", ""))
     stayed, kept = keep_unreplaced(todo, refined.suite, spec, emit)
-    grown = await expand(author, prompt, spec, stayed, times=settings.expansion, instructions=note, emit=emit)
+    grown = await expand(author, prompt, spec, stayed, how=expanding, emit=emit)
     variants = {case.id for case in grown.cases if case not in stayed.cases}
     if variants:
         grown, _ = await mark_invalid(grown, check, only=variants)

@@ -21,7 +21,7 @@ async def test_one_request_gives_a_suite_without_rules() -> None:
     assert [case.id for case in suite.cases] == ["b1", "b2", "b3"]
     assert all(case.rule is None and case.origin == "generated" and case.inputs_fingerprint for case in suite.cases)
     assert len(client.requests) == 1
-    assert "Write 3 inputs" in asked(client.requests[0])
+    assert "write 3 inputs" in asked(client.requests[0])
 
 
 async def test_the_author_sees_the_prompt_and_none_of_the_spec() -> None:

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from promptpex.cases.expand import expand, growing, plan_expansion
+import pytest
+
+from promptpex.cases.expand import Expanding, expand, growing, plan_expansion
 from promptpex.cases.plan import Generation, plan
 from promptpex.core.errors import Unavailable
 from promptpex.core.events import Event, Notice
@@ -28,9 +30,16 @@ def longer(request: Request) -> Any:
     return {"reasoning": " still ", "inputs": {"thing": f"a {grown}old {thing}", "place": "near the old harbour wall"}}
 
 
-async def grown(suite: Suite = SHORT, *, times: int = 1, of: Spec | None = None, reply: Any = longer) -> Any:
+async def grown(
+    suite: Suite = SHORT,
+    *,
+    times: int = 1,
+    of: Spec | None = None,
+    reply: Any = longer,
+    samples: tuple[str, ...] = (),
+) -> Any:
     author, client = role_model(reply)
-    return await expand(author, prompt(), of or spec(), suite, times=times), client
+    return await expand(author, prompt(), of or spec(), suite, how=Expanding(times, samples)), client
 
 
 async def test_each_case_with_a_rule_gets_a_longer_variant_behind_it() -> None:
@@ -101,7 +110,7 @@ def test_only_free_texts_grow() -> None:
     of = spec().replace(inputs={"thing": VariableSpec(type="enum", values=("a rose",)), "place": VariableSpec()})
     assert growing(SHORT.cases[0], prompt(), of) == ("place",)
     typed = of.replace(inputs={**of.inputs, "place": VariableSpec(type="json")})
-    assert plan_expansion(prompt(), typed, SHORT, author="a", times=1).make == ()
+    assert plan_expansion(prompt(), typed, SHORT, author="a", how=Expanding()).make == ()
 
 
 async def test_fixed_values_stay_as_they_are() -> None:
@@ -110,10 +119,39 @@ async def test_fixed_values_stay_as_they_are() -> None:
         of=of, reply=lambda request: {"reasoning": "", "inputs": {"thing": "a much longer one"}}
     )
     assert suite.cases[1].inputs == {"thing": "a much longer one", "place": "here"}
-    assert "These parts of the input stay as they are" in asked(client.requests[0])
+    assert "These parts of it stay as they are" in asked(client.requests[0])
 
 
 async def test_generation_leaves_variants_to_expansion() -> None:
     suite, _ = await grown()
     todo = plan(prompt(), spec(), suite, author="fake/author", options=Generation(1, 1))
     assert [case.id for case in todo.keep if case.expanded_from] == ["r1-1-long", "r1-inverse-1-long", "mine-long"]
+
+
+async def test_samples_are_shown() -> None:
+    _, client = await grown(samples=("my tap drips",))
+    assert all("my tap drips" in asked(request) for request in client.requests)
+
+
+def test_only_running_text_grows() -> None:
+    values = {"a": "My parcel is late", "b": '{"id": 7}', "c": "2026-11-22", "d": "4711", "e": '"quoted"', "f": ""}
+    case = Case(id="c", rule="r1", inputs=values)
+    assert growing(case, prompt("x", tuple(values)), spec()) == ("a", "e")
+
+
+@pytest.mark.parametrize(
+    ("longer_text", "grows"),
+    [
+        ("Well, the order A-4711-X, paid on 2026-03-01, is, as I said to jo@example.org, late.", True),
+        ("Well, the order A-4717-X, paid on 2026-03-01, is, as I said to jo@example.org, late.", False),
+        ("Well, the order A-4711-X, paid in March 2026, is, as I said to jo@example.org, quite late.", False),
+        ("Well, the order A-4711-X, paid on 2026-03-01, is, as I said to jo@example.com, late.", False),
+    ],
+)
+async def test_a_variant_that_lost_an_id_is_none(longer_text: str, grows: bool) -> None:
+    text = "Order A-4711-X of 2026-03-01 is late (jo@example.org)."
+    suite = Suite(prompt="p", cases=(Case(id="c", rule="r1", inputs={"thing": text, "place": "x"}),))
+    made, _ = await grown(
+        suite, reply=lambda request: {"reasoning": "", "inputs": {"thing": longer_text, "place": "x"}}
+    )
+    assert (len(made.cases) == 2) is grows

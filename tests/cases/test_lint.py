@@ -283,3 +283,15 @@ def test_no_text_keeps_lint_busy() -> None:
 def test_lint_all_names_the_cases_with_findings() -> None:
     suite = Suite(prompt="p", cases=(Case(id="a", inputs={"mail": "Fog."}), Case(id="b", inputs={"mail": ""})))
     assert list(lint_all(suite, prompt=prompt(), spec=Spec(prompt="p"))) == ["b"]
+
+
+def test_another_script_is_no_finding_where_the_rule_or_the_input_spec_speaks_of_languages() -> None:
+    text = "Шторм надвигается на порт, рыбаки остаются дома."
+    english = Rule(id="r4", rule="The output is in English, whatever the mail is written in.")
+    spec = Spec(prompt="p.md", rules=(*RULES, english))
+    aimed = Case(id="c", rule="r4", inputs={"mail": text})
+    assert lint(aimed, prompt=prompt(), spec=spec) == []
+    assert [one.code for one in lint(aimed.replace(rule="r1"), prompt=prompt(), spec=spec)] == ["wrong-script"]
+    allowed = {"mail": VariableSpec(constraints=("Also valid: a mail in another language.",))}
+    assert findings_of(text, spec=allowed) == []
+    assert codes(text, spec=allowed, language="en") == {"wrong-script"}
