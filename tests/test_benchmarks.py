@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from promptpex.assertions import check_rules
 from promptpex.cases.file import read_suite
 from promptpex.core.records import Output
 from promptpex.promptfile import read
 from promptpex.specs.file import read_spec
 from promptpex.workflow.validation import validate
+from tests.assertions.checked_here import check_rules
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 FOLDERS = sorted(path for path in BENCHMARKS.iterdir() if path.is_dir())

@@ -1,7 +1,8 @@
 """Deterministic assertions: promptfoo's kinds and some more, three-valued, sandboxed, with bounded time.
 
-``check`` evaluates assertions on one output; ``compile_checks`` refuses those that cannot be used; ``check_rules`` and
-``check_inputs`` evaluate a spec's rules and input checks; ``compare`` says whether an output is the expected one.
+``check`` evaluates assertions on one output; ``compile_checks`` refuses those that cannot be used. ``RuleChecks`` is
+the job of checking outputs, in ``rule_chunks``, by a spec's rules; ``check_inputs`` evaluates its input checks;
+``compare`` says whether an output is the expected one.
 ``check_time`` is what all of that may take together. Whoever compiles many checks, of which there are at most
 ``MAX_CHECKS`` (``count_checks``), hands what ``prepare`` gives to ``compile_patterns``.
 """
@@ -13,7 +14,7 @@ from promptpex.assertions.evaluator import check
 from promptpex.assertions.expected_match import Comparison, compare
 from promptpex.assertions.model import CheckReport, CheckResult, ExpectedOutput, Unscorable
 from promptpex.assertions.registry import KIND_NAMES
-from promptpex.assertions.rule_verdicts import CHECKS_VERSION, check_inputs, check_rules
+from promptpex.assertions.rule_verdicts import CHECKS_VERSION, RuleChecks, check_inputs, rule_chunks
 from promptpex.assertions.time_limits import check_time
 
 __all__ = [
@@ -26,13 +27,14 @@ __all__ = [
     "Comparison",
     "Compiled",
     "ExpectedOutput",
+    "RuleChecks",
     "compile_patterns",
     "check",
     "check_inputs",
-    "check_rules",
     "check_time",
     "compare",
     "compile_checks",
     "count_checks",
     "prepare",
+    "rule_chunks",
 ]

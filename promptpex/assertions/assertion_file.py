@@ -26,7 +26,7 @@ Written = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class CheckFile:
-    """Assertions from a file.
+    """Assertions from a file. Sent to another process, it leaves behind what is compiled, and that process compiles it.
 
     Attributes:
         compiled: ready to evaluate.
@@ -39,6 +39,17 @@ class CheckFile:
     raw: tuple[Written, ...]
     threshold: float | None = None
     vars: Mapping[str, object] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _compiled_again, (self.raw, self.threshold, self.vars)
+
+
+def _compiled_again(raw: tuple[Written, ...], threshold: float | None, variables: Mapping[str, object]) -> CheckFile:
+    """The assertions of a file that another process has read and found usable."""
+    with time_limits.check_time():
+        compiled = compiler.prepare(raw)
+    compiler.start_v8(compiled)
+    return CheckFile(compiled, raw, threshold, variables)
 
 
 def read(path: Path) -> CheckFile:

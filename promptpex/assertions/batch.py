@@ -1,9 +1,12 @@
-"""Checking a file of outputs: rows in, reports out, in order, a bounded number of them in memory."""
+"""Checking many outputs: rows in chunks, as a job that runs in this process or in others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from promptpex.assertions import compiler, evaluator
 from promptpex.assertions.assertion_file import CheckFile
@@ -11,30 +14,77 @@ from promptpex.assertions.model import CheckedOutput, CheckReport, ExpectedOutpu
 from promptpex.assertions.rows_to_check import CheckRow, as_text
 from promptpex.assertions.time_limits import check_time, each_verdict, time_of
 from promptpex.core.errors import CheckError
+from promptpex.core.time_allowance import Allowance
 
 CHUNK = 256
 """Outputs whose patterns are matched in one call: enough that the calls do not count, few enough for memory."""
+CHUNK_CHARACTERS = 4_000_000
+"""Characters of a chunk's lines after which it ends: long outputs fill memory, a few at a time."""
 
 
-def reports(rows: Iterable[CheckRow], checks: CheckFile | None = None) -> Iterator[tuple[CheckRow, CheckReport]]:
-    """Each row with what its assertions come to: those of the file, then its own.
+class RowReport(NamedTuple):
+    """A row's id, any JSON value, and what its assertions come to."""
 
-    Raises:
-        CheckError: a row without assertions, where no file gives any.
+    row_id: object
+    report: CheckReport
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """As ``CheckRow``'s."""
+        return _received, (json.dumps(self.row_id), self.report)
+
+
+def _received(row_id: str, report: CheckReport) -> RowReport:
+    return RowReport(json.loads(row_id), report)
+
+
+def chunks(rows: Iterable[CheckRow]) -> Iterator[list[CheckRow]]:
+    """The rows in order, some at a time."""
+    chunk: list[CheckRow] = []
+    characters = 0
+    for row in rows:
+        chunk.append(row)
+        characters += row.length
+        if len(chunk) == CHUNK or characters > CHUNK_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk
+
+
+@dataclass(frozen=True, slots=True)
+class RowChecks:
+    """The job of checking chunks of rows by the assertions of a file, and then by their own.
+
+    Each place where it runs compiles the assertions, has a V8 of its own, and a clock for the rows that it checks.
     """
-    of_the_file = len(checks.compiled.steps) if checks is not None else 0
-    remaining, time_of_all = iter(rows), time_of(of_the_file)
-    while chunk := list(islice(remaining, CHUNK)):
-        time_of_all.each = each_verdict(
-            of_the_file + max(len(row.asserts) if isinstance(row.asserts, list) else 0 for row in chunk)
-        )
-        with check_time(time_of_all):
-            evaluated = iter(evaluator.evaluate_many([_job(row, checks) for row in chunk if row.problem is None]))
-        for row in chunk:
-            yield row, _unscored(row) if row.problem is not None else next(evaluated)
+
+    checks: CheckFile | None = None
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Callable[[Sequence[CheckRow]], Awaitable[list[RowReport]]]]:
+        """The function of a chunk.
+
+        It raises:
+            CheckError: a row without assertions, where no file gives any.
+        """
+        of_the_file = len(self.checks.compiled.steps) if self.checks is not None else 0
+        time_of_all = time_of(of_the_file)
+
+        async def reports_on(rows: Sequence[CheckRow]) -> list[RowReport]:
+            own = max(len(row.asserts) if isinstance(row.asserts, list) else 0 for row in rows)
+            time_of_all.each = each_verdict(of_the_file + own)
+            return _reports(rows, self.checks, time_of_all)
+
+        yield reports_on
 
 
-def _job(row: CheckRow, checks: CheckFile | None) -> tuple[compiler.Compiled, CheckedOutput, float | None]:
+def _reports(rows: Sequence[CheckRow], checks: CheckFile | None, time_of_all: Allowance) -> list[RowReport]:
+    with check_time(time_of_all):
+        evaluated = iter(evaluator.evaluate_many([_evaluation(row, checks) for row in rows if row.problem is None]))
+    return [RowReport(row.id, _unscored(row) if row.problem is not None else next(evaluated)) for row in rows]
+
+
+def _evaluation(row: CheckRow, checks: CheckFile | None) -> tuple[compiler.Compiled, CheckedOutput, float | None]:
     return _compiled(row, checks), _checked_output(row, checks), _threshold(row, checks)
 
 

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from promptpex.assertions.batch import RowReport
 from promptpex.assertions.model import CheckReport, CheckResult, Status
-from promptpex.assertions.rows_to_check import CheckRow
 from promptpex.codecs.controls import escaped, visible
 from promptpex.codecs.wording import cut
 from promptpex.core.surrogates import escape_surrogates
@@ -17,14 +17,14 @@ from promptpex.core.surrogates import escape_surrogates
 if TYPE_CHECKING:
     from promptpex.codecs.junit import JUnitCase, Outcome
 
-Reports = Iterable[tuple[CheckRow, CheckReport]]
+Reports = Iterable[RowReport]
 Writer = Callable[[Reports], Iterator[str]]
 
 
 def json_lines(reports: Reports) -> Iterator[str]:
     """``{id, status, score, reason, assertions}`` a row, a line each."""
-    for row, report in reports:
-        yield _json(report.to_dict(row.id)) + "\n"
+    for row_id, report in reports:
+        yield _json(report.to_dict(row_id)) + "\n"
 
 
 def _json(value: object) -> str:
@@ -35,9 +35,9 @@ def _json(value: object) -> str:
 def table(reports: Reports) -> Iterator[str]:
     """A row an output: id, status, score, reason; on a terminal a line each. Control characters are shown as U+FFFD."""
     head, width = f"{'id':<24}  {'status':<8}  {'score':>6}  reason\n", _reason_width()
-    for row, report in reports:
+    for row_id, report in reports:
         score = "" if report.score is None else f"{report.score:.3f}"
-        yield f"{head}{_cell(row.id, 24):<24}  {report.status:<8}  {score:>6}  {_cell(report.reason, width)}\n"
+        yield f"{head}{_cell(row_id, 24):<24}  {report.status:<8}  {score:>6}  {_cell(report.reason, width)}\n"
         head = ""
     yield head
 
@@ -69,8 +69,8 @@ def csv_rows(reports: Reports) -> Iterator[str]:
     from promptpex.codecs import safe_csv
 
     yield safe_csv.dumps([[*_HEAD, *_TAIL]])
-    for row, report in reports:
-        head = [_text(row.id), report.status, _number(report.score), report.unscored or "", report.reason]
+    for row_id, report in reports:
+        head = [_text(row_id), report.status, _number(report.score), report.unscored or "", report.reason]
         lines = [[*head, *_assertion(place, result)] for place, result in _flat(report.results)]
         yield safe_csv.dumps(_clean(lines or [[*head, *[""] * (len(_HEAD) + len(_TAIL) - len(head))]]))
 
@@ -103,16 +103,16 @@ def junit(reports: Reports) -> Iterator[str]:
     """JUnit XML: a case a row; failures fail, unscored rows are errors."""
     from promptpex.codecs.junit import document
 
-    yield from document([("promptpex check", (_junit_case(row, report) for row, report in reports))])
+    yield from document([("promptpex check", (_junit_case(row_id, report) for row_id, report in reports))])
 
 
-def _junit_case(row: CheckRow, report: CheckReport) -> JUnitCase:
+def _junit_case(row_id: object, report: CheckReport) -> JUnitCase:
     from promptpex.codecs.junit import JUnitCase
 
     reasons = (f"{place} {result.kind}: {result.status}: {result.reason}" for place, result in _flat(report.results))
     return JUnitCase(
         classname="promptpex.check",
-        name=_text(row.id),
+        name=_text(row_id),
         outcome=_OUTCOMES[report.status],
         kind=report.unscored or "assertion",
         message=report.reason,

@@ -43,6 +43,7 @@ class CheckRow:
         expected: the right output, where the row names one apart from its variables. match: how it is compared with.
         problem: why the row cannot be checked at all.
         line: of the file, from 1.
+        length: of what the file has of it, in characters.
     """
 
     id: object
@@ -55,6 +56,24 @@ class CheckRow:
     match: str = DEFAULT_MATCH
     problem: Unscorable | None = None
     line: int | None = None
+    length: int = 0
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Sent to another process as JSON, which nests as deep as what was read; pickle manages half of that."""
+        problem = (self.problem.code, self.problem.message) if self.problem is not None else None
+        data = (self.id, self.output, self.vars, self.measured, self.threshold, self.asserts, self.expected, self.match)
+        try:
+            return _received, (json.dumps(data), problem, self.line)
+        except RecursionError:
+            return _received, ("[null, null]", ("memory", "the output nests too deep to be checked"), self.line)
+
+
+def _received(data: str, problem: tuple[str, str] | None, line: int | None) -> CheckRow:
+    """A row that another process has sent."""
+    row = CheckRow(*json.loads(data))
+    row.problem = Unscorable(*problem) if problem is not None else None
+    row.line = line
+    return row
 
 
 def read(source: Path) -> Iterator[CheckRow]:
@@ -105,7 +124,9 @@ def _json_rows(lines: Iterable[jsonl.JsonLine], path: Path, cases: Mapping[str, 
     for line in lines:
         if not isinstance(line.value, dict):
             raise CheckError("a row is an object with an id and an output", path=path, line=line.number)
-        yield row_of(line.value, line.number, cases)
+        row = row_of(line.value, line.number, cases)
+        row.length = len(line.text)
+        yield row
 
 
 def row_of(data: Mapping[str, Any], number: int, cases: Mapping[str, Any] | None = None) -> CheckRow:
@@ -213,7 +234,9 @@ def _csv_row(head: list[str], row: safe_csv.CsvRow, path: Path) -> CheckRow:
             data[name] = _json_cell(data[name], name, row.line, path)
     variables = {name: value for name, value in cells.items() if name not in _COLUMNS}
     data["vars"] = {**variables, **data.get("vars", {})}
-    return row_of(data, row.line)
+    made = row_of(data, row.line)
+    made.length = sum(map(len, row.cells))
+    return made
 
 
 def _json_cell(text: str, name: str, line: int, path: Path) -> object:

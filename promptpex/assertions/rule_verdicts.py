@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from promptpex.assertions import compiler, evaluator
@@ -18,48 +21,73 @@ CHECKS_VERSION = "assertions-2"
 """The version of the checks; part of each verdict's fingerprint, raised when a kind decides otherwise than before."""
 
 
-def check_rules(
-    rules: Sequence[Rule],
-    outputs: Sequence[Output],
+OutputOfCase = tuple["Output", Mapping[str, object], ExpectedOutput | None]
+"""An output; the inputs of its case, for templates in values; the expected output, where the case has one."""
+
+
+def rule_chunks(
+    outputs: Iterable[Output],
     inputs_of: Callable[[Output], Mapping[str, object]],
     expected_of: Callable[[Output], ExpectedOutput | None] = lambda output: None,
-) -> list[Verdict]:
-    """Verdicts of code on the rules that have checks, for every usable output.
+) -> Iterator[list[OutputOfCase]]:
+    """The outputs with what their cases say, some at a time.
 
-    A rule passes when all its checks pass, fails when one fails, and is unscored when one could not be decided.
-
-    Args:
-        rules: those without checks are passed over.
-        outputs: those with an error are passed over; code has no verdict on them.
-        inputs_of: the inputs of an output's case, for templates in values.
-        expected_of: the expected output of an output's case, where it has one.
-
-    Returns:
-        in the order of the outputs, then of the rules.
-
-    Raises:
-        CheckError: a check that cannot be used as written.
+    Those with an error, on which code has no verdict, are left out.
     """
-    with check_time(time_of(sum(len(rule.checks) for rule in rules))):
-        return _checked(rules, outputs, lambda output: _checked_output(output, inputs_of(output), expected_of(output)))
+    usable = (output for output in outputs if output.error is None and output.text is not None)
+    with_cases = ((output, inputs_of(output), expected_of(output)) for output in usable)
+    while chunk := list(islice(with_cases, CHUNK)):
+        yield chunk
 
 
-def _checked(
-    rules: Sequence[Rule], outputs: Sequence[Output], checked_output: Callable[[Output], CheckedOutput]
-) -> list[Verdict]:
-    made = [(rule, compiler.prepare(rule.checks)) for rule in rules if rule.checks]
-    compiler.compile_patterns(compiled for _, compiled in made)
-    compiled_rules = [(rule, compiler.require_usable(compiled, f"rule {rule.id}")) for rule, compiled in made]
-    fingerprints = {rule.id: fingerprint(rule) for rule, _ in compiled_rules}
-    usable = [output for output in outputs if output.error is None and output.text is not None]
-    verdicts: list[Verdict] = []
-    for start in range(0, len(usable), CHUNK):
-        chunk = [(output, checked_output(output)) for output in usable[start : start + CHUNK]]
-        evaluator.prefetch_matches((compiled, checked) for _, checked in chunk for _, compiled in compiled_rules)
-        for output, checked in chunk:
-            for rule, compiled in compiled_rules:
-                verdicts.append(_verdict(rule, output, evaluator.evaluate(compiled, checked), fingerprints[rule.id]))
-    return verdicts
+@dataclass(frozen=True, slots=True)
+class RuleChecks:
+    """The job of giving verdicts of code on chunks of outputs, for the rules that have checks.
+
+    A rule passes when all its checks pass, fails when one fails, and is unscored when one could not be decided. The
+    verdicts are in the order of the outputs, then of the rules. Each place where the job runs compiles the checks, and
+    has a clock for the outputs that it checks.
+    """
+
+    rules: tuple[Rule, ...]
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Callable[[Sequence[OutputOfCase]], Awaitable[list[Verdict]]]]:
+        """The function of a chunk.
+
+        Raises:
+            CheckError: a check that cannot be used as written.
+        """
+        time_of_all = time_of(sum(len(rule.checks) for rule in self.rules))
+        with check_time(time_of_all):
+            compiled = _compiled(self.rules)
+
+        async def verdicts_on(outputs: Sequence[OutputOfCase]) -> list[Verdict]:
+            with check_time(time_of_all):
+                return _verdicts(compiled, outputs)
+
+        yield verdicts_on
+
+
+CompiledRule = tuple["Rule", compiler.Compiled, str]
+"""A rule, its checks made ready, and their fingerprint."""
+
+
+def _compiled(rules: Iterable[Rule]) -> list[CompiledRule]:
+    prepared = [(rule, compiler.prepare(rule.checks)) for rule in rules if rule.checks]
+    compiler.compile_patterns(made for _, made in prepared)
+    return [(rule, compiler.require_usable(made, f"rule {rule.id}"), fingerprint(rule)) for rule, made in prepared]
+
+
+def _verdicts(rules: Sequence[CompiledRule], outputs: Iterable[OutputOfCase]) -> list[Verdict]:
+    """The verdicts on a chunk of outputs, whose patterns are matched in one call."""
+    chunk = [(output, _checked_output(output, inputs, expected)) for output, inputs, expected in outputs]
+    evaluator.prefetch_matches((compiled, checked) for _, checked in chunk for _, compiled, _ in rules)
+    return [
+        _verdict(rule, output, evaluator.evaluate(compiled, checked), rule_fingerprint)
+        for output, checked in chunk
+        for rule, compiled, rule_fingerprint in rules
+    ]
 
 
 def fingerprint(rule: Rule) -> str:

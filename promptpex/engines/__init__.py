@@ -6,4 +6,9 @@ from promptpex.engines.in_process import LocalEngine, run_all
 from promptpex.engines.jobs import Engine, FunctionJob, Job
 from promptpex.engines.processes import ProcessEngine
 
-__all__ = ["Engine", "FunctionJob", "Job", "LocalEngine", "ProcessEngine", "run_all"]
+__all__ = ["Engine", "FunctionJob", "Job", "LocalEngine", "ProcessEngine", "local_engine", "run_all"]
+
+
+def local_engine(workers: int) -> Engine:
+    """The engine of so many processes on this machine; one is the process that asks."""
+    return LocalEngine() if workers == 1 else ProcessEngine(workers)

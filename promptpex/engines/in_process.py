@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from contextlib import aclosing
 
 from promptpex.engines.jobs import Item, Job, Result
 
@@ -24,6 +26,15 @@ class LocalEngine:
         """See ``Engine``."""
         async with job.open() as worker:
             return await run_all(worker, items, alive=self._alive)
+
+    async def stream(self, job: Job[Item, Result], items: Iterable[Item]) -> AsyncGenerator[Result, None]:
+        """See ``Engine``."""
+        async with (
+            job.open() as worker,
+            aclosing(in_order(lambda item: asyncio.ensure_future(worker(item)), items, self._alive)) as results,
+        ):
+            async for result in results:
+                yield result
 
 
 async def run_all(
@@ -53,3 +64,43 @@ async def run_all(
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
     return [results[index] for index in sorted(results)]
+
+
+async def in_order(
+    begin: Callable[[Item], asyncio.Future[Result]], items: Iterable[Item], alive: int
+) -> AsyncGenerator[Result, None]:
+    """The results of items that are begun one after the other, at most ``alive`` of them ahead of what was given.
+
+    A result that is there is given before another item is taken, which may have to be waited for.
+    """
+    remaining, begun, more = iter(items), deque[asyncio.Future[Result]](), True
+    try:
+        while more or begun:
+            if begun and (begun[0].done() or len(begun) >= alive or not more):
+                result = await begun[0]
+                begun.popleft()
+                yield result
+            elif (future := _next_begun(begin, remaining)) is None:
+                more = False
+            else:
+                begun.append(future)
+                await asyncio.sleep(0)
+    finally:
+        for future in begun:
+            future.cancel()
+        await asyncio.gather(*begun, return_exceptions=True)
+
+
+def _next_begun(
+    begin: Callable[[Item], asyncio.Future[Result]], remaining: Iterator[Item]
+) -> asyncio.Future[Result] | None:
+    """The next item, begun; None where there is none. Where taking it fails, that is what comes of it."""
+    try:
+        item = next(remaining)
+    except StopIteration:
+        return None
+    except Exception as error:
+        failed: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        failed.set_exception(error)
+        return failed
+    return begin(item)

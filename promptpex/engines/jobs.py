@@ -1,12 +1,12 @@
 """What an engine runs: a picklable job over plain records.
 
 A job carries no connection, file or future. It is told where it runs, in ``open``, and opens there what it needs: a
-client, a store, a JavaScript engine. So the same job runs in the event loop, in processes, or on other machines.
+client, a store, compiled assertions. So the same job runs in the event loop, in processes, or on other machines.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
@@ -31,6 +31,13 @@ class Engine(Protocol):
         """The job's result for each item, in the items' order.
 
         The first exception of the job ends the others and is raised as it is; cancelling the call ends all of them.
+        """
+
+    def stream(self, job: Job[Item, Result], items: Iterable[Item]) -> AsyncGenerator[Result, None]:
+        """As ``map`` for items without end: each result is given in its turn, and a bounded number of items is held.
+
+        An exception, of the job or of the items themselves, is raised in its turn as well, after the results of all
+        items before it. Whoever leaves early closes the generator (``contextlib.aclosing``), which ends what runs.
         """
 
 

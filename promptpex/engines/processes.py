@@ -12,37 +12,37 @@ import contextlib
 import multiprocessing
 import os
 import pickle
+import queue
 import signal
 import threading
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from itertools import islice
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
+from types import FrameType
 from typing import Generic
 
 from promptpex.core.errors import EngineError
-from promptpex.engines.in_process import run_all
+from promptpex.engines.in_process import in_order, run_all
 from promptpex.engines.jobs import Item, Job, Result
 
 MAX_CHUNK = 256
 """Items of one message: more would keep a process busy alone at the end."""
 
 CHUNKS_PER_PROCESS = 4
-"""Chunks that each process gets at least, so that a slow one can be made up for by the others."""
+"""Chunks that each process gets at least, so that a slow one can be made up for by the others; and how many of a stream
+are held for each, so that the others have work while the result of a slow one is waited for."""
 
-EXIT_S = 2.0
+EXIT_S = 5.0
 """Seconds that a process has to close what its job opened, before it is killed."""
-
-Chunk = tuple[int, Sequence[Item]]
-"""The number of the first item, and the items."""
 
 
 class ProcessEngine:
-    """Runs jobs in local processes, which are started for each ``map`` and gone when it returns.
+    """Runs jobs in local processes, which are started for each ``map`` or ``stream`` and gone at its end.
 
     Args:
-        processes: how many; None = one per CPU.
-        chunk: items of one message; None = by the number of items.
+        processes: how many at most; None = one per CPU.
+        chunk: items of one message; None = by the number of items, in a stream one.
     """
 
     def __init__(self, processes: int | None = None, *, chunk: int | None = None) -> None:
@@ -55,107 +55,154 @@ class ProcessEngine:
         Raises:
             EngineError: a process died, or the job, an item or a result cannot be pickled.
         """
-        chunks = self._chunks(list(items))
-        pool: _Pool[Item, Result] = _Pool(_pickled(job), chunks, asyncio.get_running_loop())
-        try:
-            await pool.run(min(self._processes, len(chunks)))
-        finally:
-            await asyncio.shield(asyncio.to_thread(pool.end))
-        return pool.results()
+        listed = list(items)
+        size = self._chunk or min(MAX_CHUNK, max(1, len(listed) // (self._processes * CHUNKS_PER_PROCESS)))
+        async with self._opened(job) as pool:
+            chunks = await asyncio.gather(*[pool.submit(chunk) for chunk in _chunks(listed, size)])
+        return [result for chunk in chunks for result in chunk]
 
-    def _chunks(self, items: list[Item]) -> list[Chunk[Item]]:
-        size = self._chunk or min(MAX_CHUNK, max(1, len(items) // (self._processes * CHUNKS_PER_PROCESS)))
-        return [(at, items[at : at + size]) for at in range(0, len(items), size)]
+    async def stream(self, job: Job[Item, Result], items: Iterable[Item]) -> AsyncGenerator[Result, None]:
+        """See ``Engine``; raises as ``map`` does."""
+        async with self._opened(job) as pool:
+            alive = self._processes * CHUNKS_PER_PROCESS
+            async with aclosing(in_order(pool.submit, _chunks(items, self._chunk or 1), alive)) as chunks:
+                async for results in chunks:
+                    for result in results:
+                        yield result
+
+    @asynccontextmanager
+    async def _opened(self, job: Job[Item, Result]) -> AsyncIterator[_Pool[Item, Result]]:
+        pool: _Pool[Item, Result] = _Pool(_pickled(job), self._processes, asyncio.get_running_loop())
+        done = False
+        try:
+            yield pool
+            done = True
+        finally:
+            await asyncio.shield(asyncio.to_thread(pool.end, at_once=not done))
+
+
+def _chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    remaining = iter(items)
+    while chunk := list(islice(remaining, size)):
+        yield chunk
 
 
 class _Pool(Generic[Item, Result]):
-    """The processes of one ``map`` and their threads."""
+    """The processes of one ``map`` or ``stream``, a thread for each, and the chunks that wait for one of them."""
 
-    def __init__(self, job: bytes, chunks: list[Chunk[Item]], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, job: bytes, processes: int, loop: asyncio.AbstractEventLoop) -> None:
         self._job = job
-        self._open = deque(chunks)
-        self._left = len(chunks)
+        self._most = processes
         self._loop = loop
-        self._done: asyncio.Future[None] = loop.create_future()
-        self._results: dict[int, list[Result]] = {}
-        self._workers: list[tuple[SpawnProcess, Connection, threading.Thread]] = []
+        self._waiting: queue.SimpleQueue[tuple[asyncio.Future[list[Result]], Sequence[Item]] | None]
+        self._waiting = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._workers: list[_Worker] = []
         self._starting = threading.Lock()
         self._ended = False
 
-    async def run(self, processes: int) -> None:
-        """Starts the processes and waits until all chunks are done, or one of them failed."""
-        if not processes:
-            return
-        for _ in range(processes):
-            await asyncio.to_thread(self._start)
-        await self._done
+    def submit(self, items: Sequence[Item]) -> asyncio.Future[list[Result]]:
+        """The results of these items, to come. Chunks are begun in the order in which they are given."""
+        future: asyncio.Future[list[Result]] = self._loop.create_future()
+        self._waiting.put((future, items))
+        if len(self._threads) < self._most:
+            thread = threading.Thread(target=self._work, name="promptpex-engine", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        return future
 
-    def results(self) -> list[Result]:
-        return [result for at in sorted(self._results) for result in self._results[at]]
-
-    def end(self) -> None:
-        """Ends the processes and the threads; what does not end by itself is killed."""
-        self._open.clear()
+    def end(self, *, at_once: bool) -> None:
+        """Ends the processes and their threads; ``at_once`` also those that are busy. What does not end is killed."""
         with self._starting:
             self._ended = True
-        if len(self._results) < self._left:
-            for process, _, _ in self._workers:
-                process.terminate()
-        for process, connection, thread in self._workers:
-            process.join(EXIT_S)
-            process.kill()
-            process.join()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._waiting.get_nowait()
+        for _ in self._threads:
+            self._waiting.put(None)
+        for worker in self._workers if at_once else ():
+            worker.terminate()
+        for thread in self._threads:
             thread.join()
-            connection.close()
-            process.close()
 
-    def _start(self) -> None:
+    def _work(self) -> None:
+        """Has chunks done by a process of its own, until there are no more or one fails."""
+        worker: _Worker | None = None
+        for future, items in iter(self._waiting.get, None):
+            outcome: list[Result] | Exception
+            try:
+                worker = worker or self._started()
+                outcome = worker.outcome(items)
+            except Exception as error:  # of the process, or of pickle
+                outcome = error
+            self._settle(future, outcome)
+            if isinstance(outcome, Exception):
+                break
+        if worker is not None:
+            worker.close()
+
+    def _started(self) -> _Worker:
         with self._starting:
-            if not self._ended:
-                self._workers.append(self._started())
+            if self._ended:
+                raise EngineError("the job has ended")
+            try:
+                worker = _Worker(self._job)
+            except OSError as error:
+                why = error.strerror or error
+                raise EngineError(f"a worker process cannot be started ({why}); use fewer workers") from error
+            self._workers.append(worker)
+            return worker
 
-    def _started(self) -> tuple[SpawnProcess, Connection, threading.Thread]:
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs,), name="promptpex-engine", daemon=True)
-        process.start()
-        theirs.close()
-        thread = threading.Thread(target=self._feed, args=(ours,), name="promptpex-engine", daemon=True)
-        thread.start()
-        return process, ours, thread
+    def _settle(self, future: asyncio.Future[list[Result]], outcome: list[Result] | Exception) -> None:
+        def settle() -> None:
+            if not future.done():
+                future.set_exception(outcome) if isinstance(outcome, Exception) else future.set_result(outcome)
 
-    def _feed(self, connection: Connection) -> None:
-        """Sends one process its chunks, until there are none or it fails."""
-        try:
-            connection.send_bytes(self._job)
-            while self._open:
-                with contextlib.suppress(IndexError):  # another thread took the last
-                    self._give(connection, *self._open.popleft())
-            connection.send_bytes(b"")
-        except (EOFError, OSError):
-            self._end(EngineError("a worker process died; run the same command again, with fewer of them"))
-        except Exception as error:  # whatever the job raised, or pickle could not take
-            self._end(error)
-
-    def _give(self, connection: Connection, at: int, items: Sequence[Item]) -> None:
-        connection.send_bytes(_pickled(items))
-        results, error = pickle.loads(connection.recv_bytes())  # our own process wrote it
-        if error is not None:
-            raise error
-        self._loop.call_soon_threadsafe(self._take, at, results)
-
-    def _take(self, at: int, results: list[Result]) -> None:
-        self._results[at] = results
-        if len(self._results) == self._left and not self._done.done():
-            self._done.set_result(None)
-
-    def _end(self, error: Exception) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nothing waits any more
-            self._loop.call_soon_threadsafe(self._fail, error)
+            self._loop.call_soon_threadsafe(settle)
 
-    def _fail(self, error: Exception) -> None:
-        if not self._done.done():
-            self._done.set_exception(error)
+
+class _Worker:
+    """A process with the job in it, at the other end of a pipe; OSError where it cannot be started."""
+
+    def __init__(self, job: bytes) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs,), name="promptpex-engine", daemon=True)
+        self._process.start()
+        theirs.close()
+        self._connection.send_bytes(job)
+
+    def outcome(self, items: Sequence[Item]) -> list[Result] | Exception:
+        """What the job makes of these items, or what it raised.
+
+        Raises:
+            EngineError: the process has died, or the items cannot be pickled.
+        """
+        message = _pickled(items)
+        try:
+            self._connection.send_bytes(message)
+            reply = self._connection.recv_bytes()
+        except (EOFError, OSError) as error:
+            sentence = "a worker process died; run the same command again, with fewer workers if memory is short"
+            raise EngineError(sentence) from error
+        outcome: list[Result] | Exception = pickle.loads(reply)  # our own process wrote it
+        return outcome
+
+    def terminate(self) -> None:
+        """Has it close what its job opened, and end, if it has not ended."""
+        with contextlib.suppress(ValueError):  # its thread has just closed it
+            self._process.terminate()
+
+    def close(self) -> None:
+        """Waits for its end, which is forced where it takes too long."""
+        with contextlib.suppress(OSError):
+            self._connection.send_bytes(b"")
+        self._process.join(EXIT_S)
+        self._process.kill()
+        self._process.join()
+        self._connection.close()
+        self._process.close()
 
 
 def _pickled(value: object) -> bytes:
@@ -168,28 +215,32 @@ def _pickled(value: object) -> bytes:
 def _serve(connection: Connection) -> None:
     """The main function of a process: its job on the chunks that come, until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; the parent decides what it means
-    with contextlib.suppress(asyncio.CancelledError):
-        asyncio.run(_work(connection))
+    signal.signal(signal.SIGTERM, _stop)
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_served(connection))
 
 
-async def _work(connection: Connection) -> None:
+def _stop(number: int, frame: FrameType | None) -> None:
+    """Ends what is under way as well as what waits, once: a whole group may be sent the signal, and then each of it."""
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+async def _served(connection: Connection) -> None:
     chunks: asyncio.Queue[bytes] = asyncio.Queue()
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    if task is not None:
-        with contextlib.suppress(NotImplementedError):  # Windows, where a process is ended by force
-            loop.add_signal_handler(signal.SIGTERM, task.cancel)
-    threading.Thread(target=_receive, args=(connection, loop, chunks), daemon=True).start()
-    error: Exception | None = None
+    receiving = (connection, asyncio.get_running_loop(), chunks)
+    threading.Thread(target=_receive, args=receiving, daemon=True).start()
+    failure: Exception | None = None
     try:
         job = pickle.loads(await chunks.get())  # our parent wrote it
         async with job.open() as worker:
             while chunk := await chunks.get():
                 results = await run_all(worker, pickle.loads(chunk))
-                connection.send_bytes(_pickled((results, None)))
-    except Exception as raised:  # it is raised again where the job was given
-        error = raised
-    if error is not None:
-        connection.send_bytes(_pickled((None, _portable(error))))
+                connection.send_bytes(_pickled(results))
+    except Exception as error:  # it is raised again where the job was given
+        failure = error
+    if failure is not None:
+        connection.send_bytes(_pickled(_portable(failure)))
 
 
 def _receive(connection: Connection, loop: asyncio.AbstractEventLoop, chunks: asyncio.Queue[bytes]) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
+from itertools import chain
 from typing import Any
 
-from promptpex.assertions import check_rules
+from promptpex.assertions import RuleChecks, rule_chunks
 from promptpex.config import Settings
 from promptpex.core import stage_templates
 from promptpex.core.events import Notice, StageEnded, StageStarted, StepDone
@@ -97,9 +98,8 @@ async def judge(session: Session, run: Run) -> Run:
     rules = [rule for rule in run.spec.rules if not rule.stale]
     inputs, expected = _inputs(run.suite), expected_outputs(run.suite, session.settings.match)
     usable = judgeable(outputs)
-    checked = check_rules(
-        rules, usable, lambda output: inputs.get(output.case, {}), lambda output: expected.get(output.case)
-    )
+    chunks = rule_chunks(usable, lambda output: inputs.get(output.case, {}), lambda output: expected.get(output.case))
+    checked = list(chain.from_iterable(await session.engine.map(RuleChecks(tuple(rules)), chunks)))
     asked = {rule.id for judge in judges for rule in judge.rules}
     judged = await _ask_judges(session, judges, usable, run.suite)
     verdicts = weigh(run.spec, left_open(checked, rules, asked), judged, quorum=session.settings.quorum)

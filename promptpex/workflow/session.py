@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from promptpex.config import Resolved, Settings
 from promptpex.core.events import Event, Listener, Notice, ignore_events
 from promptpex.core.response_store import ResponseStore
+from promptpex.engines import Engine, LocalEngine
 from promptpex.llm.client import Client
 from promptpex.llm.meter import Meter
 from promptpex.llm.providers import Router
@@ -34,6 +35,7 @@ class Session:
         emit: is given the events.
         provider_notices: warnings of the providers, in the order in which they came.
         clock: the wall clock, in UTC; it dates manifests.
+        engine: where the checks on outputs run.
     """
 
     resolved: Resolved
@@ -43,6 +45,7 @@ class Session:
     emit: Listener = ignore_events
     provider_notices: dict[str, None] = field(default_factory=dict)
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    engine: Engine = field(default_factory=LocalEngine)
 
     @property
     def settings(self) -> Settings:

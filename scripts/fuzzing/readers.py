@@ -6,10 +6,12 @@ end; any other exception is a finding.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from fuzzing import seeds
 from fuzzing.making import Maker
 from fuzzing.own_files import grade_files, recordings, run_folders, stores
 from promptpex import config
-from promptpex.assertions import assertion_file, batch, check, check_rules, report_formats, rows_to_check
+from promptpex.assertions import RuleChecks, assertion_file, batch, check, report_formats, rows_to_check, rule_chunks
 from promptpex.assertions.kinds.json_schema import compiled
 from promptpex.assertions.model import Unscorable
 from promptpex.cases.file import examine as examine_suite
@@ -28,6 +30,7 @@ from promptpex.codecs import safe_csv
 from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.core.errors import PromptpexError
 from promptpex.core.records import Completion, Message, Prompt, Spec
+from promptpex.engines import LocalEngine
 from promptpex.interchange import promptfoo, promptpex_tests, suite_csv, suite_jsonl
 from promptpex.llm.names import parse_models, provider_of
 from promptpex.llm.providers import gguf, http, ollama, openai_format
@@ -130,7 +133,15 @@ def assertion_files(maker: Maker, folder: Path) -> object:
     path = maker.file(folder, "asserts.yaml", maker.document(good or json.dumps(value), value))
     checks = assertion_file.read(path)
     row = rows_to_check.row_of({"output": maker.text(), "vars": INPUTS}, 1)
-    return "".join(report_formats.FORMATS[maker.rng.choice(list(report_formats.FORMATS))](batch.reports([row], checks)))
+    return _checked(maker, [row], checks)
+
+
+def _checked(
+    maker: Maker, rows: Iterable[rows_to_check.CheckRow], checks: assertion_file.CheckFile | None = None
+) -> str:
+    """The rows checked in this process, and written in one of the formats."""
+    chunks = asyncio.run(LocalEngine().map(batch.RowChecks(checks), batch.chunks(rows)))
+    return "".join(maker.rng.choice(list(report_formats.FORMATS.values()))(chain.from_iterable(chunks)))
 
 
 def assertions(maker: Maker, folder: Path) -> object:
@@ -164,9 +175,7 @@ def output_rows(maker: Maker, folder: Path) -> object:
     kind = maker.rng.choice((".jsonl", ".csv"))
     good = json.dumps(seeds.ROW) + "\n" if kind == ".jsonl" else 'id,output,assert\n1,RED,"[{""kind"": ""is-json""}]"\n'
     path = maker.file(folder, f"outputs{kind}", maker.document(good, seeds.ROW))
-    return "".join(
-        report_formats.FORMATS[maker.rng.choice(list(report_formats.FORMATS))](batch.reports(rows_to_check.read(path)))
-    )
+    return _checked(maker, rows_to_check.read(path))
 
 
 def settings_files(maker: Maker, folder: Path) -> object:
@@ -301,7 +310,7 @@ def rule_checks(maker: Maker, folder: Path) -> object:
         Output(case="c1", model="m", text=maker.text()),
         Output(case="c2", model="m", text=maker.json(maker.value())),
     ]
-    return check_rules(spec.rules, made, lambda output: _inputs(maker))
+    return asyncio.run(LocalEngine().map(RuleChecks(tuple(spec.rules)), rule_chunks(made, lambda _: _inputs(maker))))
 
 
 READERS: dict[Reader, int] = {

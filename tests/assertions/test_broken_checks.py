@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from promptpex.assertions import KIND_NAMES, check
-from promptpex.assertions.rule_verdicts import check_rules
 from promptpex.core.records import Check, Output, Rule
+from tests.assertions.checked_here import check_rules
 
 DEEP = "[" * 20_000 + "]" * 20_000
 PARSED = {"kind": "contains", "value": "a", "transform": "JSON.parse(output)"}

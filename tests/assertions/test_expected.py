@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.assertions import ExpectedOutput, Unscorable, batch, check, check_rules, compare, rows_to_check
+from promptpex.assertions import ExpectedOutput, Unscorable, check, compare, rows_to_check
 from promptpex.assertions.assertion_file import read as read_assertions
 from promptpex.core.errors import CheckError
 from promptpex.core.matching import MATCH_KINDS
 from promptpex.core.records import Check, Rule
+from tests.assertions.checked_here import check_rows, check_rules
 from tests.samples import output
 
 RIGHT = [
@@ -172,7 +173,7 @@ def test_rows_to_check_bring_their_expected_output_as_a_key_a_column_or_a_variab
     ]
     lines = "".join(json.dumps({**row, "assert": [{"kind": "expected"}]}) + "\n" for row in rows)
     (tmp_path / "rows.jsonl").write_text(lines, encoding="utf-8")
-    reports = [report for _, report in batch.reports(rows_to_check.read(tmp_path / "rows.jsonl"))]
+    reports = check_rows(rows_to_check.read(tmp_path / "rows.jsonl"))
     assert [(one.status, one.unscored) for one in reports] == [
         ("pass", None),
         ("pass", None),
@@ -184,7 +185,7 @@ def test_rows_to_check_bring_their_expected_output_as_a_key_a_column_or_a_variab
         csv.writer(file).writerows([["output", "expected"], ["nn", "NN"], ["", ""]])
     (tmp_path / "a.yaml").write_text("- {kind: equals, value: '{{expected}}'}\n- {kind: expected}\n", encoding="utf-8")
     checks = read_assertions(tmp_path / "a.yaml")
-    first, second = (report for _, report in batch.reports(rows_to_check.read(tmp_path / "rows.csv"), checks))
+    first, second = check_rows(rows_to_check.read(tmp_path / "rows.csv"), checks)
     assert [one.status for one in first.results] == ["fail", "pass"]
     assert [one.unscored for one in second.results] == ["no-expected", "no-expected"]
 
@@ -196,5 +197,5 @@ def test_the_outputs_of_a_run_are_checked_with_the_expected_outputs_of_its_cases
     (tmp_path / "outputs.jsonl").write_text(json.dumps({"case": "c1", "model": "m", "text": "2, 1"}), encoding="utf-8")
     (tmp_path / "a.yaml").write_text("- {kind: expected}\n", encoding="utf-8")
     checks = read_assertions(tmp_path / "a.yaml")
-    ((_, report),) = batch.reports(rows_to_check.read(tmp_path), checks)
+    (report,) = check_rows(rows_to_check.read(tmp_path), checks)
     assert report.status == "pass"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from promptpex.assertions import check_inputs, check_rules
+from promptpex.assertions import check_inputs
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, InputCheck, Output, Rule, TokenLogprob
+from tests.assertions.checked_here import check_rules
 
 RULES = (
     Rule(id="r1", rule="Names the word.", checks=(Check(kind="contains", value="{{word}}"),)),

@@ -14,18 +14,16 @@ from promptpex.assertions import (
     assertion_file,
     check,
     check_inputs,
-    check_rules,
     check_time,
     compile_checks,
     compiler,
     evaluator,
 )
-from promptpex.assertions.batch import reports
 from promptpex.assertions.javascript.v8 import Regexes, V8Process
 from promptpex.assertions.model import CheckedOutput, Unscorable
 from promptpex.assertions.parse import assertion
 from promptpex.assertions.registry import kind
-from promptpex.assertions.rows_to_check import row_of
+from promptpex.assertions.rows_to_check import CheckRow, row_of
 from promptpex.assertions.time_limits import (
     COMMAND_SECONDS,
     OUTPUT_SECONDS,
@@ -40,6 +38,7 @@ from promptpex.core.records import Check, InputCheck, Output, Rule, VariableSpec
 from promptpex.core.time_allowance import Allowance
 from promptpex.specs.file import examine
 from promptpex.workflow.validation import validate
+from tests.assertions.checked_here import check_rows, check_rules
 
 CONTAINS = {"kind": "contains", "value": "a"}
 
@@ -78,12 +77,17 @@ RULE = Rule(id="r1", rule="says a", checks=(Check.model_validate(CONTAINS),))
 COMMANDS: dict[str, Callable[[Path], Any]] = {
     "check": lambda _: check("a", [CONTAINS]).unscored,
     "check_rules": lambda _: _refused(lambda: check_rules([RULE], [OUTPUT], lambda _: {})),
-    "rows": lambda _: next(iter(reports([row_of({"output": "a", "assert": [CONTAINS]}, 1)])))[1].unscored,
+    "rows": lambda _: _of_a_row(row_of({"output": "a", "assert": [CONTAINS]}, 1)),
     "compile_checks": lambda _: _refused(lambda: compile_checks([CONTAINS])),
     "an assertion file": lambda folder: _refused(lambda: assertion_file.read(_file(folder, "a.yaml", f"[{CHECK}]"))),
     "a spec": lambda folder: examine(_file(folder, "p.spec.yaml", SPEC)).problems[0].message,
     "validate": lambda folder: str(validate([_file(folder, "p.spec.yaml", SPEC)])),
 }
+
+
+def _of_a_row(row: CheckRow) -> str | None:
+    (report,) = check_rows([row])
+    return report.unscored
 
 
 def _file(folder: Path, name: str, text: str) -> Path:

@@ -33,10 +33,27 @@ def refuse_forty(number: int) -> int:
     return number
 
 
+def open_forty(number: int) -> int:
+    """Raises what also a broken pipe raises."""
+    if number == 40:
+        Path("there-is-no-such-file").read_text()
+    return number
+
+
 def die_at_forty(number: int) -> int:
     if number == 40:
         os._exit(7)
     return number
+
+
+def busy(place: Path) -> None:
+    """Never waits and never ends by itself; says when it has begun, and when it was ended."""
+    try:
+        place.write_text("begun")
+        while True:
+            pass
+    finally:
+        place.write_text("ended")
 
 
 def give_a_lambda(number: int) -> object:

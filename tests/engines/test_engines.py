@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,26 @@ import pytest
 from promptpex.core.errors import EngineError, SpecError
 from promptpex.core.records import Output
 from promptpex.engines import Engine, FunctionJob, LocalEngine, ProcessEngine
-from tests.engines.jobs import Journal, die_at_forty, give_a_lambda, process_of, refuse_forty, words
+from tests.engines.jobs import (
+    Journal,
+    busy,
+    die_at_forty,
+    give_a_lambda,
+    open_forty,
+    process_of,
+    refuse_forty,
+    words,
+)
 
-ENGINES = {"event loop": LocalEngine(), "processes": ProcessEngine(2), "small chunks": ProcessEngine(2, chunk=1)}
+LARGEST_CHUNK = 7
+MOST_HELD = 2 * 4 * LARGEST_CHUNK
+"""Items of a stream: four chunks for each of two processes, and no more in the event loop."""
+
+ENGINES = {
+    "event loop": LocalEngine(alive=16),
+    "processes": ProcessEngine(2),
+    "large chunks": ProcessEngine(2, chunk=LARGEST_CHUNK),
+}
 
 every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES.keys())
 
@@ -45,6 +64,60 @@ async def test_an_exception_of_the_job_arrives_as_it_is(engine: Engine) -> None:
 
 
 @every_engine
+async def test_an_error_of_the_system_is_the_jobs_own(engine: Engine) -> None:
+    with pytest.raises(FileNotFoundError):
+        await engine.map(FunctionJob(open_forty), range(100))
+
+
+@every_engine
+async def test_a_stream_gives_results_in_order_and_holds_a_bounded_number_of_items(engine: Engine) -> None:
+    taken, given = 0, 0
+
+    def without_end() -> Iterator[int]:
+        nonlocal taken
+        for number in itertools.count():
+            taken += 1
+            yield number
+
+    async with aclosing(engine.stream(FunctionJob(abs), without_end())) as results:
+        async for result in results:
+            assert result == given
+            given += 1
+            assert taken - given <= MOST_HELD
+            if given == 300:
+                break
+    nothing = engine.stream(FunctionJob(process_of), [])
+    assert [result async for result in nothing] == []
+
+
+@every_engine
+async def test_errors_of_a_stream_come_in_their_turn(engine: Engine) -> None:
+    def broken_at_thirty() -> Iterator[int]:
+        yield from range(30)
+        raise SpecError("thirty is refused", path="x.yaml", line=30)
+
+    for items, ended_by, message in (
+        (range(100), 40, "x.yaml:40: forty is refused"),
+        (broken_at_thirty(), 30, "x.yaml:30: thirty is refused"),
+    ):
+        results: list[int] = []
+        with pytest.raises(SpecError) as caught:
+            await _kept(engine.stream(FunctionJob(refuse_forty), items), results)
+        assert str(caught.value) == message
+        assert results == list(range(ended_by))[: len(results)]
+        assert len(results) > ended_by - LARGEST_CHUNK
+
+
+@every_engine
+async def test_leaving_a_stream_early_closes_what_was_opened(engine: Engine, tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    async with aclosing(engine.stream(journal, itertools.count())) as results:
+        assert [await anext(results) for _ in range(20)] == [number * number for number in range(20)]
+    assert {lines[-1] for lines in journal.lines()} == {"closed"}
+    assert not any(_alive(process) for process in journal.processes() if process != os.getpid())
+
+
+@every_engine
 async def test_cancelling_ends_what_runs(engine: Engine, tmp_path: Path) -> None:
     journal = Journal(tmp_path, seconds=60.0)
     running = asyncio.ensure_future(engine.map(journal, range(4)))
@@ -65,6 +138,23 @@ async def test_processes_share_the_work_and_are_gone_afterwards() -> None:
 async def test_a_process_that_dies_is_named() -> None:
     with pytest.raises(EngineError, match="a worker process died"):
         await ProcessEngine(2, chunk=5).map(FunctionJob(die_at_forty), range(100))
+
+
+async def test_a_process_that_dies_ends_a_stream_after_the_results_before_it() -> None:
+    results: list[int] = []
+    with pytest.raises(EngineError, match="a worker process died"):
+        await _kept(ProcessEngine(2, chunk=5).stream(FunctionJob(die_at_forty), itertools.count()), results)
+    assert results == list(range(40))
+
+
+async def test_a_busy_process_is_interrupted(tmp_path: Path) -> None:
+    """Python that never waits, as checks do, has no turn of an event loop in which it could be cancelled."""
+    running = asyncio.ensure_future(ProcessEngine(1).map(FunctionJob(busy), [tmp_path / "begun"]))
+    await _until((tmp_path / "begun").exists)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert (tmp_path / "begun").read_text() == "ended"
 
 
 async def test_what_cannot_be_pickled_is_named() -> None:
@@ -99,6 +189,11 @@ async def test_no_process_outlives_its_parent(tmp_path: Path) -> None:
     parent.kill()
     await parent.wait()
     await _until(lambda: not any(_alive(process) for process in journal.processes()))
+
+
+async def _kept(stream: AsyncGenerator[int, None], results: list[int]) -> None:
+    async for result in stream:
+        results.append(result)
 
 
 async def _until(condition: Callable[[], bool]) -> None:

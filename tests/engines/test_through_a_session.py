@@ -1,15 +1,24 @@
-"""A real job across the seam: the cells of a run are collected in processes that share the response store."""
+"""Real jobs across the seam: the checks of a session's run, and the cells of a run with a store that is shared."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Iterable
 from pathlib import Path
 
-from promptpex.core.records import ModelName, Output
-from promptpex.engines import Engine, LocalEngine, ProcessEngine
+import pytest
+
+from promptpex.config import load
+from promptpex.core.errors import CheckError
+from promptpex.core.records import Check, ModelName, Output, Rule, Spec, Verdict
+from promptpex.engines import Engine, Job, LocalEngine, ProcessEngine
+from promptpex.engines.jobs import Item, Result
+from promptpex.llm.fake import FakeClient
 from promptpex.store import SqliteStore
+from promptpex.workflow import running
 from promptpex.workflow.collect import cells
+from promptpex.workflow.session import open_session
 from tests.engines.jobs import Collecting
-from tests.samples import prompt, suite
+from tests.samples import prompt, spec, suite
 
 MODELS = tuple(ModelName(name=name, label=name) for name in ("fake/RED", "fake/BLUE"))
 
@@ -28,3 +37,49 @@ async def test_processes_collect_the_outputs_that_one_process_does(tmp_path: Pat
     async with SqliteStore(here / "store.db") as one, SqliteStore(there / "store.db") as other:
         assert {entry.id async for entry in one.entries()} == {entry.id async for entry in other.entries()}
         assert (await one.stats()).replies == len(by_processes)
+
+
+class Watched:
+    """An engine that says how many items it was given."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.items = 0
+
+    async def map(self, job: Job[Item, Result], items: Iterable[Item]) -> list[Result]:
+        listed = list(items)
+        self.items += len(listed)
+        return await self._engine.map(job, listed)
+
+    def stream(self, job: Job[Item, Result], items: Iterable[Item]) -> AsyncGenerator[Result, None]:
+        return self._engine.stream(job, items)
+
+
+async def judged(engine: Engine, folder: Path, rules: Spec) -> tuple[Verdict, ...]:
+    """The verdicts of a run of 600 outputs whose session has this engine."""
+    settings = {
+        "models": ["fake/RED", "fake/BLUE"],
+        "repeats": 75,
+        "judge": ["none"],
+        "store": str(folder / "s.db"),
+    }
+    client = FakeClient(lambda request: "RED" if request.model == "fake/RED" else "dark blue")
+    async with open_session(load(settings, start=folder, env={}), provider=client) as session:
+        session.engine = engine
+        run = await running.execute(session, await running.begin(session, prompt(), rules, suite()))
+    return run.verdicts
+
+
+async def test_a_sessions_checks_run_on_its_engine_with_the_same_verdicts(tmp_path: Path) -> None:
+    engines = [Watched(engine) for engine in (LocalEngine(), ProcessEngine(2))]
+    by_engine = [await judged(engine, tmp_path, spec()) for engine in engines]
+    assert by_engine[0] == by_engine[1]
+    assert {verdict.status for verdict in by_engine[0] if verdict.source.startswith("check:")} == {"pass", "fail"}
+    assert [engine.items for engine in engines] == [3, 3], "chunks of 256 outputs"
+
+
+@pytest.mark.parametrize("engine", [LocalEngine(), ProcessEngine(2)], ids=["event loop", "processes"])
+async def test_a_check_that_cannot_be_used_is_named_by_any_engine(engine: Engine, tmp_path: Path) -> None:
+    rules = (Rule(id="r1", rule="One word.", checks=(Check(kind="regex", value="("),)),)
+    with pytest.raises(CheckError, match="rule r1: "):
+        await judged(engine, tmp_path, spec().replace(rules=rules))

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from promptpex.cli import options
+from promptpex.cli.command_session import interrupts
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
 
 if TYPE_CHECKING:
     from promptpex.assertions.assertion_file import CheckFile
     from promptpex.assertions.report_formats import Reports
+
+Chunk = TypeVar("Chunk")
 
 
 @click.command("check", cls=Command)
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
     default="table",
     help="[table] json: a JSON line a row, as with --json.",
 )
+@options.of_limits("--workers", type=options.COUNT, metavar="N", default=1, help="Processes that check rows [1].")
 @options.of_output("--fail-unscored", is_flag=True, help="Exit 1 also when a row could not be judged.")
 @options.output_options
 def command(
@@ -40,6 +47,7 @@ def command(
     shape: str,
     as_json: bool,
     out: Path | None,
+    workers: int,
     fail_unscored: bool,
     quiet: bool,
 ) -> int:
@@ -52,12 +60,15 @@ def command(
     """
     from promptpex.assertions import batch, report_formats
     from promptpex.assertions.rows_to_check import read
+    from promptpex.engines import local_engine
 
     rows = read(file)
     checks = _checks(file, assertions, quiet)
     counts = {"pass": 0, "fail": 0, "unscored": 0}
-    reports = _counted(_placed(batch.reports(rows, checks), file), counts)
-    _write(report_formats.FORMATS["json" if as_json else shape](reports), out)
+    stream = local_engine(workers).stream(batch.RowChecks(checks), batch.chunks(rows))
+    with interrupts(), _as_they_come(stream) as chunks:
+        reports = _counted(_placed(chain.from_iterable(chunks), file), counts)
+        _write(report_formats.FORMATS["json" if as_json else shape](reports), out)
     if not quiet:
         click.echo(f"{counts['pass']} pass, {counts['fail']} fail, {counts['unscored']} unscored", err=True)
     return 1 if counts["fail"] or (fail_unscored and counts["unscored"]) else 0
@@ -75,6 +86,29 @@ def _checks(file: Path, assertions: Path | None, quiet: bool) -> CheckFile | Non
     return checks
 
 
+@contextmanager
+def _as_they_come(stream: AsyncGenerator[Chunk, None]) -> Iterator[Iterator[Chunk]]:
+    """What an engine gives, for writers that do not wait. However they end, so does all that runs for the stream."""
+    with asyncio.Runner() as runner:
+        try:
+            yield iter(lambda: runner.run(_next(stream)), None)
+        finally:
+            runner.run(_closed(stream))
+
+
+async def _next(stream: AsyncGenerator[Chunk, None]) -> Chunk | None:
+    return await anext(stream, None)
+
+
+async def _closed(stream: AsyncGenerator[Chunk, None]) -> None:
+    """Closes a stream whose next result may still be waited for, if that was interrupted."""
+    waiting = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    await stream.aclose()
+
+
 def _placed(reports: Reports, file: Path) -> Reports:
     """The same, errors of rows with the file's name."""
     from promptpex.core.errors import CheckError
@@ -86,9 +120,9 @@ def _placed(reports: Reports, file: Path) -> Reports:
 
 
 def _counted(reports: Reports, counts: dict[str, int]) -> Reports:
-    for row, report in reports:
-        counts[report.status] += 1
-        yield row, report
+    for each in reports:
+        counts[each.report.status] += 1
+        yield each
 
 
 def _write(texts: Iterable[str], out: Path | None) -> None:

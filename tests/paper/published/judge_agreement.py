@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from promptpex.assertions import check_rules
 from promptpex.core.records import Output, Rule, Verdict
 from promptpex.paper.published.dataset import Benchmark
 from promptpex.paper.published.results import SOURCE
 from promptpex.stats import Agreement, Interval, clustered_agreement, korn_graubard
+from tests.assertions.checked_here import check_rules
 
 DRAWS = 2_000
 

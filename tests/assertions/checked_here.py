@@ -1,0 +1,32 @@
+"""The jobs of checking, done in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+
+from promptpex.assertions import ExpectedOutput, RuleChecks, rule_chunks
+from promptpex.assertions.assertion_file import CheckFile
+from promptpex.assertions.batch import RowChecks, chunks
+from promptpex.assertions.model import CheckReport
+from promptpex.assertions.rows_to_check import CheckRow
+from promptpex.core.records import Output, Rule, Verdict
+from promptpex.engines import LocalEngine
+
+
+def check_rows(rows: Iterable[CheckRow], checks: CheckFile | None = None) -> list[CheckReport]:
+    """What the assertions of each row come to."""
+    reports = asyncio.run(LocalEngine().map(RowChecks(checks), chunks(rows)))
+    return [each.report for each in chain.from_iterable(reports)]
+
+
+def check_rules(
+    rules: Sequence[Rule],
+    outputs: Sequence[Output],
+    inputs_of: Callable[[Output], Mapping[str, object]],
+    expected_of: Callable[[Output], ExpectedOutput | None] = lambda output: None,
+) -> list[Verdict]:
+    """The verdicts in the order of the outputs, then of the rules."""
+    job = RuleChecks(tuple(rules))
+    return list(chain.from_iterable(asyncio.run(LocalEngine().map(job, rule_chunks(outputs, inputs_of, expected_of)))))
