@@ -16,7 +16,8 @@ import pytest
 
 from promptpex.core.errors import EngineError, SpecError
 from promptpex.core.records import Output
-from promptpex.engines import Engine, FunctionJob, LocalEngine, ProcessEngine
+from promptpex.engines import Engine, FunctionJob, LocalEngine
+from promptpex.engines.processes import ProcessEngine
 from tests.engines.jobs import (
     Journal,
     busy,
@@ -168,7 +169,7 @@ PARENT = """
 import asyncio, sys
 from collections.abc import Callable
 from pathlib import Path
-from promptpex.engines import ProcessEngine
+from promptpex.engines.processes import ProcessEngine
 from tests.engines.jobs import Journal
 
 if __name__ == "__main__":

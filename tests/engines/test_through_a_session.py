@@ -10,8 +10,9 @@ import pytest
 from promptpex.config import load
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, ModelName, Output, Rule, Spec, Verdict
-from promptpex.engines import Engine, Job, LocalEngine, ProcessEngine
+from promptpex.engines import Engine, Job, LocalEngine
 from promptpex.engines.jobs import Item, Result
+from promptpex.engines.processes import ProcessEngine
 from promptpex.llm.fake import FakeClient
 from promptpex.store import SqliteStore
 from promptpex.workflow import running

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from promptpex.cli import options
-from promptpex.cli.command_session import interrupts
 from promptpex.cli.help import Command
+from promptpex.cli.interrupts import interrupts
 from promptpex.cli.output import say
 
 if TYPE_CHECKING:
