@@ -61,7 +61,7 @@ MEANINGS: Mapping[str, str] = {
     "aim": "rule that the case aims at",
     "answered": "answers that a model gave, usable or not",
     "asked": "whether the model and the judges were asked: no budget, deadline or stop came before; of `judges`: "
-    "requests, one for each output and turn",
+    "times that it was asked, one for each output and turn",
     "at_least": "whether usable answers have no verdict, so that the share is a lower bound",
     "beaten_by": "a model that is shown to break its rules less often, the clearest",
     "because": "what keeps undecided what would be decided without it: outputs without a verdict, models not asked",
@@ -99,7 +99,7 @@ MEANINGS: Mapping[str, str] = {
     "example": "sentence of its first failure",
     "fail_rate_first": "share that the first fails",
     "fail_rate_second": "share that the second fails",
-    "failed": "number of fails; of a judge: requests to which no usable verdict came",
+    "failed": "number of fails; of a judge: times that a rule got no usable verdict",
     "failed_share": "`failed` of `asked`, 0 to 1; missing where nothing was asked",
     "fastest": "least median latency seen, among the same models as `cheapest`",
     "fingerprint": "hash of the check or comparison, or of the judge's template and settings",

@@ -16,7 +16,7 @@ from promptpex.specs import check_replies, extract, groundedness
 from tests.samples import spec
 
 FAR = 1_000_000
-WORDS = {4: "four", 6: "six"}
+WORDS = {4: "four", 6: "six", 20: "twenty"}
 
 TYPES: dict[str, type[BaseModel]] = {
     "specs/intent": extract.IntentReply,

@@ -1,8 +1,8 @@
 """Deterministic assertions: promptfoo's kinds and some more, three-valued, sandboxed, with bounded time.
 
 ``check`` evaluates assertions on one output; ``compile_checks`` refuses those that cannot be used. ``RuleChecks`` is
-the job of checking outputs, in ``rule_chunks``, by a spec's rules; ``check_inputs`` evaluates its input checks;
-``compare`` says whether an output is the expected one.
+the job of checking outputs, in ``rule_chunks``, by a spec's rules; ``check_inputs`` evaluates its input checks,
+``check_conditions`` the conditions of its rules; ``compare`` says whether an output is the expected one.
 ``check_time`` is what all of that may take together. Whoever compiles many checks, of which there are at most
 ``MAX_CHECKS`` (``count_checks``), hands what ``prepare`` gives to ``compile_patterns``.
 """
@@ -14,6 +14,7 @@ from promptpex.assertions.evaluator import check
 from promptpex.assertions.expected_match import Comparison, compare
 from promptpex.assertions.model import CheckReport, CheckResult, ExpectedOutput, Unscorable
 from promptpex.assertions.registry import KIND_NAMES
+from promptpex.assertions.rule_conditions import check_conditions
 from promptpex.assertions.rule_verdicts import CHECKS_VERSION, RuleChecks, check_inputs, rule_chunks
 from promptpex.assertions.time_limits import check_time
 
@@ -30,6 +31,7 @@ __all__ = [
     "RuleChecks",
     "compile_patterns",
     "check",
+    "check_conditions",
     "check_inputs",
     "check_time",
     "compare",

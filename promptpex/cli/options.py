@@ -86,7 +86,20 @@ judge_options = together(
         metavar="MODE",
         help=f"What judges decide on: {' or '.join(modes.names())} [{modes.DEFAULT}].",
     ),
-    of_judging("--judge-sees-input", is_flag=True, default=None, expert=True, help="Show the judge the inputs."),
+    of_judging(
+        "--judge-sees-input",
+        is_flag=True,
+        default=None,
+        expert=True,
+        help="Show the judge the inputs for all rules, not only for those that need them.",
+    ),
+    of_judging(
+        "--judge-sees-prompt",
+        is_flag=True,
+        default=None,
+        expert=True,
+        help="Show the judge the prompt for all rules, not only where one points into it.",
+    ),
     of_judging(
         "--judge-all",
         is_flag=True,

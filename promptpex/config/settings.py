@@ -16,8 +16,8 @@ from promptpex.judging import modes
 from promptpex.llm.pacing import CALL_DEADLINE_S, CONCURRENCY, MAX_ATTEMPTS
 
 _SHAPING = (
-    "temperature", "max_tokens", "seed", "repeats", "judge_mode", "judge_sees_input", "judge_all", "judge_repeat",
-    "judge_confidence", "quorum", "instructions",
+    "temperature", "max_tokens", "seed", "repeats", "judge_mode", "judge_sees_input", "judge_sees_prompt", "judge_all",
+    "judge_repeat", "judge_confidence", "quorum", "instructions",
 )  # fmt: skip
 _STOPPING = ("until_decided", "decide_at", "tolerance", "confidence", "weights")
 """They decide what is asked where a run may stop early, and nothing elsewhere."""
@@ -56,7 +56,8 @@ class Settings(Record):
         fresh: ask everything again; the answers take the place of those in the store.
         prices: US dollars per million tokens, per model, over the known ones.
         judge_mode: what judges decide on, by the name of the mode: ``rules``, each on its own; ``prompt``, as a whole.
-        judge_sees_input, judge_all: show the judge the inputs; judge also what code decides.
+        judge_sees_input, judge_sees_prompt: show the judge the inputs, and the prompt, whatever rule is judged.
+        judge_all: judge also what code decides.
         judge_confidence: ask judges for log-probabilities, to tell how sure they were.
         match: how outputs are compared with expected ones, where a case does not say it; None = as the case file says.
         judge_repeat: times each judge is asked. quorum: how several judges agree.
@@ -109,6 +110,7 @@ class Settings(Record):
     prices: dict[str, Price] = Field(default_factory=dict)
     judge_mode: str = modes.DEFAULT
     judge_sees_input: bool = False
+    judge_sees_prompt: bool = False
     judge_all: bool = False
     match: Match | None = None
     judge_repeat: int = Field(default=1, ge=1)

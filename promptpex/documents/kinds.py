@@ -22,7 +22,7 @@ SPEC = DocumentKind(
             "rules",
             Rule,
             noun="rule",
-            texts=("id", "rule", "inverse", "source", "content"),
+            texts=("id", "rule", "inverse", "source", "after", "content"),
             always=("id", "rule", "origin"),
         ),
     ),

@@ -6,24 +6,27 @@ gives ``unscored``, never a pass and never a fail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import zip_longest
 from typing import Any
 
-from pydantic import BaseModel
-
 from promptpex.codecs.inputs_as_text import inputs_text
-from promptpex.core.errors import ModelError
+from promptpex.core.errors import MalformedReply, ModelError, TruncatedReply
 from promptpex.core.ids import digest
 from promptpex.core.records import Output, Prompt, Request, Rule, Spec, Verdict
 from promptpex.core.stage_templates import Rendered, fingerprint, render
 from promptpex.judging import modes
 from promptpex.judging.confidence import confidences
-from promptpex.judging.judge_mode import JudgeMode, Material
+from promptpex.judging.judge_mode import JudgeFinding, JudgeMode, Material
+from promptpex.judging.rule_wording import points_into_prompt
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import reply_schema
 
 STAGE = "judge"
+
+FEWEST_TO_HALVE = 4
+"""Rules from which on a reply of no use is asked for in halves; with fewer, it was not their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,8 @@ class Judging:
 
     Attributes:
         mode: the name of the judge mode.
-        sees_input: whether the judge is shown the inputs, where its mode can show them.
+        sees_input: whether the judge is shown the inputs for all rules, not only for those that need them.
+        sees_prompt: whether the judge is shown the prompt for all rules, not only where one points into it.
         all_rules: whether rules that code decides are judged as well, to measure agreement.
         turns: how often each output is judged; later turns have the rules in another order and other words.
         confidence: whether log-probabilities are asked for, to tell how sure the judge was.
@@ -41,6 +45,7 @@ class Judging:
 
     mode: str = modes.DEFAULT
     sees_input: bool = False
+    sees_prompt: bool = False
     all_rules: bool = False
     turns: int = 1
     confidence: bool = False
@@ -54,6 +59,21 @@ class Judging:
     def rules(self, spec: Spec) -> tuple[Rule, ...]:
         """The rules that the judge is asked about."""
         return self.judge_mode.rules(spec, all_rules=self.all_rules)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What one request asks a judge about an output.
+
+    Attributes:
+        rules: those to judge, in the order in which they are put.
+        inputs: the case's inputs as text; empty where the judge is not to see them.
+        turn: from 0, the times that the same was asked before.
+    """
+
+    rules: tuple[Rule, ...]
+    inputs: str = ""
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,23 +95,44 @@ class Judge:
         """The rules that it gives verdicts on."""
         return self.options.rules(self.spec)
 
-    async def judge(self, output: Output, inputs: Mapping[str, Any], *, turn: int = 0) -> list[Verdict]:
+    async def judge(
+        self, output: Output, inputs: Mapping[str, Any], *, turn: int = 0, left_out: Collection[str] = ()
+    ) -> list[Verdict]:
         """A verdict per rule on a usable output, in the spec's order; unscored with the reason where none came.
 
         A later ``turn`` asks again, with the rules in another order and in other words around them.
-        """
-        if not self.rules:
-            return []
-        try:
-            return await self._verdicts(output, inputs, turn)
-        except ModelError as error:
-            verdict = self._verdict(output, turn)
-            return [verdict(rule.id, "unscored", str(error), code=f"judge-{error.reason}") for rule in self.rules]
 
-    def request(self, output: Output, inputs: Mapping[str, Any], *, turn: int = 0) -> Request:
-        """The request that judging this output begins with."""
-        request = self._role_model.request(self._rendered(output, inputs, turn), stage=STAGE, repeat=turn)
-        return request.replace(reply_schema=reply_schema(self._reply_type(turn)))
+        Args:
+            left_out: ids of rules that are settled for this output without a judge.
+        """
+        findings: dict[str, JudgeFinding] = {}
+        for question in self.questions(inputs, turn=turn, left_out=left_out):
+            findings |= await self._findings(output, question)
+        verdict = self._verdict(output, turn)
+        return [verdict(rule.id, findings[rule.id]) for rule in self.rules if rule.id in findings]
+
+    def questions(
+        self, inputs: Mapping[str, Any], *, turn: int = 0, left_out: Collection[str] = ()
+    ) -> tuple[Question, ...]:
+        """What the judge is asked about an output of a case with these inputs, a request each.
+
+        Rules that need the input are asked about with the inputs shown, all others from the output alone: the paper's
+        judge never sees the input (arXiv 2503.05070v1, §3.4), so equal outputs are judged alike, an input that talks to
+        the judge cannot move those verdicts, and one rule that needs it changes no other's request. That costs a second
+        request where a spec has both kinds. A judge that sees the input throughout is asked once.
+        """
+        rules = [rule for rule in self._in_turn(turn) if rule.id not in left_out]
+        parts = [tuple(rule for rule in rules if self._sees_input(rule) == seeing) for seeing in (False, True)]
+        shown = ("", inputs_text(inputs))
+        return tuple(Question(part, text, turn) for part, text in zip(parts, shown, strict=True) if part)
+
+    def request(self, output: Output, question: Question) -> Request:
+        """The request that asking this about the output begins with."""
+        request = self._role_model.request(self._rendered(output, question), stage=STAGE, repeat=question.turn)
+        return request.replace(reply_schema=reply_schema(self.options.judge_mode.reply_type(question.rules)))
+
+    def _sees_input(self, rule: Rule) -> bool:
+        return self.options.judge_mode.shows_inputs and (self.options.sees_input or rule.needs == "input")
 
     @property
     def _role_model(self) -> RoleModel:
@@ -102,60 +143,71 @@ class Judge:
             else self.role_model
         )
 
-    async def _verdicts(self, output: Output, inputs: Mapping[str, Any], turn: int) -> list[Verdict]:
+    async def _findings(self, output: Output, question: Question, *, again: bool = True) -> dict[str, JudgeFinding]:
+        """What the judge says about each rule; why it says nothing where no usable reply came.
+
+        A reply that is cut off or in another form is asked for once more (``again``) in parts: what can be read of it
+        stands.
+        """
+        try:
+            return await self._asked(output, question)
+        except ModelError as error:
+            findings = {
+                rule.id: JudgeFinding("unscored", str(error), code=f"judge-{error.reason}") for rule in question.rules
+            }
+            if not again or type(error) not in (MalformedReply, TruncatedReply):
+                return findings
+            readable = self.options.judge_mode.readable(error.reply or "", question.rules)
+        for part in _smaller(question, readable):
+            findings |= await self._findings(output, part, again=False)
+        return findings | dict(readable)
+
+    async def _asked(self, output: Output, question: Question) -> dict[str, JudgeFinding]:
+        mode, rules = self.options.judge_mode, question.rules
         reply = await self._role_model.ask(
-            self._rendered(output, inputs, turn), self._reply_type(turn), stage=STAGE, repeat=turn
+            self._rendered(output, question), mode.reply_type(rules), stage=STAGE, repeat=question.turn
         )
-        mode, rules = self.options.judge_mode, self._in_turn(turn)
         findings = mode.findings(reply.value, rules)
         shares = confidences(reply.completion, mode.labels)
-        sure = dict(zip((rule.id for rule in rules), shares, strict=True)) if len(shares) == len(rules) else {}
-        verdict = self._verdict(output, turn)
-        return [
-            verdict(rule.id, findings[rule.id].status, findings[rule.id].reason.strip(), sure=sure.get(rule.id))
-            for rule in self.rules
-        ]
+        known = len(shares) == len(rules)
+        return {
+            rule.id: replace(findings[rule.id], confidence=share if known else None)
+            for rule, share in zip_longest(rules, shares[: len(rules)])
+        }
 
     def _in_turn(self, turn: int) -> tuple[Rule, ...]:
         """The rules in the order of a turn: later turns begin further down the list."""
         start = turn % max(len(self.rules), 1)
         return self.rules[start:] + self.rules[:start]
 
-    def _reply_type(self, turn: int) -> type[BaseModel]:
-        return self.options.judge_mode.reply_type(self._in_turn(turn))
-
-    def _rendered(self, output: Output, inputs: Mapping[str, Any], turn: int) -> Rendered:
+    def _rendered(self, output: Output, question: Question) -> Rendered:
         mode = self.options.judge_mode
-        shown_inputs = inputs_text(inputs) if self.options.sees_input and mode.shows_inputs else ""
-        material = Material(self.prompt, self.spec, self._in_turn(turn), shown_inputs)
+        shows_prompt = self.options.sees_prompt or any(map(points_into_prompt, question.rules))
         return render(
             mode.template,
             output=output.text or "",
+            inputs=question.inputs,
             instructions=self.options.instructions,
-            wording=turn % 2,
-            **mode.shows(material),
+            wording=question.turn % 2,
+            **mode.shows(Material(self.prompt, self.spec, question.rules, question.inputs, shows_prompt)),
         )
 
-    def _verdict(self, output: Output, turn: int) -> Callable[..., Verdict]:
+    def _verdict(self, output: Output, turn: int) -> Callable[[str, JudgeFinding], Verdict]:
         own_fingerprint = self.fingerprint()
 
-        def verdict(
-            rule: str, status: str, reason: str, *, code: str | None = None, sure: float | None = None
-        ) -> Verdict:
-            return Verdict.model_validate(
-                {
-                    "case": output.case,
-                    "model": output.model,
-                    "repeat": output.repeat,
-                    "rule": rule,
-                    "status": status,
-                    "reason": reason,
-                    "unscored": code,
-                    "source": self.source,
-                    "fingerprint": own_fingerprint,
-                    "confidence": sure,
-                    "turn": turn,
-                }
+        def verdict(rule: str, finding: JudgeFinding) -> Verdict:
+            return Verdict(
+                case=output.case,
+                model=output.model,
+                repeat=output.repeat,
+                rule=rule,
+                status=finding.status,
+                reason=finding.reason.strip(),
+                unscored=finding.code,
+                source=self.source,
+                fingerprint=own_fingerprint,
+                confidence=finding.confidence,
+                turn=turn,
             )
 
         return verdict
@@ -178,3 +230,12 @@ class Judge:
 def judgeable(outputs: Sequence[Output]) -> list[Output]:
     """The outputs that have a usable text."""
     return [output for output in outputs if output.error is None]
+
+
+def _smaller(question: Question, readable: Collection[str]) -> list[Question]:
+    """What is left to ask after a reply that could not be used: the rules that it does not decide, else two halves."""
+    left = tuple(rule for rule in question.rules if rule.id not in readable)
+    if readable or len(left) < FEWEST_TO_HALVE:
+        return [replace(question, rules=left)] if readable and left else []
+    middle = len(left) // 2
+    return [replace(question, rules=part) for part in (left[:middle], left[middle:])]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from promptpex.core.records import Prompt, Rule, Spec
+from promptpex.core.records import Prompt, Rule, Spec, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,37 +20,48 @@ class Material:
         prompt, spec: what the output was made under.
         rules: those to judge, in the order of this turn.
         inputs: the case's inputs as text; empty unless the judge is to see them.
+        shows_prompt: whether the judge is to see the prompt beside the rules.
     """
 
     prompt: Prompt
     spec: Spec
     rules: tuple[Rule, ...]
     inputs: str = ""
+    shows_prompt: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeFinding:
-    """What a judge says about one rule: the verdict and its reason."""
+    """What a judge says about one rule: the verdict and its reason.
 
-    status: Literal["pass", "fail"]
+    Attributes:
+        status: the verdict.
+        reason: in the judge's words, or why it gave none.
+        code: the reason code where ``status`` is ``unscored``.
+        confidence: the probability of the verdict's word, where it is known.
+    """
+
+    status: Status
     reason: str
+    code: str | None = None
+    confidence: float | None = None
 
 
 class JudgeMode(ABC):
     """One way to judge. A subclass named ``Mode`` in a module of ``judging.modes`` is all that a new mode takes, with
-    its template ``judging/NAME``, which gets ``output``, ``instructions``, ``wording`` (0 or 1) and what ``shows``
-    gives.
+    its template ``judging/NAME``, which gets ``output``, ``inputs`` (a text, empty unless the judge is to see them),
+    ``instructions``, ``wording`` (0 or 1) and what ``shows`` gives.
 
     Attributes:
         name: what ``judge_mode`` calls it.
-        labels: the words for pass and fail under ``"verdict"`` in a reply, whose probability tells how sure the judge
-            was.
+        labels: the words under ``"verdict"`` in a reply, whose probability tells how sure the judge was; none where its
+            replies have no such word.
         shows_inputs: whether it can show the judge the inputs.
         own_rules: rules that it adds to those of the spec, such as one for the prompt as a whole.
     """
 
     name: ClassVar[str]
-    labels: ClassVar[tuple[str, str]] = ("pass", "fail")
+    labels: ClassVar[tuple[str, ...]] = ("pass", "fail")
     shows_inputs: ClassVar[bool] = True
     own_rules: ClassVar[tuple[Rule, ...]] = ()
 
@@ -74,6 +85,10 @@ class JudgeMode(ABC):
     @abstractmethod
     def findings(self, reply: BaseModel, rules: tuple[Rule, ...]) -> Mapping[str, JudgeFinding]:
         """What a reply says about each of these rules, by id."""
+
+    def readable(self, reply: str, rules: tuple[Rule, ...]) -> Mapping[str, JudgeFinding]:
+        """What can be read of a reply that is not whole, by the rule's id; nothing unless a mode says otherwise."""
+        return {}
 
     @abstractmethod
     def typical_tokens(self, prompt: int) -> int:

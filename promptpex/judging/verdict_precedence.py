@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 from promptpex.core.records import NOT_ASKED, NOT_CONCERNED, Output, Rule, Spec, Status, Verdict
@@ -19,11 +19,17 @@ def unusable(output: Output, rules: Iterable[str]) -> list[Verdict]:
     ]
 
 
-def unjudged(output: Output, rules: Iterable[Rule]) -> list[Verdict]:
-    """Unscored verdicts for rules that need a judge in a run that has none; shown, and never counted."""
+def unjudged(output: Output, rules: Iterable[Rule], settled: Collection[str] = ()) -> list[Verdict]:
+    """Unscored verdicts for rules that need a judge in a run that has none; shown, and never counted.
+
+    Args:
+        settled: ids of rules that are settled for this output all the same.
+    """
     reason = "no check covers this rule and the run has no judge"
     return [
-        _verdict(output, rule.id, "no-judge", reason, source="none", counts=False) for rule in rules if not rule.checks
+        _verdict(output, rule.id, "no-judge", reason, source="none", counts=False)
+        for rule in rules
+        if not rule.checks and rule.id not in settled
     ]
 
 
@@ -46,6 +52,56 @@ def left_open(checked: Iterable[Verdict], rules: Iterable[Rule], asked: Collecti
         else verdict
         for verdict in checked
     ]
+
+
+def after_broken(rules: Iterable[Rule], verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts, with those on rules unscored that come ``after`` a rule which the output breaks: one cause is one
+    failure.
+
+    What a check says of such a rule goes, since it could not look; what a judge says is kept and does not count. A rule
+    that does not concern the output stays so.
+    """
+    after = {rule.id: rule.after for rule in rules if rule.after}
+    if not after:
+        return list(verdicts)
+    broken: dict[tuple[str, str, int], set[str]] = defaultdict(set)
+    for verdict in verdicts:
+        if verdict.counts and verdict.status == "fail":
+            broken[verdict.key].add(verdict.rule)
+    kept: list[Verdict] = []
+    closed: set[tuple[tuple[str, str, int], str]] = set()
+    for verdict in verdicts:
+        cause = _cause(verdict.rule, after, broken[verdict.key]) if verdict.status != NOT_CONCERNED else None
+        if cause is None:
+            kept.append(verdict)
+            continue
+        if verdict.counts and (verdict.key, verdict.rule) not in closed:
+            closed.add((verdict.key, verdict.rule))
+            kept.append(_after(verdict, cause))
+        if verdict.source.startswith("judge:"):
+            kept.append(verdict.replace(counts=False))
+    return kept
+
+
+def _cause(rule: str, after: Mapping[str, str], broken: Collection[str]) -> str | None:
+    """The broken rule that this one comes after, directly or not; of several that from which all begins."""
+    cause, seen = None, {rule}
+    while (before := after.get(rule)) is not None and before not in seen:
+        cause = before if before in broken else cause
+        seen.add(before)
+        rule = before
+    return cause
+
+
+def _after(verdict: Verdict, cause: str) -> Verdict:
+    return verdict.replace(
+        status="unscored",
+        unscored="after",
+        reason=f"{cause} is broken, and this rule can only be looked at where that one is kept",
+        source="none",
+        fingerprint="",
+        confidence=None,
+    )
 
 
 def weigh(

@@ -187,7 +187,8 @@ def _gaps(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame) -> Gaps:
 def _details(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, confidence: float) -> Details:
     partly = [rule.id for rule in run.spec.rules if rule.checks and rule.decides == "partly"]
     sees_input = bool(run.manifest.settings.get("judge_sees_input"))
-    hang_on_input = {rule.id for rule in run.spec.rules if sees_input}
+    hang_on_input = {rule.id for rule in run.spec.rules if sees_input or rule.needs == "input"}
+    hang_on_input |= set(run.manifest.mode_rules) if sees_input else set()
     return Details(
         by_case_type=tables.by_case_type(rows, confidence=confidence),
         scenarios=tables.scenarios(rows, confidence=confidence),

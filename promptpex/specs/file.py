@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, Problem, Rule, Spec
 from promptpex.documents.document import Reading, read, update
@@ -79,6 +80,7 @@ class _SpecChecker:
     def check(self, values: Mapping[str, Any], findings: Findings) -> None:
         """Ids that are taken, rules that say nothing, checks that cannot be used."""
         _check_ids(values["rules"], findings)
+        _check_order(values["rules"], findings)
         for rule in values["rules"]:
             place = findings.places["rules", rule.id]
             for position, check in enumerate(rule.checks):
@@ -101,6 +103,28 @@ def _check_ids(rules: tuple[Rule, ...], findings: Findings) -> None:
             findings.add(f"the rule {rule.id!r} is empty", *place, "rule")
         if rule.inverse_id in ids:
             findings.add(f"{rule.inverse_id!r} is the inverse of {rule.id!r}; no rule can have that id", *place, "id")
+
+
+def _check_order(rules: tuple[Rule, ...], findings: Findings) -> None:
+    """Rules that come after none that there is, or after themselves."""
+    after = {rule.id: rule.after for rule in rules}
+    for rule in rules:
+        place = (*findings.places["rules", rule.id], "after")
+        if rule.after is not None and rule.after not in after:
+            hint = did_you_mean(rule.after, after) or "name a rule of this spec"
+            findings.add(f"the rule {rule.id!r} comes after {rule.after!r}, which is no rule", *place, suggestion=hint)
+        elif _comes_after_itself(rule.id, after):
+            message = f"the rule {rule.id!r} comes after itself, by way of {rule.after!r}"
+            findings.add(message, *place, suggestion="leave 'after' out of one of them")
+
+
+def _comes_after_itself(rule: str, after: Mapping[str, str | None]) -> bool:
+    seen: set[str] = set()
+    before = after[rule]
+    while before is not None and before not in seen and before != rule:
+        seen.add(before)
+        before = after.get(before)
+    return before == rule
 
 
 def _compile(check: Check, where: str, place: Keys, findings: Findings) -> None:

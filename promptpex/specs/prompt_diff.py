@@ -18,7 +18,7 @@ PAIRED = 55.0
 """Similarity (0..100) from which a removed and an added sentence count as one that changed: about half is the same."""
 MOST_PAIRS = 1_000_000
 """Pairs of sentences that are compared at most: about a second."""
-_COMPARED = ("rule", "needs", "when", "inverse", "checks")
+_COMPARED = ("rule", "needs", "when", "inverse", "checks", "after")
 """What a rule promises and how that is decided; where it was read and who wrote it makes no other rule."""
 
 

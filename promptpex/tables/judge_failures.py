@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from promptpex.core.records import NOT_ASKED
+from promptpex.core.records import NOT_ASKED, UNCLEAR
 from promptpex.tables.frames import grouped, said_by, typed
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
 JUDGE_COLUMNS: Mapping[str, str] = {
@@ -22,25 +24,30 @@ JUDGE_COLUMNS: Mapping[str, str] = {
     "reasons": "string",
     "example": "string",
 }
-"""Columns of ``judges``. ``asked`` are requests, one for each output and turn, ``outputs`` what they were about;
-``failed`` those of them to which no usable verdict came; ``not_asked`` those that a budget, a deadline or a stop kept
-from being made or answered."""
+"""Columns of ``judges``. ``asked`` are the times that it was asked, one for each output and turn, in one request or
+two; ``outputs`` what they were about; ``failed`` those of them in which a rule got no usable verdict; ``not_asked``
+those that a budget, a deadline or a stop kept from being made or answered."""
 
 
 def judges(cube: pd.DataFrame) -> pd.DataFrame:
     """A row per judge from a table of verdicts, in the order of their first verdicts; columns ``JUDGE_COLUMNS``.
 
-    A request failed when none of the rules that it asked about has a pass or a fail.
+    It failed where a rule has no verdict because of the reply; that a judge calls a rule unclear is a verdict.
     """
     replies = cube.loc[
         said_by(cube, "judge"), ["source", "model", "case", "repeat", "turn", "status", "unscored", "reason"]
     ]
     request = grouped(replies, ["source", "model", "case", "repeat", "turn"])
-    marks = replies.assign(_request=request, _open=replies["status"].eq("unscored").to_numpy(bool))
-    failed = marks.groupby("_request", sort=False)["_open"].transform("all")
-    requests = marks.assign(_failed=failed.to_numpy(bool)).drop_duplicates("_request")
+    marks = replies.assign(_request=request, _failed=_failed(replies))
+    requests = marks.sort_values("_failed", ascending=False, kind="stable").drop_duplicates("_request").sort_index()
     groups = requests.groupby("source", sort=False, observed=True)
     return typed((_row(str(source), group) for source, group in groups), JUDGE_COLUMNS)
+
+
+def _failed(replies: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    failed = replies["status"].eq("unscored") & replies["unscored"].ne(UNCLEAR).fillna(True)
+    marks: npt.NDArray[np.bool_] = failed.to_numpy(bool)
+    return marks
 
 
 def _row(source: str, requests: pd.DataFrame) -> dict[str, Any]:

@@ -10,18 +10,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
+from promptpex.assertions import check_conditions
 from promptpex.cases.batches import MOST_CASES, batches
 from promptpex.cases.case_request import request_text
 from promptpex.cases.plan import Plan
 from promptpex.codecs.wording import plural
 from promptpex.core.records import Completion, Message, Output, Prompt, Request, Spec, Suite
 from promptpex.core.time_allowance import Allowance
+from promptpex.judging.judge import Judge
 from promptpex.llm.names import parse_model
 from promptpex.llm.stack import rates_for
 from promptpex.promptfile import RENDERING_SECONDS
 from promptpex.workflow.collect import Cell, cells, request_for
 from promptpex.workflow.generating import generation, planned
-from promptpex.workflow.running import judges_for
+from promptpex.workflow.running import judges_for, rules_of_outputs
 from promptpex.workflow.scoring import expected_outputs, match_judges, settled_by_code
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import TYPICAL_ANSWER, Part, Role, Stage, Workload, find, stages
@@ -207,9 +209,19 @@ async def _judging(
     stored, missing = outputs.stored_and_missing()
     turns = range(session.settings.judge_repeat)
     lines = []
+    unmet = check_conditions(spec.rules, [*stored, *missing], lambda output: inputs[output.case])
+    left_out = rules_of_outputs(unmet)
+
+    def requests(judge: Judge, outputs: Sequence[Output]) -> list[Request]:
+        return [
+            judge.request(output, question)
+            for output in outputs
+            for turn in turns
+            for question in judge.questions(inputs[output.case], turn=turn, left_out=left_out.get(output.key, ()))
+        ]
+
     for judge in judges_for(session, prompt, spec):
-        of_stored = [judge.request(output, inputs[output.case], turn=turn) for output in stored for turn in turns]
-        of_missing = [judge.request(output, inputs[output.case], turn=turn) for output in missing for turn in turns]
+        of_stored, of_missing = requests(judge, stored), requests(judge, missing)
         replies = await session.store.get_many(request.id for request in of_stored)
         lines.append(_line(session, find("judge"), judge.role_model.label, [*of_stored, *of_missing], replies))
     return lines

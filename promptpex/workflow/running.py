@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from itertools import chain
 from typing import Any
 
-from promptpex.assertions import RuleChecks, rule_chunks
+from promptpex.assertions import RuleChecks, check_conditions, rule_chunks
 from promptpex.config import Settings
 from promptpex.core import stage_templates
 from promptpex.core.events import Notice, StageEnded, StageStarted, StepDone
@@ -20,7 +20,7 @@ from promptpex.judging.judge import Judge, Judging, judgeable
 from promptpex.judging.match import STAGE as MATCH
 from promptpex.judging.match import MatchJudge
 from promptpex.judging.model_families import self_preference_warnings
-from promptpex.judging.verdict_precedence import left_open, unjudged, unusable, weigh
+from promptpex.judging.verdict_precedence import after_broken, left_open, unjudged, unusable, weigh
 from promptpex.llm.role_model import RoleModel
 from promptpex.workflow.collect import STAGE as OUTPUT
 from promptpex.workflow.collect import cells, collect, requests_for
@@ -33,6 +33,10 @@ from promptpex.workflow.stages import find
 
 Inputs = Mapping[str, Mapping[str, Any]]
 """The inputs of each case, by its id."""
+
+
+RulesOfOutputs = Mapping[tuple[str, str, int], Collection[str]]
+"""Ids of rules, by the keys of outputs."""
 
 
 async def begin(session: Session, prompt: Prompt, spec: Spec, suite: Suite, *, author: str | None = None) -> Run:
@@ -98,13 +102,17 @@ async def judge(session: Session, run: Run) -> Run:
     rules = [rule for rule in run.spec.rules if not rule.stale]
     inputs, expected = _inputs(run.suite), expected_outputs(run.suite, session.settings.match)
     usable = judgeable(outputs)
+    unmet = check_conditions(rules, usable, lambda output: inputs.get(output.case, {}))
+    left_out = rules_of_outputs(unmet)
     chunks = rule_chunks(usable, lambda output: inputs.get(output.case, {}), lambda output: expected.get(output.case))
     checked = list(chain.from_iterable(await session.engine.map(RuleChecks(tuple(rules)), chunks)))
+    checked = [verdict for verdict in checked if verdict.rule not in left_out.get(verdict.key, ())]
     asked = {rule.id for judge in judges for rule in judge.rules}
-    judged = await _ask_judges(session, judges, usable, run.suite)
-    verdicts = weigh(run.spec, left_open(checked, rules, asked), judged, quorum=session.settings.quorum)
+    judged = await _ask_judges(session, judges, usable, run.suite, left_out)
+    by_code = [*unmet, *left_open(checked, rules, asked)]
+    verdicts = after_broken(rules, weigh(run.spec, by_code, judged, quorum=session.settings.quorum))
     if not judges:
-        verdicts += [verdict for output in usable for verdict in unjudged(output, rules)]
+        verdicts += [verdict for output in usable for verdict in unjudged(output, rules, left_out.get(output.key, ()))]
     mode_rules = {rule.id: rule.rule for judge in judges for rule in judge.options.judge_mode.own_rules}
     names = [*(rule.id for rule in rules), *mode_rules]
     verdicts += [verdict for output in outputs if output.error for verdict in unusable(output, names)]
@@ -141,6 +149,9 @@ def judges_for(session: Session, prompt: Prompt, spec: Spec) -> tuple[Judge, ...
     judges = tuple(Judge(role_model, prompt, spec, options) for role_model in session.roles.judges())
     if judges and options.sees_input and not options.judge_mode.shows_inputs:
         session.emit(Notice(f"the judge mode {options.mode!r} never shows the input to the judge", "warning"))
+    if judges and options.confidence and not options.judge_mode.labels:
+        message = f"replies in the judge mode {options.mode!r} have no word that tells how sure the judge was"
+        session.emit(Notice(message, "warning"))
     return judges
 
 
@@ -149,6 +160,7 @@ def judging(settings: Settings, prompt: Prompt) -> Judging:
     return Judging(
         mode=settings.judge_mode,
         sees_input=settings.judge_sees_input,
+        sees_prompt=settings.judge_sees_prompt,
         all_rules=settings.judge_all,
         turns=settings.judge_repeat,
         confidence=settings.judge_confidence,
@@ -157,9 +169,9 @@ def judging(settings: Settings, prompt: Prompt) -> Judging:
 
 
 async def _ask_judges(
-    session: Session, judges: Sequence[Judge], outputs: Sequence[Output], suite: Suite
+    session: Session, judges: Sequence[Judge], outputs: Sequence[Output], suite: Suite, left_out: RulesOfOutputs
 ) -> list[list[Verdict]]:
-    """The verdicts of each judge, turn by turn in the order of the outputs."""
+    """The verdicts of each judge, turn by turn in the order of the outputs, but for rules ``left_out`` of one."""
     settings, inputs = session.settings, _inputs(suite)
     turns = settings.judge_repeat
     models = [judge.role_model.model for judge in judges]
@@ -169,7 +181,8 @@ async def _ask_judges(
 
     async def judge_one(asked: tuple[int, int, int]) -> list[Verdict]:
         judge, output, turn = judges[asked[0]], outputs[asked[1]], asked[2]
-        verdicts = await judge.judge(output, inputs.get(output.case, {}), turn=turn)
+        settled = left_out.get(output.key, ())
+        verdicts = await judge.judge(output, inputs.get(output.case, {}), turn=turn, left_out=settled)
         missing = next((verdict.unscored for verdict in verdicts if verdict.unscored), None)
         session.emit(StepDone(JUDGE, judge.role_model.label, missing))
         return verdicts
@@ -181,6 +194,14 @@ async def _ask_judges(
         [verdict for turn in range(turns) for at in range(len(outputs)) for verdict in verdicts_of[number, at, turn]]
         for number in range(len(judges))
     ]
+
+
+def rules_of_outputs(verdicts: Iterable[Verdict]) -> RulesOfOutputs:
+    """The rules that these verdicts are on, by the outputs."""
+    rules: dict[tuple[str, str, int], set[str]] = {}
+    for verdict in verdicts:
+        rules.setdefault(verdict.key, set()).add(verdict.rule)
+    return rules
 
 
 def _inputs(suite: Suite) -> Inputs:

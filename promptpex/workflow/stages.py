@@ -284,6 +284,7 @@ _REGISTRY: dict[str, Stage] = {
                 "judge",
                 "judge_mode",
                 "judge_sees_input",
+                "judge_sees_prompt",
                 "judge_all",
                 "judge_repeat",
                 "judge_confidence",

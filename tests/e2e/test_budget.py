@@ -22,7 +22,7 @@ COST = TOKENS * 1000 / 1e6 + 5 * 2000 / 1e6
 
 COUNTED = Step(body=completion_body("NN").replace(b'"prompt_tokens": 20', f'"prompt_tokens": {TOKENS}'.encode()))
 
-VERDICT = Step(body=completion_body(json.dumps({"reason": "it holds", "verdict": "OK"})))
+VERDICT = Step(body=completion_body(json.dumps({"broken": []})))
 
 
 def asked(here: Place, server: ScriptedServer, *more: str) -> list[str]:

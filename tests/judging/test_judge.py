@@ -55,9 +55,12 @@ async def test_a_repair_turn_is_enough() -> None:
 
 
 async def test_prompt_mode_judges_the_whole_prompt_without_the_input() -> None:
-    one, client = judge({"reason": "a colour", "verdict": "ERR"}, Judging(mode="prompt"))
+    one, client = judge(
+        {"broken": [{"instruction": "Name the colour.", "evidence": "RED\nis none"}]}, Judging(mode="prompt")
+    )
     (verdict,) = await one.judge(output(), INPUTS)
     assert (verdict.rule, verdict.status) == ("prompt", "fail")
+    assert verdict.reason == "Name the colour.: RED is none"
     assert "Name the colour" in asked(client.requests[0])
     assert "SECRET-INPUT" not in asked(client.requests[0])
 
@@ -95,7 +98,7 @@ async def test_the_fingerprint_tells_judges_and_modes_apart() -> None:
 async def test_all_that_shapes_a_verdict_is_in_the_fingerprint() -> None:
     ways = (
         Judging(), Judging(instructions="Be harsh."), Judging(confidence=True), Judging(turns=2),
-        Judging(all_rules=True), Judging(sees_input=True),
+        Judging(all_rules=True), Judging(sees_input=True), Judging(sees_prompt=True),
     )  # fmt: skip
     judges = [judge({}, way)[0] for way in ways]
     one = judges[0]

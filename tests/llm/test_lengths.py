@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from promptpex.cases import baseline, case_request, expand, validity
 from promptpex.core.records import Message, Request
-from promptpex.judging.modes.prompt import PromptVerdict
+from promptpex.judging.modes.prompt import BrokenInstruction
 from promptpex.judging.modes.rules import RuleVerdict
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.schemas import reply_schema
@@ -31,7 +31,7 @@ CHECKS = {
 }
 REPLIES: list[tuple[type[BaseModel], dict[str, Any]]] = [
     (RuleVerdict, {"reason": LONG, "verdict": "fail"}),
-    (PromptVerdict, {"reason": LONG, "verdict": "ERR"}),
+    (BrokenInstruction, {"instruction": LONG, "evidence": LONG}),
     (
         validity.reply_type(1, ("c1",)),
         {"problems": [{"input": "i1", "sentence": "c1", "reason": LONG, "verdict": "breaks"}]},

@@ -31,6 +31,6 @@ def partly(folder: Path, *, broken: int, **settings: Any) -> Run:
 def _half(request: Request, broken: int) -> str | Exception:
     text = asked(request)
     if request.model.startswith("fake/judge"):
-        return '{"reason": "as it is", "verdict": "OK"}' if "compl" in text.lower() else verdict_on(text)
+        return '{"broken": []}' if "compl" in text.lower() else verdict_on(text)
     number = int(text.split("<c")[1].split(">")[0])
     return f"number {number} BREAKS" if request.model == "fake/b" and number < broken else f"number {number}"

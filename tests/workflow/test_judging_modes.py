@@ -12,6 +12,7 @@ from promptpex import api
 from promptpex.config import load
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Case, Check, Request, Rule, Run, Spec, Suite, VariableSpec
+from promptpex.core.stage_templates import fingerprint
 from promptpex.interchange import junit
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import parse
@@ -55,8 +56,11 @@ class Voices:
         if request.model == "fake/m":
             return self.answer
         self.shown.append("\n".join(message.content for message in request.messages))
+        if request.template == fingerprint("judging/prompt"):
+            broken = [{"instruction": "one word", "evidence": "as it is"}]
+            return json.dumps({"broken": broken if self.verdicts[request.model] == "fail" else []})
         verdict = {"reason": "as it is", "verdict": self.verdicts[request.model]}
-        return json.dumps(verdict if verdict["verdict"] in ("OK", "ERR") else {"r2": verdict, "r1": verdict})
+        return json.dumps({"r2": verdict, "r1": verdict})
 
 
 def judged(
@@ -89,11 +93,11 @@ def test_rules_mode_asks_about_what_no_check_covers(tmp_path: Path, monkeypatch:
     assert SECRET not in voices.shown[0]
 
 
-@pytest.mark.parametrize(("word", "status"), [("OK", "pass"), ("ERR", "fail")])
+@pytest.mark.parametrize("status", ["pass", "fail"])
 def test_prompt_mode_gives_one_verdict_on_the_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str, status: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str
 ) -> None:
-    run, voices = judged(tmp_path, {"fake/j": word}, monkeypatch, judge_mode="prompt")
+    run, voices = judged(tmp_path, {"fake/j": status}, monkeypatch, judge_mode="prompt")
     assert counted(run) == {"r1": "pass", "prompt": status}
     assert "Name the capital of" in voices.shown[0]
     assert SECRET not in voices.shown[0]
@@ -104,15 +108,22 @@ def test_the_input_is_shown_only_when_asked_for(tmp_path: Path, monkeypatch: pyt
     assert SECRET in voices.shown[0]
 
 
-async def test_the_whole_prompt_is_judged_without_the_input_and_whoever_asks_for_it_is_told(tmp_path: Path) -> None:
-    voices, events = Voices({"fake/j": "OK"}), list[Event]()
+def test_the_whole_prompt_is_judged_with_the_input_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, voices = judged(tmp_path, {"fake/j": "pass"}, monkeypatch, judge_mode="prompt", judge_sees_input=True)
+    assert SECRET in voices.shown[0]
+
+
+async def test_whoever_asks_for_confidence_is_told_where_a_mode_has_none(tmp_path: Path) -> None:
+    voices, events = Voices({"fake/j": "pass"}), list[Event]()
     prompt, spec, suite = prompt_spec_suite()
-    asked = {"models": ["fake/m"], "judge": ["fake/j"], "judge_mode": "prompt", "judge_sees_input": True}
+    asked = {"models": ["fake/m"], "judge": ["fake/j"], "judge_mode": "prompt", "judge_confidence": True}
     resolved = load({**asked, "store": str(tmp_path / "s.db")}, start=tmp_path, env={})
     async with open_session(resolved, provider=FakeClient(voices), emit=events.append) as session:
-        await early_stopping.execute(session, await running.begin(session, prompt, spec, suite))
-    assert SECRET not in voices.shown[0]
-    assert any(isinstance(event, Notice) and "never shows the input" in event.message for event in events)
+        run = await early_stopping.execute(session, await running.begin(session, prompt, spec, suite))
+    assert [verdict.confidence for verdict in run.verdicts] == [None, None]
+    assert any(isinstance(event, Notice) and "how sure the judge was" in event.message for event in events)
 
 
 @pytest.mark.parametrize(("quorum", "status"), [("majority", "pass"), ("unanimous", "fail")])
@@ -140,7 +151,7 @@ NOBODY: dict[str, str] = {}
 
 @pytest.mark.parametrize(
     ("judges", "mode", "also"),
-    [(NOBODY, "rules", {}), (NOBODY, "prompt", {}), ({"fake/j": "OK"}, "prompt", {"prompt": "pass"})],
+    [(NOBODY, "rules", {}), (NOBODY, "prompt", {}), ({"fake/j": "pass"}, "prompt", {"prompt": "pass"})],
     ids=["none", "none whatever the mode", "the prompt whole"],
 )
 def test_a_rule_decided_in_part_is_not_kept_where_no_judge_is_asked_about_it(

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from promptpex.config import load
 from promptpex.core.errors import ConfigError
+from promptpex.core.events import Event, Notice
 from promptpex.core.records import Case, Request, Rule, Run, Spec, Suite
 from promptpex.judging import modes
 from promptpex.judging.judge_mode import JudgeFinding, JudgeMode, Material
@@ -97,6 +98,18 @@ async def test_its_verdicts_and_rules_reach_the_report(tmp_path: Path) -> None:
     assert [(example.rule, example.text) for example in summary.examples] == [("child", "A child understands it.")]
     page = html(summary)
     assert page.index("A child understands it.") < page.index("It is a capital.")
+
+
+async def test_whoever_wants_the_input_shown_is_told_where_a_mode_never_shows_it(tmp_path: Path) -> None:
+    class Blind(ReaderMode):
+        shows_inputs = False
+
+    modes.register(Blind())
+    client, events = FakeClient(answer), list[Event]()
+    async with open_session(resolved(tmp_path, judge_sees_input=True), provider=client, emit=events.append) as session:
+        await running.execute(session, await running.begin(session, PROMPT, SPEC, SUITE))
+    assert "Atlantis" not in str(client.requests[-1].messages)
+    assert any(isinstance(event, Notice) and "never shows the input" in event.message for event in events)
 
 
 async def test_an_output_without_an_answer_is_unscored_under_its_rules(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from promptpex.core.records.columns import AnyRun, Coded, Column, Columns, RunCo
 from promptpex.core.records.gc_pause import collector_paused
 from promptpex.core.records.grade import KEY_LENGTH, OUTPUT_SUBJECT, Grade, GradeValue, output_key, superseded
 from promptpex.core.records.match import Match
-from promptpex.core.records.output import NOT_ASKED, NOT_CONCERNED, Output, Status, Verdict
+from promptpex.core.records.output import NOT_ASKED, NOT_CONCERNED, UNCLEAR, Output, Status, Verdict
 from promptpex.core.records.problem import Problem, Severity
 from promptpex.core.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
 from promptpex.core.records.run import RUNNING, Manifest, Run
@@ -26,6 +26,7 @@ __all__ = [
     "NOT_CONCERNED",
     "OUTPUT_SUBJECT",
     "RUNNING",
+    "UNCLEAR",
     "WHOLE_INPUT",
     "AnyRun",
     "Case",

@@ -12,6 +12,9 @@ Status = Literal["pass", "fail", "not_concerned", "unscored"]
 
 NOT_CONCERNED: Status = "not_concerned"
 
+UNCLEAR = "judge-unclear"
+"""The reason code of a verdict where a judge says that it cannot tell."""
+
 _ENDED = ("budget", "deadline", "interrupted")
 NOT_ASKED = frozenset((*_ENDED, *(f"judge-{reason}" for reason in _ENDED)))
 """Reason codes of outputs and verdicts that were never requested, since a budget, a deadline or a stop ended the run.

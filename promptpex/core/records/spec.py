@@ -105,6 +105,8 @@ class Rule(OwnedRecord):
         checks: code that decides it; all must pass.
         decides: whether the checks decide it ``wholly`` or ``partly``. Partly: an output that fails them breaks the
             rule; one that passes them is left to a judge, and unscored without one.
+        after: the id of a rule without which this one cannot be looked at, such as that the output is JSON: an output
+            that breaks it is unscored for this rule.
         origin: who made it.
         stale: whether the words it cites are no longer in the prompt.
         content: hash of the rule as extracted; one that no longer matches it was edited by hand.
@@ -120,6 +122,7 @@ class Rule(OwnedRecord):
     source: str | None = None
     checks: tuple[Check, ...] = ()
     decides: Literal["wholly", "partly"] = "wholly"
+    after: str | None = None
     origin: Origin = "extracted"
     stale: bool = False
     content: str | None = None

@@ -1,38 +1,46 @@
-"""Mode ``prompt``: PromptPex's own (arXiv 2503.05070v1, §3.4). The whole prompt and the output, OK or ERR, without the
-input; one verdict per output, on a rule that stands for the prompt as a whole.
+"""Mode ``prompt``: PromptPex's own (arXiv 2503.05070v1, §3.4). The whole prompt and the output, without the input
+unless the judge is to see it; one verdict per output, on a rule that stands for the prompt as a whole. The judge lists
+what is broken: an output of which it lists nothing complies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel
 
 from promptpex.core.records import Rule, Spec
 from promptpex.judging.judge_mode import JudgeFinding, JudgeMode, Material
-from promptpex.llm.schemas import REASON
+from promptpex.llm.schemas import list_up_to, shortened
 
 WHOLE_PROMPT = Rule(id="prompt", rule="The output complies with the prompt.", origin="added")
 """The rule whose verdicts are on the prompt as a whole."""
 
-TEMPLATE_TOKENS = 250
+TEMPLATE_TOKENS = 350
 """Tokens of the template itself."""
+
+_SHORT = shortened(600)
+
+
+class BrokenInstruction(BaseModel):
+    """An instruction that the output breaks, and the words that show it."""
+
+    instruction: Annotated[str, _SHORT]
+    evidence: Annotated[str, _SHORT]
 
 
 class PromptVerdict(BaseModel):
-    """A judge's verdict on compliance with the whole prompt: the reason first."""
+    """A judge's verdict on compliance with the whole prompt: what is broken; nothing if it complies."""
 
-    reason: Annotated[str, REASON]
-    verdict: Literal["OK", "ERR"]
+    broken: list_up_to(BrokenInstruction, 20)  # type: ignore[valid-type]
 
 
 class Mode(JudgeMode):
     """The prompt as a whole."""
 
     name = "prompt"
-    labels = ("OK", "ERR")
-    shows_inputs = False
+    labels = ()
     own_rules = (WHOLE_PROMPT,)
 
     def rules(self, spec: Spec, *, all_rules: bool) -> tuple[Rule, ...]:
@@ -46,7 +54,14 @@ class Mode(JudgeMode):
 
     def findings(self, reply: BaseModel, rules: tuple[Rule, ...]) -> Mapping[str, JudgeFinding]:
         assert isinstance(reply, PromptVerdict)
-        return {WHOLE_PROMPT.id: JudgeFinding("pass" if reply.verdict == "OK" else "fail", reply.reason)}
+        if not reply.broken:
+            return {WHOLE_PROMPT.id: JudgeFinding("pass", "the judge found no instruction that it breaks")}
+        lines = "\n".join(f"{_line(item.instruction)}: {_line(item.evidence)}" for item in reply.broken)
+        return {WHOLE_PROMPT.id: JudgeFinding("fail", lines)}
 
     def typical_tokens(self, prompt: int) -> int:
         return prompt + TEMPLATE_TOKENS
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

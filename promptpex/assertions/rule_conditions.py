@@ -1,0 +1,91 @@
+"""Which outputs a rule concerns: code holds its ``when`` against the inputs, before anything judges the outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from promptpex.assertions import compiler, evaluator
+from promptpex.assertions.time_limits import check_time, time_of
+from promptpex.core.ids import digest
+from promptpex.core.records import NOT_CONCERNED
+
+if TYPE_CHECKING:
+    from promptpex.assertions.compiler import Compiled
+    from promptpex.core.records import InputCheck, Output, Rule, Verdict
+
+SOURCE = "check:when"
+"""The source of verdicts that rest on a rule's condition."""
+
+Conditions = Sequence[tuple["InputCheck", "Compiled"]]
+
+
+def check_conditions(
+    rules: Sequence[Rule], outputs: Sequence[Output], inputs_of: Callable[[Output], Mapping[str, object]]
+) -> list[Verdict]:
+    """Verdicts on the outputs that rules do not concern; none on those that they do.
+
+    ``not_concerned`` where a check of the rule's ``when`` fails; ``unscored`` where none fails and one could not be
+    decided, or its input is missing.
+
+    Args:
+        rules: those without ``when`` concern every output.
+        outputs: those with an error are passed over.
+        inputs_of: the inputs of an output's case.
+
+    Raises:
+        CheckError: a check that cannot be used as written.
+    """
+    with check_time(time_of(sum(len(rule.when) for rule in rules))):
+        compiled = {rule.id: _compiled(rule) for rule in rules if rule.when}
+        usable = [output for output in outputs if output.error is None] if compiled else []
+        inputs = {output.case: inputs_of(output) for output in usable}
+
+        @cache
+        def unmet(rule: str, case: str) -> tuple[str, str | None] | None:
+            return _unmet(compiled[rule], inputs[case])
+
+        conditional = [(rule, digest([check.to_dict() for check in rule.when], 16)) for rule in rules if rule.when]
+        return [
+            _verdict(rule.id, output, *why, mark)
+            for output in usable
+            for rule, mark in conditional
+            if (why := unmet(rule.id, output.case)) is not None
+        ]
+
+
+def _compiled(rule: Rule) -> Conditions:
+    where = f"the condition of rule {rule.id}"
+    return [(check, compiler.compile_checks([check], where=where)) for check in rule.when]
+
+
+def _unmet(conditions: Conditions, inputs: Mapping[str, object]) -> tuple[str, str | None] | None:
+    """Why the rule does not concern a case, and the reason code where that could not be decided; None: it does."""
+    open_: tuple[str, str | None] | None = None
+    for check, compiled in conditions:
+        if check.variable not in inputs:
+            open_ = open_ or (f"the input {check.variable} is missing", "missing-input")
+            continue
+        report = evaluator.evaluate(compiled, evaluator.checked_output(inputs[check.variable], inputs))
+        if report.status == "fail":
+            return f"the rule's condition does not hold: the input {check.variable} breaks {report.reason}", None
+        if report.status == "unscored":
+            open_ = open_ or (f"the input {check.variable} could not be checked: {report.reason}", report.unscored)
+    return open_
+
+
+def _verdict(rule: str, output: Output, reason: str, unscored: str | None, mark: str) -> Verdict:
+    from promptpex.core.records import Verdict
+
+    return Verdict(
+        case=output.case,
+        model=output.model,
+        repeat=output.repeat,
+        rule=rule,
+        status=NOT_CONCERNED if unscored is None else "unscored",
+        reason=reason,
+        unscored=unscored,
+        source=SOURCE,
+        fingerprint=mark,
+    )

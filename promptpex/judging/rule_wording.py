@@ -1,0 +1,42 @@
+"""What the words of a rule tell of how to judge it: does it have a condition, and does it point into the prompt?"""
+
+from __future__ import annotations
+
+import re
+
+from promptpex.core.records import Rule
+
+_CONDITIONS = (
+    "if", "when", "whenever", "where", "wherever", "unless", "in case", "once", "as long as", "provided that",
+    "wenn", "falls", "sofern", "sobald", "si", "quand", "lorsque", "cuando", "se", "quando", "als", "indien", "wanneer",
+    "jeśli", "jeżeli", "gdy", "om", "hvis", "если", "когда", "якщо",
+)  # fmt: skip
+"""How a rule with a condition begins, in the languages that prompts are mostly written in."""
+
+_CONDITION = re.compile(rf"\W*(?:{'|'.join(_CONDITIONS)})(?!\w)|\W*(?:如果|若|当)", re.IGNORECASE)
+
+_SURELY = "listed|pre-?defined|specified|allowed|permitted|prescribed|supplied|aforementioned|above"
+"""Words after "the" that point somewhere, whatever they are said of."""
+_GIVEN = f"{_SURELY}|given|provided|defined|mentioned|described|stated|following"
+_THING = (
+    "lists?|tags?|tag ?sets?|labels?|values?|categor(?:y|ies)|options?|formats?|schemas?|templates?|examples?|keys?|"
+    "fields?|words?|phrases?|sets?|types?|class(?:es)?|steps?|structure"
+)
+_POINTER = re.compile(
+    rf"\bthe (?:{_SURELY})\b|\bthe (?:{_GIVEN}) (?:[\w-]+ ){{0,2}}(?:{_THING})\b"
+    rf"|\bas (?:{_GIVEN}|instructed|required|requested)\b"
+    rf"|\b(?:{_GIVEN}) (?:above|below|earlier|in the (?:system )?(?:prompt|instructions?|message))\b"
+    r"|\bthe (?:system )?(?:prompt|instructions?|guidelines)\b"
+    r"|\b(?:of|from|in|on|to) the (?:list|tag ?set|examples?)\b",
+    re.IGNORECASE,
+)
+
+
+def has_condition(rule: Rule) -> bool:
+    """Whether there may be outputs that the rule does not concern: it needs the input, or begins with a condition."""
+    return rule.needs == "input" or bool(rule.when) or _CONDITION.match(rule.rule) is not None
+
+
+def points_into_prompt(rule: Rule) -> bool:
+    """Whether the rule speaks of something that only the prompt has, such as "the listed tags", in English words."""
+    return _POINTER.search(rule.rule) is not None

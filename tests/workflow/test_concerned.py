@@ -1,0 +1,211 @@
+"""Rules with conditions and rules that come after others, from the spec to the verdicts of a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex.assertions import check_conditions
+from promptpex.config import load
+from promptpex.core.errors import SpecError
+from promptpex.core.records import (
+    Case,
+    Check,
+    InputCheck,
+    Output,
+    Request,
+    Rule,
+    Run,
+    Spec,
+    Suite,
+    VariableSpec,
+    Verdict,
+)
+from promptpex.judging.verdict_precedence import after_broken
+from promptpex.llm.fake import FakeClient
+from promptpex.promptfile import parse
+from promptpex.report.summary import records, summarise
+from promptpex.specs.file import read_spec
+from promptpex.workflow import running
+from promptpex.workflow.estimate import estimate
+from promptpex.workflow.session import open_session
+from tests.tables.by_hand import verdict
+
+PROMPT = parse("Answer {{message}} about an order that is {{status}}, as JSON.", "p.md")
+OPEN = InputCheck(variable="status", kind="equals", value="open")
+JSON = Rule(id="json", rule="The output is JSON.", checks=(Check(kind="is-json"),))
+REPLY = Rule(
+    id="reply", rule="It has a reply.", checks=(Check(kind="is-json", value={"required": ["reply"]}),), after="json"
+)
+CANCEL = Rule(id="cancel", rule="If the order is open, the output cancels it.", needs="input", when=(OPEN,))
+POLITE = Rule(id="polite", rule="The output is polite.")
+RULES = (JSON, REPLY, CANCEL, POLITE)
+STATUSES = ("open", "sent", "open", "lost")
+
+
+def spec_of(*rules: Rule) -> Spec:
+    return Spec(
+        prompt="p.md", intent="Answer.", inputs={"message": VariableSpec(), "status": VariableSpec()}, rules=rules
+    )
+
+
+SUITE = Suite(
+    prompt="p.md",
+    cases=tuple(
+        Case(id=f"c{n}", rule="json", inputs={"message": f"number {n}", "status": status})
+        for n, status in enumerate(STATUSES)
+    ),
+)
+
+
+def answers(request: Request) -> str:
+    """The second answer is fenced text, the others are JSON; the judge passes everything."""
+    if request.model == "fake/m":
+        number = request.messages[-1].content.split("number ")[1][0]
+        return "Sure: all done." if number == "1" else json.dumps({"reply": f"done {number}"})
+    asked = request.reply_schema["properties"] if request.reply_schema else {}
+    return json.dumps({rule: {"reason": "so it is", "verdict": "pass"} for rule in asked})
+
+
+def resolved(folder: Path, **settings: Any) -> Any:
+    given = {"models": ["fake/m"], "judge": ["fake/j"], "store": str(folder / "s.db"), **settings}
+    return load(given, start=folder, env={})
+
+
+async def run(
+    folder: Path, *rules: Rule, reply: Callable[[Request], str] = answers, **settings: Any
+) -> tuple[Run, FakeClient]:
+    client = FakeClient(reply)
+    async with open_session(resolved(folder, **settings), provider=client) as session:
+        begun = await running.begin(session, PROMPT, spec_of(*rules), SUITE)
+        return await running.execute(session, begun), client
+
+
+def counted(run: Run, rule: str) -> list[tuple[str, str | None, str]]:
+    return [(v.status, v.unscored, v.source) for v in run.verdicts if v.rule == rule and v.counts]
+
+
+async def test_code_decides_whom_a_rule_concerns_and_no_request_is_made_for_the_others(tmp_path: Path) -> None:
+    made, client = await run(tmp_path, CANCEL)
+    concerned, other = ("pass", None, "judge:fake/j"), ("not_concerned", None, "check:when")
+    assert counted(made, "cancel") == [concerned, other, concerned, other]
+    reasons = {v.reason for v in made.verdicts if v.status == "not_concerned"}
+    assert all("the input status" in reason for reason in reasons)
+    assert sum(request.stage == "judge" for request in client.requests) == 2
+    (row,) = records(summarise(made).models)
+    assert (row["scored"], row["non_compliant"], row["unscored"]) == (4, 0, 0)
+
+
+async def test_conditions_hold_for_checks_too_and_without_a_judge(tmp_path: Path) -> None:
+    says = CANCEL.replace(checks=(Check(kind="contains", value="cancelled"),))
+    made, _ = await run(tmp_path, says, POLITE, judge=["none"])
+    assert [status for status, _, _ in counted(made, "cancel")] == ["fail", "not_concerned", "fail", "not_concerned"]
+    nobody = await run(tmp_path, CANCEL, judge=["none"])
+    assert [(v.status, v.counts) for v in nobody[0].verdicts] == [
+        ("unscored", False), ("not_concerned", True), ("unscored", False), ("not_concerned", True),
+    ]  # fmt: skip
+    assert summarise(nobody[0]).gaps.unjudged_rules == ("cancel",)
+
+
+async def test_an_answer_that_is_no_json_fails_the_rule_that_says_so_and_no_other(tmp_path: Path) -> None:
+    made, _ = await run(tmp_path, JSON, REPLY, POLITE)
+    assert [status for status, _, _ in counted(made, "json")] == ["pass", "fail", "pass", "pass"]
+    assert counted(made, "reply")[1] == ("unscored", "after", "none")
+    assert [status for status, _, _ in counted(made, "polite")] == ["pass"] * 4
+    summary = summarise(made)
+    rows = {row["rule"]: row for row in records(summary.rules)}
+    assert (rows["reply"]["broken"], rows["reply"]["scored"], rows["reply"]["unscored"]) == (0, 3, 1)
+    assert rows["reply"]["at_least"] is False
+    assert summary.outputs["broken_rules"].dropna().tolist() == ["json"]
+
+
+async def test_the_estimate_counts_the_requests_that_a_run_then_makes(tmp_path: Path) -> None:
+    async def lines() -> dict[str, tuple[int, int]]:
+        async with open_session(resolved(tmp_path), provider=FakeClient(answers)) as session:
+            return {
+                line.stage: (line.calls, line.stored)
+                for line in await estimate(session, PROMPT, spec_of(*RULES), SUITE)
+            }
+
+    before = await lines()
+    _, client = await run(tmp_path, *RULES)
+    assert before["judge"] == (sum(request.stage == "judge" for request in client.requests), 0) == (6, 0)
+    assert (await lines())["judge"] == (0, 6)
+
+
+async def test_equal_outputs_may_differ_on_a_rule_that_needs_the_input(tmp_path: Path) -> None:
+    def reply(request: Request) -> str:
+        if request.model == "fake/m":
+            return "{}"
+        text = "\n".join(message.content for message in request.messages)
+        asked = request.reply_schema["properties"] if request.reply_schema else {}
+        word = "fail" if "number 1" in text or "number 2" in text else "pass"
+        return json.dumps({rule: {"reason": "", "verdict": word} for rule in asked})
+
+    made, _ = await run(tmp_path, CANCEL.replace(when=()), POLITE, reply=reply)
+    assert summarise(made).details.inconsistent_verdicts.empty
+    assert [status for status, _, _ in counted(made, "cancel")] == ["pass", "fail", "fail", "pass"]
+
+
+def test_a_condition_that_cannot_be_decided_leaves_the_output_unscored() -> None:
+    outputs = [Output(case="c1", model="m", text="x"), Output(case="c2", model="m", error="timed-out")]
+    unmet = check_conditions([CANCEL, POLITE], outputs, lambda output: {"message": "hello"})
+    assert [(v.case, v.rule, v.status, v.unscored) for v in unmet] == [("c1", "cancel", "unscored", "missing-input")]
+    both = CANCEL.replace(when=(OPEN, InputCheck(variable="message", kind="contains", value="cancel")))
+    (one,) = check_conditions([both], outputs, lambda output: {"message": "hello"})
+    assert one.status == "not_concerned"
+
+
+def test_one_cause_is_one_failure_also_where_a_judge_finds_it_and_along_a_chain() -> None:
+    first, second, third = (Rule(id=f"r{n}", rule="x", after=f"r{n - 1}" if n > 1 else None) for n in (1, 2, 3))
+    judged = [
+        verdict("fail", "r1", source="judge:j"),
+        verdict("fail", "r2"),
+        verdict("pass", "r3"),
+        verdict("fail", "r3", source="judge:j"),
+        verdict("not_concerned", "r2", "c2"),
+        verdict("fail", "r3", "c2"),
+    ]
+    settled = after_broken([first, second, third], judged)
+    assert [(v.rule, v.case, v.status, v.unscored, v.source, v.counts) for v in settled] == [
+        ("r1", "c1", "fail", None, "judge:j", True),
+        ("r2", "c1", "unscored", "after", "none", True),
+        ("r3", "c1", "unscored", "after", "none", True),
+        ("r3", "c1", "fail", None, "judge:j", False),
+        ("r2", "c2", "not_concerned", None, "check:x", True),
+        ("r3", "c2", "fail", None, "check:x", True),
+    ]
+    assert all(v.reason.startswith("r1 is broken") for v in settled if v.unscored == "after")
+
+
+def test_rules_in_a_circle_that_no_file_would_allow_end_all_the_same() -> None:
+    circle = [Rule(id="r1", rule="x", after="r2"), Rule(id="r2", rule="x", after="r1")]
+    judged: list[Verdict] = [verdict("fail", "r1"), verdict("pass", "r2")]
+    assert [v.status for v in after_broken(circle, judged)] == ["fail", "unscored"]
+
+
+@pytest.mark.parametrize(("after", "message", "hint"), [
+    ("r3", "the rule 'r1' comes after 'r3', which is no rule", "name a rule of this spec"),
+    ("r1", "the rule 'r1' comes after itself", "leave 'after' out"),
+    ("r2", "the rule 'r1' comes after itself, by way of 'r2'", "leave 'after' out"),
+])  # fmt: skip
+def test_an_order_of_rules_that_cannot_be_is_named_with_its_line(
+    tmp_path: Path, after: str, message: str, hint: str
+) -> None:
+    path = tmp_path / "p.spec.yaml"
+    rules = f"  - id: r1\n    rule: One.\n    after: {after}\n  - id: r2\n    rule: Two.\n    after: r1\n"
+    path.write_text(f"prompt: p.md\nrules:\n{rules}", encoding="utf-8")
+    with pytest.raises(SpecError, match=message) as error:
+        read_spec(path)
+    assert (error.value.line, hint in str(error.value)) == (5, True)
+
+
+def test_after_comes_back_from_a_file_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "p.spec.yaml"
+    rules = "  - {id: r1, rule: One.}\n  - {id: r2, rule: Two., after: r1}\n"
+    path.write_text(f"prompt: p.md\nrules:\n{rules}", encoding="utf-8")
+    assert [rule.after for rule in read_spec(path).rules] == [None, "r1"]
