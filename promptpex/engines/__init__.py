@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from promptpex.engines.in_process import LocalEngine, run_all
 from promptpex.engines.jobs import Engine, FunctionJob, Job
+from promptpex.engines.synchronous import as_they_come
 
-__all__ = ["Engine", "FunctionJob", "Job", "LocalEngine", "local_engine", "run_all"]
+__all__ = ["Engine", "FunctionJob", "Job", "LocalEngine", "as_they_come", "local_engine", "run_all"]
 
 
 def local_engine(workers: int) -> Engine:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
-from collections.abc import AsyncGenerator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from promptpex.cli import options
 from promptpex.cli.help import Command
-from promptpex.cli.interrupts import interrupts
 from promptpex.cli.output import say
 
 if TYPE_CHECKING:
     from promptpex.assertions.assertion_file import CheckFile
     from promptpex.assertions.report_formats import Reports
-
-Chunk = TypeVar("Chunk")
 
 
 @click.command("check", cls=Command)
@@ -60,13 +55,14 @@ def command(
     """
     from promptpex.assertions import batch, report_formats
     from promptpex.assertions.rows_to_check import read
-    from promptpex.engines import local_engine
+    from promptpex.cli.interrupts import interrupts
+    from promptpex.engines import as_they_come, local_engine
 
     rows = read(file)
     checks = _checks(file, assertions, quiet)
     counts = {"pass": 0, "fail": 0, "unscored": 0}
     stream = local_engine(workers).stream(batch.RowChecks(checks), batch.chunks(rows))
-    with interrupts(), _as_they_come(stream) as chunks:
+    with interrupts(), as_they_come(stream) as chunks:
         reports = _counted(_placed(chain.from_iterable(chunks), file), counts)
         _write(report_formats.FORMATS["json" if as_json else shape](reports), out)
     if not quiet:
@@ -84,29 +80,6 @@ def _checks(file: Path, assertions: Path | None, quiet: bool) -> CheckFile | Non
     for warning in checks.compiled.warnings if not quiet else ():
         say(f"promptpex: {warning}", err=True)
     return checks
-
-
-@contextmanager
-def _as_they_come(stream: AsyncGenerator[Chunk, None]) -> Iterator[Iterator[Chunk]]:
-    """What an engine gives, for writers that do not wait. However they end, so does all that runs for the stream."""
-    with asyncio.Runner() as runner:
-        try:
-            yield iter(lambda: runner.run(_next(stream)), None)
-        finally:
-            runner.run(_closed(stream))
-
-
-async def _next(stream: AsyncGenerator[Chunk, None]) -> Chunk | None:
-    return await anext(stream, None)
-
-
-async def _closed(stream: AsyncGenerator[Chunk, None]) -> None:
-    """Closes a stream whose next result may still be waited for, if that was interrupted."""
-    waiting = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in waiting:
-        task.cancel()
-    await asyncio.gather(*waiting, return_exceptions=True)
-    await stream.aclose()
 
 
 def _placed(reports: Reports, file: Path) -> Reports:
