@@ -1,7 +1,7 @@
 """How fast the assertions are: per kind on one core, cold and warm, and a whole ``promptpex check`` as a process.
 
 Run as ``python scripts/bench_assertions.py``; it prints Markdown tables and needs nothing but the package. With
-``--whole`` it measures the command alone.
+``--whole`` it measures the command alone, with ``--workers`` the command with one worker and with two.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ CHECKS = {
 }
 
 
-def whole(checks: str, rows: int = 2000) -> tuple[float, float, int]:
+def whole(checks: str, rows: int = 2000, workers: int = 1) -> tuple[float, float, int]:
     """Rows x 3 assertions through ``promptpex check`` as a process, start and V8 included.
 
     Returns:
@@ -137,6 +137,7 @@ def whole(checks: str, rows: int = 2000) -> tuple[float, float, int]:
         file.write_text("".join(json.dumps(row) + "\n" for row in data), encoding="utf-8")
         assertions.write_text(checks, encoding="utf-8")
         command = [sys.executable, "-m", "promptpex", "check", str(file), "--assertions", str(assertions), "--json"]
+        command += ["--workers", str(workers)]
         before, began = _cpu(), time.perf_counter()
         code = subprocess.run([*command, "-q"], stdout=subprocess.DEVNULL, check=False).returncode
         return _cpu() - before, time.perf_counter() - began, code
@@ -148,7 +149,25 @@ def _cpu() -> float:
     return times.children_user + times.children_system
 
 
+def print_by_workers() -> None:
+    """Seconds of the clock with one worker and with two, the best of three turns."""
+    print(
+        "| checks | rows | 1 worker: s | CPU s | 2 workers: s | CPU s | times as fast |\n|---|---|---|---|---|---|---|"
+    )
+    for name, checks in CHECKS.items():
+        for rows in (2_000, 20_000):
+            turns = [[whole(checks, rows, workers) for workers in (1, 2)] for _ in range(3)]
+            (cpu_1, one, _), (cpu_2, two, _) = (
+                min(turn, key=lambda done: done[1]) for turn in zip(*turns, strict=True)
+            )
+            cells = (name, f"{rows:,}", f"{one:.2f}", f"{cpu_1:.2f}", f"{two:.2f}", f"{cpu_2:.2f}", f"{one / two:.2f}")
+            print(f"| {' | '.join(cells)} |", flush=True)
+
+
 def main() -> None:
+    if "--workers" in sys.argv:
+        print_by_workers()
+        return
     if "--whole" not in sys.argv:
         print("| kind | warm, a second | cold, ms |\n|---|---|---|")
         for name, (rest, shape) in KINDS.items():

@@ -1,5 +1,7 @@
-"""Expected outputs: a reference model answers each case, several judges score the answer, and only what they find right
-is kept as the expected output, with the model and the score."""
+"""Expected outputs: a reference model answers each case, and judges say which answers are right.
+
+Only an answer that they find right is kept as the expected output, with the model and the score.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""``jsonl``: a suite as JSON lines, both ways without loss: a line that names the prompt (and, where the suite says
-one, the comparison with expected outputs as ``suite_match``), then a case per line."""
+"""``jsonl``: a suite as JSON lines, both ways without loss.
+
+A line names the prompt (and, where the suite says one, the comparison with expected outputs as ``suite_match``); then
+comes a case per line.
+"""
 
 from __future__ import annotations
 

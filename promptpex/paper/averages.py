@@ -1,5 +1,6 @@
-"""Averages over benchmarks: the last rows of PromptPex's Tables 2 and 3 (arXiv 2503.05070v1), its Figures 9 and 10, and
-its spec agreement.
+"""Averages over benchmarks, as PromptPex reports them (arXiv 2503.05070v1).
+
+They are the last rows of its Tables 2 and 3, its Figures 9 and 10, and its spec agreement.
 """
 
 from __future__ import annotations

@@ -36,6 +36,7 @@ from promptpex.stats.outcome_grid import Grid
 from promptpex.stats.proportions import share
 
 DEFAULT_TOLERANCE = 0.05
+"""A convention: a loss that a cheaper model may be worth, and that a hundred cases can rule out."""
 
 Outcome = Literal["only model", "best", "reference", "better", "tied", "worse", "undecided", "unscored"]
 

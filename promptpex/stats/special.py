@@ -14,11 +14,17 @@ Point = tuple[float, float]
 
 _NORMAL = NormalDist()
 _TINY = 1e-300
+"""Takes the place of a denominator of 0 (Lentz's method: Press et al. 2007, Numerical Recipes, section 5.2)."""
 _EPSILON = 1e-15
+"""A factor as near to 1 as doubles come changes nothing more."""
 _MAX_TERMS = 100_000
+"""Of the continued fraction, which takes about the root of the larger parameter: enough for 1e9 cases."""
 _SMALL = 1e-12
+"""Below it a quantile is looked for among logarithms."""
 _LEAST = 5e-324
+"""The smallest double above 0."""
 _LARGEST_EXPONENT = 709.0
+"""Of e in a double."""
 
 
 def normal_cdf(x: float) -> float:

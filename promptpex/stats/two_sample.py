@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from promptpex.stats.outcome_grid import Floats, Ints
 
 _MOST_STEPS = 200_000_000
-"""Additions up to which the distribution is built case by case; beyond, through its characteristic function."""
+"""Additions up to which the distribution is built case by case, which bounds its time; beyond, through its
+characteristic function."""
 _MOST_PARTS = 20_000
-"""Parts of all cases together up to which shares of unequal numbers of repeats are kept exactly."""
+"""Parts of all cases together up to which shares of unequal numbers of repeats are kept exactly, which bounds
+the size of the distribution."""
 _FEWEST_PARTS = 10
+"""Parts that each case has at least where its share is rounded: to a twentieth at worst."""
 
 
 def difference_of_intervals(first: Interval, second: Interval) -> Interval:

@@ -1,5 +1,7 @@
-"""The kind ``regex``: ECMAScript patterns without flags; ``dialect: unicode`` reads them with the flag ``u``, in which
-``\\p{L}`` is a letter and an emoji one character, as schemas do; ``dialect: python`` is the package regex's.
+"""The kind ``regex``: ECMAScript patterns without flags, or another dialect.
+
+``dialect: unicode`` reads them with the flag ``u``, in which ``\\p{L}`` is a letter and an emoji one character, as
+schemas do; ``dialect: python`` is the package regex's.
 """
 
 from __future__ import annotations

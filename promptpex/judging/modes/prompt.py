@@ -1,6 +1,8 @@
-"""Mode ``prompt``: PromptPex's own (arXiv 2503.05070v1, §3.4). The whole prompt and the output, without the input
-unless the judge is to see it; one verdict per output, on a rule that stands for the prompt as a whole. The judge lists
-what is broken: an output of which it lists nothing complies.
+"""Mode ``prompt``: PromptPex's own (arXiv 2503.05070v1, §3.4).
+
+The judge sees the whole prompt and the output, without the input unless it is to see it, and lists what is broken: an
+output of which it lists nothing complies. There is one verdict per output, on a rule that stands for the prompt as a
+whole.
 """
 
 from __future__ import annotations

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 CONCURRENCY = 32
-"""Requests in flight per server, by default; a server that answers with 429 is given fewer."""
+"""Requests in flight per server, by default; a convention: a server that answers with 429 is given
+fewer."""
 
 MAX_ATTEMPTS = 5
-"""Tries of one request in all, by default."""
+"""Tries of one request in all, by default; a convention: with its waits that outlasts a hiccup of some seconds."""
 
 CALL_DEADLINE_S = 300.0
-"""Seconds for one request, its attempts and the waits between them, by default."""
+"""Seconds for one request, its attempts and the waits between them, by default; a convention: long enough for a slow
+model's longest answer, short enough not to hold up a run."""
 
 DEFAULT_ANSWER_TOKENS = 1024
 """Tokens set aside for the answer of a request that sets no ``max_tokens``: more than most answers take."""

@@ -19,7 +19,7 @@ MIN_ROUND_ANSWERS = 8
 """Answers that a round needs for its latency to count: the median of fewer is chance."""
 
 LATEST_WEIGHT = 0.3
-"""Weight of the latest round in the usual latency: about the last five rounds are remembered."""
+"""Weight of the latest round in the usual latency; a convention: about the last five rounds are remembered."""
 
 MIN_GAIN = 1.1
 """Throughput must grow by this factor for one more in flight to be kept on a server that begins low;
@@ -29,7 +29,8 @@ HELD_ROUNDS = 10
 """Rounds for which such a server stays at what was best, before one more is tried: a trial costs one slow round."""
 
 FIRST_PAUSE_S = 0.5
-"""Pause after a refusal that names no time; doubled for each further round of refusals."""
+"""Pause after a refusal that names no time; doubled for each further round of refusals. A convention, as is that of
+retries."""
 
 MAX_PAUSE_S = 30.0
 """Half of the minute over which providers count rates."""

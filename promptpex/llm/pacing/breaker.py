@@ -15,7 +15,7 @@ FAILURES_TO_OPEN = 5
 """Failures in a row, with no answer between them, that open the breaker: as many as one request has attempts."""
 
 FIRST_PROBE_BACKOFF_S = 0.5
-"""Seconds from opening to the first probe; doubled after each failed one."""
+"""Seconds from opening to the first probe; doubled after each failed one. A convention, as is that of retries."""
 
 MAX_PROBE_BACKOFF_S = 10.0
 """So that a server which is back is found within a third of ``MAX_WAIT_S``."""

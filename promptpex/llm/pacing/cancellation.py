@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from promptpex.core.errors import Stopped
 
 GRACE_S = 3.0
-"""Seconds that a request in flight still has once the run is being stopped."""
+"""Seconds that a request in flight still has once the run is being stopped; a convention: most short
+answers come within it, and are kept."""
 
 
 class CancelToken:

@@ -24,7 +24,8 @@ and then sent all at once again: each round would take longer by the time that h
 the stack takes 18% longer at 100 ms x 256, the same at 100 ms x 64)."""
 
 BURST = 8
-"""Requests that may be sent at once all the same, however long this process was busy with something else."""
+"""Requests that may be sent at once all the same, however long this process was busy with something else
+(docs/performance.md has what all at once costs)."""
 
 TICK_S = 0.001
 """Seconds from one such group to the next: the finest that the event loop's timers keep."""
