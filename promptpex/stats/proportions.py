@@ -24,7 +24,7 @@ RULE_CORRELATION = 0.1
 of benchmarks and models show (docs/statistics.md)."""
 
 _PRIOR_CASES = 5.0
-"""A convention: the weight of repeats that are all alike, in cases that tell. The simulations of docs/statistics.md use it."""
+"""A convention: the weight of repeats that are all alike, in cases that tell. docs/statistics.md simulates with it."""
 
 
 def share(grid: Grid, model: int, completion: Completion = "seen") -> float | None:

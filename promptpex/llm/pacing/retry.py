@@ -36,8 +36,8 @@ class RetryPolicy:
 
     Attributes:
         max_attempts: tries of one request in all, those not counted that probe a server which is down.
-        first_backoff_s, max_backoff_s: the first and the longest step of the waits; conventions: half a second, and half
-            of the minute over which providers count rates.
+        first_backoff_s, max_backoff_s: the first and the longest step of the waits; by default half a second, a
+            convention, and half of the minute over which providers count rates.
         call_deadline_s: seconds for one request, its attempts and the waits between them; queueing not included.
         run_deadline_s: seconds from the making of the client, after which nothing is sent or waited for any more.
         max_wait_s, max_first_wait_s, first_probe_backoff_s: as in ``breaker``.
