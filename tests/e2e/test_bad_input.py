@@ -103,7 +103,8 @@ def test_a_suite_whose_case_names_no_rule_or_lacks_a_variable(tmp_path: Path) ->
 )
 def test_a_model_that_cannot_answer_is_its_own_outcome(tmp_path: Path, models: str, reason: str) -> None:
     prompt = benchmark("speech-tag", tmp_path, cases=2)
-    done = in_process("run", str(prompt), "--models", models, "--timeout", "3", cwd=tmp_path)
+    twice = {"PROMPTPEX_MAX_ATTEMPTS": "2"}
+    done = in_process("run", str(prompt), "--models", models, "--timeout", "3", cwd=tmp_path, env=twice)
     assert done.code == 3, done.err
     assert "Traceback" not in done.err
     assert reason in done.out

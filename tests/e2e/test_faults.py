@@ -106,8 +106,9 @@ LASTING: list[tuple[str, Step, str]] = [
 
 @pytest.mark.parametrize(("name", "step", "reason"), LASTING, ids=[name for name, _, _ in LASTING])
 async def test_what_lasts_is_the_outcome_of_that_question_alone(
-    tmp_path: Path, scripted: ScriptedServer, name: str, step: Step, reason: str
+    tmp_path: Path, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch, name: str, step: Step, reason: str
 ) -> None:
+    monkeypatch.setenv("PROMPTPEX_MAX_ATTEMPTS", "2")
     flags = ("--concurrency", "4", "--timeout", "2")
     await campaign(name, place(tmp_path), scripted, one_question(step), *flags, expected={reason: 1}, code=0)
 

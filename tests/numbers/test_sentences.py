@@ -49,10 +49,10 @@ def check_shares(answer: str, rows: dict[str, Row]) -> int:
 
 def check_counts(answer: str, rows: dict[str, Row]) -> None:
     """Counts of outputs are the table's: broken, scored, unscored, not asked."""
-    for told_of in sentences(answer):
-        for count, whole, name in re.findall(r"(\d+) of (\d+) outputs of fake/(\w+)", told_of):
+    for sentence in sentences(answer):
+        for count, whole, name in re.findall(r"(\d+) of (\d+) outputs of fake/(\w+)", sentence):
             row = rows[name]
-            cut = told_of.startswith("The run ended before")
+            cut = sentence.startswith("The run ended before")
             expected = row["not_asked"] if cut else row["unscored"] - row["not_asked"]
             assert (int(count), int(whole)) == (expected, row["outputs"] - (0 if cut else row["not_asked"]))
     for name, broken, whole, kind in re.findall(
@@ -99,11 +99,11 @@ def aloud(answer: str) -> None:
     assert answer.endswith(".")
     assert not re.search(r"nan|None|inf\b|  |\.\.|,,|;;| ,| \.|\(\)|and and|of of", answer), answer
     assert "ertain" not in answer
-    for told_of in sentences(answer):
-        assert told_of[0].isupper() or told_of.startswith("fake/"), told_of
+    for sentence in sentences(answer):
+        assert sentence[0].isupper() or sentence.startswith("fake/"), sentence
 
 
-@pytest.mark.parametrize("start", range(0, 105, 15))
+@pytest.mark.parametrize("start", range(0, 60, 15))
 def test_every_number_in_the_answer_is_the_table_s(start: int) -> None:
     shares = 0
     for seed in range(start, start + 15):

@@ -7,14 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from promptpex import tables
 from promptpex.core.records import Run
 from promptpex.report import summarise
-from promptpex.stats import looks_at
 from tests.e2e.command import Done
 from tests.e2e.faults import command
 from tests.numbers.server import Place, answering
@@ -152,30 +149,3 @@ def test_what_a_cut_look_holds_is_in_the_shares_and_in_no_place(tmp_path: Path) 
             name: one.outcome for name, one in before.models.items()
         }
         assert summary.models["scored"].sum() == budget
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shares", [(0.3, 0.3), (0.3, 0.5, 0.3)], ids=["two alike", "one bad"])
-def test_over_all_looks_equal_models_are_seldom_called_worse(shares: tuple[float, ...]) -> None:
-    """The same looks as a run takes, on drawn outcomes: models stop when they are settled."""
-    rng, wrong, draws = np.random.default_rng(5), 0, 40
-    for _ in range(draws):
-        wrong += raced(rng.random((len(shares), 100)) < np.array(shares)[:, None], shares)
-    # 0.06 and two and a half standard errors of 40 draws.
-    assert wrong <= 0.154 * draws
-
-
-def raced(broken: Any, shares: tuple[float, ...]) -> bool:
-    """Whether a model was called worse than one that is not better, when all have stopped."""
-    ends, names = looks_at(100), [f"m{number}" for number in range(len(shares))]
-    looks = [[f"c{case}" for case in range(start, end)] for start, end in zip((0, *ends), ends, strict=False)]
-    asked, rows = list(range(len(shares))), pd.DataFrame()
-    for look in looks:
-        new = [(names[m], case, "fail" if broken[m, int(case[1:])] else "pass") for m in asked for case in look]
-        rows = pd.concat([rows, pd.DataFrame(new, columns=["model", "case", "verdict"]).astype("string")])
-        ranking = tables.rankings(rows, names, tables.RankingOptions(looks=looks))
-        asked = [m for m in asked if names[m] not in ranking.settled]
-        if not asked:
-            break
-    rate = dict(zip(names, shares, strict=True))
-    return any(one.beaten_by and rate[one.beaten_by] >= rate[name] for name, one in ranking.models.items())

@@ -76,6 +76,18 @@ def test_over_all_looks_together_no_claim_is_wrong_more_often_than_alpha() -> No
     assert tied <= 9
 
 
+@pytest.mark.parametrize(("shares", "rounds"), [((0.3, 0.3), 200), ((0.3, 0.5, 0.3), 60)], ids=["two alike", "one bad"])
+def test_over_all_looks_equal_models_are_seldom_called_worse(shares: tuple[float, ...], rounds: int) -> None:
+    """Models stop when they are settled: alpha, and two and a half standard errors of so many runs."""
+    rng = np.random.default_rng(5)
+    rate = dict(zip("abc", shares, strict=False))
+    wrong = 0
+    for _ in range(rounds):
+        claims = raced(drawn(rng, list(shares), 100))[1]
+        wrong += any(beaten_by and rate[beaten_by] >= rate[name] for name, _, beaten_by in claims)
+    assert wrong <= (0.05 + 2.5 * (0.05 * 0.95 / rounds) ** 0.5) * rounds
+
+
 def test_close_models_are_decided_nearly_as_often_as_by_one_look() -> None:
     rng, rounds = np.random.default_rng(5), 60
     once = often = 0
