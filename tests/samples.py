@@ -12,6 +12,7 @@ from promptpex.core.ids import text_digest
 from promptpex.core.records import (
     Case,
     Check,
+    Completion,
     Message,
     ModelName,
     Output,
@@ -74,7 +75,7 @@ def role_model(reply: Callable[[Request], Any], label: str = "fake/author") -> t
 
     def answer(request: Request) -> Any:
         chosen = reply(request)
-        return chosen if isinstance(chosen, str | Exception) else json.dumps(chosen)
+        return chosen if isinstance(chosen, str | Exception | Completion) else json.dumps(chosen)
 
     client = FakeClient(answer)
     return RoleModel(Structured(client), ModelName(name=label, label=label)), client

@@ -12,19 +12,19 @@ from promptpex.cases import baseline, case_request, expand, expected, validity
 from promptpex.cases.case_request import TOLERATED
 from promptpex.core import stage_templates
 from promptpex.judging import match, modes
-from promptpex.specs import check_replies, extract, groundedness
+from promptpex.specs import check_replies, describe_inputs, extract, groundedness, propose_rules
 from tests.samples import spec
 
 FAR = 1_000_000
-WORDS = {4: "four", 6: "six", 20: "twenty"}
+WORDS = {4: "four", 8: "eight", 20: "twenty"}
 
 TYPES: dict[str, type[BaseModel]] = {
     "specs/intent": extract.IntentReply,
-    "specs/inputs": extract.InputsReply,
-    "specs/rules": extract.rules_reply(10),
-    "specs/inverse": extract.InverseReply,
+    "specs/inputs": describe_inputs.AllInputsReply,
+    "specs/rules": propose_rules.rules_reply(10, inverses=True),
+    "specs/inverse": propose_rules.InverseReply,
     "specs/checks": check_replies.checks_reply(10, conditional=True),
-    "specs/grounded": groundedness.GroundedReply,
+    "specs/grounded": groundedness.grounded_reply(3),
     "cases/generate": case_request.reply_type(("text",), 3, ("r1", "r2")),
     "cases/expand": expand.reply_type(("text",)),
     "cases/baseline": baseline.reply_type(("text",), 3),
@@ -40,7 +40,8 @@ def limits(kind: Any, marks: Any = (), *, within: str = "") -> Iterator[tuple[st
     is_list = list in (kind, get_origin(kind))
     given: Any = ["x"] * FAR if is_list else "x" * FAR
     cuts: list[Any] = [mark.func for mark in marks if isinstance(mark, BeforeValidator)]
-    for most in (len(cut(given)) for cut in cuts):
+    lefts = [left for left in (cut(given) for cut in cuts) if isinstance(left, str | list) and left[:1] == given[:1]]
+    for most in map(len, lefts):
         if within == "Inputs":
             yield "value", most // TOLERATED
         elif 0 < most < FAR:  # a list loses all that is no item of it, which is no limit
@@ -62,16 +63,20 @@ def test_what_is_cut_is_said(name: str) -> None:
     limited = set(limits(TYPES[name]))
     assert any(what != "list" for what, _ in limited)
     for what, most in limited:
-        in_list = ("{{ count }}", "{{ limit }}", WORDS.get(most, "?"))
+        in_list = ("{{ count }}", "~ count ~", "{{ limit }}", WORDS.get(most, "?"))
         assert any(word in source for word in (in_list if what == "list" else (f"{most:,}",))), (what, most)
 
 
-@pytest.mark.parametrize(("variable", "implicit"), [("text", False), ("text", True), ("*", False)])
+@pytest.mark.parametrize(("variable", "implicit"), [("text", False), ("text", True), ("*", False), ("", False)])
 def test_as_many_constraints_are_asked_for_as_are_accepted(variable: str, implicit: bool) -> None:
     words = {"prompt": "Say it.", "variables": ("text", "tone"), "whole": "*", "instructions": ""}
+    words |= {"description": "", "declared": "", "samples": ""}
     asked = stage_templates.render("specs/inputs", **words, variable=variable, implicit=implicit).messages[-1].content
-    assert "At most six items" in asked
+    assert "At most eight items" in asked
     assert "an empty list if nothing has to hold" in asked
     assert "two" not in asked.casefold()
-    for count in (0, 1, 6):
-        assert len(extract.InputsReply.model_validate({"constraints": ["It is text."] * count}).constraints) == count
+    for count in (0, 1, 8):
+        assert (
+            len(describe_inputs.InputsReply.model_validate({"constraints": ["It is text."] * count}).constraints)
+            == count
+        )

@@ -26,8 +26,10 @@ NAMES = stage_templates.names()
 WHOLE = "*"
 STAGE_FOLDERS = sorted({name.partition("/")[0] for name in NAMES})
 
-SWITCHES = ("inverse", "implicit", "several", "conditional")
-OPTIONAL = ("instructions", "also_valid", "scenario", "samples", "inputs", "source", "refused")
+SWITCHES = ("inverse", "inverses", "implicit", "several", "conditional")
+OPTIONAL = (
+    "instructions", "also_valid", "scenario", "samples", "inputs", "source", "refused", "declared", "description",
+)  # fmt: skip
 
 OPENING = re.compile(r"<([\w.-]+)-([0-9a-f]{16,})>")
 
@@ -63,7 +65,8 @@ def _values(name: str, text: str, *, switch: bool, optional: bool, variable: str
     """A value for every variable: what is neither a number, a switch nor a name is foreign text."""
     special: dict[str, Any] = {
         "known": [text, text] if optional else [],
-        "rules": [SimpleNamespace(id="r1", rule=text), SimpleNamespace(id="r2", rule=text)],
+        "uncited": [text] if optional else [],
+        "rules": [SimpleNamespace(id=name, rule=text, source=text if optional else None) for name in ("r1", "r2")],
         "items": [SimpleNamespace(id="i1", text=text), SimpleNamespace(id="i2", text=text)],
         "variables": ("topic", "tone"),
         "variable": variable,
@@ -103,7 +106,7 @@ def _until(lines: Iterator[str], closing: str) -> Iterator[str]:
 def _holds(name: str, text: str) -> None:
     """Text outside the fences is what a harmless value gives; inside is the value, letter by letter."""
     switches = (True, False) if _variables(name) & set(SWITCHES) else (True,)
-    variables = ("topic", WHOLE) if "variable" in _variables(name) else ("topic",)
+    variables = ("topic", WHOLE, "") if "variable" in _variables(name) else ("topic",)
     for switch, variable in product(switches, variables):
         calm = stage_templates.render(
             name, **_values(name, "harmless", switch=switch, optional=True, variable=variable)

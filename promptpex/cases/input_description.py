@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
-from promptpex.codecs.wording import cut
 from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Prompt, Spec, VariableSpec
-
-LONGEST_DESCRIPTION = 1000
-"""Characters of a variable's description that an author is shown."""
 
 
 def input_spec_text(prompt: Prompt, spec: Spec) -> str:
@@ -21,14 +16,6 @@ def input_spec_text(prompt: Prompt, spec: Spec) -> str:
             title = {WHOLE_INPUT: "All together", INPUT_VARIABLE: "The input"}.get(name, name)
             parts.append("\n".join([f"{title}:", *(f"- {line}" for line in lines)]))
     return "\n\n".join(parts) or "(nothing is written down about the input)"
-
-
-def description_of(prompt: Prompt, name: str) -> str:
-    """What the front matter says that a variable is, on one line; empty where it says nothing."""
-    inputs = prompt.meta.get("inputs")
-    declared = inputs.get(name) if isinstance(inputs, Mapping) else None
-    text = declared.get("description") if isinstance(declared, Mapping) else None
-    return cut(" ".join(text.split()), LONGEST_DESCRIPTION) if isinstance(text, str) else ""
 
 
 def typed_constraints(variable: VariableSpec) -> list[str]:
@@ -47,6 +34,6 @@ def typed_constraints(variable: VariableSpec) -> list[str]:
 
 
 def _lines(prompt: Prompt, name: str, variable: VariableSpec | None) -> list[str]:
-    description = description_of(prompt, name)
+    description = prompt.description_of(name)
     described = [f"The prompt's owner describes it: {description}"] if description else []
     return described + ([*variable.constraints, *typed_constraints(variable)] if variable is not None else [])

@@ -19,7 +19,7 @@ from promptpex.cases.input_types import type_problems
 from promptpex.cases.lint import errors, lint
 from promptpex.codecs.inputs_as_text import inputs_text
 from promptpex.core.events import Listener, ignore_events
-from promptpex.core.records import INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec
+from promptpex.core.records import ALSO_VALID, INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.map_requests import map_batches
 from promptpex.llm.role_model import RoleModel
@@ -27,10 +27,6 @@ from promptpex.llm.schemas import REASON, readable
 
 TEMPLATE = "cases/validity"
 STAGE = "validity"
-
-
-ALSO_VALID = "Also valid:"
-"""What a sentence of the input spec begins with that lists unusual forms which are valid: it forbids nothing."""
 CASES_PER_REQUEST = 8
 """Cases that a judge reads at once."""
 

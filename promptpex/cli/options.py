@@ -201,7 +201,7 @@ inverse_cases = of_cases(
 
 extraction = together(
     effort,
-    of_cases("--max-rules", type=COUNT, metavar="N", expert=True, help="Most rules to extract [10]."),
+    of_cases("--max-rules", type=COUNT, metavar="N", expert=True, help="Most rules that one extraction adds [20]."),
     of_cases(
         "--checks/--no-checks", default=None, expert=True, help="Propose code for each rule, keep what proves itself."
     ),

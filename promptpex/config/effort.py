@@ -11,19 +11,19 @@ Effort = Literal["min", "low", "medium", "high"]
 
 EFFORT: dict[str, dict[str, int]] = {
     "min": {
-        "max_rules": 5, "cases_per_rule": 1, "inverse_cases": 0, "rounds": 1, "expansion": 0, "repeats": 1,
+        "max_rules": 10, "cases_per_rule": 1, "inverse_cases": 0, "rounds": 1, "expansion": 0, "repeats": 1,
         "validity": False, "checks": False, "verify": False,
     },
     "low": {
-        "max_rules": 10, "cases_per_rule": 1, "inverse_cases": 1, "rounds": 1, "expansion": 0, "repeats": 1,
+        "max_rules": 20, "cases_per_rule": 1, "inverse_cases": 1, "rounds": 1, "expansion": 0, "repeats": 1,
         "validity": False, "checks": False, "verify": False,
     },
     "medium": {
-        "max_rules": 15, "cases_per_rule": 2, "inverse_cases": 2, "rounds": 1, "expansion": 0, "repeats": 2,
+        "max_rules": 30, "cases_per_rule": 2, "inverse_cases": 2, "rounds": 1, "expansion": 0, "repeats": 2,
         "validity": True, "checks": True, "verify": False,
     },
     "high": {
-        "max_rules": 20, "cases_per_rule": 3, "inverse_cases": 3, "rounds": 2, "expansion": 1, "repeats": 3,
+        "max_rules": 60, "cases_per_rule": 3, "inverse_cases": 3, "rounds": 2, "expansion": 1, "repeats": 3,
         "validity": True, "checks": True, "verify": True,
     },
 }  # fmt: skip

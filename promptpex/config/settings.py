@@ -117,7 +117,7 @@ class Settings(Record):
     judge_confidence: bool = False
     quorum: Literal["majority", "unanimous"] = "majority"
     effort: Effort | None = None
-    max_rules: int = Field(default=10, ge=1)
+    max_rules: int = Field(default=20, ge=1)
     cases_per_rule: int = Field(default=2, ge=0)
     inverse_cases: int = Field(default=1, ge=0)
     rules_per_request: int | None = Field(default=None, ge=1)

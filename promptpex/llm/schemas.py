@@ -98,6 +98,11 @@ def shortened(most: int) -> BeforeValidator:
     return BeforeValidator(lambda value: cut(value, most) if isinstance(value, str) else value)
 
 
+def if_given(most: int) -> BeforeValidator:
+    """As ``shortened``, for a text that a reply may leave out: nothing but text counts."""
+    return BeforeValidator(lambda value: cut(value, most) if isinstance(value, str) else "")
+
+
 def first(most: int) -> BeforeValidator:
     """Leaves out what a reply's list holds beyond ``most`` items."""
     return BeforeValidator(lambda value: value[:most] if isinstance(value, list) else value)
@@ -113,7 +118,7 @@ def list_up_to(item: Any, most: int, *, least: int = 0, wanted: int = 0) -> Any:
         least: fewer make the reply useless.
         wanted: as many are demanded by the schema; a model that is not held to it may give fewer.
     """
-    bounds: Any = Field(min_length=least, max_length=most)
+    bounds = Field(min_length=least, max_length=most)
     if wanted > least:
         bounds = Field(min_length=least, max_length=most, json_schema_extra={"minItems": wanted})
     return Annotated[list[item], first(most), bounds]

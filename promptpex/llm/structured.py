@@ -248,8 +248,9 @@ def _value(text: str, reply_type: type[T]) -> tuple[T, bool]:
 
 
 def _wrapped(value: object, reply_type: type[BaseModel]) -> tuple[object, bool]:
-    """A bare array where an object with one array alone was asked for: the same answer, less its wrapping."""
-    fields = list(reply_type.model_fields.items())
+    """A bare array where an object was asked for of which only one array must be given: the same answer, less its
+    wrapping."""
+    fields = [(name, field) for name, field in reply_type.model_fields.items() if field.is_required()]
     if not isinstance(value, list) or len(fields) != 1:
         return value, False
     name, field = fields[0]

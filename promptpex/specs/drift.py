@@ -21,8 +21,13 @@ def notices(prompt: Prompt, spec: Spec) -> list[str]:
     """A sentence for each rule whose words are gone or changed, and for each sentence of the prompt without a rule."""
     rules = [rule for rule in spec.rules if not rule.stale]
     lost = [_lost(source) for source in check_sources(rules, prompt_text(prompt)) if source.status != "kept"]
-    uncited = [f"no rule cites: {quoted(sentence)}" for sentence in uncovered(rules, prompt)]
-    return [*_few(lost, "rules whose words are gone"), *_few(uncited, "sentences that no rule cites")]
+    return [*_few(lost, "rules whose words are gone"), *uncited(prompt, rules)]
+
+
+def uncited(prompt: Prompt, rules: Sequence[Rule]) -> list[str]:
+    """A sentence for each sentence of the prompt that no rule cites; of many the first few."""
+    without = [f"no rule cites: {quoted(sentence)}" for sentence in uncovered(rules, prompt)]
+    return _few(without, "sentences that no rule cites")
 
 
 def ungrounded(prompt: Prompt, rules: Sequence[Rule]) -> list[str]:

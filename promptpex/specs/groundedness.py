@@ -1,23 +1,25 @@
 """Groundedness: whether the prompt says what a rule says, which rules about ``source_quotes`` do not tell.
 
 The words that a rule quotes come first: where enough of them stand in the prompt, code decides. The rest goes to a
-judge, one request per rule (after PromptPex, arXiv 2503.05070v1, §4, groundedness of rules).
+judge, several rules in a request (after PromptPex, arXiv 2503.05070v1, §4, groundedness of rules); those that it leaves
+out are asked about one by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Prompt, Rule
 from promptpex.core.stage_templates import render
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
-from promptpex.llm.schemas import REASON
+from promptpex.llm.schemas import REASON, list_up_to, readable
 from promptpex.specs import quote_match
 
 TEMPLATE = "specs/grounded"
@@ -28,11 +30,23 @@ SHORTEST = 12
 HOW: dict[quote_match.How, str] = {"exact": "quote", "near": "near-quote"}
 
 
-class GroundedReply(BaseModel):
+RULES_PER_REQUEST = 8
+"""Rules that one request asks about."""
+
+
+class ClaimReply(BaseModel):
     """A judge's answer about one rule: the reason first."""
 
+    claim: str
     reason: Annotated[str, REASON]
     verdict: Literal["yes", "no", "unclear"]
+
+
+@lru_cache(maxsize=32)
+def grounded_reply(count: int) -> type[BaseModel]:
+    """The shape of a reply about so many rules."""
+    claims = list_up_to(ClaimReply, count, wanted=count)
+    return create_model("GroundedReply", claims=(Annotated[claims, readable(ClaimReply)], ...))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +87,39 @@ async def grounded(
     decided = {rule.id: by_quote(rule, text) for rule in rules}
     undecided = [rule for rule in rules if decided[rule.id] is None]
     if role_model is not None:
-        judge = role_model
-
-        async def ask(rule: Rule) -> Groundedness:
-            rendered = render(
-                TEMPLATE, prompt=text, rule=rule.rule, source=rule.source or "", instructions=instructions
-            )
-            value = (await judge.ask(rendered, GroundedReply, stage=STAGE)).value
-            status = "unknown" if value.verdict == "unclear" else value.verdict
-            return Groundedness(rule.id, status, f"judge:{judge.label}", value.reason.strip())
-
-        nothing: Groundedness | None = None
-        judged = await map_requests(STAGE, judge.label, undecided, ask, emit, default=nothing)
-        decided.update({rule.id: answer for rule, answer in zip(undecided, judged, strict=True)})
+        decided |= await _judged(role_model, text, undecided, instructions, emit)
     how = "none" if role_model is None else f"judge:{role_model.label}"
     why = "its quoted words do not settle it" if role_model is None else "its answer could not be read"
-    return [decided[rule.id] or Groundedness(rule.id, "unknown", how, why) for rule in rules]
+    return [decided.get(rule.id) or Groundedness(rule.id, "unknown", how, why) for rule in rules]
+
+
+async def _judged(
+    judge: RoleModel, text: str, rules: Sequence[Rule], instructions: str, emit: Listener
+) -> dict[str, Groundedness | None]:
+    """What the judge says of each rule; None where it cannot be read."""
+
+    async def ask(some: Sequence[Rule]) -> dict[str, Groundedness | None]:
+        rendered = render(TEMPLATE, prompt=text, rules=some, count=len(some), instructions=instructions)
+        value = (await judge.ask(rendered, grounded_reply(len(some)), stage=STAGE)).value
+        claims: list[ClaimReply] = value.claims  # type: ignore[attr-defined]
+        answers = {claim.claim: claim for claim in claims}
+        if len(some) == len(claims) == 1:
+            answers = {some[0].id: claims[0]}
+        return {rule.id: _answer(rule, answers[rule.id], judge.label) for rule in some if rule.id in answers}
+
+    judged: dict[str, Groundedness | None] = {}
+    for size in (RULES_PER_REQUEST, 1):
+        left = [rule for rule in rules if rule.id not in judged]
+        parts = [left[start : start + size] for start in range(0, len(left), size)]
+        nothing: dict[str, Groundedness | None] = {}
+        for answers in await map_requests(STAGE, judge.label, parts, ask, emit, default=nothing):
+            judged |= answers
+    return judged
+
+
+def _answer(rule: Rule, claim: ClaimReply, label: str) -> Groundedness:
+    status: Literal["yes", "no", "unknown"] = "unknown" if claim.verdict == "unclear" else claim.verdict
+    return Groundedness(rule.id, status, f"judge:{label}", claim.reason.strip())
 
 
 def by_quote(rule: Rule, prompt_text: str) -> Groundedness | None:

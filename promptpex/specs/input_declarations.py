@@ -6,6 +6,7 @@ Under ``inputs``, in our words or those of JSON schema and Prompty: ``{type: enu
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -56,6 +57,21 @@ def declared(prompt: Prompt, name: str) -> VariableSpec:
         error = failure.errors(include_url=False)[0]
         place = ".".join(str(part) for part in error["loc"])
         raise PromptFileError(f"the input {name!r}: {place}: {plain_message(error)}", path=prompt.path) from None
+
+
+def declarations(prompt: Prompt) -> str:
+    """What the front matter says of the variables, a line each: its description, its type and bounds as JSON.
+
+    Raises:
+        PromptFileError: as ``declared``.
+    """
+    lines = []
+    for name in prompt.variables:
+        bounds = declared(prompt, name).to_dict()
+        parts = [prompt.description_of(name), json.dumps(bounds, ensure_ascii=False) if bounds else ""]
+        if any(parts):
+            lines.append(f"{name}: {' '.join(filter(None, parts))}")
+    return "\n".join(lines)
 
 
 def _type(kind: Any, fields: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from promptpex.core.records import Prompt, Record, Rule, Spec, Suite
 from promptpex.core.sentences import folded, sentences
-from promptpex.specs.quote_match import ComparisonBudget
+from promptpex.specs.quote_match import ComparisonBudget, normalize
 from promptpex.specs.source_quotes import cited_parts, cites, prompt_text
 
 PAIRED = 55.0
@@ -224,7 +224,7 @@ class _Touched:
     def _citing(self, rules: Sequence[tuple[str, list[str]]], sentence: str | None) -> list[str]:
         if sentence is None:
             return []
-        whole = folded(sentence)
+        whole = normalize(sentence)
         return [name for name, parts in rules if cites(parts, whole, self._budget)]
 
 

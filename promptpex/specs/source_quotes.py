@@ -6,11 +6,12 @@ prompt differ, in ``prompt_diff``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from promptpex.core.records import Prompt, Record, Rule, Spec
-from promptpex.core.sentences import folded, headings, sentences
+from promptpex.core.sentences import headings, sentences
 from promptpex.specs import quote_match
 from promptpex.specs.quote_match import ComparisonBudget
 
@@ -19,6 +20,18 @@ CHANGED = 70.0
 sentence with a phrase replaced stays above it."""
 OVERLAP = 90.0
 """Similarity from which a quotation counts as taken from a sentence in spite of a wrong letter."""
+SHORTEST = 8
+"""Characters from which a fragment in plain letters tells what it was taken from."""
+MOST_OF_A_LABEL = 5
+"""Words that name an input, as in ``The customer's last message: {{message}}``."""
+_ROLE = re.compile(
+    r"(?:you are|you're|act as|du bist|sie sind|tu es|vous êtes|eres|usted es|você é|sei un|bạn là)\s"
+    r"(?!(?:not|never|to|allowed|expected|required|asked|free|only|nicht|nie|pas|no|não|non)\b)",
+    re.I,
+)
+"""Beginnings of sentences that say who the model is; in other languages such a sentence is named as one without a
+rule."""
+_PLACES = re.compile(r"(?:[^:={}]{0,60}[:=]?\s*[\"'`<(\[]*\{\{[^{}]*\}\}[\"'`>)\]]*[\s.;,]*)+")
 _PREPARED, _CALL = 60, 2_000
 """Steps of ``ComparisonBudget`` to prepare a character for comparison, and to call for a sentence."""
 
@@ -57,14 +70,15 @@ def uncovered(rules: Sequence[Rule], prompt: Prompt) -> tuple[str, ...]:
     """The sentences of the prompt's instructions that no rule cites.
 
     Instructions are the system messages; where there are none, the user messages. Turns of an example conversation
-    promise nothing; neither do headings, rows of tables and lines that only announce what follows (``Rules:``).
+    promise nothing; neither do headings, rows of tables, lines that only announce what follows (``Rules:``), those
+    that say who the model is, and those that only put the inputs in their places (``Word: {{word}}``).
     """
     text = instructions(prompt)
     titles = headings(text)
     cited = [part for rule in rules if rule.source for part in cited_parts(rule.source)]
     budget = ComparisonBudget()
-    promises = (part for part in sentences(text) if part[0] != "|" and part[-1] not in ":：" and part not in titles)
-    return tuple(part for part in promises if not cites(cited, folded(part), budget))
+    promises = (part for part in sentences(text) if part not in titles and not _asks_nothing(part))
+    return tuple(part for part in promises if not cites(cited, quote_match.normalize(part), budget))
 
 
 def instructions(prompt: Prompt) -> str:
@@ -79,12 +93,13 @@ def prompt_text(prompt: Prompt) -> str:
 
 
 def cited_parts(source: str) -> list[str]:
-    """The parts of a quotation between its gaps, folded for ``cites``."""
-    return [folded(part) for part in quote_match.split_at_gaps(source)]
+    """The fragments of a quotation, normalized for ``cites``; of several, those too short to tell are left out."""
+    parts = quote_match.fragments(source)
+    return [part for part in parts if len(parts) == 1 or len(part) >= SHORTEST or not part.isascii()]
 
 
 def cites(cited: Sequence[str], sentence: str, budget: ComparisonBudget) -> bool:
-    """Whether cited parts are taken from a folded sentence, one containing the other or nearly so.
+    """Whether cited parts are taken from a normalized sentence, one containing the other or nearly so.
 
     Without enough left of ``budget``, only what is contained letter by letter counts.
     """
@@ -140,11 +155,26 @@ def _best_place(fragment: str, normalized: str, budget: ComparisonBudget) -> flo
     return fuzz.partial_ratio(fragment, normalized) if budget.partial(len(fragment), len(normalized)) else 0.0
 
 
+def _asks_nothing(sentence: str) -> bool:
+    """Whether a sentence of a prompt promises nothing by its form."""
+    if sentence[0] == "|" or sentence[-1] in ":：":
+        return True
+    places = _PLACES.fullmatch(sentence)
+    labels = re.split(r"\{\{[^{}]*\}\}", sentence) if places else []
+    return bool(_ROLE.match(sentence)) or (bool(places) and all(map(_is_label, labels)))
+
+
+def _is_label(text: str) -> bool:
+    """Whether what stands before a variable only names it: nothing, or a few words before a colon."""
+    bare = text.strip(" \t\"'`<>()[].;,")
+    return not bare or (bare[-1] in ":=：" and len(bare.split()) <= MOST_OF_A_LABEL)
+
+
 def _overlap(part: str, sentence: str, budget: ComparisonBudget) -> bool:
     from rapidfuzz import fuzz
 
     if part in sentence or sentence in part:
         return True
-    if min(len(part), len(sentence)) < 8 or not budget.partial(len(part), len(sentence)):
+    if min(len(part), len(sentence)) < SHORTEST or not budget.partial(len(part), len(sentence)):
         return False
     return fuzz.partial_ratio(part, sentence) >= OVERLAP

@@ -10,7 +10,7 @@ from promptpex.codecs.wording import named, plural
 from promptpex.config import EFFORT
 from promptpex.core.events import Notice
 from promptpex.core.records import Prompt, Rule, Spec, Suite
-from promptpex.specs.drift import changed, notices, orphans, ungrounded
+from promptpex.specs.drift import changed, notices, orphans, uncited, ungrounded
 from promptpex.workflow.estimate import EstimateLine, total_in_words
 from promptpex.workflow.files import Files
 from promptpex.workflow.session import Session
@@ -34,6 +34,15 @@ def warn_about_ungrounded_rules(session: Session, prompt: Prompt, rules: Sequenc
     """Names the rules whose quoted words are not in the prompt."""
     for warning in ungrounded(prompt, rules):
         session.emit(Notice(warning, "warning"))
+
+
+def name_uncited_sentences(session: Session, prompt: Prompt, rules: Sequence[Rule]) -> None:
+    """Names the sentences of the prompt that no rule cites, and how to have them asked about again."""
+    lines = uncited(prompt, rules)
+    for line in lines:
+        session.emit(Notice(line))
+    if lines:
+        session.emit(Notice("where such a sentence sets a rule, add it, or ask with `promptpex extract PROMPT --more`"))
 
 
 def warn_about_changed_prompt(session: Session, prompt: Prompt, spec: Spec, files: Files) -> None:

@@ -16,12 +16,11 @@ from promptpex.cases.lint import LintFinding, lint_all
 from promptpex.cases.plan import RULES_PER_REQUEST, Generation, Plan, plan, with_more
 from promptpex.cases.read_scenarios import read_scenarios
 from promptpex.cases.replace_invalid import mark_invalid, replace_invalid, within_tries
-from promptpex.cases.samples import read_samples
 from promptpex.cases.validity import ValidityCheck
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, ModelName, Output, Prompt, Spec, Suite
 from promptpex.workflow.collect import Cell, collect
-from promptpex.workflow.instructions import instructions_of, language_of
+from promptpex.workflow.instructions import instructions_of, language_of, samples_of
 from promptpex.workflow.session import Session
 from promptpex.workflow.specifying import lacks_inverse
 
@@ -118,16 +117,13 @@ def generation(session: Session, prompt: Prompt) -> Generation:
     """
     settings = session.settings
     scenarios: Any = settings.scenarios or prompt.meta.get("scenarios")
-    samples = settings.samples or prompt.meta.get("samples")
     path = prompt.path
     return Generation(
         per_rule=settings.cases_per_rule,
         per_inverse=settings.inverse_cases,
         rules_per_request=settings.rules_per_request or _rules_per_request(session),
         scenarios=read_scenarios(scenarios, variables=prompt.variables, path=path),
-        samples=read_samples(
-            samples, variables=prompt.variables, path=path, seed=settings.seed, limit=settings.samples_shown
-        ),
+        samples=samples_of(settings, prompt),
         instructions=instructions_of(settings, prompt).get("cases", ""),
         language=language_of(settings, prompt),
     )

@@ -1,10 +1,11 @@
-"""What a prompt's owner tells the stages, in front matter or settings: instructions for each, and a language."""
+"""What a prompt's owner tells the stages, in front matter or settings: instructions, samples, a language."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
+from promptpex.cases.samples import read_samples
 from promptpex.codecs.wording import did_you_mean
 from promptpex.config import Settings
 from promptpex.core.errors import ConfigError
@@ -41,6 +42,21 @@ def checked_instructions(value: object, path: str | None) -> Mapping[str, str]:
         if not isinstance(text, str):
             raise ConfigError(f"instructions: those of {stage!r} must be a text", path=path)
     return value
+
+
+def samples_of(settings: Settings, prompt: Prompt) -> tuple[str, ...]:
+    """The real inputs that an author is shown: those of the settings, else those of the prompt's front matter.
+
+    Raises:
+        ConfigError: samples that cannot be used, with file and line.
+    """
+    return read_samples(
+        settings.samples or prompt.meta.get("samples"),
+        variables=prompt.variables,
+        path=prompt.path,
+        seed=settings.seed,
+        limit=settings.samples_shown,
+    )
 
 
 def language_of(settings: Settings, prompt: Prompt) -> str | None:

@@ -21,6 +21,7 @@ from promptpex.workflow.estimate import EstimateLine, estimate, extraction_lines
 from promptpex.workflow.execute_run import execute_into_folder
 from promptpex.workflow.file_notices import (
     announce_effort,
+    name_uncited_sentences,
     warn_about_changed_prompt,
     warn_about_orphans,
     warn_about_ungrounded_rules,
@@ -54,13 +55,21 @@ async def extract(session: Session, files: Files) -> Extracted:
     return await _extract(session, prompt, files)
 
 
-async def update(session: Session, files: Files) -> Update:
-    """Brings the spec up to date with a changed prompt and writes it; people's rules and comments stay."""
+async def update(session: Session, files: Files, *, more: bool = False) -> Update:
+    """Brings the spec up to date with a changed prompt and writes it; people's rules and comments stay.
+
+    Args:
+        more: whether to ask for rules that the spec lacks although the prompt is the same.
+    """
     prompt, spec, suite = read_for_update(session, files)
     _require_author(session)
-    done = await specifying.update(session, prompt, spec, suite, before=_latest_run(session, prompt))
+    done = await specifying.update(session, prompt, spec, suite, more=more, before=_latest_run(session, prompt))
     raise_if_cancelled(session)
     write_spec(files.spec, done.spec)
+    if done.asked:
+        standing = [rule for rule in done.spec.rules if not rule.stale]
+        warn_about_ungrounded_rules(session, prompt, [rule for rule in standing if rule.id in done.added])
+        name_uncited_sentences(session, prompt, standing)
     if session.settings.verify:
         return replace(done, groundedness=tuple(await specifying.groundedness(session, prompt, done.spec)))
     return done
@@ -147,6 +156,7 @@ async def _extract(session: Session, prompt: Prompt, files: Files) -> Extracted:
     raise_if_cancelled(session)
     write_spec(files.spec, spec)
     warn_about_ungrounded_rules(session, prompt, spec.rules)
+    name_uncited_sentences(session, prompt, spec.rules)
     return Extracted(spec, tuple(await specifying.groundedness(session, prompt, spec)))
 
 

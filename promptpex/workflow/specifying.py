@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from promptpex.core.events import Notice
 from promptpex.core.records import Prompt, Rule, Run, Spec, Suite
 from promptpex.specs.check_trials import Evidence
-from promptpex.specs.extract import Extraction, add_inverses, input_specs, propose_rules, same_rule
+from promptpex.specs.describe_inputs import input_specs
 from promptpex.specs.extract import extract as extract_spec
 from promptpex.specs.groundedness import Groundedness, grounded
 from promptpex.specs.propose_checks import propose_checks, with_checks
-from promptpex.specs.source_quotes import check_sources, mark_stale, prompt_text
-from promptpex.workflow.instructions import instructions_of
+from promptpex.specs.propose_rules import Extraction, add_inverses, propose_rules, same_rule
+from promptpex.specs.source_quotes import check_sources, mark_stale, prompt_text, uncovered
+from promptpex.workflow.instructions import instructions_of, samples_of
 from promptpex.workflow.session import Session
 
 
@@ -102,6 +103,7 @@ class Update:
         back: ids of rules that were marked and that the prompt says again.
         yours: ids of edited or added rules whose words are not in the prompt; they stay as they are.
         groundedness: of each rule, where ``verify`` asks for it.
+        asked: whether the author was asked for rules.
     """
 
     spec: Spec
@@ -110,17 +112,29 @@ class Update:
     back: tuple[str, ...] = ()
     yours: tuple[str, ...] = ()
     groundedness: tuple[Groundedness, ...] = ()
+    asked: bool = False
+
+
+MOST_UNCITED = 40
+"""Sentences without a rule that the author is shown."""
 
 
 async def update(
-    session: Session, prompt: Prompt, spec: Spec, suite: Suite | None = None, *, before: Run | None = None
+    session: Session,
+    prompt: Prompt,
+    spec: Spec,
+    suite: Suite | None = None,
+    *,
+    more: bool = False,
+    before: Run | None = None,
 ) -> Update:
     """The spec for a prompt that has changed: new rules proposed, vanished ones marked, people's own untouched.
 
     An extracted rule whose words are no longer there is stale until the author, who reads the prompt without knowing
     of it, proposes the same rule again: then it is back, under its id, with the words that it cites now. No id of the
     spec or of the suite is used again. A rule that a person marked as gone is not proposed again. A prompt that has
-    not changed needs no author, unless extracted rules lack the inverse that cases are wanted for.
+    not changed needs no author, unless extracted rules lack the inverse that cases are wanted for, or ``more`` asks
+    for the rules that are still missing.
 
     Where checks were asked for by a flag, they are proposed for every unedited rule that has none; else only for
     new rules. ``before`` is an earlier run, whose verdicts they must not contradict.
@@ -129,28 +143,43 @@ async def update(
     marked = spec if unchanged else mark_stale(spec, prompt_text(prompt))
     missing = [name for name in prompt.variables if name not in spec.inputs]
     marked = await _with_inverses(session, prompt, marked)
-    if unchanged and not missing:
+    if unchanged and not missing and not more:
         if _wants_checks(session):
             known = evidence_of(marked.rules, before, suite)
             return _told(spec, await _checked(session, prompt, marked, marked.rules, known), prompt)
-        session.emit(Notice("the prompt is the one that the spec was extracted from; the author was not asked"))
+        why = "the prompt is the one that the spec was extracted from"
+        session.emit(Notice(f"{why}; the author was not asked (--more asks for further rules)"))
         return _told(spec, marked, prompt)
-    author, options = session.roles.author(), _options(session, prompt)
-    standing = [rule for rule in marked.rules if not rule.stale or rule.origin in ("edited", "added")]
-    taken = {rule.id for rule in spec.rules} | {case.rule for case in (suite.cases if suite else ()) if case.rule}
-    proposed = await propose_rules(
-        author, prompt.text(), spec.intent, known=standing, taken=taken, options=options, emit=session.emit
-    )
-    rules, fresh = _revived(marked.rules, proposed)
-    new = await add_inverses(author, spec.intent, fresh, options=options, emit=session.emit)
-    inputs = await input_specs(author, prompt, missing, options=options, emit=session.emit)
+    rules, new = await _asked_for(session, prompt, marked, suite)
+    options = _options(session, prompt)
+    inputs = await input_specs(session.roles.author(), prompt, missing, options=options, emit=session.emit)
     updated = spec.replace(
         prompt_fingerprint=prompt.fingerprint, rules=(*rules, *new), inputs={**spec.inputs, **inputs}
     )
     if session.settings.checks:
         known = evidence_of(updated.rules, before, suite)
         updated = await _checked(session, prompt, updated, updated.rules if _wants_checks(session) else new, known)
-    return _told(spec, updated, prompt)
+    return replace(_told(spec, updated, prompt), asked=True)
+
+
+async def _asked_for(
+    session: Session, prompt: Prompt, spec: Spec, suite: Suite | None
+) -> tuple[list[Rule], list[Rule]]:
+    """The rules of the spec, those that the author proposes again being back; and the rules that it adds."""
+    author, options = session.roles.author(), _options(session, prompt)
+    standing = [rule for rule in spec.rules if not rule.stale or rule.origin in ("edited", "added")]
+    proposed = await propose_rules(
+        author,
+        prompt,
+        spec.intent,
+        known=standing,
+        uncited=uncovered(standing, prompt)[:MOST_UNCITED],
+        taken={rule.id for rule in spec.rules} | {case.rule for case in (suite.cases if suite else ()) if case.rule},
+        options=options,
+        emit=session.emit,
+    )
+    rules, fresh = _revived(spec.rules, proposed)
+    return rules, await add_inverses(author, spec.intent, fresh, options=options, emit=session.emit)
 
 
 async def _with_inverses(session: Session, prompt: Prompt, spec: Spec) -> Spec:
@@ -208,4 +237,6 @@ def _told(before: Spec, after: Spec, prompt: Prompt) -> Update:
 
 def _options(session: Session, prompt: Prompt) -> Extraction:
     settings = session.settings
-    return Extraction(settings.max_rules, settings.inverse_cases > 0, instructions_of(settings, prompt))
+    return Extraction(
+        settings.max_rules, settings.inverse_cases > 0, instructions_of(settings, prompt), samples_of(settings, prompt)
+    )

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from promptpex.cases.validity import CASES_PER_REQUEST
 from promptpex.judging import modes
 from promptpex.specs import ask_checks
+from promptpex.specs.groundedness import RULES_PER_REQUEST as CLAIMS_PER_REQUEST
+from promptpex.specs.propose_rules import RULES_PER_REQUEST
 
 if TYPE_CHECKING:
     from promptpex.config import Settings
@@ -23,6 +25,9 @@ TYPICAL_ANSWER = 200
 
 TYPICAL_CASE = 90
 """Tokens of a new case in an author's answer, with its aim and reasoning. A rough figure."""
+
+TYPICAL_RULE = 70
+"""Tokens of a rule with its source in an author's answer. A rough figure."""
 
 Part = Literal["extract", "generate", "baseline", "run"]
 """The part of the work that a stage belongs to."""
@@ -122,9 +127,10 @@ def _judge_tokens(work: Workload) -> int:
     return TYPICAL_ANSWER + modes.mode(work.settings.judge_mode).typical_tokens(work.prompt_tokens)
 
 
-def _inputs(work: Workload) -> int:
-    """One request per variable, and one for the input as a whole where there are several."""
-    return work.variables + (work.variables > 1)
+def _rules_answer_tokens(work: Workload) -> int:
+    """Of a request for rules, each with its source and, where cases aim at it, its inverse."""
+    each = TYPICAL_RULE * (1.5 if work.settings.inverse_cases else 1)
+    return ceil(min(work.rules, RULES_PER_REQUEST) * each)
 
 
 _REGISTRY: dict[str, Stage] = {
@@ -136,7 +142,8 @@ _REGISTRY: dict[str, Stage] = {
             part="extract",
             role="author",
             requests=lambda work: 1,
-            request_tokens=beyond_prompt(350),
+            request_tokens=beyond_prompt(200),
+            answer_tokens=lambda work: 60,
             templates=("specs/intent",),
             exact=True,
         ),
@@ -145,9 +152,11 @@ _REGISTRY: dict[str, Stage] = {
             label="input spec",
             part="extract",
             role="author",
-            requests=_inputs,
-            request_tokens=beyond_prompt(350),
+            requests=lambda work: 1,
+            request_tokens=beyond_prompt(500),
+            answer_tokens=lambda work: 150 * work.variables,
             templates=("specs/inputs",),
+            settings=("samples", "samples_shown"),
             exact=True,
         ),
         Stage(
@@ -155,19 +164,20 @@ _REGISTRY: dict[str, Stage] = {
             label="rules",
             part="extract",
             role="author",
-            requests=lambda work: 1,
-            request_tokens=beyond_prompt(350),
+            requests=lambda work: ceil(work.rules / RULES_PER_REQUEST),
+            request_tokens=beyond_prompt(800),
+            answer_tokens=_rules_answer_tokens,
             templates=("specs/rules",),
-            settings=("max_rules",),
-            exact=True,
+            settings=("max_rules", "inverse_cases"),
         ),
         Stage(
             name="inverse",
             label="inverse rules",
             part="extract",
             role="author",
-            requests=lambda work: work.rules if work.settings.inverse_cases else 0,
-            request_tokens=beyond_prompt(350),
+            requests=lambda work: 0,  # but for rules that came without one
+            request_tokens=lambda work: 300,
+            answer_tokens=lambda work: 40,
             templates=("specs/inverse",),
             settings=("inverse_cases",),
         ),
@@ -186,8 +196,9 @@ _REGISTRY: dict[str, Stage] = {
             label="groundedness",
             part="extract",
             role="checker",
-            requests=lambda work: work.rules if work.settings.verify else 0,
-            request_tokens=beyond_prompt(350),
+            requests=lambda work: ceil(work.rules / CLAIMS_PER_REQUEST) if work.settings.verify else 0,
+            request_tokens=beyond_prompt(800),
+            answer_tokens=lambda work: 60 * min(work.rules, CLAIMS_PER_REQUEST),
             templates=("specs/grounded",),
             settings=("verify",),
         ),

@@ -21,9 +21,10 @@ from promptpex.judging.judge import Judge, Judging
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.structured import Structured
-from promptpex.specs.extract import add_inverses, extract
+from promptpex.specs.extract import extract
 from promptpex.specs.groundedness import grounded
 from promptpex.specs.propose_checks import propose_checks
+from promptpex.specs.propose_rules import add_inverses
 
 PROMPT = Prompt(
     name="colours",

@@ -16,6 +16,8 @@ from tests.servers import Seen, Step, completion_body
 AUTHOR = "openai/author"
 _AIM = re.compile(r"^(\S+) \((\d+) inputs?, [^)]*\): (.*)$", re.MULTILINE)
 
+_VARIABLES = re.compile(r"^Its inputs are the variables in double braces: (.*)\.$", re.MULTILINE)
+
 
 @dataclass
 class Author:
@@ -65,8 +67,16 @@ class Author:
             return {"intent": self.intent}
         if stage == "constraints":
             return {"constraints": []}
+        if "together" in schema.get("properties", {}):
+            return {
+                "inputs": [{"name": name, "constraints": []} for name in _VARIABLES.findall(text)[0].split(", ")],
+                "together": [],
+            }
+        if stage == "claims":
+            claims = re.findall(r"^<(?!prompt|source|note)([\w.]+)-[0-9a-f]+>$", text, re.MULTILINE)
+            return {"claims": [{"claim": name, "reason": "it says so", "verdict": "yes"} for name in claims]}
         if stage == "rules":
-            return {"rules": self._proposed(text)}
+            return {"rules": self._proposed(text), "more": False}
         if stage == "inverse":
             return {"inverse": f"Breaks this: {fenced(text, 'rule')}"}
         if stage == "cases":

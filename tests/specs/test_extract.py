@@ -4,26 +4,27 @@ from typing import Any
 
 import pytest
 
-from promptpex.core.errors import MalformedReply, NotAuthorised
+from promptpex.core.errors import NotAuthorised
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Request, Rule, VariableSpec
-from promptpex.specs.extract import Extraction, add_inverses, extract, propose_rules
+from promptpex.specs.extract import extract
+from promptpex.specs.propose_rules import Extraction
 from tests.samples import asked, prompt, role_model
+
+DECLARED = {"thing": {"type": "enum", "values": ["a", "b"], "description": "What is coloured."}}
 
 
 def author(request: Request) -> Any:
-    stage, text = request.stage, asked(request)
-    if stage == "intent":
+    if request.stage == "intent":
         return {"intent": " Name a colour. "}
-    if stage == "inputs":
-        if "BETWEEN" in text:
-            return {"constraints": ["The thing is at the place."]}
-        name = "thing" if 'variable "thing"' in text else "place"
-        return {"constraints": [f"A {name}.", "", f"A {name}."]}
-    if stage == "rules":
-        rules = [("One word.", "in one word"), ("one word", "again"), ("In capitals.", "")]
-        return {"rules": [{"rule": rule, "source": source} for rule, source in rules]}
-    return {"inverse": "Several words." if "One word." in text else "In small letters."}
+    if request.stage == "inputs":
+        inputs = [{"name": name, "constraints": [f"A {name}.", "", f"a {name}"]} for name in ("thing", "place")]
+        return {"inputs": inputs, "together": ["The thing is at the place."]}
+    if request.stage == "rules":
+        first = {"source": "in one word", "rule": "One word.", "needs": "output", "inverse": "Several words."}
+        second = {"source": "", "rule": "If it is night, in capitals.", "needs": "input", "inverse": "Small at night."}
+        return {"rules": [first, {**first, "rule": "one word"}, second], "more": False}
+    return {"inverse": "Asked for apart."}
 
 
 async def test_the_stages_give_exactly_the_spec_of_the_replies() -> None:
@@ -38,28 +39,18 @@ async def test_the_stages_give_exactly_the_spec_of_the_replies() -> None:
     }
     assert spec.rules == (
         Rule(id="r1", rule="One word.", inverse="Several words.", source="in one word"),
-        Rule(id="r2", rule="In capitals.", inverse="In small letters."),
+        Rule(id="r2", rule="If it is night, in capitals.", needs="input", inverse="Small at night."),
     )
-    assert [request.stage for request in client.requests].count("inverse") == 2
+    assert [request.stage for request in client.requests] == ["intent", "inputs", "rules"]
     assert all(request.template for request in client.requests)
 
 
-async def test_an_inverse_that_fails_is_left_out_with_a_notice() -> None:
-    heard: list[Event] = []
-
-    def reply(request: Request) -> Any:
-        return "no json at all" if request.stage == "inverse" and "capitals" in asked(request) else author(request)
-
-    voice, _ = role_model(reply)
-    spec = await extract(voice, prompt(), spec_for="prompt.md", emit=heard.append)
-    assert [rule.inverse for rule in spec.rules] == ["Several words.", None]
-    assert any(isinstance(event, Notice) and "malformed" in event.message for event in heard)
-
-
-async def test_an_author_without_any_rule_is_an_error() -> None:
-    voice, _ = role_model(lambda request: {"rules": []} if request.stage == "rules" else author(request))
-    with pytest.raises(MalformedReply):
-        await extract(voice, prompt(), spec_for="prompt.md")
+async def test_the_stages_begin_alike_so_that_providers_find_the_prompt_in_their_cache() -> None:
+    voice, client = role_model(author)
+    await extract(voice, prompt(), spec_for="prompt.md")
+    begins = {asked(request).partition(prompt().text())[0] for request in client.requests}
+    assert len(client.requests) == 3
+    assert len(begins) == 1
 
 
 async def test_a_model_that_may_not_be_asked_ends_the_extraction() -> None:
@@ -69,32 +60,67 @@ async def test_a_model_that_may_not_be_asked_ends_the_extraction() -> None:
     assert len(client.requests) == 1
 
 
-async def test_new_rules_take_free_ids_and_repeat_no_known_rule() -> None:
-    voice, client = role_model(author)
-    known = [Rule(id="r1", rule="one  word"), Rule(id="r3", rule="Something else.")]
-    rules = await propose_rules(voice, "text", "intent", known=known, options=Extraction(max_rules=3))
-    assert [(rule.id, rule.rule) for rule in rules] == [("r2", "In capitals.")]
-    assert "Something else." in asked(client.requests[0])
-
-
-async def test_rules_that_have_an_inverse_are_not_asked_about() -> None:
-    voice, client = role_model(author)
-    rules = [Rule(id="r1", rule="One word.", inverse="Many."), Rule(id="r2", rule="In capitals.")]
-    done = await add_inverses(voice, "intent", rules)
-    assert [rule.inverse for rule in done] == ["Many.", "In small letters."]
-    assert len(client.requests) == 1
-
-
 async def test_the_owners_instructions_reach_their_stage_only() -> None:
     voice, client = role_model(author)
     await extract(voice, prompt(), spec_for="p", options=Extraction(instructions={"rules": "MIND THE GAP"}))
     assert [request.stage for request in client.requests if "MIND THE GAP" in asked(request)] == ["rules"]
 
 
-@pytest.mark.parametrize(("most", "full"), [(3, True), (4, False)])
-async def test_a_list_of_rules_that_is_full_is_said(most: int, full: bool) -> None:
+async def test_what_the_front_matter_says_reaches_the_author() -> None:
+    voice, client = role_model(author)
+    declared = prompt().replace(meta={"description": "For  painters.", "inputs": DECLARED})
+    spec = await extract(voice, declared, spec_for="p", options=Extraction(samples=("thing: a moor hen", "thing: b")))
+    by_stage = {request.stage: asked(request) for request in client.requests}
+    assert all("For painters." in text for text in by_stage.values())
+    assert 'thing: What is coloured. {"type": "enum", "values": ["a", "b"]}' in by_stage["inputs"]
+    assert "thing: a moor hen\n\nthing: b" in by_stage["inputs"]
+    assert spec.inputs["thing"].values == ("a", "b")
+    quiet, client = role_model(author)
+    await extract(quiet, prompt(), spec_for="p")
+    assert not any("describes it" in text or "Real inputs" in text for text in map(asked, client.requests))
+
+
+@pytest.mark.parametrize("left_out", ["thing", "place"])
+async def test_a_variable_that_a_reply_leaves_out_is_asked_about_by_itself(left_out: str) -> None:
+    def reply(request: Request) -> Any:
+        if request.stage != "inputs":
+            return author(request)
+        if '"' + left_out + '"' in asked(request):
+            return {"constraints": ["Asked alone."]}
+        inputs = [item for item in author(request)["inputs"] if item["name"] != left_out]
+        return {"inputs": [*inputs, {"name": "stranger", "constraints": []}], "together": []}
+
+    voice, client = role_model(reply)
+    spec = await extract(voice, prompt(), spec_for="p")
+    assert spec.inputs[left_out].constraints == ("Asked alone.",)
+    assert set(spec.inputs) == {"thing", "place"}
+    assert [request.stage for request in client.requests].count("inputs") == 2
+
+
+async def test_inputs_that_cannot_be_read_together_are_asked_about_one_by_one() -> None:
     heard: list[Event] = []
-    voice, _ = role_model(author)
-    await propose_rules(voice, "text", "intent", options=Extraction(max_rules=most), emit=heard.append)
-    notices = [event.message for event in heard if isinstance(event, Notice)]
-    assert any("as many rules as it may (3)" in message and "--max-rules" in message for message in notices) is full
+
+    def reply(request: Request) -> Any:
+        if request.stage != "inputs":
+            return author(request)
+        if "BETWEEN the inputs" in asked(request):
+            return {"constraints": ["The thing is at the place."]}
+        alone = [name for name in ("thing", "place") if f'"{name}"' in asked(request)]
+        return {"constraints": [f"A {alone[0]}."]} if alone else "no json at all"
+
+    voice, _ = role_model(reply)
+    spec = await extract(voice, prompt(), spec_for="p", emit=heard.append)
+    assert [spec.inputs[name].constraints for name in ("thing", "place", "*")] == [
+        ("A thing.",),
+        ("A place.",),
+        ("The thing is at the place.",),
+    ]
+    assert any(isinstance(event, Notice) and "malformed" in event.message for event in heard)
+
+
+async def test_what_is_also_valid_comes_last_in_one_sentence() -> None:
+    lines = ["Also valid: one word.", "A thing.", "also valid: another language.", "a thing"]
+    voice, client = role_model(lambda request: {"constraints": lines} if request.stage == "inputs" else author(request))
+    spec = await extract(voice, prompt(variables=("thing",)), spec_for="p")
+    assert spec.inputs == {"thing": VariableSpec(constraints=("A thing.", "Also valid: one word. another language."))}
+    assert [request.stage for request in client.requests].count("inputs") == 1

@@ -97,6 +97,34 @@ def test_uncovered_sentences() -> None:
     assert uncovered(rules, prompt) == ("You label words.", "Never explain!", "Use v1.5 of the list.", "tag: NN")
 
 
+def test_who_the_model_is_and_where_the_inputs_stand_are_no_promises() -> None:
+    text = """You are "Nora", who answers mails. You are not to promise a refund.
+
+Customer: {{customer}}
+The message: <{{message}}>; language: {{language}}.
+Order: {{order}}
+
+Reply in {{language}}.
+"""
+    assert uncovered([], parse(f"system:\n{text}")) == (
+        "You are not to promise a refund.",
+        "Reply in {{language}}.",
+    )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '\\"total\\": the sum to be paid, or null. Never guess',
+        "sum to be paid, or null.\n- Never guess it.",
+        '"total": the sum ... or null ... Never guess it.',
+    ],
+)
+def test_a_source_that_spans_sentences_covers_each_of_them(source: str) -> None:
+    prompt = parse('- "total": the sum to be paid, or null. Never guess it.\n- Be kind.\n')
+    assert uncovered([Rule(id="a", rule="x", source=source)], prompt) == ("Be kind.",)
+
+
 def test_headings_are_no_promises() -> None:
     text = "# The reply\n\nToday\n-----\n\nAnswer with JSON\n\n## Never explain!\n\n```\n# code\n```\n"
     assert sentences(text) == ("The reply", "Today", "Answer with JSON", "Never explain!", "# code")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +192,7 @@ async def test_an_effort_says_what_it_means_before_anything_is_asked(tmp_path: P
         heard = Efforts(author)
         await do(job, files, author, heard, inverse_cases=1, checks=None, **flags)
         assert heard.when == [before] != [len(author.requests)]
-        assert "max-rules 15, cases-per-rule 2, inverse-cases 1 (flag), rounds 1" in heard.messages[0]
+        assert "max-rules 30, cases-per-rule 2, inverse-cases 1 (flag), rounds 1" in heard.messages[0]
         assert "requests" in heard.messages[0]
         assert "price of openai/author" in heard.messages[0]
 
@@ -286,3 +287,42 @@ async def test_an_author_writes_warmer_than_it_judges(tmp_path: Path, name: str,
     temperatures = {request.stage: request.params.temperature for request in client.requests}
     assert temperatures["rules"] == author_at
     assert temperatures["groundedness"] == 0.0
+
+
+async def test_more_rules_are_asked_for_without_a_change_and_edits_stay(tmp_path: Path) -> None:
+    author = Author(RULES)
+    files = folder(tmp_path, ONE, SMALL, STOP)
+    heard: list[Event] = []
+    await do(extract, files, author.client(), heard, max_rules=1)
+    assert "the list of rules is full (1)" in said(heard)
+    assert f"no rule cites: “{SMALL}”" in said(heard)
+    spec = read_spec(files.spec)
+    mine = spec.rules[0].replace(inverse="Two words.", origin="edited")
+    write_spec(files.spec, spec.replace(rules=(mine,)), by_hand=True)
+    client = author.client()
+    done = await do(partial(update, more=True), files, client, max_rules=1)
+    assert (done.added, done.stale) == (("r2",), ())
+    shown = "\n".join(message.content for message in client.requests[0].messages)
+    assert RULES[ONE] in shown
+    assert f"{SMALL}\n{STOP}" in shown
+    heard.clear()
+    done = await do(partial(update, more=True), files, author.client(), heard)
+    rules = read_spec(files.spec).rules
+    assert [rule.rule for rule in rules] == list(RULES.values())
+    assert (rules[0].inverse, rules[0].origin) == ("Two words.", "edited")
+    assert "no rule cites" not in said(heard).replace("no rule cites: “Label the mood of a review.”", "")
+    assert author.stages["inputs"] + author.stages["constraints"] == 1
+
+
+async def test_sentences_that_no_rule_cites_are_told_as_a_list_that_ends(tmp_path: Path) -> None:
+    heard: list[Event] = []
+    many = [f"Mention the number {n} somewhere." for n in range(30)]
+    await do(extract, folder(tmp_path, ONE, *many), Author(RULES).client(), heard)
+    lines = [line for line in said(heard).splitlines() if "no rule cites" in line]
+    assert 2 < len(lines) < 12
+    assert "more sentences that no rule cites; `promptpex validate` names them all" in lines[-1]
+    assert "--more" in said(heard)
+
+
+def said(heard: list[Event]) -> str:
+    return "\n".join(event.message for event in heard if isinstance(event, Notice))

@@ -24,15 +24,24 @@ if TYPE_CHECKING:
 @options.author
 @options.of_cases("--force", is_flag=True, help="Overwrite a spec that exists.")
 @options.of_cases("--update", "bring", is_flag=True, help="Adapt it to a changed prompt; your edits stay.")
+@options.of_cases("--more", is_flag=True, help="Ask for the rules that it lacks; your edits stay.")
 @options.extraction
 @options.inverse_cases
+@options.samples_shown
 @options.request_options
 @options.prompt_files
 @options.results
 @options.settings_options
 @options.session_output_options
 def command(
-    prompt: Path, spec: Path | None, cases: Path | None, force: bool, bring: bool, as_json: bool, **flags: Any
+    prompt: Path,
+    spec: Path | None,
+    cases: Path | None,
+    force: bool,
+    bring: bool,
+    more: bool,
+    as_json: bool,
+    **flags: Any,
 ) -> int:
     """Write down what a prompt promises: PROMPT.spec.yaml.
 
@@ -47,10 +56,13 @@ def command(
 
     require_files(None, cases)
     files = files_of(prompt, spec=spec, suite=cases)
-    if bring:
-        return _update(files, as_json, flags)
+    if bring or more:
+        return _update(files, as_json, flags, more)
     if files.spec.exists() and not force:
-        message = "exists already; edit it, adapt it to a changed prompt with --update, or overwrite it with --force"
+        message = (
+            "exists already; edit it, adapt it to a changed prompt with --update, ask for further rules with --more, "
+            "or overwrite it with --force"
+        )
         raise SpecError(message, path=files.spec)
     extracted = work(flags, lambda session: extract(session, files), start=prompt.parent)
     if as_json:
@@ -79,12 +91,12 @@ def grounds(groundedness: Sequence[Groundedness]) -> list[str]:
     return [*lines, f"Unclear: {left} (--verify asks a model)."] if left else lines
 
 
-def _update(files: Files, as_json: bool, flags: dict[str, Any]) -> int:
+def _update(files: Files, as_json: bool, flags: dict[str, Any], more: bool) -> int:
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
     from promptpex.workflow.pipeline import update
 
-    done = work(flags, lambda session: update(session, files), start=files.prompt.parent)
+    done = work(flags, lambda session: update(session, files, more=more), start=files.prompt.parent)
     changes = {
         "added": done.added,
         "stale": done.stale,

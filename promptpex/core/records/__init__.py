@@ -14,9 +14,10 @@ from promptpex.core.records.problem import Problem, Severity
 from promptpex.core.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
 from promptpex.core.records.run import RUNNING, Manifest, Run
 from promptpex.core.records.score import EXPECTED, Score
-from promptpex.core.records.spec import WHOLE_INPUT, Check, InputCheck, Origin, Rule, Spec, VariableSpec
+from promptpex.core.records.spec import ALSO_VALID, WHOLE_INPUT, Check, InputCheck, Origin, Rule, Spec, VariableSpec
 
 __all__ = [
+    "ALSO_VALID",
     "EXPECTED",
     "INPUT_VARIABLE",
     "KEY_LENGTH",

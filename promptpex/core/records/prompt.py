@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field
@@ -9,6 +10,9 @@ from pydantic import Field
 from promptpex.core.records._base import Record
 
 Role = Literal["system", "user", "assistant"]
+
+LONGEST_DESCRIPTION = 1000
+"""Characters of a description in front matter that an author is shown."""
 
 INPUT_VARIABLE = "input"
 """The variable of a prompt that names none: its value is sent as the user message."""
@@ -44,8 +48,23 @@ class Prompt(Record):
     unknown: dict[str, Any] = Field(default_factory=dict)
     path: str | None = None
 
+    @property
+    def description(self) -> str:
+        """What the front matter says of the prompt, cut to ``LONGEST_DESCRIPTION``; empty where it says nothing."""
+        return _one_line(self.meta.get("description"))
+
+    def description_of(self, variable: str) -> str:
+        """What the front matter says that a variable is, on one line; empty where it says nothing."""
+        inputs = self.meta.get("inputs")
+        declared = inputs.get(variable) if isinstance(inputs, Mapping) else None
+        return _one_line(declared.get("description")) if isinstance(declared, Mapping) else ""
+
     def text(self) -> str:
         """The whole prompt as one text, each turn under a line with its role; for people and authors to read."""
         if len(self.messages) == 1 and self.messages[0].role == "system":
             return self.messages[0].content
         return "\n\n".join(f"{message.role}:\n{message.content}" for message in self.messages)
+
+
+def _one_line(value: object) -> str:
+    return " ".join(value.split())[:LONGEST_DESCRIPTION] if isinstance(value, str) else ""

@@ -15,6 +15,10 @@ WHOLE_INPUT = "*"
 """The key in ``Spec.inputs`` for constraints on the inputs as a whole."""
 
 
+ALSO_VALID = "Also valid:"
+"""What the sentence about a variable begins with that lists unusual values which are valid: it forbids nothing."""
+
+
 class Check(Record):
     """A deterministic test on an output. ``kind`` follows promptfoo's names; a leading ``not-`` negates it.
 

@@ -21,6 +21,9 @@ REPLY_LIMIT = 1024
 LONGEST_TEXT = 240
 """Characters of a free text in a structured reply of the default model."""
 
+MOST_ITEMS = 6
+"""Items of a list in a structured reply of the default model, where not more are demanded."""
+
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}, "return_progress": True}
 _KEYWORDS_OF_SCHEMAS = ("properties", "$defs", "definitions")
 
@@ -102,13 +105,18 @@ def _body(request: Request) -> dict[str, Any]:
 
 
 def bounded(schema: Any) -> Any:
-    """``schema`` with a bound on every free text: held to a grammar, a very small model finds no end by itself."""
+    """``schema`` with a bound on every free text and list: held to a grammar, a very small model finds no end by
+    itself."""
     if isinstance(schema, list):
         return [bounded(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
     free = schema.get("type") == "string" and not schema.keys() & {"enum", "const", "pattern", "maxLength"}
-    return {key: bounded(value) for key, value in schema.items()} | ({"maxLength": LONGEST_TEXT} if free else {})
+    bounds = {"maxLength": LONGEST_TEXT} if free else {}
+    if schema.get("type") == "array":
+        most = max(MOST_ITEMS, schema.get("minItems", 0))
+        bounds = {"maxItems": min(most, schema.get("maxItems", most))}
+    return {key: bounded(value) for key, value in schema.items()} | bounds
 
 
 def grammar_schema(schema: Any) -> Any:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from promptpex.config import load
 from promptpex.core.errors import ContextTooSmall, TimedOut, UnknownModel
 from promptpex.llm.providers import ProviderOptions
-from promptpex.llm.providers.embedded import EmbeddedClient, grammar_schema
+from promptpex.llm.providers.embedded import MOST_ITEMS, EmbeddedClient, bounded, grammar_schema
 from promptpex.llm.providers.llama_engine import Ask, LlamaEngine, LlamaEngineKey, acquire, release, thread_count
 from promptpex.llm.providers.weights import found_default
 from tests.llm.providers.questions import asked
@@ -251,3 +251,12 @@ def test_only_patterns_are_taken_out_of_a_schema(schema: dict[str, Any]) -> None
 def test_patterns_that_grammars_hold_stay() -> None:
     schema = {"type": "string", "pattern": "^(NN|VB)[0-9]{2}$"}
     assert grammar_schema(schema) == schema
+
+
+def test_a_very_small_model_gets_short_lists_but_as_many_items_as_are_demanded() -> None:
+    text = {"type": "string"}
+    schema = {"type": "object", "properties": {"a": {"type": "array", "items": text, "maxItems": 20}}}
+    short = bounded(schema)["properties"]["a"]
+    assert (short["maxItems"], "maxLength" in short["items"]) == (MOST_ITEMS, True)
+    assert bounded({"type": "array", "items": text, "minItems": 9, "maxItems": 9})["maxItems"] == 9
+    assert bounded({"type": "array", "items": text, "maxItems": 2})["maxItems"] == 2
