@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -22,7 +22,7 @@ from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.wording import cut, plural
 from promptpex.core.records import Case, Prompt, Spec, VariableSpec
 from promptpex.core.stage_templates import Rendered, render
-from promptpex.llm.schemas import REASON, list_up_to, readable, shortened
+from promptpex.llm.schemas import REASON, list_up_to, one_of, readable, reply_model, shortened
 
 LONGEST_VALUE = 6000
 """Characters that a model is asked to keep one value to, unless another limit is given."""
@@ -83,17 +83,15 @@ def inputs_type(variables: tuple[str, ...], longest: int = LONGEST_VALUE) -> typ
 @lru_cache(maxsize=256)
 def case_type(variables: tuple[str, ...], aims: tuple[str, ...] = ()) -> type[BaseModel]:
     """One case of a reply: the aim that it is for, where there are several, its reasoning, a text for each variable."""
-    aim: dict[str, Any] = {"aim": (Literal[aims], ...)} if aims else {}
-    reasoning: Any = (Annotated[str, REASON], ...)
-    return create_model("NewCase", **aim, reasoning=reasoning, inputs=(inputs_type(variables), ...))
+    aim = {"aim": one_of(aims)} if aims else {}
+    return reply_model("NewCase", **aim, reasoning=Annotated[str, REASON], inputs=inputs_type(variables))
 
 
 @lru_cache(maxsize=256)
 def reply_type(variables: tuple[str, ...], count: int, aims: tuple[str, ...] = ()) -> type[BaseModel]:
     """The shape of a reply: a list of at most ``count`` cases; those that cannot be read are left out of it."""
     item = case_type(variables, aims)
-    cases: Any = (Annotated[list_up_to(item, count, least=1), readable(item)], ...)
-    return create_model("NewCases", cases=cases)
+    return reply_model("NewCases", cases=Annotated[list_up_to(item, count, least=1), readable(item)])
 
 
 def read_value(text: str, variable: VariableSpec | None) -> Any:

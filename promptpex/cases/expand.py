@@ -73,7 +73,7 @@ def plan_expansion(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, how
             grown.setdefault(case.expanded_from, []).append(case)
     keep: list[Case] = []
     make: list[tuple[Case, str]] = []
-    level = [case for case in suite.usable() if case.expanded_from is None]
+    level = [case for case in suite.valid() if case.expanded_from is None]
     for _ in range(how.times):
         following: list[Case] = []
         for case in level:
@@ -88,7 +88,7 @@ def plan_expansion(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, how
             ]
             keep += own
             following += [one for one in own if one.invalid is None][:1]
-            if not own:
+            if not own and case.aside is None:
                 make.append((case, inputs_fingerprint))
         level = following
     kept = {case.id for case in keep}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -220,7 +220,7 @@ class _NewCases:
         self._made.append(case.replace(id=_free_id(target.stem, self._taken)))
 
 
-def _cases(items: Iterable[Any], batch: Batch, spec: Spec) -> list[_Aimed]:
+def _cases(items: Iterable[BaseModel], batch: Batch, spec: Spec) -> list[_Aimed]:
     """The cases of a reply, each with the target of its aim; an aim's first ones hold the answer, where that counts."""
     parts = {part.target.aim: part for part in batch.parts}
     of_aim: Counter[str] = Counter()
@@ -235,7 +235,7 @@ def _cases(items: Iterable[Any], batch: Batch, spec: Spec) -> list[_Aimed]:
 
 
 def _case(item: Any, target: Target, spec: Spec) -> Case:
-    fixed: Mapping[str, Any] = target.scenario.fixed if target.scenario else {}
+    fixed = target.scenario.fixed if target.scenario else {}
     values = item.inputs.model_dump(by_alias=True)
     inputs = {name: read_value(text, spec.inputs.get(name)) for name, text in values.items()}
     return Case(
@@ -250,7 +250,7 @@ def _case(item: Any, target: Target, spec: Spec) -> Case:
     )
 
 
-def _readable(item: type[BaseModel], text: str) -> list[Any]:
+def _readable(item: type[BaseModel], text: str) -> list[BaseModel]:
     """The cases that stand whole in a broken reply."""
     return [item.model_validate(each) for each in whole_objects(text) if reads(item, each)]
 

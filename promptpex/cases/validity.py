@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel
 
 from promptpex.cases.input_types import type_problems
 from promptpex.cases.lint import errors, lint
@@ -23,7 +23,7 @@ from promptpex.core.records import ALSO_VALID, INPUT_VARIABLE, WHOLE_INPUT, Case
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.map_requests import map_batches
 from promptpex.llm.role_model import RoleModel
-from promptpex.llm.schemas import REASON, readable
+from promptpex.llm.schemas import REASON, one_of, readable, reply_model
 
 TEMPLATE = "cases/validity"
 STAGE = "validity"
@@ -157,12 +157,14 @@ def request_text(
 @lru_cache(maxsize=64)
 def reply_type(count: int, names: tuple[str, ...]) -> type[BaseModel]:
     """The shape of a reply about ``count`` cases: what is broken or unclear; what names nothing is left out."""
-    inputs: Any = Literal[tuple(f"i{number}" for number in range(1, count + 1))]
-    verdict: Any = Literal["breaks", "unclear"]
-    reason: Any = (Annotated[str, REASON], ...)
-    sentence: Any = (Literal[names], ...)
-    problem = create_model("Problem", input=(inputs, ...), sentence=sentence, reason=reason, verdict=(verdict, ...))
-    return create_model("Problems", problems=(Annotated[list[problem], readable(problem)], ...))
+    problem = reply_model(
+        "Problem",
+        input=one_of([f"i{number}" for number in range(1, count + 1)]),
+        sentence=one_of(names),
+        reason=Annotated[str, REASON],
+        verdict=one_of(("breaks", "unclear")),
+    )
+    return reply_model("Problems", problems=Annotated[list[problem], readable(problem)])  # type: ignore[valid-type]
 
 
 def _sentences(prompt: Prompt, spec: Spec) -> list[tuple[str, str]]:

@@ -50,6 +50,7 @@ CASES = DocumentKind(
                 "expanded_from",
                 "expected_from",
                 "invalid",
+                "aside",
                 "content",
             ),
             always=("id", "rule", "inverse", "inputs", "origin"),

@@ -51,6 +51,7 @@ def config(prompt: Prompt, spec: Spec, suite: Suite, *, models: Sequence[str] = 
             else:
                 left_out.append(f"rule {rule.id} is not decided by code (--rubrics makes it an llm-rubric)")
     left_out += [f"case {case.id} is invalid: {case.invalid}" for case in suite.cases if case.invalid is not None]
+    left_out += [f"case {case.id} is put aside: {case.aside}" for case in suite.valid() if case.aside is not None]
     content: dict[str, Any] = {
         "description": _line(spec.intent or prompt.name),
         "prompts": [_chat(prompt)],

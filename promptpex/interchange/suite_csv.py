@@ -24,7 +24,7 @@ MATCH = "suite_match"
 """The column of the suite's own comparison with expected outputs, where it names one."""
 FIELDS = (
     "id", "rule", "inverse", "reasoning", "expected", "match", "origin", "scenario", "answer_in_context",
-    "inputs_fingerprint", "expanded_from", "expected_from", "invalid", "content",
+    "inputs_fingerprint", "expanded_from", "expected_from", "invalid", "aside", "content",
 )  # fmt: skip
 _UNFIT = re.compile("\0")
 """What a CSV file cannot hold, or no other program reads back."""
@@ -61,6 +61,8 @@ def _row(prompt: str, case: Case, names: list[str]) -> list[str]:
             absent.append(name)
         elif not fits:
             odd[name] = value
+    if case.rating is not None:
+        other["rating"] = case.rating.to_dict()
     if odd:
         other["inputs"] = odd
     if absent:

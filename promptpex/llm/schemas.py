@@ -7,6 +7,7 @@ schema into a grammar. Both ignore or refuse some keywords; what is left out her
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Annotated, Any, Literal, Union
 
@@ -122,6 +123,17 @@ def list_up_to(item: Any, most: int, *, least: int = 0, wanted: int = 0) -> Any:
     if wanted > least:
         bounds = Field(min_length=least, max_length=most, json_schema_extra={"minItems": wanted})
     return Annotated[list[item], first(most), bounds]
+
+
+def reply_model(name: str, **fields: object) -> type[BaseModel]:
+    """A type of replies with these fields, each a type, all of them required."""
+    required: dict[str, Any] = {field: (kind, ...) for field, kind in fields.items()}
+    return create_model(name, **required)
+
+
+def one_of(values: Sequence[str | int]) -> object:
+    """The type of what is one of these values."""
+    return Literal[tuple(values)]
 
 
 def readable(item: type[BaseModel]) -> BeforeValidator:

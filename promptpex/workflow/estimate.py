@@ -14,6 +14,7 @@ from promptpex.assertions import check_conditions
 from promptpex.cases.batches import MOST_CASES, batches
 from promptpex.cases.case_request import request_text
 from promptpex.cases.plan import Plan
+from promptpex.cases.rate import unrated
 from promptpex.codecs.wording import plural
 from promptpex.core.records import Completion, Message, Output, Prompt, Request, Spec, Suite
 from promptpex.core.time_allowance import Allowance
@@ -82,8 +83,14 @@ def extraction_lines(session: Session, prompt: Prompt) -> list[EstimateLine]:
     return _guessed(session, "extract", work)
 
 
-def generation_lines(session: Session, prompt: Prompt, spec: Spec, todo: Plan) -> list[EstimateLine]:
-    """What a plan of generation asks for and costs; what the new cases need once they are made is an upper guess."""
+def generation_lines(
+    session: Session, prompt: Prompt, spec: Spec, todo: Plan, *, rating: bool = False
+) -> list[EstimateLine]:
+    """What a plan of generation asks for and costs; what the new cases need once they are made is an upper guess.
+
+    Args:
+        rating: whether the cases are to be rated as well.
+    """
     options = generation(session, prompt)
     asked = batches(todo.make, options.rules_per_request)
     texts = [request_text(prompt, spec, batch, options, todo.keep).messages for batch in asked]
@@ -93,6 +100,7 @@ def generation_lines(session: Session, prompt: Prompt, spec: Spec, todo: Plan) -
         case_requests=len(asked),
         case_tokens=ceil(sum(map(tokens_of, texts)) / max(len(texts), 1)),
         new_cases=todo.missing,
+        rated=len(unrated(Suite(prompt="", cases=todo.keep), spec)) + todo.missing if rating else 0,
     )
     return _guessed(session, "generate", work)
 

@@ -12,17 +12,22 @@ from promptpex.cases.expand import Expanding, expand
 from promptpex.cases.expected import expected_outputs, lacking, with_expected
 from promptpex.cases.generate import generate as generate_cases
 from promptpex.cases.generate import keep_unreplaced
+from promptpex.cases.keep import Kept, keep_most_valuable
 from promptpex.cases.lint import LintFinding, lint_all
 from promptpex.cases.plan import RULES_PER_REQUEST, Generation, Plan, plan, with_more
+from promptpex.cases.rate import rate
 from promptpex.cases.read_scenarios import read_scenarios
 from promptpex.cases.replace_invalid import mark_invalid, replace_invalid, within_tries
 from promptpex.cases.validity import ValidityCheck
+from promptpex.codecs.wording import plural
+from promptpex.config import Settings
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, ModelName, Output, Prompt, Spec, Suite
 from promptpex.workflow.collect import Cell, collect
 from promptpex.workflow.instructions import instructions_of, language_of, samples_of
 from promptpex.workflow.session import Session
 from promptpex.workflow.specifying import lacks_inverse
+from promptpex.workflow.statistical_power import known_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,7 @@ class Quality:
         duplicates: pairs of near-duplicates.
         lint: the ids of the cases that have a finding, by its code.
         bare: rule ids that no usable case aims at.
+        aside: valid ones that are put aside.
     """
 
     cases: int
@@ -44,15 +50,41 @@ class Quality:
     duplicates: int
     lint: dict[str, list[str]]
     bare: tuple[str, ...]
+    aside: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A suite as generated, the plan as it was carried out (stale cases that stay count as kept), and the quality."""
+    """A suite as generated, the plan as it was carried out (stale cases that stay count as kept), and the quality.
+
+    ``choice`` and ``resolution`` say what was put aside and what that costs, where the most valuable were to be kept.
+    """
 
     suite: Suite
     plan: Plan
     quality: Quality
+    choice: Kept | None = None
+    resolution: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What one call asks for, besides the settings.
+
+    Attributes:
+        more: cases to make for each rule and inverse beyond those that there are.
+        rate: whether cases are rated.
+        keep: how many cases to keep, the most valuable ones, the others put aside; None: as it is.
+    """
+
+    more: int = 0
+    rate: bool = False
+    keep: int | None = None
+
+    @property
+    def rating(self) -> bool:
+        """Whether cases have to be rated."""
+        return self.rate or self.keep is not None
 
 
 def planned(session: Session, prompt: Prompt, spec: Spec, suite: Suite, more: int = 0) -> Plan:
@@ -69,15 +101,11 @@ def _options(session: Session, prompt: Prompt, spec: Spec, suite: Suite, more: i
     return with_more(options, prompt, spec, suite, author=session.roles.author().label, more=more)
 
 
-async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite, more: int = 0) -> Generated:
-    """The suite with what is missing or stale generated, unusable cases excluded, and its quality measured.
-
-    Args:
-        more: cases to make for each rule and inverse beyond those that there are.
-    """
+async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite, wishes: Wishes = Wishes()) -> Generated:
+    """The suite with what is missing or stale generated, unusable cases excluded, and its quality measured."""
     settings, author, emit = session.settings, session.roles.author(), session.emit
-    options = _options(session, prompt, spec, suite, more)
-    todo = planned(session, prompt, spec, suite, more)
+    options = _options(session, prompt, spec, suite, wishes.more)
+    todo = planned(session, prompt, spec, suite, wishes.more)
     for orphan in todo.orphans:
         if orphan.origin != "generated":
             emit(Notice(f"case {orphan.id} is yours and stays, but its rule {orphan.rule} is gone", "warning"))
@@ -96,9 +124,24 @@ async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite, m
     variants = {case.id for case in grown.cases if case not in stayed.cases}
     if variants:
         grown, _ = await mark_invalid(grown, check, only=variants)
+    if wishes.rating:
+        note = instructions.get("rate", "")
+        grown = await rate(author, prompt, spec, grown, instructions=note, emit=emit)
+    choice = keep_most_valuable(grown, spec, wishes.keep) if wishes.keep is not None else None
+    grown = choice.suite if choice is not None else grown
     if settings.expected:
         grown = await _with_expected(session, prompt, spec, grown, settings.expected)
-    return Generated(grown, kept, quality(prompt, spec, grown, options.language))
+    return Generated(grown, kept, quality(prompt, spec, grown, options.language), choice, _resolution(settings, choice))
+
+
+def _resolution(settings: Settings, choice: Kept | None) -> str:
+    """How much less the kept cases tell than all of them would; empty where none is put aside."""
+    if choice is None or not choice.aside or choice.valid == choice.aside:
+        return ""
+    left = choice.valid - choice.aside
+    now, before = known_within(settings, left), known_within(settings, choice.valid)
+    many = plural(left, "case")
+    return f"With {many} the share of a model is known to about {now} either way, with all {choice.valid} to {before}."
 
 
 async def make_baseline(session: Session, prompt: Prompt, *, suite_for: str, count: int) -> Suite:
@@ -141,11 +184,12 @@ def quality(prompt: Prompt, spec: Spec, suite: Suite, suite_language: str | None
     aimed = {case.rule for case in usable}
     return Quality(
         cases=len(suite.cases),
-        excluded=len(suite.cases) - len(usable),
+        excluded=len(suite.cases) - len(suite.valid()),
         independent=independent(usable),
         duplicates=len(duplicates(usable)),
         lint=_by_code(findings),
         bare=tuple(rule.id for rule in spec.rules if not rule.stale and rule.id not in aimed),
+        aside=len(suite.valid()) - len(usable),
     )
 
 

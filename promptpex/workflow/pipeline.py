@@ -27,7 +27,7 @@ from promptpex.workflow.file_notices import (
     warn_about_ungrounded_rules,
 )
 from promptpex.workflow.files import Files, read_existing, read_for_update, read_prompt
-from promptpex.workflow.generating import Generated
+from promptpex.workflow.generating import Generated, Wishes
 from promptpex.workflow.preconditions import (
     raise_if_cancelled,
     require_answers_within_tpm,
@@ -75,24 +75,20 @@ async def update(session: Session, files: Files, *, more: bool = False) -> Updat
     return done
 
 
-async def generate(session: Session, files: Files, more: int = 0) -> Generated:
-    """Generates the cases that are missing or stale and writes the suite; people's cases stay as they are.
-
-    Args:
-        more: cases to make for each rule and inverse beyond those that there are.
-    """
+async def generate(session: Session, files: Files, wishes: Wishes = Wishes()) -> Generated:
+    """Generates the cases that are missing or stale and writes the suite; people's cases stay as they are."""
     prompt, spec, suite = read_for_update(session, files)
     _require_author(session)
-    todo = generating.planned(session, prompt, spec, suite, more)
-    announce_effort(session, generation_lines(session, prompt, spec, todo))
-    return await _generate(session, files, prompt, spec, suite, more)
+    todo = generating.planned(session, prompt, spec, suite, wishes.more)
+    announce_effort(session, generation_lines(session, prompt, spec, todo, rating=wishes.rating))
+    return await _generate(session, files, prompt, spec, suite, wishes)
 
 
-def planned(session: Session, files: Files, more: int = 0) -> tuple[Plan, list[EstimateLine]]:
+def planned(session: Session, files: Files, wishes: Wishes = Wishes()) -> tuple[Plan, list[EstimateLine]]:
     """What ``generate`` would do and what that would cost; nothing is asked and nothing written."""
     prompt, spec, suite = read_for_update(session, files)
-    todo = generating.planned(session, prompt, spec, suite, more)
-    return todo, generation_lines(session, prompt, spec, todo)
+    todo = generating.planned(session, prompt, spec, suite, wishes.more)
+    return todo, generation_lines(session, prompt, spec, todo, rating=wishes.rating)
 
 
 async def make_baseline(session: Session, files: Files, path: Path, count: int) -> Suite:
@@ -161,9 +157,9 @@ async def _extract(session: Session, prompt: Prompt, files: Files) -> Extracted:
 
 
 async def _generate(
-    session: Session, files: Files, prompt: Prompt, spec: Spec, suite: Suite, more: int = 0
+    session: Session, files: Files, prompt: Prompt, spec: Spec, suite: Suite, wishes: Wishes = Wishes()
 ) -> Generated:
-    made = await generating.generate(session, prompt, spec, suite, more)
+    made = await generating.generate(session, prompt, spec, suite, wishes)
     raise_if_cancelled(session)
     write_suite(files.suite, made.suite)
     return made

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Literal
 
-from promptpex.cases.validity import CASES_PER_REQUEST
+from promptpex.cases import rate, validity
 from promptpex.judging import modes
 from promptpex.specs import ask_checks
 from promptpex.specs.groundedness import RULES_PER_REQUEST as CLAIMS_PER_REQUEST
@@ -47,7 +47,7 @@ class Workload:
         rules: rules of the spec, or a guess.
         case_requests: requests for new cases.
         case_tokens: tokens of such a request, where it can be rendered already; 0 = unknown.
-        new_cases: cases that will be made.
+        new_cases: cases that will be made. rated: cases that will be rated.
         cases: usable cases that will be run.
         asked_cases: those of them whose outputs a judge compares with the expected one.
         models: models under test.
@@ -61,6 +61,7 @@ class Workload:
     case_requests: int = 0
     case_tokens: int = 0
     new_cases: int = 0
+    rated: int = 0
     cases: int = 0
     asked_cases: int = 0
     models: int = 0
@@ -116,7 +117,7 @@ def _case_tokens(work: Workload) -> int:
 
 def _read_at_once(cases: int) -> int:
     """Requests by which a judge reads so many cases for their validity."""
-    return ceil(cases / CASES_PER_REQUEST)
+    return ceil(cases / validity.CASES_PER_REQUEST)
 
 
 def _case_answer_tokens(work: Workload) -> int:
@@ -241,9 +242,21 @@ _REGISTRY: dict[str, Stage] = {
             requests=lambda work: (
                 _read_at_once(work.new_cases) + _read_at_once(work.variants) if work.settings.validity else 0
             ),
-            request_tokens=lambda work: 600 + CASES_PER_REQUEST * TYPICAL_CASE,
+            request_tokens=lambda work: 600 + validity.CASES_PER_REQUEST * TYPICAL_CASE,
             templates=("cases/validity",),
             settings=("validity",),
+        ),
+        Stage(
+            name="rate",
+            label="ratings",
+            part="generate",
+            role="author",
+            requests=lambda work: ceil(work.rated / rate.CASES_PER_REQUEST),
+            request_tokens=lambda work: (
+                work.prompt_tokens + 700 + min(work.rated, rate.CASES_PER_REQUEST) * TYPICAL_CASE
+            ),
+            answer_tokens=lambda work: 25 * min(work.rated, rate.CASES_PER_REQUEST),
+            templates=("cases/rate",),
         ),
         Stage(
             name="reference",

@@ -34,6 +34,13 @@ def detectable(session: Session, suite: Suite | None) -> str:
     return " ".join(_sentences(shown, f"{about}{plural(cases, 'case')}", settings.repeats))
 
 
+def known_within(settings: Settings, cases: int) -> str:
+    """How near a model's share is known with so many cases, such as ``13 points``."""
+    alpha = round(1.0 - settings.confidence, 12)
+    shown = smallest_shown(cases, 1, alpha, tolerance=settings.tolerance, rate=_rate(settings))
+    return _points(shown.half_width)
+
+
 def cases_per_rule(settings: Settings) -> int:
     """Cases of a rule and its inverse together."""
     return settings.cases_per_rule + settings.inverse_cases

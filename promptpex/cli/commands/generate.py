@@ -17,7 +17,7 @@ from promptpex.codecs.wording import named, plural
 if TYPE_CHECKING:
     from promptpex.cases.plan import Plan
     from promptpex.workflow.files import Files
-    from promptpex.workflow.generating import Quality
+    from promptpex.workflow.generating import Generated, Quality, Wishes
 
 
 @click.command("generate", cls=Command)
@@ -32,6 +32,13 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 100),
     metavar="N",
     help="N cases more for each rule and inverse, unlike those that there are.",
+)
+@options.of_cases("--rate", is_flag=True, help="Have the author rate the cases: severity, importance, what repeats.")
+@options.of_cases(
+    "--keep",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Keep the N most valuable cases by rating and coverage; the others are put aside, not deleted.",
 )
 @options.of_cases(
     "--baseline", type=click.IntRange(1, 200), metavar="N", help="Instead: N cases from the prompt alone."
@@ -49,6 +56,8 @@ def command(
     cases: Path | None,
     dry_run: bool,
     more: int | None,
+    rate: bool,
+    keep: int | None,
     baseline: int | None,
     as_json: bool,
     **flags: Any,
@@ -60,33 +69,47 @@ def command(
     cases are kept in the file, marked with the reason.
     """
     from promptpex.workflow.files import files_of
+    from promptpex.workflow.generating import Wishes
 
     files = files_of(prompt, spec=spec, suite=cases)
     if baseline is not None:
         return _baseline(files, baseline, as_json, flags)
-    return _dry(files, more or 0, as_json, flags) if dry_run else _generate(files, more or 0, as_json, flags)
+    wishes = Wishes(more or 0, rate, keep)
+    return _dry(files, wishes, as_json, flags) if dry_run else _generate(files, wishes, as_json, flags)
 
 
-def _generate(files: Files, more: int, as_json: bool, flags: dict[str, Any]) -> int:
+def _generate(files: Files, wishes: Wishes, as_json: bool, flags: dict[str, Any]) -> int:
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
     from promptpex.workflow.pipeline import generate
 
-    made = work(flags, lambda session: generate(session, files, more), start=files.prompt.parent)
+    made = work(flags, lambda session: generate(session, files, wishes), start=files.prompt.parent)
     kept, retired = len(made.plan.keep), len(made.plan.retire)
     new = len(made.suite.cases) - kept
     if as_json:
-        print_json({"made": new, "kept": kept, "retired": retired, "quality": asdict(made.quality)})
+        lost = {"lost": made.choice.lost} if made.choice is not None else {}
+        print_json({"made": new, "kept": kept, "retired": retired, "quality": asdict(made.quality), **lost})
         return 0
     say(f"{plural(len(made.suite.cases), 'case')} in {files.suite} ({new} made, {kept} kept, {retired} retired)")
-    for line in quality_lines(made.quality):
+    for line in (*quality_lines(made.quality), *_choice_lines(made)):
         say(line)
     return 0
 
 
+def _choice_lines(made: Generated) -> list[str]:
+    """What putting cases aside has cost, in sentences."""
+    choice = made.choice
+    if choice is None or not choice.aside:
+        return []
+    lines = [f"{plural(choice.aside, 'case')} put aside; `generate --keep {choice.valid}` brings them back."]
+    if choice.lost:
+        lines.append(f"No kept case tests {', '.join(choice.lost)}.")
+    return [*lines, *([made.resolution] if made.resolution else [])]
+
+
 def quality_lines(quality: Quality) -> list[str]:
     """How good a suite is, in sentences."""
-    usable = quality.cases - quality.excluded
+    usable = quality.cases - quality.excluded - quality.aside
     pairs = plural(quality.duplicates, "near-duplicate pair")
     lines = [f"Independent: {quality.independent} of {plural(usable, 'usable case')} ({pairs})."]
     if quality.excluded:
@@ -99,14 +122,14 @@ def quality_lines(quality: Quality) -> list[str]:
     return lines
 
 
-def _dry(files: Files, more: int, as_json: bool, flags: dict[str, Any]) -> int:
+def _dry(files: Files, wishes: Wishes, as_json: bool, flags: dict[str, Any]) -> int:
     from promptpex.cli.command_session import work
     from promptpex.cli.commands.estimate import show
     from promptpex.cli.output import print_json
     from promptpex.workflow.pipeline import planned
 
     async def job(session: Any) -> Any:
-        return planned(session, files, more)
+        return planned(session, files, wishes)
 
     todo, lines = work(flags, job, start=files.prompt.parent)
     if as_json:

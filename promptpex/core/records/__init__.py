@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from promptpex.core.records._base import MAX_EXACT, MAX_TOKENS_COUNTED, Record
 from promptpex.core.records.call import Completion, ModelName, Params, Request, TokenLogprob
-from promptpex.core.records.case import Case, Suite
+from promptpex.core.records.case import Case, Rating, Suite
 from promptpex.core.records.columns import AnyRun, Coded, Column, Columns, RunColumns
 from promptpex.core.records.gc_pause import collector_paused
 from promptpex.core.records.grade import KEY_LENGTH, OUTPUT_SUBJECT, Grade, GradeValue, output_key, superseded
@@ -48,6 +48,7 @@ __all__ = [
     "Params",
     "Problem",
     "Prompt",
+    "Rating",
     "Record",
     "Request",
     "Role",

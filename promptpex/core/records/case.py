@@ -12,6 +12,27 @@ from promptpex.core.records.match import Match
 from promptpex.core.records.spec import Origin
 
 
+class Rating(Record):
+    """How much a case is worth, as a model rated it beside others.
+
+    Attributes:
+        severity: 1 to 5: how bad a failure on this input would be for whoever uses the output.
+        importance: 1 to 5: how much it matters in use that such inputs are coped with.
+        redundant_with: the id of a case that tests the same; None: none does.
+        of: hash of what was rated; a rating whose hash no longer fits is made again.
+    """
+
+    severity: int = Field(ge=1, le=5)
+    importance: int = Field(ge=1, le=5)
+    redundant_with: str | None = None
+    of: str | None = None
+
+    @property
+    def value(self) -> int:
+        """Severity times importance, 1 to 25."""
+        return self.severity * self.importance
+
+
 class Case(OwnedRecord):
     """One test input.
 
@@ -30,10 +51,12 @@ class Case(OwnedRecord):
         expanded_from: the id of the shorter case that this one grew from.
         expected_from: where a generated ``expected`` came from, such as ``gpt-4o (0.9)``.
         invalid: why the case is not used (it breaks the input spec, or lint found it unusable); None = usable.
+        rating: how much it is worth, where it was rated.
+        aside: why it is put aside for now, by ``generate --keep``; None = it is run.
         content: hash of the case as generated; one that no longer matches it was edited by hand.
     """
 
-    not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin", "inputs_fingerprint"))
+    not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin", "inputs_fingerprint", "rating", "aside"))
 
     id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
     rule: str | None = None
@@ -49,6 +72,8 @@ class Case(OwnedRecord):
     expanded_from: str | None = None
     expected_from: str | None = None
     invalid: str | None = None
+    rating: Rating | None = None
+    aside: str | None = None
     content: str | None = None
 
 
@@ -75,5 +100,9 @@ class Suite(Record):
         return case.match or chosen or self.match or DEFAULT_MATCH
 
     def usable(self) -> tuple[Case, ...]:
-        """The cases that are not marked invalid."""
+        """The cases that are run: neither marked invalid nor put aside."""
+        return tuple(case for case in self.valid() if case.aside is None)
+
+    def valid(self) -> tuple[Case, ...]:
+        """The cases that are not marked invalid, those put aside among them."""
         return tuple(case for case in self.cases if case.invalid is None)

@@ -1,0 +1,101 @@
+"""Keeping the most valuable cases of a suite: which to run when not all can be, and what is lost by that.
+
+The others are put aside with a mark, and come back when the mark is taken away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from promptpex.cases.duplicates import duplicates
+from promptpex.core.records import Case, Spec, Suite
+
+UNRATED = 9
+"""The value of a case without a rating: that of the middle, 3 times 3."""
+NEW_RULE, NEW_SIDE = 4.0, 2.0
+"""A case counts so many times as much if no chosen case aims at its rule, or at its side of the rule."""
+REDUNDANT = 0.2
+"""A case counts this share of its value if a chosen one tests the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A suite of which some cases are put aside.
+
+    Attributes:
+        suite: with ``aside`` set on the cases that are not kept, and on no other.
+        valid, aside: how many valid cases there are, and how many of them are put aside.
+        lost: ids of the rules and inverses that a valid case aims at and no kept one.
+    """
+
+    suite: Suite
+    valid: int
+    aside: int
+    lost: tuple[str, ...]
+
+
+def keep_most_valuable(suite: Suite, spec: Spec, most: int) -> Kept:
+    """Puts all valid cases aside but the ``most`` valuable ones.
+
+    People's cases are always kept. The others are chosen one by one: by their rating, more where their rule or inverse
+    has no case yet, less where a chosen case tests the same; of equals the first of the suite.
+    """
+    valid = [case for case in suite.valid() if case.aside is None or case.origin == "generated"]
+    own = [case for case in valid if case.origin != "generated"]
+    chosen = [*own, *_chosen([case for case in valid if case.origin == "generated"], own, most - len(own))]
+    ids = {case.id for case in chosen}
+
+    def marked(case: Case) -> Case:
+        if case.origin != "generated" or case.invalid is not None:
+            return case
+        return case.replace(aside=None if case.id in ids else f"not among the {most} most valuable")
+
+    kept = suite.replace(cases=tuple(marked(case) for case in suite.cases))
+    return Kept(kept, len(valid), len(valid) - len(chosen), _lost(valid, chosen, spec))
+
+
+def _chosen(cases: list[Case], own: list[Case], most: int) -> list[Case]:
+    rules = {case.rule for case in own}
+    sides = {_side(case) for case in own}
+    same = _tests_the_same([*own, *cases])
+    taken = {case.id for case in own}
+    chosen: list[Case] = []
+
+    def worth(case: Case) -> float:
+        value = float(case.rating.value if case.rating is not None else UNRATED)
+        value *= REDUNDANT if same[case.id] & taken else 1.0
+        return value * (NEW_RULE if case.rule not in rules else NEW_SIDE if _side(case) not in sides else 1.0)
+
+    while cases and len(chosen) < most:
+        best = max(cases, key=worth)
+        cases = [case for case in cases if case is not best]
+        chosen.append(best)
+        rules.add(best.rule)
+        sides.add(_side(best))
+        taken.add(best.id)
+    return chosen
+
+
+def _tests_the_same(cases: list[Case]) -> dict[str, set[str]]:
+    """For each case the ids of those that test the same, by their wording or by their rating."""
+    same: dict[str, set[str]] = {case.id: set() for case in cases}
+    pairs = [(pair.a, pair.b) for pair in duplicates(cases)]
+    pairs += [(case.id, case.rating.redundant_with or "") for case in cases if case.rating is not None]
+    for a, b in pairs:
+        if a in same and b in same:
+            same[a].add(b)
+            same[b].add(a)
+    return same
+
+
+def _lost(valid: Iterable[Case], chosen: Iterable[Case], spec: Spec) -> tuple[str, ...]:
+    lost = {_side(case) for case in valid} - {_side(case) for case in chosen}
+    names = {(rule.id, False): rule.id for rule in spec.rules} | {
+        (rule.id, True): rule.inverse_id for rule in spec.rules
+    }
+    return tuple(name for side, name in names.items() if side in lost)
+
+
+def _side(case: Case) -> tuple[str | None, bool]:
+    return case.rule, case.inverse
