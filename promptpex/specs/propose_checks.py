@@ -60,7 +60,7 @@ async def propose_checks(
     if again:
         mended = await requests.ask(again, {rule.id: _refusal(proposals[rule.id]) for rule in again})
         replies = {**replies, **mended}
-        proposals |= {rule.id: trial.outcome(rule, replies) for rule in again if rule.id in mended}
+        proposals |= {rule.id: trial.outcome(rule, replies, last=True) for rule in again if rule.id in mended}
     return _without_circles(spec.rules, [proposals[rule.id] for rule in todo])
 
 
@@ -84,10 +84,12 @@ class _Trial:
         self._spec = spec
         self._inputs = frozenset(variables)
         self._evidence = evidence
+        self._has_others = sum(not rule.stale for rule in spec.rules) > 1
 
-    def outcome(self, rule: Rule, replies: Mapping[str, RuleChecks]) -> Proposal:
+    def outcome(self, rule: Rule, replies: Mapping[str, RuleChecks], last: bool = False) -> Proposal:
         """The proposal of a rule's reply, dropped where it does not compile, separate its own examples, refuses what
-        is right, or contradicts what was judged."""
+        is right, or contradicts what was judged; and where an output that breaks another rule alone was forgotten,
+        unless the author was asked for it before (``last``)."""
         reply = replies.get(rule.id)
         if reply is None:
             return Proposal(rule.id, dropped="the author gave no usable reply")
@@ -103,7 +105,10 @@ class _Trial:
         reason = own_problem(proposal, given)
         reason = reason or (None if rule.when else condition_problem(proposal, given, self._evidence))
         reason = reason or counterexample(proposal, (one for one in right if one.text.strip() not in disputed))
-        return proposal.refuse(reason or contradicted(proposal, self._evidence))
+        reason = reason or contradicted(proposal, self._evidence)
+        if proposal.checks and self._has_others and not (reply.keeps_only_this or last):
+            reason = reason or "came without an output that keeps this rule and breaks another one"
+        return proposal.refuse(reason)
 
     def _read(self, rule: Rule, reply: RuleChecks) -> Proposal:
         conditional = isinstance(reply, ConditionalChecks) and rule.needs == "input"

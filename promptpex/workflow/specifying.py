@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from promptpex.core.events import Notice
-from promptpex.core.records import Prompt, Rule, Run, Spec, Suite
+from promptpex.core.records import Case, Prompt, Rule, Run, Spec, Suite
 from promptpex.specs.check_trials import Evidence
 from promptpex.specs.describe_inputs import input_specs
 from promptpex.specs.extract import extract as extract_spec
@@ -66,19 +66,25 @@ def evidence_of(
     Args:
         aimed: whether the cases aim at these very rules.
     """
-    usable = suite.usable() if suite is not None else ()
-    cases = usable if aimed else [case.replace(rule=None, inverse=False) for case in usable]
+    usable = [_as_known(case, suite, aimed) for case in suite.usable()] if suite is not None else []
     if before is None:
-        return Evidence(cases=cases)
+        return Evidence(cases=usable)
     ids = {same_rule(rule.rule): rule.id for rule in rules}
     now = {rule.id: ids.get(same_rule(rule.rule)) for rule in before.spec.rules}
     known = [verdict for verdict in before.verdicts if now.get(verdict.rule) is not None]
     return Evidence(
         outputs=before.outputs,
         verdicts=[verdict.replace(rule=now[verdict.rule]) for verdict in known],
-        cases=cases,
+        cases=usable,
         inputs={case.id: case.inputs for case in before.suite.cases},
     )
+
+
+def _as_known(case: Case, suite: Suite, aimed: bool) -> Case:
+    """The case with its expected output where that is an output in full, and with its aim where that is known."""
+    whole = suite.match_of(case) in ("normalised", "exact", "json")
+    expected = case.expected if whole else None
+    return case.replace(expected=expected) if aimed else case.replace(expected=expected, rule=None, inverse=False)
 
 
 async def groundedness(session: Session, prompt: Prompt, spec: Spec) -> list[Groundedness]:

@@ -28,6 +28,8 @@ TYPICAL_CASE = 90
 
 TYPICAL_RULE = 70
 """Tokens of a rule with its source in an author's answer. A rough figure."""
+TYPICAL_CHECKS = 150
+"""Tokens of an answer with the checks of one rule and its examples, also where one in three is asked for again."""
 
 Part = Literal["extract", "generate", "baseline", "run"]
 """The part of the work that a stage belongs to."""
@@ -188,7 +190,8 @@ _REGISTRY: dict[str, Stage] = {
             part="extract",
             role="author",
             requests=lambda work: ask_checks.requests_for(work.rules) if work.settings.checks else 0,
-            request_tokens=lambda work: work.prompt_tokens + 1200 + 40 * work.rules,
+            request_tokens=lambda work: work.prompt_tokens + 1100 + 40 * work.rules,
+            answer_tokens=lambda work: ceil(work.rules * TYPICAL_CHECKS / max(1, ask_checks.requests_for(work.rules))),
             templates=("specs/checks",),
             settings=("checks",),
         ),

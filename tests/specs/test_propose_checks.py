@@ -26,12 +26,12 @@ def proposed(kind: str, value: str = "") -> dict[str, str]:
 
 def reply(*checks: dict[str, str], rule: str = "r1", decides: str = "wholly", **more: Any) -> Reply:
     """What an author says of a rule; its examples are those of ``RULE`` unless others are given."""
-    given = {"keeps": ["RED", "DARK-BLUE"], "keeps_only_this": [], "breaks": ["red", "RED CAR"], "after": ""}
+    given = {"keeps": ["RED", "DARK-BLUE"], "keeps_only_this": ["XYZZY"], "breaks": ["red", "RED CAR"], "after": ""}
     return {"rule": rule, **given, "checks": list(checks), "decides": decides, **more}
 
 
 def nothing(rule: str, *keeps: str) -> Reply:
-    return reply(rule=rule, keeps=list(keeps), breaks=[], decides="none")
+    return reply(rule=rule, keeps=list(keeps), keeps_only_this=[], breaks=[], decides="none")
 
 
 class Author:
@@ -137,9 +137,8 @@ async def test_checks_that_decide_in_part_need_to_catch_one() -> None:
 
 async def test_the_reason_shows_where_an_example_leaves_those_of_the_other_side() -> None:
     head = '{"category": "shipping", "steps": "' + "x" * 100
-    answer = reply(
-        proposed("contains", "shipping"), keeps=[head + '", "reply": "Yes."}'], breaks=[head + '", "reply": 7}']
-    )
+    examples = {"keeps": [head + '", "reply": "Yes."}'], "breaks": [head + '", "reply": 7}'], "keeps_only_this": []}
+    answer = reply(proposed("contains", "shipping"), **examples)
     (proposal,), _ = await outcome(Author(answer))
     assert '"reply": 7}' in str(proposal.dropped)
     assert "category" not in str(proposal.dropped)
@@ -198,6 +197,16 @@ class TestOtherEvidence:
         assert len(client.requests) == 1
 
 
+async def test_an_author_who_forgets_outputs_that_break_another_rule_is_asked_for_one_once() -> None:
+    """Whoever thinks of them sees that the checks of a rule say nothing of the others."""
+    forgetful = reply(proposed("regex", "^[A-Z-]+$"), keeps_only_this=[])
+    (proposal, _), client = await outcome(Author([forgetful, nothing("r2")]), RULE, OTHER)
+    assert proposal.dropped is None
+    assert "breaks another one" in fenced(client.requests[1], "refused")
+    (alone,), client = await outcome(Author(forgetful))
+    assert (alone.dropped, len(client.requests)) == (None, 1)
+
+
 def judged(*pairs: tuple[str, bool], source: str = "judge:j") -> Evidence:
     outputs = [Output(case=f"c{n}", model="m", text=text) for n, (text, _) in enumerate(pairs)]
     verdicts = [
@@ -231,6 +240,7 @@ class TestBatches:
             proposed("contains", rule),
             rule=rule,
             keeps=[" ".join(f"r{n}" for n in range(1, 13))],
+            keeps_only_this=[f"{rule}!"],
             breaks=["no", "none"],
         )
 
@@ -303,7 +313,7 @@ class TestConditions:
     elsewhere: Sequence[Mapping[str, str]] = [{"name": "order", "value": '{"state": "new", "number": "A8"}'}]
 
     def answers(self, **more: Any) -> Reply:
-        examples = {"keeps": ["It is A7."], "breaks": ["No.", "A71"]}
+        examples = {"keeps": ["It is A7."], "keeps_only_this": [], "breaks": ["No.", "A71"]}
         whole = {**examples, "when": [SENT], "inputs": self.here, "other_inputs": self.elsewhere}
         return {**reply(proposed("word-any", "{{order.number}}")), **whole, **more}
 

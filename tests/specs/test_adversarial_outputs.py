@@ -1,0 +1,249 @@
+"""Whatever an author proposes, outputs that are right are not failed: bad proposals are refused, mended or dropped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex import promptfile
+from promptpex.assertions import check
+from promptpex.cases.file import read_suite
+from promptpex.core.records import Check, Rule
+from promptpex.specs.check_replies import CheckReply, read_check
+from promptpex.specs.check_trials import Evidence, Proposal
+from promptpex.specs.file import read_spec
+from promptpex.specs.propose_checks import propose_checks, with_checks
+from tests.samples import role_model
+from tests.specs.adversarial_outputs import EMPTY, INVOICES, SPEECH_TAG, Trap, invoice
+from tests.specs.test_propose_checks import Author, Reply, nothing, proposed, reply
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+TAGS = (
+    "CC|CD|DT|EX|FW|IN|JJR|JJS|JJ|LS|MD|NNPS|NNP|NNS|NN|PDT|POS|PRP[$]|PRP|RBR|RBS|RB|RP|SYM|TO|UH|VBD|VBG|VBN|VBP|VBZ"
+    "|VB|WDT|WP[$]|WP|WRB|NONE|UNCLEAR"
+)
+TAG = rf"(?<![\p{{L}}$])(?:{TAGS})(?![\p{{L}}$])"
+NUMBER = {"type": ["number", "null"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A benchmark, its traps, and what an author says of each rule at first and when it is asked again."""
+
+    name: str
+    traps: Sequence[Trap]
+    hasty: Mapping[str, Reply]
+    mended: Mapping[str, Reply]
+
+
+def says(rule: str, *checks: dict[str, str], keeps: str, only_this: str, breaks: str, decides: str = "wholly") -> Reply:
+    """A reply whose examples stand behind each other, parted by ``|``."""
+    given = {"keeps": keeps.split("|"), "keeps_only_this": only_this.split("|"), "breaks": breaks.split("|")}
+    return reply(*checks, rule=rule, decides=decides, **given)
+
+
+def holds(**properties: Any) -> dict[str, str]:
+    """A check that the output holds an object whose properties follow these schemas."""
+    schema = {"type": "object", "required": list(properties), "properties": properties}
+    return proposed("contains-json", json.dumps(schema))
+
+
+def changed(replies: Mapping[str, Reply], checks: Mapping[str, list[dict[str, str]]]) -> dict[str, Reply]:
+    """The same examples with other checks."""
+    return {rule: {**given, "checks": checks.get(rule, given["checks"])} for rule, given in replies.items()}
+
+
+SPEECH = {
+    "r1": says(
+        "r1", proposed("regex", r"^\s*\S+\s*$"), keeps="NN|PRP$", only_this="**NN**|NN/VB", breaks="The tag is NN|N N"
+    ),
+    "r2": says("r2", proposed("regex", TAG), keeps="NN|PRP$", only_this="The tag is NN.", breaks="noun|nn|OK"),
+    "r3": says(
+        "r3",
+        proposed("regex", r"^(?:[\p{L}\p{N}\s]|(?<=\b(?:PRP|WP))[$])*$"),
+        keeps="NN|VBZ",
+        only_this="NN VB",
+        breaks="NN.|`NN`|$",
+    ),
+    "r4": says(
+        "r4",
+        proposed("not-regex", rf"{TAG}[\s\S]*{TAG}"),
+        keeps="NN|MD",
+        only_this="the tag is NN|noun",
+        breaks="NN VB|NN/VB",
+    ),
+    "r5": says(
+        "r5",
+        proposed("not-word-any", "(?i)noun\nverb\nadjective\nadverb\narticle"),
+        keeps="NN|VB",
+        only_this="verbatim|articled",
+        breaks="noun|an Adverb",
+        decides="partly",
+    ),
+    "r6": says(
+        "r6",
+        proposed("not-word-any", "(?i)sorry\ncannot tell\nunable\nI can't"),
+        proposed("not-contains", "?"),
+        keeps="NN|MD",
+        only_this="MD since can't is meant",
+        breaks="Sorry, no.|I am unable to|Which?",
+        decides="partly",
+    ),
+}
+HASTY_SPEECH = {
+    "r1": [proposed("regex", r"^\s*[A-Z]{1,5}\$?\s*$")],
+    "r2": [proposed("regex", rf"^(?:{TAGS})$")],
+    "r3": [proposed("not-regex", "[^A-Z]")],
+    "r4": [proposed("word-count", "exactly 1 words")],
+    "r5": [proposed("not-contains-any", "(?i)noun\nverb\nadjective\nadverb\narticle")],
+    "r6": [proposed("not-contains-any", "(?i)sorry\ncannot\nunable\nunclear\n?")],
+}
+
+_STAND_IN = r'(?i):\s*"\s*(?:[\-–—?]+|n\/?a|unknown|none)?\s*"'
+_DAY = {"type": ["string", "null"], "pattern": r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$"}
+_KEYS = ("vendor", "invoice_number", "invoice_date", "currency", "lines", "total")
+_CELLS = ("description", "quantity", "unit_price", "amount")
+_LINES = {"type": "array", "items": {"type": "object", "properties": dict.fromkeys(_CELLS[1:], NUMBER)}}
+_CLOSED = {
+    "type": "object",
+    "required": list(_CELLS),
+    "properties": {cell: {} for cell in _CELLS},
+    "additionalProperties": False,
+}
+_OBJECT = {
+    "type": "object",
+    "required": list(_KEYS),
+    "properties": {key: {} for key in _KEYS},
+    "additionalProperties": False,
+}
+FENCED = f"```json\n{invoice()}\n```"
+
+READING = {
+    "r1": says(
+        "r1",
+        proposed("is-json", '{"type": "object"}'),
+        keeps=invoice(),
+        only_this='{"a": 1}',
+        breaks=f"Here: {invoice()}|none",
+    ),
+    "r2": says(
+        "r2", proposed("contains-json", json.dumps(_OBJECT)), keeps=EMPTY, only_this=FENCED, breaks=invoice("total")
+    ),
+    "r3": says(
+        "r3", holds(invoice_date=_DAY), keeps=invoice(), only_this=FENCED, breaks=invoice(invoice_date="3.5.24")
+    ),
+    "r4": says(
+        "r4",
+        holds(currency={"type": ["string", "null"], "pattern": "^[A-Z]{3}$"}),
+        keeps=invoice(),
+        only_this=FENCED,
+        breaks=invoice(currency="€"),
+    ),
+    "r5": says("r5", holds(total=NUMBER, lines=_LINES), keeps=invoice(), only_this=FENCED, breaks=invoice(total="1,5")),
+    "r6": says(
+        "r6",
+        holds(lines={"type": "array", "items": _CLOSED}),
+        keeps=invoice(),
+        only_this=FENCED,
+        breaks=invoice(line={"tax": 1}),
+    ),
+    "r7": says(
+        "r7",
+        proposed("not-regex", _STAND_IN),
+        keeps=invoice(vendor="Unknown Pleasures Records"),
+        only_this=FENCED,
+        breaks=invoice(vendor="N/A"),
+        decides="partly",
+    ),
+    "r8": nothing("r8"),
+}
+HASTY_READING = {
+    "r1": [proposed("regex", r"^\{[^{}]*\}$")],
+    "r2": [proposed("is-json", json.dumps(_OBJECT))],
+    "r3": [proposed("regex", r'"invoice_date": "\d{4}-\d\d-\d\d"')],
+    "r4": [holds(currency={"type": "string", "pattern": "^[A-Z]{3}$"})],
+    "r5": [proposed("not-regex", r'"\d')],
+    "r6": [holds(lines={"type": "array", "minItems": 1, "items": _CLOSED})],
+    "r7": [proposed("not-contains-any", "(?i)unknown\nn/a\nnone")],
+}
+
+TASKS = (
+    Task("speech-tag", SPEECH_TAG, changed(SPEECH, HASTY_SPEECH), SPEECH),
+    Task("invoice-json", INVOICES, changed(READING, HASTY_READING), READING),
+)
+each_task = pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+
+
+async def checked(task: Task, *turns: Mapping[str, Reply]) -> tuple[list[Rule], list[Proposal]]:
+    """The benchmark's rules with what is kept of an author's proposals, and the proposals."""
+    folder = BENCHMARKS / task.name
+    spec = read_spec(folder / "prompt.spec.yaml")
+    spec = spec.replace(rules=tuple(rule.replace(checks=(), decides="wholly") for rule in spec.rules))
+    author, _ = role_model(Author(*(list(turn.values()) for turn in turns)))
+    cases = read_suite(folder / "prompt.cases.yaml").cases
+    prompt = promptfile.read(folder / "prompt.md")
+    proposals = await propose_checks(author, prompt, spec, evidence=Evidence(cases=cases))
+    return with_checks(spec.rules, proposals), proposals
+
+
+def wrong(rules: Sequence[Rule], traps: Sequence[Trap]) -> list[tuple[str, str, str]]:
+    """Where the checks err: the rule, false failure or false pass, and the output."""
+    errors = []
+    for rule in rules:
+        for one in (one for one in traps if rule.checks and rule.id not in one.open):
+            status = check(one.text, list(rule.checks)).status
+            if rule.id not in one.breaks and status != "pass":
+                errors.append((rule.id, "false failure", one.text))
+            if rule.id in one.breaks and status != "fail" and rule.decides == "wholly":
+                errors.append((rule.id, "false pass", one.text))
+    return errors
+
+
+def as_check(given: dict[str, str]) -> Check:
+    return read_check(CheckReply.model_validate(given), frozenset())
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len({one.text for one in SPEECH_TAG} | {one.text for one in INVOICES}) >= 90
+
+
+@each_task
+def test_a_hasty_author_would_fail_right_outputs(task: Task) -> None:
+    """Without being held against anything, each of its proposals errs."""
+    believed = [
+        Rule(id=rule, rule="x", decides=given["decides"], checks=tuple(map(as_check, given["checks"])))
+        for rule, given in task.hasty.items()
+        if given["checks"]
+    ]
+    failures = [(rule, text) for rule, what, text in wrong(believed, task.traps) if what == "false failure"]
+    assert {rule for rule, _ in failures} == {rule.id for rule in believed}
+    assert len(failures) >= 20
+
+
+@each_task
+async def test_a_hasty_author_is_asked_again_and_mends_its_checks(task: Task) -> None:
+    rules, proposals = await checked(task, task.hasty, task.mended)
+    by_code = [rule.id for rule in rules if rule.checks]
+    assert by_code == [rule for rule in task.mended if task.mended[rule]["checks"]]
+    assert wrong(rules, task.traps) == []
+    assert {proposal.rule for proposal in proposals if proposal.dropped} == set(task.mended) - set(by_code)
+
+
+@each_task
+async def test_a_stubborn_author_loses_its_checks(task: Task) -> None:
+    rules, proposals = await checked(task, task.hasty, task.hasty)
+    assert [rule.id for rule in rules if rule.checks] == []
+    reasons = [proposal.dropped or "" for proposal in proposals if proposal.refused]
+    assert len(reasons) == len([given for given in task.hasty.values() if given["checks"]])
+    assert all("is right" in reason or "should keep the rule" in reason for reason in reasons)
+
+
+@each_task
+async def test_a_careful_author_is_asked_once(task: Task) -> None:
+    rules, _ = await checked(task, task.mended)
+    assert wrong(rules, task.traps) == []
