@@ -14,13 +14,13 @@ from promptpex.core.records import Prompt, Rule, Spec
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
-from promptpex.specs.check_replies import RuleChecks, checks_reply
+from promptpex.specs.check_replies import ProposedChecks, checks_reply
 
 STAGE = "checks"
 BATCH = 10
 """Rules that one request asks for: about 3,000 tokens of answer."""
 
-Replies = dict[str, RuleChecks]
+Replies = dict[str, ProposedChecks]
 """By the id of the rule."""
 
 
@@ -96,7 +96,7 @@ class CheckRequests:
         rendered = self._rendered(rules, refusals, conditional)
         reply = await self.author.ask(rendered, checks_reply(len(rules), conditional), stage=STAGE)
         wanted = {rule.id for rule in rules}
-        given = cast("list[RuleChecks]", reply.value.rules)  # type: ignore[attr-defined]
+        given = cast("list[ProposedChecks]", reply.value.rules)  # type: ignore[attr-defined]
         return {each.rule.strip(): each for each in reversed(given) if each.rule.strip() in wanted}
 
     def _rendered(self, rules: Sequence[Rule], refusals: Mapping[str, str], conditional: bool) -> Rendered:

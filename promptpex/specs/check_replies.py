@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, create_model
 
@@ -55,7 +55,7 @@ class InputReply(BaseModel):
     value: Text
 
 
-class RuleChecks(BaseModel):
+class ProposedChecks(BaseModel):
     """The checks for one rule, with outputs to try them on."""
 
     rule: str
@@ -67,7 +67,7 @@ class RuleChecks(BaseModel):
     after: str
 
 
-class ConditionalChecks(RuleChecks):
+class ConditionalChecks(ProposedChecks):
     """The same for a rule that may need the input."""
 
     when: list_up_to(ConditionReply, 3)  # type: ignore[valid-type]
@@ -78,7 +78,7 @@ class ConditionalChecks(RuleChecks):
 @lru_cache(maxsize=64)
 def checks_reply(limit: int, conditional: bool = False) -> type[BaseModel]:
     """The shape of a reply about up to ``limit`` rules; ``conditional``: some of them need the input."""
-    kind = ConditionalChecks if conditional else RuleChecks
+    kind = ConditionalChecks if conditional else ProposedChecks
     return create_model("ChecksReply", rules=(list_up_to(kind, limit), ...))
 
 
@@ -101,7 +101,7 @@ def read_check(reply: CheckReply, variables: frozenset[str]) -> Check:
     if not ignore_case or base in FLAGGED:
         return Check.model_validate({"kind": reply.kind, **made, **({"ignore_case": True} if ignore_case else {})})
     if base.startswith("contains"):
-        return Check(kind=reply.kind.replace("contains", "icontains"), **made)
+        return Check.model_validate({"kind": reply.kind.replace("contains", "icontains"), **made})
     return _whatever_case(reply.kind, base, reply.value.removeprefix(FOLDED))
 
 
@@ -145,7 +145,7 @@ def _whatever_case(kind: str, base: str, value: str) -> Check:
     return Check(kind=kind.replace(base, "regex"), value=pattern, dialect="unicode", ignore_case=True)
 
 
-def _regex(text: str) -> dict[str, Any]:
+def _regex(text: str) -> dict[str, object]:
     return {"value": without_needless_escapes(text), "dialect": "unicode"}
 
 
@@ -165,11 +165,11 @@ def without_needless_escapes(pattern: str) -> str:
     return "".join(kept)
 
 
-def _lines(text: str) -> dict[str, Any]:
+def _lines(text: str) -> dict[str, object]:
     return {"value": [line.strip() for line in text.split("\n") if line.strip()]}
 
 
-def _schema(text: str) -> dict[str, Any]:
+def _schema(text: str) -> dict[str, object]:
     if not text.strip():
         return {}
     try:
@@ -178,7 +178,7 @@ def _schema(text: str) -> dict[str, Any]:
         raise CheckError(f"the schema is not JSON ({str(error)[:80]})") from error
 
 
-def _mended(schema: Any) -> Any:
+def _mended(schema: object) -> object:
     """The schema with the needless escapes of its patterns left out."""
     if isinstance(schema, list):
         return [_mended(part) for part in schema]
@@ -190,7 +190,7 @@ def _mended(schema: Any) -> Any:
     }
 
 
-def _count(text: str) -> dict[str, Any]:
+def _count(text: str) -> dict[str, object]:
     match = _COUNT.fullmatch(" ".join(text.split()))
     if match is None:
         raise CheckError(f"word-count needs a number and a unit, such as '40 to 120 words', not {text[:40]!r}")
@@ -205,7 +205,7 @@ def _count(text: str) -> dict[str, Any]:
     return {"value": value, "unit": "spoken-words" if unit == "words" else unit}
 
 
-_READ: dict[str, Callable[[str], dict[str, Any]]] = {
+_READ: dict[str, Callable[[str], dict[str, object]]] = {
     "regex": _regex,
     "word-count": _count,
     **dict.fromkeys(LISTS, _lines),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from promptpex.assertions import check, check_inputs
 from promptpex.codecs.wording import plural
@@ -31,7 +31,7 @@ class Proposal:
         checks: what was proposed; empty when nothing was.
         decides: how far they decide the rule.
         when: what tells from the inputs whether the rule's condition holds.
-        after: the rule without which this one cannot be looked at.
+        after: the rule without which this one cannot be looked at; holds whatever becomes of the checks.
         dropped: why they are not kept; None = kept.
         refused: whether they were refused for what they decide, so that the author may mend them.
     """
@@ -63,7 +63,7 @@ class Evidence:
     verdicts: Sequence[Verdict] = ()
     cases: Sequence[Case] = ()
     prescribed: Sequence[str] = ()
-    inputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    inputs: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def of(self, rule: str) -> list[tuple[Output, bool]]:
         """The judged outputs of a rule, each with whether it kept it; several verdicts on one are each counted."""
@@ -84,7 +84,7 @@ class KnownOutput:
 
     text: str
     whose: str
-    inputs: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,8 @@ class Examples:
     keeps: tuple[str, ...] = ()
     right: tuple[str, ...] = ()
     breaks: tuple[str, ...] = ()
-    inputs: Mapping[str, Any] = field(default_factory=dict)
-    other_inputs: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, object] = field(default_factory=dict)
+    other_inputs: Mapping[str, object] = field(default_factory=dict)
 
 
 def own_problem(proposal: Proposal, given: Examples) -> str | None:
@@ -111,7 +111,7 @@ def own_problem(proposal: Proposal, given: Examples) -> str | None:
     enough."""
     if not proposal.checks:
         return None
-    if not given.keeps or not given.breaks:
+    if not given.right or not given.breaks:
         return "came without outputs that keep the rule and outputs that break it"
     lacking = sorted(_named(proposal) - set(given.inputs))
     if lacking:
@@ -157,7 +157,7 @@ def counterexample(proposal: Proposal, right: Iterable[KnownOutput]) -> str | No
     return None
 
 
-def concerned(proposal: Proposal, inputs: Mapping[str, Any]) -> bool:
+def concerned(proposal: Proposal, inputs: Mapping[str, object]) -> bool:
     """Whether checks may be held against an output with these inputs: they are known, and the condition holds."""
     known = _named(proposal) | {one.variable for one in proposal.when}
     return bool(proposal.checks) and known <= set(inputs) and not check_inputs(proposal.when, inputs)
@@ -204,7 +204,7 @@ def _named(proposal: Proposal) -> set[str]:
     return {name for one in (*proposal.checks, *proposal.when) for name in named_inputs(one)}
 
 
-def _status(checks: Sequence[Check], text: str, inputs: Mapping[str, Any]) -> str:
+def _status(checks: Sequence[Check], text: str, inputs: Mapping[str, object]) -> str:
     return check(text, list(checks), vars=inputs).status
 
 

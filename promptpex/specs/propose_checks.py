@@ -18,7 +18,7 @@ from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Check, InputCheck, Prompt, Rule, Spec
 from promptpex.llm.role_model import RoleModel
 from promptpex.specs.ask_checks import CheckRequests
-from promptpex.specs.check_replies import ConditionalChecks, RuleChecks, read_check, read_condition
+from promptpex.specs.check_replies import ConditionalChecks, ProposedChecks, read_check, read_condition
 from promptpex.specs.check_trials import (
     Evidence,
     Examples,
@@ -66,15 +66,16 @@ async def propose_checks(
 
 def with_checks(rules: Sequence[Rule], proposals: Sequence[Proposal]) -> list[Rule]:
     """The rules, each with what was proposed for it and kept."""
-    by_rule = {proposal.rule: proposal for proposal in proposals if proposal.dropped is None}
+    by_rule = {proposal.rule: proposal for proposal in proposals}
     return [_rule_with(rule, by_rule[rule.id]) if rule.id in by_rule else rule for rule in rules]
 
 
 def _rule_with(rule: Rule, proposal: Proposal) -> Rule:
-    changes: dict[str, object] = {"when": rule.when or proposal.when}
-    if proposal.checks:
-        changes |= {"checks": proposal.checks, "decides": proposal.decides}
-    return rule.replace(**changes)
+    rule = rule.replace(after=rule.after or proposal.after)
+    if proposal.dropped is not None:
+        return rule
+    decided = {"checks": proposal.checks, "decides": proposal.decides} if proposal.checks else {}
+    return rule.replace(when=rule.when or proposal.when, **decided)
 
 
 class _Trial:
@@ -86,17 +87,19 @@ class _Trial:
         self._evidence = evidence
         self._has_others = sum(not rule.stale for rule in spec.rules) > 1
 
-    def outcome(self, rule: Rule, replies: Mapping[str, RuleChecks], last: bool = False) -> Proposal:
+    def outcome(self, rule: Rule, replies: Mapping[str, ProposedChecks], last: bool = False) -> Proposal:
         """The proposal of a rule's reply, dropped where it does not compile, separate its own examples, refuses what
         is right, or contradicts what was judged; and where an output that breaks another rule alone was forgotten,
         unless the author was asked for it before (``last``)."""
         reply = replies.get(rule.id)
         if reply is None:
             return Proposal(rule.id, dropped="the author gave no usable reply")
+        named = self._spec.rule(reply.after.strip())
+        after = named.id if named is not None and not named.stale and named.id != rule.id else None
         try:
-            proposal = self._read(rule, reply)
+            proposal = replace(self._read(rule, reply), after=after)
         except CheckError as error:
-            return Proposal(rule.id, dropped=f"does not compile: {error}", refused=True)
+            return Proposal(rule.id, after=after, dropped=f"does not compile: {error}", refused=True)
         if not proposal.checks and (not proposal.when or rule.when):
             return replace(proposal, dropped="code cannot decide it, says the author")
         given = examples(reply)
@@ -110,7 +113,7 @@ class _Trial:
             reason = reason or "came without an output that keeps this rule and breaks another one"
         return proposal.refuse(reason)
 
-    def _read(self, rule: Rule, reply: RuleChecks) -> Proposal:
+    def _read(self, rule: Rule, reply: ProposedChecks) -> Proposal:
         conditional = isinstance(reply, ConditionalChecks) and rule.needs == "input"
         names = self._inputs | {"expected"} if conditional else frozenset[str]()
         checks = () if reply.decides == "none" else tuple(read_check(one, names) for one in reply.checks)
@@ -119,11 +122,10 @@ class _Trial:
             when = tuple(read_condition(one, self._inputs) for one in reply.when)
         compile_checks([*checks, *when], where=f"rule {rule.id}")
         decides = "partly" if reply.decides == "none" else reply.decides
-        after = reply.after.strip() if self._spec.rule(reply.after.strip()) and reply.after.strip() != rule.id else None
-        return Proposal(rule.id, checks, decides, when, after)
+        return Proposal(rule.id, checks, decides, when)
 
 
-def examples(reply: RuleChecks) -> Examples:
+def examples(reply: ProposedChecks) -> Examples:
     """The examples of a reply; what the author gives as breaking the rule is no right example of it."""
     breaks = tuple(reply.breaks)
     right = tuple(text for text in reply.keeps if text not in breaks)
@@ -145,7 +147,7 @@ def _shown(check: Check) -> str:
 
 def _without_circles(rules: Sequence[Rule], proposals: Sequence[Proposal]) -> list[Proposal]:
     """The proposals, less the ``after`` of those that would wait for each other in a circle."""
-    waits: dict[str, str] = {}
+    waits = {rule.id: rule.after for rule in rules if rule.after is not None}
     kept: list[Proposal] = []
     for proposal in proposals:
         before, seen = proposal.after, {proposal.rule}

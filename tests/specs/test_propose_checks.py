@@ -138,7 +138,7 @@ async def test_checks_that_decide_in_part_need_to_catch_one() -> None:
 async def test_the_reason_shows_where_an_example_leaves_those_of_the_other_side() -> None:
     head = '{"category": "shipping", "steps": "' + "x" * 100
     examples = {"keeps": [head + '", "reply": "Yes."}'], "breaks": [head + '", "reply": 7}'], "keeps_only_this": []}
-    answer = reply(proposed("contains", "shipping"), **examples)
+    answer = reply(proposed("contains", "shipping")) | examples
     (proposal,), _ = await outcome(Author(answer))
     assert '"reply": 7}' in str(proposal.dropped)
     assert "category" not in str(proposal.dropped)
@@ -205,6 +205,17 @@ async def test_an_author_who_forgets_outputs_that_break_another_rule_is_asked_fo
     assert "breaks another one" in fenced(client.requests[1], "refused")
     (alone,), client = await outcome(Author(forgetful))
     assert (alone.dropped, len(client.requests)) == (None, 1)
+
+
+async def test_a_rule_may_wait_for_another_but_not_in_a_circle() -> None:
+    rules = [Rule(id=f"r{n}", rule=f"The output has {n}.") for n in range(1, 6)]
+    after = {"r1": "r2", "r2": "r3", "r3": "r1", "r4": "r4", "r5": "r9"}
+    answers = [nothing(rule) | {"after": other} for rule, other in after.items()]
+    proposals, _ = await outcome(Author(answers), *rules)
+    kept = with_checks(rules, proposals)
+    assert {rule.id: rule.after for rule in kept} == {"r1": "r2", "r2": "r3", "r3": None, "r4": None, "r5": None}
+    own = [rules[0].replace(after="r5"), *rules[1:]]
+    assert with_checks(own, proposals)[0].after == "r5"
 
 
 def judged(*pairs: tuple[str, bool], source: str = "judge:j") -> Evidence:
