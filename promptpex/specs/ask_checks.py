@@ -103,6 +103,7 @@ class CheckRequests:
         return render(
             "specs/checks",
             prompt=self.prompt.text(),
+            description=self.prompt.description,
             intent=self.spec.intent,
             all_rules="\n".join(_line(rule) for rule in self.spec.rules if not rule.stale),
             asked="\n".join(rule.id for rule in rules),
