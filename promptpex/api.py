@@ -11,10 +11,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, TypeVar
 
 from promptpex.config import load
@@ -113,33 +112,23 @@ def _result_of(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 def _in_own_thread(work: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine in a loop and a thread of its own; an interruption cancels it, as ``asyncio.run`` does,
     also one that comes while it begins."""
-    begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
-    interrupted: list[bool] = []
-    outcome: Future[T] = Future()
-
-    async def watched() -> T:
-        task = asyncio.current_task()
-        assert task is not None
-        begun.append((asyncio.get_running_loop(), task))
-        if interrupted:
-            task.cancel()
-        return await work
+    runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+    loop = runner.get_loop()
+    task, ended = loop.create_task(work), Event()
 
     def run() -> None:
-        try:
-            outcome.set_result(asyncio.run(watched()))
-        except BaseException as error:  # whatever it is, it belongs to the caller
-            outcome.set_exception(error)
+        with suppress(BaseException), runner:  # whatever it raises is what came of the task
+            loop.run_until_complete(task)
+        ended.set()
 
     thread = Thread(target=run, name="promptpex")
     try:
         thread.start()
-        return outcome.result()
+        ended.wait()  # a join that is interrupted takes the thread for one that has ended (Python 3.11)
     except BaseException:
-        interrupted.append(True)
-        for loop, task in begun:
-            with suppress(RuntimeError):  # it has ended, and its loop is closed
-                loop.call_soon_threadsafe(task.cancel)
+        with suppress(RuntimeError):  # it has ended, and its loop is closed
+            loop.call_soon_threadsafe(task.cancel)
         with suppress(RuntimeError):  # it never started
             thread.join()
         raise
+    return task.result()
