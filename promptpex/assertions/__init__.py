@@ -1,6 +1,6 @@
 """Deterministic assertions: promptfoo's kinds and some more, three-valued, sandboxed, with bounded time.
 
-``check`` evaluates assertions on one output; ``compile_checks`` refuses those that cannot be used. ``RuleChecks`` is
+``check`` evaluates assertions on one output; ``compile_checks`` refuses those that cannot be used. ``RuleCheckJob`` is
 the job of checking outputs, in ``rule_chunks``, by a spec's rules; ``check_inputs`` evaluates its input checks,
 ``check_conditions`` the conditions of its rules; ``compare`` says whether an output is the expected one.
 ``check_time`` is what all of that may take together. Whoever compiles many checks, of which there are at most
@@ -15,7 +15,7 @@ from promptpex.assertions.expected_match import Comparison, compare
 from promptpex.assertions.model import CheckReport, CheckResult, ExpectedOutput, Unscorable
 from promptpex.assertions.registry import KIND_NAMES
 from promptpex.assertions.rule_conditions import check_conditions
-from promptpex.assertions.rule_verdicts import CHECKS_VERSION, RuleChecks, check_inputs, rule_chunks
+from promptpex.assertions.rule_verdicts import CHECKS_VERSION, RuleCheckJob, check_inputs, rule_chunks
 from promptpex.assertions.time_limits import check_time
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
     "Comparison",
     "Compiled",
     "ExpectedOutput",
-    "RuleChecks",
+    "RuleCheckJob",
     "compile_patterns",
     "check",
     "check_conditions",

@@ -52,7 +52,7 @@ def chunks(rows: Iterable[CheckRow]) -> Iterator[list[CheckRow]]:
 
 
 @dataclass(frozen=True, slots=True)
-class RowChecks:
+class RowCheckJob:
     """The job of checking chunks of rows by the assertions of a file, and then by their own.
 
     Each place where it runs compiles the assertions, has a V8 of its own, and a clock for the rows that it checks.

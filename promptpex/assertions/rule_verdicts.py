@@ -41,7 +41,7 @@ def rule_chunks(
 
 
 @dataclass(frozen=True, slots=True)
-class RuleChecks:
+class RuleCheckJob:
     """The job of giving verdicts of code on chunks of outputs, for the rules that have checks.
 
     A rule passes when all its checks pass, fails when one fails, and is unscored when one could not be decided. The

@@ -17,7 +17,7 @@ from promptpex.llm.usable_answers import usable
 from promptpex.promptfile import RENDERING_SECONDS, render
 
 STAGE = "output"
-_MEASURED = ("finish_reason", "tokens_in", "tokens_out", "cost_usd", "latency_ms", "model_reported", "logprobs")
+_MEASURED = (Completion.model_fields.keys() & Output.model_fields.keys()) - {"text"}
 """The fields of a completion that an output keeps, apart from the text."""
 
 

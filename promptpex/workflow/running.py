@@ -8,7 +8,7 @@ from importlib.metadata import version
 from itertools import chain
 from typing import Any
 
-from promptpex.assertions import RuleChecks, check_conditions, rule_chunks
+from promptpex.assertions import RuleCheckJob, check_conditions, rule_chunks
 from promptpex.config import Settings
 from promptpex.core import stage_templates
 from promptpex.core.events import Notice, StageEnded, StageStarted, StepDone
@@ -105,7 +105,7 @@ async def judge(session: Session, run: Run) -> Run:
     unmet = check_conditions(rules, usable, lambda output: inputs.get(output.case, {}))
     left_out = rules_of_outputs(unmet)
     chunks = rule_chunks(usable, lambda output: inputs.get(output.case, {}), lambda output: expected.get(output.case))
-    checked = list(chain.from_iterable(await session.engine.map(RuleChecks(tuple(rules)), chunks)))
+    checked = list(chain.from_iterable(await session.engine.map(RuleCheckJob(tuple(rules)), chunks)))
     checked = [verdict for verdict in checked if verdict.rule not in left_out.get(verdict.key, ())]
     asked = {rule.id for judge in judges for rule in judge.rules}
     judged = await _ask_judges(session, judges, usable, run.suite, left_out)

@@ -19,7 +19,7 @@ from fuzzing import seeds
 from fuzzing.making import Maker
 from fuzzing.own_files import grade_files, recordings, run_folders, stores
 from promptpex import config
-from promptpex.assertions import RuleChecks, assertion_file, batch, check, report_formats, rows_to_check, rule_chunks
+from promptpex.assertions import RuleCheckJob, assertion_file, batch, check, report_formats, rows_to_check, rule_chunks
 from promptpex.assertions.kinds.json_schema import compiled
 from promptpex.assertions.model import Unscorable
 from promptpex.cases.file import examine as examine_suite
@@ -140,7 +140,7 @@ def _checked(
     maker: Maker, rows: Iterable[rows_to_check.CheckRow], checks: assertion_file.CheckFile | None = None
 ) -> str:
     """The rows checked in this process, and written in one of the formats."""
-    chunks = asyncio.run(LocalEngine().map(batch.RowChecks(checks), batch.chunks(rows)))
+    chunks = asyncio.run(LocalEngine().map(batch.RowCheckJob(checks), batch.chunks(rows)))
     return "".join(maker.rng.choice(list(report_formats.FORMATS.values()))(chain.from_iterable(chunks)))
 
 
@@ -310,7 +310,7 @@ def rule_checks(maker: Maker, folder: Path) -> object:
         Output(case="c1", model="m", text=maker.text()),
         Output(case="c2", model="m", text=maker.json(maker.value())),
     ]
-    return asyncio.run(LocalEngine().map(RuleChecks(tuple(spec.rules)), rule_chunks(made, lambda _: _inputs(maker))))
+    return asyncio.run(LocalEngine().map(RuleCheckJob(tuple(spec.rules)), rule_chunks(made, lambda _: _inputs(maker))))
 
 
 READERS: dict[Reader, int] = {

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 
-from promptpex.assertions import ExpectedOutput, RuleChecks, rule_chunks
+from promptpex.assertions import ExpectedOutput, RuleCheckJob, rule_chunks
 from promptpex.assertions.assertion_file import CheckFile
-from promptpex.assertions.batch import RowChecks, chunks
+from promptpex.assertions.batch import RowCheckJob, chunks
 from promptpex.assertions.model import CheckReport
 from promptpex.assertions.rows_to_check import CheckRow
 from promptpex.core.records import Output, Rule, Verdict
@@ -17,7 +17,7 @@ from promptpex.engines import LocalEngine
 
 def check_rows(rows: Iterable[CheckRow], checks: CheckFile | None = None) -> list[CheckReport]:
     """What the assertions of each row come to."""
-    reports = asyncio.run(LocalEngine().map(RowChecks(checks), chunks(rows)))
+    reports = asyncio.run(LocalEngine().map(RowCheckJob(checks), chunks(rows)))
     return [each.report for each in chain.from_iterable(reports)]
 
 
@@ -28,5 +28,5 @@ def check_rules(
     expected_of: Callable[[Output], ExpectedOutput | None] = lambda output: None,
 ) -> list[Verdict]:
     """The verdicts in the order of the outputs, then of the rules."""
-    job = RuleChecks(tuple(rules))
+    job = RuleCheckJob(tuple(rules))
     return list(chain.from_iterable(asyncio.run(LocalEngine().map(job, rule_chunks(outputs, inputs_of, expected_of)))))

@@ -61,7 +61,7 @@ def command(
     rows = read(file)
     checks = _checks(file, assertions, quiet)
     counts = {"pass": 0, "fail": 0, "unscored": 0}
-    stream = local_engine(workers).stream(batch.RowChecks(checks), batch.chunks(rows))
+    stream = local_engine(workers).stream(batch.RowCheckJob(checks), batch.chunks(rows))
     with interrupts(), as_they_come(stream) as chunks:
         reports = _counted(_placed(chain.from_iterable(chunks), file), counts)
         _write(report_formats.FORMATS["json" if as_json else shape](reports), out)
