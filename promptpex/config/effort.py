@@ -12,11 +12,11 @@ Effort = Literal["min", "low", "medium", "high"]
 EFFORT: dict[str, dict[str, int]] = {
     "min": {
         "max_rules": 10, "cases_per_rule": 1, "inverse_cases": 0, "rounds": 1, "expansion": 0, "repeats": 1,
-        "validity": False, "checks": False, "verify": False,
+        "validity": False, "checks": True, "verify": False,
     },
     "low": {
         "max_rules": 20, "cases_per_rule": 1, "inverse_cases": 1, "rounds": 1, "expansion": 0, "repeats": 1,
-        "validity": False, "checks": False, "verify": False,
+        "validity": False, "checks": True, "verify": False,
     },
     "medium": {
         "max_rules": 30, "cases_per_rule": 2, "inverse_cases": 2, "rounds": 1, "expansion": 0, "repeats": 2,
@@ -27,7 +27,8 @@ EFFORT: dict[str, dict[str, int]] = {
         "validity": True, "checks": True, "verify": True,
     },
 }  # fmt: skip
-"""What each effort sets where nothing else does. Nothing decreases from one row to the next."""
+"""What each effort sets where nothing else does. Nothing decreases from one row to the next; the defaults lie between
+``low`` and ``medium``."""
 
 
 def checked_effort(effort: object, *, path: Path | str | None = None) -> str:
