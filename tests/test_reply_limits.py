@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator
 from promptpex.cases import baseline, case_request, expand, expected, rate, validity
 from promptpex.cases.case_request import TOLERATED
 from promptpex.core import stage_templates
-from promptpex.judging import match, modes
+from promptpex.judging import match, metric_judge, modes
 from promptpex.specs import check_replies, describe_inputs, extract, groundedness, propose_rules
 from tests.samples import spec
 
@@ -32,6 +32,7 @@ TYPES: dict[str, type[BaseModel]] = {
     "cases/rate": rate.reply_type(2),
     "cases/expected": expected.ScoreReply,
     "judging/match": match.MatchReply,
+    "judging/metric": metric_judge.PassFailScore,
     **{mode.template: mode.reply_type(mode.rules(spec(), all_rules=True)) for mode in map(modes.mode, modes.names())},
 }
 

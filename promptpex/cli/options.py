@@ -117,7 +117,14 @@ judge_options = together(
     of_judging(
         "--match",
         metavar="KIND",
+        expert=True,
         help=f"How outputs are compared with expected ones: {', '.join(MATCH_KINDS)} [{DEFAULT_MATCH}].",
+    ),
+    of_judging(
+        "--metrics",
+        metavar="NAMES",
+        expert=True,
+        help="Metrics beside the prompt to score outputs by; none: no metric [all].",
     ),
     of_judging("--judge-confidence", is_flag=True, default=None, expert=True, help="Ask judges for log-probabilities."),
 )

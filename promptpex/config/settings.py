@@ -60,6 +60,7 @@ class Settings(Record):
         judge_all: judge also what code decides.
         judge_confidence: ask judges for log-probabilities, to tell how sure they were.
         match: how outputs are compared with expected ones, where a case does not say it; None = as the case file says.
+        metrics: which metrics beside the prompt score the outputs, by name; None: all of them.
         judge_repeat: times each judge is asked. quorum: how several judges agree.
         effort: preset for what nothing else sets.
         max_rules, cases_per_rule, inverse_cases, rounds, expansion, validity, checks: how much is extracted, generated
@@ -113,6 +114,7 @@ class Settings(Record):
     judge_sees_prompt: bool = False
     judge_all: bool = False
     match: Match | None = None
+    metrics: tuple[str, ...] | None = None
     judge_repeat: int = Field(default=1, ge=1)
     judge_confidence: bool = False
     quorum: Literal["majority", "unanimous"] = "majority"
@@ -166,6 +168,13 @@ class Settings(Record):
         if isinstance(value, str) and not value.replace(",", "").strip():
             raise ValueError("it names no model")
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _metric_names(cls, value: object) -> object:
+        """``none`` is none of them."""
+        names = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+        return () if names == ["none"] else names
 
     @field_validator("record", "embedded_model", "results", "store", mode="before")
     @classmethod

@@ -24,6 +24,7 @@ from promptpex.llm.stack import rates_for
 from promptpex.promptfile import RENDERING_SECONDS
 from promptpex.workflow.collect import Cell, cells, request_for
 from promptpex.workflow.generating import generation, planned
+from promptpex.workflow.metrics import criteria_text, metric_judges, metrics_of
 from promptpex.workflow.running import judges_for, rules_of_outputs
 from promptpex.workflow.scoring import expected_outputs, match_judges, settled_by_code
 from promptpex.workflow.session import Session
@@ -68,7 +69,8 @@ async def estimate(session: Session, prompt: Prompt, spec: Spec | None, suite: S
         session, prompt, cells(suite.usable(), session.roles.models(), session.settings.repeats)
     )
     judging = await _judging(session, prompt, spec, suite, outputs)
-    return [*lines, *outputs.lines(), *judging, *(await _comparing(session, prompt, spec, suite, outputs))]
+    comparing = await _comparing(session, prompt, spec, suite, outputs)
+    return [*lines, *outputs.lines(), *judging, *comparing, *(await _scoring(session, prompt, spec, suite, outputs))]
 
 
 def extraction_lines(session: Session, prompt: Prompt) -> list[EstimateLine]:
@@ -142,6 +144,7 @@ def _guessed_run(session: Session, prompt: Prompt) -> Workload:
         prompt_tokens=tokens_of(prompt.messages),
         cases=TYPICAL_RULES * cases_per_rule(session.settings),
         models=len(session.roles.models()),
+        metrics=sum(metric.criteria is not None for metric in metrics_of(session, prompt)),
         known=False,
     )
 
@@ -254,6 +257,23 @@ async def _comparing(
         replies = await session.store.get_many(request.id for request in requests[0])
         lines.append(_line(session, find("match"), judge.role_model.label, [*requests[0], *requests[1]], replies))
     return lines
+
+
+async def _scoring(
+    session: Session, prompt: Prompt, spec: Spec, suite: Suite, outputs: _OutputRequests
+) -> list[EstimateLine]:
+    """A line per judge that scores outputs by metrics."""
+    cases = {case.id: case for case in suite.cases}
+    stored, missing = outputs.stored_and_missing()
+    requests: dict[str, list[Request]] = {}
+    for judge in metric_judges(session, prompt, metrics_of(session, prompt)):
+        texts = (
+            criteria_text(judge.metric, prompt, spec, cases[output.case], output.text or "")
+            for output in [*stored, *missing]
+        )
+        requests.setdefault(judge.role_model.label, []).extend(map(judge.request, texts))
+    replies = await session.store.get_many(request.id for some in requests.values() for request in some)
+    return [_line(session, find("metric"), label, some, replies) for label, some in requests.items()]
 
 
 def _line(

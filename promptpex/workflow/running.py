@@ -13,23 +13,28 @@ from promptpex.config import Settings
 from promptpex.core import stage_templates
 from promptpex.core.events import Notice, StageEnded, StageStarted, StepDone
 from promptpex.core.ids import digest
-from promptpex.core.records import Manifest, ModelName, Output, Prompt, Run, Spec, Suite, Verdict
+from promptpex.core.records import Manifest, Metric, ModelName, Output, Prompt, Run, Spec, Suite, Verdict
 from promptpex.engines import run_all
 from promptpex.judging.judge import STAGE as JUDGE
 from promptpex.judging.judge import Judge, Judging, judgeable
 from promptpex.judging.match import STAGE as MATCH
 from promptpex.judging.match import MatchJudge
+from promptpex.judging.metric_judge import STAGE as METRIC
+from promptpex.judging.metric_judge import MetricJudge
 from promptpex.judging.model_families import self_preference_warnings
 from promptpex.judging.verdict_precedence import after_broken, left_open, unjudged, unusable, weigh
 from promptpex.llm.role_model import RoleModel
 from promptpex.workflow.collect import STAGE as OUTPUT
 from promptpex.workflow.collect import cells, collect, requests_for
 from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.metrics import metric_judges, metric_scores, metrics_of
 from promptpex.workflow.order import cell_order, judging_order, serial_server
 from promptpex.workflow.preconditions import require_answers_within_tpm, require_requests_within_tpm
 from promptpex.workflow.scoring import expected_outputs, match_judges, scores_of
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import find
+
+AnyJudge = Judge | MatchJudge | MetricJudge
 
 Inputs = Mapping[str, Mapping[str, Any]]
 """The inputs of each case, by its id."""
@@ -39,20 +44,35 @@ RulesOfOutputs = Mapping[tuple[str, str, int], Collection[str]]
 """Ids of rules, by the keys of outputs."""
 
 
-async def begin(session: Session, prompt: Prompt, spec: Spec, suite: Suite, *, author: str | None = None) -> Run:
-    """The run before its first request: it has a manifest, but no outputs yet."""
+async def begin(
+    session: Session,
+    prompt: Prompt,
+    spec: Spec,
+    suite: Suite,
+    *,
+    author: str | None = None,
+    metrics: Sequence[Metric] | None = None,
+) -> Run:
+    """The run before its first request: it has a manifest, but no outputs yet.
+
+    Args:
+        author: the label of who wrote what was missing.
+        metrics: what outputs are scored by; None: the metrics beside the prompt, as the settings have it.
+    """
     models = session.roles.models()
-    asked: list[Judge | MatchJudge] = [*judges_for(session, prompt, spec), *match_judges(session, prompt, spec, suite)]
+    metrics = tuple(metrics_of(session, prompt) if metrics is None else metrics)
+    asked: list[AnyJudge] = [*judges_for(session, prompt, spec), *match_judges(session, prompt, spec, suite)]
+    asked += metric_judges(session, prompt, metrics)
     await _require_within_tpm(session, prompt, suite, [judge.role_model for judge in asked])
     labels = _labels(asked)
     warn_about_self_preference(session, labels, [model.label for model in models], author)
-    marks = [judge.fingerprint() for judge in asked]
+    marks = [judge.fingerprint() for judge in asked] + [metric.fingerprint() for metric in metrics if metric.code]
     manifest = _manifest(session, prompt, spec, suite, models, marks).replace(author=author, judges=labels)
-    return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite)
+    return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite, metrics=metrics)
 
 
-def _labels(judges: Iterable[Judge | MatchJudge]) -> tuple[str, ...]:
-    """The judges that a run asks, for rules or for expected outputs, by their labels."""
+def _labels(judges: Iterable[AnyJudge]) -> tuple[str, ...]:
+    """The judges that a run asks, for rules, expected outputs or metrics, by their labels."""
     return tuple(dict.fromkeys(judge.role_model.label for judge in judges))
 
 
@@ -94,8 +114,8 @@ async def execute(session: Session, begun: Run, *, on_output: Callable[[Output],
 
 
 async def judge(session: Session, run: Run) -> Run:
-    """The run with verdicts on all its outputs, and scores of those that are expected to be something: code first,
-    judges for the rest. No model under test is asked."""
+    """The run with verdicts on all its outputs, and scores by expected outputs and metrics: code first, judges for the
+    rest. No model under test is asked."""
     outputs = run.outputs
     judges = judges_for(session, run.prompt, run.spec)
     comparers = match_judges(session, run.prompt, run.spec, run.suite)
@@ -116,11 +136,12 @@ async def judge(session: Session, run: Run) -> Run:
     mode_rules = {rule.id: rule.rule for judge in judges for rule in judge.options.judge_mode.own_rules}
     names = [*(rule.id for rule in rules), *mode_rules]
     verdicts += [verdict for output in outputs if output.error for verdict in unusable(output, names)]
-    scores = await scores_of(session, run, comparers)
+    scorers = metric_judges(session, run.prompt, run.metrics)
+    scores = [*await scores_of(session, run, comparers), *await metric_scores(session, run, scorers)]
     codes = [output.error for output in outputs] + [verdict.unscored for verdict in verdicts]
     codes += [score.unscored for score in scores]
     manifest = _judged_by(session, run.manifest).replace(
-        judges=_labels([*judges, *comparers]),
+        judges=_labels([*judges, *comparers, *scorers]),
         mode_rules=mode_rules,
         partial=_partial(codes),
     )
@@ -238,7 +259,7 @@ def _manifest(
 
 def counted(session: Session, manifest: Manifest) -> Manifest:
     """The manifest with how many answers of models and judges came from providers, and how many from the store."""
-    totals = [total for (stage, _), total in session.meter.totals.items() if stage in (OUTPUT, JUDGE, MATCH)]
+    totals = [total for (stage, _), total in session.meter.totals.items() if stage in (OUTPUT, JUDGE, MATCH, METRIC)]
     return manifest.replace(asked=sum(total.requests for total in totals), stored=sum(total.cached for total in totals))
 
 

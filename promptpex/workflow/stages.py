@@ -53,6 +53,7 @@ class Workload:
         cases: usable cases that will be run.
         asked_cases: those of them whose outputs a judge compares with the expected one.
         models: models under test.
+        metrics: metrics that a judge scores outputs by.
         known: whether these counts are known; False = partly guessed, since an earlier stage has not run yet.
     """
 
@@ -67,6 +68,7 @@ class Workload:
     cases: int = 0
     asked_cases: int = 0
     models: int = 0
+    metrics: int = 0
     known: bool = True
 
     @property
@@ -327,6 +329,16 @@ _REGISTRY: dict[str, Stage] = {
             request_tokens=lambda work: 250 + 2 * TYPICAL_ANSWER,
             templates=("judging/match",),
             settings=("match",),
+        ),
+        Stage(
+            name="metric",
+            label="metrics",
+            part="run",
+            role="judge",
+            requests=lambda work: work.outputs * work.models * work.metrics,
+            request_tokens=lambda work: work.prompt_tokens + 300 + TYPICAL_ANSWER,
+            templates=("judging/metric",),
+            settings=("metrics",),
         ),
     )
 }

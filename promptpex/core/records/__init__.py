@@ -9,6 +9,7 @@ from promptpex.core.records.columns import AnyRun, Coded, Column, Columns, RunCo
 from promptpex.core.records.gc_pause import collector_paused
 from promptpex.core.records.grade import KEY_LENGTH, OUTPUT_SUBJECT, Grade, GradeValue, output_key, superseded
 from promptpex.core.records.match import Match
+from promptpex.core.records.metric import METRIC_NAME, Metric, Scale
 from promptpex.core.records.output import NOT_ASKED, NOT_CONCERNED, UNCLEAR, Output, Status, Verdict
 from promptpex.core.records.problem import Problem, Severity
 from promptpex.core.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
@@ -23,6 +24,7 @@ __all__ = [
     "KEY_LENGTH",
     "MAX_EXACT",
     "MAX_TOKENS_COUNTED",
+    "METRIC_NAME",
     "NOT_ASKED",
     "NOT_CONCERNED",
     "OUTPUT_SUBJECT",
@@ -42,6 +44,7 @@ __all__ = [
     "Manifest",
     "Match",
     "Message",
+    "Metric",
     "ModelName",
     "Origin",
     "Output",
@@ -55,6 +58,7 @@ __all__ = [
     "Rule",
     "Run",
     "RunColumns",
+    "Scale",
     "Score",
     "Severity",
     "Spec",

@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from promptpex.core.records._base import Record
 from promptpex.core.records.case import Suite
+from promptpex.core.records.metric import Metric
 from promptpex.core.records.prompt import Prompt
 from promptpex.core.records.run import Manifest, Run
 from promptpex.core.records.spec import Spec
@@ -107,6 +108,7 @@ class RunColumns:
     prompt: Prompt
     spec: Spec
     suite: Suite
+    metrics: tuple[Metric, ...]
     outputs: Columns
     verdicts: Columns
     scores: Columns

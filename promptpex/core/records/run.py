@@ -8,6 +8,7 @@ from pydantic import Field
 
 from promptpex.core.records._base import Record
 from promptpex.core.records.case import Suite
+from promptpex.core.records.metric import Metric
 from promptpex.core.records.output import Output, Verdict
 from promptpex.core.records.prompt import Prompt
 from promptpex.core.records.score import Score
@@ -71,6 +72,7 @@ class Run(Record):
     prompt: Prompt
     spec: Spec
     suite: Suite
+    metrics: tuple[Metric, ...] = ()
     outputs: tuple[Output, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     scores: tuple[Score, ...] = ()

@@ -23,6 +23,7 @@ from promptpex.core.records import (
     RUNNING,
     Columns,
     Manifest,
+    Metric,
     Output,
     Prompt,
     Record,
@@ -57,6 +58,7 @@ class _Inputs(Record):
     prompt: Prompt
     spec: Spec
     suite: Suite
+    metrics: tuple[Metric, ...] = ()
 
 
 def folder_for(results: Path, prompt_name: str, run: str) -> Path:
@@ -83,7 +85,12 @@ def begin(folder: Path, run: Run) -> None:
         _put(folder / MANIFEST, jsonl.dump_record(run.manifest.replace(partial=RUNNING), indent=1))
         for name in (VERDICTS, SCORES):
             (folder / name).unlink(missing_ok=True)
-        _put(folder / INPUTS, jsonl.dump_record(_Inputs(prompt=run.prompt, spec=run.spec, suite=run.suite), indent=1))
+        _put(
+            folder / INPUTS,
+            jsonl.dump_record(
+                _Inputs(prompt=run.prompt, spec=run.spec, suite=run.suite, metrics=run.metrics), indent=1
+            ),
+        )
 
 
 def finish(folder: Path, run: Run) -> None:
@@ -176,10 +183,10 @@ def read_columns(folder: Path) -> RunColumns:
 
 
 def _known(folder: Path) -> dict[str, Any]:
-    """What is known of a run before anything is asked: its manifest, prompt, spec and suite."""
+    """What is known of a run before anything is asked: its manifest, prompt, spec, suite and metrics."""
     manifest = read_manifest(folder)
     inputs = _record(folder / INPUTS, _Inputs)
-    return {"manifest": manifest, "prompt": inputs.prompt, "spec": inputs.spec, "suite": inputs.suite}
+    return {"manifest": manifest, **{name: getattr(inputs, name) for name in _Inputs.model_fields}}
 
 
 def _on_outputs(path: Path, kind: type[J], there: set[tuple[str, str, int]]) -> Iterator[J]:

@@ -1,0 +1,50 @@
+"""Metrics that the owner of a prompt writes: one respect in which an output is good or bad, beside the rules."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from promptpex.core.ids import digest
+from promptpex.core.records._base import Record
+from promptpex.core.records.prompt import Prompt
+from promptpex.core.records.score import EXPECTED
+
+METRIC_NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,39}$"
+"""Metric names are also columns and keys of ``--min-metric NAME=VALUE``."""
+
+Scale = Literal["pass-fail", "0-100"]
+
+
+class Metric(Record):
+    """One metric: criteria that a judge scores an output by, or code.
+
+    Attributes:
+        name: of its file: ``tone`` of ``tone.metric.md``.
+        description: for reports.
+        scale: whether a judge says OK or ERR, or gives 0 to 100.
+        criteria: the file's text, a template over ``prompt``, ``intent``, ``input_spec``, ``rules``, ``input``,
+            ``output`` and ``expected``; None for code.
+        code: a JavaScript expression or function body over ``output`` and ``context``, which gives true, false or a
+            number from 0 to 1.
+    """
+
+    name: str = Field(pattern=METRIC_NAME)
+    description: str = ""
+    scale: Scale = "pass-fail"
+    criteria: Prompt | None = None
+    code: str | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.criteria is None) == (self.code is None):
+            raise ValueError("a metric has either criteria or code")
+        if self.name == EXPECTED:
+            raise ValueError(f"{EXPECTED!r} is the name of the comparison with expected outputs")
+        return self
+
+    def fingerprint(self) -> str:
+        """Hash of what decides its scores."""
+        text = self.criteria.fingerprint if self.criteria else self.code
+        return digest([self.name, self.scale, text], 16)

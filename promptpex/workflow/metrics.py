@@ -1,0 +1,188 @@
+"""The scores of a run's outputs under its metrics, by code or by judges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from promptpex.assertions import check, check_time
+from promptpex.codecs.inputs_as_text import inputs_text
+from promptpex.codecs.wording import did_you_mean
+from promptpex.core.errors import ConfigError
+from promptpex.core.events import StageEnded, StageStarted, StepDone
+from promptpex.core.ids import digest
+from promptpex.core.records import Case, Metric, Output, Prompt, Run, Score, Spec
+from promptpex.engines import run_all
+from promptpex.judging.metric_judge import OUTPUT_FORMAT, STAGE, MetricJudge, shown
+from promptpex.promptfile import render
+from promptpex.promptfile.metric_files import OTHER_NAMES, metrics_beside
+from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.session import Session
+
+CODE = "javascript"
+"""The source of scores by code."""
+
+POOLED = "judges:mean"
+"""The source of the joint score of several judges: the mean of their scores, where all of them gave one."""
+
+
+def metrics_of(session: Session, prompt: Prompt) -> tuple[Metric, ...]:
+    """The metrics of a run: those beside the prompt's file, or those of them that the settings name.
+
+    Raises:
+        PromptFileError: a metric's file cannot be used.
+        ConfigError: the settings name a metric that is not there.
+    """
+    chosen = session.settings.metrics
+    if chosen == () or prompt.path is None:
+        return ()
+    metrics = {metric.name: metric for metric in metrics_beside(Path(prompt.path))}
+    for name in chosen or ():
+        if name not in metrics:
+            hint = did_you_mean(name, tuple(metrics))
+            place = f"there is no {name}.metric.md, .metric.prompty or .metric.js beside the prompt"
+            message = f"--metrics names {name!r}, but {place}"
+            raise ConfigError(f"{message}; {hint}" if hint else message)
+    return tuple(metrics[name] for name in (chosen or metrics))
+
+
+def metric_judges(session: Session, prompt: Prompt, metrics: Sequence[Metric]) -> tuple[MetricJudge, ...]:
+    """A judge per model and metric with criteria; none where all are code."""
+    if all(metric.criteria is None for metric in metrics):
+        return ()
+    note = instructions_of(session.settings, prompt).get(STAGE, "")
+    roles = session.roles.judges()
+    return tuple(MetricJudge(role, metric, note) for metric in metrics if metric.criteria for role in roles)
+
+
+async def metric_scores(session: Session, run: Run, judges: Sequence[MetricJudge]) -> list[Score]:
+    """The scores of all outputs under the run's metrics, in the order of the outputs, then of the metrics."""
+    cases = {case.id: case for case in run.suite.cases}
+    usable = [output for output in run.outputs if output.error is None]
+    by_code = _by_code(usable, [metric for metric in run.metrics if metric.code], cases)
+    by_judge = await _by_judges(session, run, usable, judges, cases)
+    return [
+        score
+        for output in run.outputs
+        for metric in run.metrics
+        for score in _of_output(output, metric, by_code, by_judge)
+    ]
+
+
+def criteria_text(metric: Metric, prompt: Prompt, spec: Spec, case: Case, output: str) -> str:
+    """A metric's criteria with one output and its case filled in.
+
+    Raises:
+        PromptFileError: the criteria's template fails on these values.
+    """
+    assert metric.criteria is not None
+    values = shown(
+        {
+            "prompt": prompt.text(),
+            "intent": spec.intent,
+            "input_spec": "\n".join(
+                f"- {name}: {line}" for name, each in spec.inputs.items() for line in each.constraints
+            ),
+            "rules": "\n".join(f"- {rule.rule}" for rule in spec.rules if not rule.stale),
+            "input": inputs_text(case.inputs),
+            "output": output,
+            "expected": case.expected or "",
+        }
+    )
+    values["output_format"] = OUTPUT_FORMAT[metric.scale]
+    values |= {other: values[name] for other, name in OTHER_NAMES.items()}
+    return "\n\n".join(message.content for message in render(metric.criteria, values))
+
+
+Key = tuple[tuple[str, str, int], str]
+"""An output's key and the name of a metric."""
+
+
+def _of_output(
+    output: Output, metric: Metric, by_code: Mapping[Key, Score], by_judge: Mapping[Key, Sequence[Score]]
+) -> Sequence[Score]:
+    key = (output.key, metric.name)
+    if output.error is not None:
+        return [_score(output, metric, "none", None, output.message or "", output.error)]
+    if metric.code:
+        return [by_code[key]]
+    scores = by_judge.get(key, ())
+    if not scores:
+        return [_score(output, metric, "none", None, "a judge scores this metric, and the run has none", "no-judge")]
+    return scores if len(scores) == 1 else [*(score.replace(counts=False) for score in scores), pooled(scores)]
+
+
+def pooled(scores: Sequence[Score]) -> Score:
+    """The joint score of several judges; unscored where one gave none: a mean over some of them is another measure."""
+    missing = next((score for score in scores if score.value is None), None)
+    values = [score.value for score in scores if score.value is not None]
+    return scores[0].replace(
+        value=None if missing else fmean(values),
+        reason=f"the mean of {len(values)} of {len(scores)} judges" if not missing else "not all judges gave a score",
+        unscored=missing.unscored if missing else None,
+        source=POOLED,
+        fingerprint=digest([score.fingerprint for score in scores], 16),
+    )
+
+
+async def _by_judges(
+    session: Session, run: Run, outputs: Sequence[Output], judges: Sequence[MetricJudge], cases: Mapping[str, Case]
+) -> dict[Key, list[Score]]:
+    pairs = [(judge, output) for output in outputs for judge in judges]
+    labels = dict.fromkeys(judge.role_model.label for judge in judges if pairs)
+    for label in labels:
+        times = sum(judge.role_model.label == label for judge in judges)
+        session.emit(StageStarted(STAGE, len(outputs) * times, label))
+
+    async def one(pair: tuple[MetricJudge, Output]) -> Score:
+        judge, output = pair
+        text = criteria_text(judge.metric, run.prompt, run.spec, cases[output.case], output.text or "")
+        score = await judge.score(output, text)
+        session.emit(StepDone(STAGE, judge.role_model.label, score.unscored))
+        return score
+
+    scores: dict[Key, list[Score]] = {}
+    for (judge, output), score in zip(pairs, await run_all(one, pairs), strict=True):
+        scores.setdefault((output.key, judge.metric.name), []).append(score)
+    for label in labels:
+        session.emit(StageEnded(STAGE, label))
+    return scores
+
+
+def _by_code(outputs: Sequence[Output], metrics: Sequence[Metric], cases: Mapping[str, Case]) -> dict[Key, Score]:
+    with check_time():
+        return {
+            (output.key, metric.name): _code_score(output, metric, cases[output.case])
+            for output in outputs
+            for metric in metrics
+        }
+
+
+def _code_score(output: Output, metric: Metric, case: Case) -> Score:
+    variables: dict[str, Any] = {**case.inputs, **({} if case.expected is None else {"expected": case.expected})}
+    report = check(output.text, [{"kind": CODE, "value": metric.code}], vars=variables)
+    result = report.results[0]
+    value = result.score if result.status != "unscored" else None
+    if value is not None and not 0 <= value <= 1:
+        return _score(
+            output, metric, CODE, None, f"the code gave {value:g}: give true, false or 0 to 1", "out-of-range"
+        )
+    return _score(output, metric, CODE, value, result.reason, None if value is not None else result.unscored or "error")
+
+
+def _score(
+    output: Output, metric: Metric, source: str, value: float | None, reason: str, unscored: str | None
+) -> Score:
+    return Score(
+        case=output.case,
+        model=output.model,
+        repeat=output.repeat,
+        name=metric.name,
+        value=value,
+        reason=reason,
+        unscored=unscored,
+        source=source,
+        fingerprint=metric.fingerprint(),
+    )
