@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from promptpex.core.records._base import MAX_EXACT, MAX_TOKENS_COUNTED, Record
 from promptpex.core.records.call import Completion, ModelName, Params, Request, TokenLogprob
-from promptpex.core.records.case import Case, Rating, Suite
+from promptpex.core.records.case import Case, Match, Rating, Suite
 from promptpex.core.records.columns import AnyRun, Coded, Column, Columns, RunColumns
 from promptpex.core.records.gc_pause import collector_paused
 from promptpex.core.records.grade import KEY_LENGTH, OUTPUT_SUBJECT, Grade, GradeValue, output_key, superseded
-from promptpex.core.records.match import Match
 from promptpex.core.records.metric import METRIC_NAME, Metric, Scale
 from promptpex.core.records.output import NOT_ASKED, NOT_CONCERNED, UNCLEAR, Output, Status, Verdict
 from promptpex.core.records.problem import Problem, Severity

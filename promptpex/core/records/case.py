@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from promptpex.core.matching import DEFAULT_MATCH
+from promptpex.core.matching import DEFAULT_MATCH, MATCH_PATTERN, match_name
 from promptpex.core.records._base import OwnedRecord, Record
-from promptpex.core.records.match import Match
 from promptpex.core.records.spec import Origin
+
+Match = Annotated[str, AfterValidator(match_name), Field(json_schema_extra={"pattern": MATCH_PATTERN})]
+"""How an output is compared with the expected one, by the comparison's name (``core.matching``)."""
 
 
 class Rating(Record):
