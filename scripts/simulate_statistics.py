@@ -42,6 +42,8 @@ from promptpex.stats import (
     suitability,
 )
 from promptpex.stats.intervals import score_bounds
+from promptpex.tables import Counted
+from promptpex.tables.accuracy import accuracy_cells
 
 RULES = 16
 RATES = (0.01, 0.05, 0.1, 0.3, 0.5, 0.9)
@@ -115,6 +117,30 @@ def _covered(rng: Any, rounds: int, rate: float, cases: int, repeats: int, betwe
         low, high = score_bounds(round((interval.estimate or 0.0) * cases) / cases, cases, Z95)
         plain += high - low
     return f"{percent(inside, rounds)} ({width / plain:.2f})"
+
+
+def accuracies(rng: Any, rounds: int) -> None:
+    """Few cases, as those with an expected output often are, drawn from many that differ in how hard they are."""
+
+    def lines() -> Iterator[list[str]]:
+        for repeats in (1, 3):
+            for cases in (10, 20, 50):
+                cells = [_accurate(rng, rounds, accuracy, cases, repeats) for accuracy in (0.1, 0.5, 0.8, 0.9, 0.98)]
+                yield [str(repeats), str(cases), *cells]
+
+    print("\nCoverage of the 95% interval of accuracy in %, and how often its lower end is above the truth.")
+    rows(("repeats", "cases", "0.1", "0.5", "0.8", "0.9", "0.98"), lines())
+
+
+def _accurate(rng: Any, rounds: int, accuracy: float, cases: int, repeats: int) -> str:
+    inside = above = 0
+    for _ in range(rounds):
+        wrong = rng.beta(1 - accuracy, accuracy, cases)
+        made = drawn(rng, [wrong], cases, repeats=repeats, alike=1e-6)
+        cells = accuracy_cells(Counted(made, made, {}, {}), "m0", repeat_correlation(made), 0.95)
+        inside += cells["accuracy_ci_low"] <= accuracy <= cells["accuracy_ci_high"]
+        above += accuracy < cells["accuracy_ci_low"]
+    return f"{percent(inside, rounds)} ({percent(above, rounds)})"
 
 
 def sampled(rng: Any, rounds: int) -> None:
@@ -324,6 +350,7 @@ def raced(whole: Grid, rates: Sequence[float]) -> tuple[Suitability, Claims, flo
 
 TABLES: dict[str, Callable[[Any, int], None]] = {
     "intervals": intervals,
+    "accuracies": accuracies,
     "sampled": sampled,
     "weights": weights,
     "differences": differences,

@@ -50,6 +50,29 @@ TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
 """Per function of ``promptpex.tables``, what it gives and its columns."""
 
 MEANINGS: Mapping[str, str] = {
+    "accuracy": "mean over the cases with an expected output of the share of compared outputs that are right, 0 to 1; "
+    "with `accuracy_at_least` of all usable ones; missing where nothing was compared",
+    "accuracy_after": "accuracy of the second run",
+    "accuracy_at_least": "whether usable answers could not be compared, so that the accuracy is a lower bound",
+    "accuracy_because": "what keeps the change in accuracy undecided that would be decided without it",
+    "accuracy_before": "accuracy of the first run",
+    "accuracy_best": "accuracy if every output that could not be compared was right",
+    "accuracy_cases": "cases compared with the same expected output in both runs",
+    "accuracy_change": "`better` or `worse` where that is shown of the accuracy, else `undecided`",
+    "accuracy_ci_high": "upper end of its interval",
+    "accuracy_ci_low": "lower end of its interval",
+    "accuracy_difference": "accuracy after minus before, as a share",
+    "accuracy_difference_high": "upper end of its interval (Tango)",
+    "accuracy_difference_low": "lower end of its interval (Tango)",
+    "accuracy_p": "p-value of exact sign flips of the differences of the cases",
+    "accuracy_p_adjusted": "the same, corrected over the models by Holm",
+    "accuracy_right": "compared outputs that are right",
+    "accuracy_scored": "outputs compared with an expected one",
+    "accuracy_unscored": "outputs of cases with an expected one that were asked for and could not be compared",
+    "accuracy_within_tolerance": "accuracy shown to be less than the tolerance lower, corrected by Holm",
+    "accuracy_worst": "accuracy if every output that could not be compared was wrong",
+    "accuracy_worst_high": "upper end of the interval in that case",
+    "accuracy_worst_low": "lower end of the interval in that case",
     "adjusted": "kappa with prevalence and bias set to 0 (PABAK)",
     "after": "outputs of the second run that break a rule; in `changed`: passed of scored repeats",
     "after_scored": "scored outputs of the second run",
@@ -90,8 +113,8 @@ MEANINGS: Mapping[str, str] = {
     "counts": "whether the verdict decides its rule; of `scores`: whether it is the output's score under this name",
     "decision": "`best`, `tied`, `worse`, `undecided`, `only model`, `unscored`; `reference`, `better`; `below limit`, "
     "`above limit`",
-    "difference": "difference in non-compliance, as a share, on cases scored in both: from `versus`, or after "
-    "minus before",
+    "difference": "difference in non-compliance (with `--rank-by accuracy` in accuracy), as a share, on cases scored "
+    "in both: from `versus`, or after minus before",
     "difference_high": "upper end of its interval (Tango)",
     "difference_low": "lower end of its interval (Tango)",
     "error": "reason code of a missing or unusable answer",

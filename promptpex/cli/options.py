@@ -163,7 +163,15 @@ weights = of_statistics(
 tolerance = of_statistics("--tolerance", metavar="SHARE", help="Loss against the best that you accept [5%].")
 confidence = of_statistics("--confidence", metavar="SHARE", expert=True, help="Confidence level of intervals [95%].")
 
+rank_by = of_statistics(
+    "--rank-by",
+    type=click.Choice(["non-compliance", "accuracy"]),
+    expert=True,
+    help="What models are ranked by [non-compliance].",
+)
+
 comparison_options = together(
+    rank_by,
     tolerance,
     of_statistics("--against", metavar="MODEL", help="Compare with MODEL instead of the best."),
     confidence,

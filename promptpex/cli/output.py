@@ -42,8 +42,8 @@ def show_run(
 ) -> Summary:
     """Writes the reports of a run into its folder and prints them.
 
-    ``view`` are ``confidence``, ``tolerance``, ``against`` and ``weights`` where the report shall differ from how the
-    run was made.
+    ``view`` are ``confidence``, ``tolerance``, ``against``, ``weights`` and ``rank_by`` where the report shall differ
+    from how the run was made.
     """
     from promptpex.report import summarise, to_dict
     from promptpex.report.files import write
@@ -102,7 +102,7 @@ def _on_terminal(summary: Any, totals: Mapping[str, Any] | None) -> None:
 
 def _gate(models: Any, fail_over: float | None) -> None:
     from promptpex.report.gate import Limits, breaches
-    from promptpex.report.headline import listed
+    from promptpex.report.percentages import listed
     from promptpex.report.summary import records
 
     if fail_over is None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from promptpex.codecs.wording import plural
+from promptpex.report import accuracy_in_words as right
+from promptpex.report.percentages import TableRow, as_given, confidence_interval, listed, percent
 from promptpex.tables import Rankings
 
 FEW = 20
@@ -14,31 +15,31 @@ FEW = 20
 FAILING_JUDGE = 0.05
 """A judge that failed on a greater share of what it was asked is the first thing to be said."""
 
-SMALL, ALMOST_ALL = 0.0995, 0.995
-"""Below the one and above the other a share is shown with a digit after the point: 9.9%, but 10%."""
-
-FINEST = 6
-"""Digits after the point at most; no suite is large enough for more."""
-
 EVEN = 0.001
 """A mean over cases that differs by more from the share of outputs is said to be one: both would be rounded alike."""
 
-TableRow = Mapping[str, Any]
-"""A row of a table as plain data."""
 
-
-def answer(rows: Sequence[TableRow], rankings: Rankings, judges: Sequence[TableRow] = ()) -> str:
-    """The paragraph.
+def answer(
+    rows: Sequence[TableRow],
+    rankings: Rankings,
+    judges: Sequence[TableRow] = (),
+    *,
+    references: Mapping[str, int] | None = None,
+) -> str:
+    """The paragraph. Where outputs were compared with expected ones, it says of every model how often it was right.
 
     Args:
         rows: a table of models (``tables.MODEL_COLUMNS``) as plain rows.
         rankings: the decisions about those models.
         judges: a table of judges (``tables.JUDGE_COLUMNS``) as plain rows.
+        references: how many expected outputs come from which model; people's under no name.
     """
     sentences = _failing(judges)
-    scored = [row for row in rows if row["scored"]]
+    scored = [row for row in rows if row[right.SCORED if _by_accuracy(rankings) else "scored"]]
     if not scored:
-        return " ".join([*sentences, "Nothing was scored, so no model can be assessed.", *_not_asked(rows)])
+        level = rankings.options.confidence
+        nothing = ["Nothing was scored, so no model can be assessed.", *right.alone(rows, level)]
+        return " ".join([*sentences, *nothing, *_not_asked(rows), *right.caveats(rows, references or {})])
     if rankings.basis == "limit":
         sentences += _versus_limit(scored, rankings)
     elif any(row["decision"] == "only model" for row in rows):
@@ -49,7 +50,12 @@ def answer(rows: Sequence[TableRow], rankings: Rankings, judges: Sequence[TableR
         sentences += _ranked(scored, rankings)
     sentences += _choice(scored, rankings)
     sentences += _caveats(rows)
+    sentences += right.caveats(rows, references or {})
     return " ".join(sentences)
+
+
+def _by_accuracy(rankings: Rankings) -> bool:
+    return rankings.options.rank_by == "accuracy"
 
 
 def _failing(judges: Sequence[TableRow]) -> list[str]:
@@ -69,33 +75,42 @@ def _asked(judge: TableRow) -> str:
 
 
 def _only_model(row: TableRow, rankings: Rankings) -> list[str]:
-    return [f"{row['model']} broke at least one rule in {_figures(row, rankings)}."]
+    return [f"{row['model']} {_did('broke at least one rule', row, rankings)}."]
+
+
+def _did(broke: str, row: TableRow, rankings: Rankings) -> str:
+    """What a model did, first by what the models are ranked by: broke rules, and was right."""
+    by_rules = f"{broke} in {_figures(row, rankings)}" if row["scored"] else "nothing was scored by the rules"
+    was_right = right.was_right(row, rankings.options.confidence)
+    if was_right is None:
+        return by_rules
+    return f"{was_right}; it {by_rules}" if _by_accuracy(rankings) else f"{by_rules}, and {was_right}"
 
 
 def _ranked(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
-    by_decision = _by_decision(rows)
+    by_decision, words = _by_decision(rows, rankings), right.ranking_words(rows, rankings.options.rank_by)
     sentences = [
-        f"{row['model']} is clearly the best: it broke a rule in {_figures(row, rankings)}."
+        f"{row['model']} is clearly {words.best}: it {_did('broke a rule', row, rankings)}."
         for row in by_decision.get("best", [])
     ]
     tied, undecided = by_decision.get("tied", []), by_decision.get("undecided", [])
     if tied:
         verb = "is" if len(tied) == 1 else "are tied: each is"
         margin = _points(rankings.options.tolerance)
-        sentences.append(f"{_named(tied, rankings)} {verb} clearly less than {margin} worse than the best.")
+        sentences.append(f"{_named(tied, rankings)} {verb} clearly less than {margin} worse than {words.best}.")
     sentences += [
-        f"{row['model']} is clearly worse than {row['beaten_by']}: {_share(row)} ({_interval(row, rankings)})."
+        f"{row['model']} is clearly {words.worse} than {row['beaten_by']}: {_in_words(row, rankings)}."
         for row in by_decision.get("worse", [])
     ]
     if undecided:
-        rest = "" if tied or by_decision.get("best") else "; these data do not show which model is best"
+        rest = "" if tied or by_decision.get("best") else f"; these data do not show which model is {words.is_best}"
         sentences.append(f"Undecided: {_named(undecided, rankings)}{rest}.")
     return sentences + _sampled(rows) + _why_undecided(undecided)
 
 
 def _against(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
-    by_decision = _by_decision(rows)
-    sentences = [f"Compared with {row['model']} ({_short(row, rankings)}):" for row in by_decision.get("reference", [])]
+    by_decision = _by_decision(rows, rankings)
+    sentences = [f"Compared with {row['model']} ({_both(row, rankings)}):" for row in by_decision.get("reference", [])]
     parts = []
     for decision, words in (
         ("better", "clearly better"),
@@ -111,7 +126,7 @@ def _against(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
 
 
 def _versus_limit(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
-    by_decision, limit = _by_decision(rows), as_given(rankings.options.limit or 0.0)
+    by_decision, limit = _by_decision(rows, rankings), as_given(rankings.options.limit or 0.0)
     sentences = []
     for decision, words in (
         ("below limit", f"Clearly below the limit of {limit}"),
@@ -167,7 +182,8 @@ def _choice(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
     if not parts:
         return []
     shown = any(row["decision"] != "undecided" for row in pool)
-    among = "Of those that are good enough" if shown else "Of those that are not ruled out"
+    enough = right.ranking_words(rows, rankings.options.rank_by).good_enough
+    among = f"Of those that are {enough}" if shown else "Of those that are not ruled out"
     caveat = "" if shown else "; the ranking may still change"
     unknown = [row["model"] for row in pool if row["cost_per_output"] is None]
     prices = f" The price of {listed(unknown)} is not known." if unknown and cheapest else ""
@@ -227,15 +243,31 @@ def _not_asked(rows: Sequence[TableRow]) -> list[str]:
     return sentences
 
 
-def _by_decision(rows: Iterable[TableRow]) -> dict[str, list[TableRow]]:
+def _by_decision(rows: Iterable[TableRow], rankings: Rankings) -> dict[str, list[TableRow]]:
+    """The models by their decision, each group from the best share to the worst."""
     groups: dict[str, list[TableRow]] = {}
-    for row in sorted(rows, key=lambda row: row["non_compliance"]):
+    for row in sorted(rows, key=lambda row: -row["accuracy"] if _by_accuracy(rankings) else row["non_compliance"]):
         groups.setdefault(row["decision"], []).append(row)
     return groups
 
 
 def _named(rows: Iterable[TableRow], rankings: Rankings) -> str:
-    return listed(f"{row['model']} ({_short(row, rankings)})" for row in rows)
+    return listed(f"{row['model']} ({_both(row, rankings)})" for row in rows)
+
+
+def _both(row: TableRow, rankings: Rankings) -> str:
+    """The share that breaks rules and the accuracy, first what the models are ranked by."""
+    accuracy = right.accuracy(row, rankings.options.confidence)
+    if accuracy is None:
+        return _short(row, rankings)
+    by_rules = f"non-compliance {_short(row, rankings)}" if row["scored"] else "nothing scored by the rules"
+    return f"{accuracy}; {by_rules}" if _by_accuracy(rankings) else f"{_short(row, rankings)}; {accuracy}"
+
+
+def _in_words(row: TableRow, rankings: Rankings) -> str:
+    if row["accuracy"] is None:
+        return f"{_share(row)} ({_interval(row, rankings)})"
+    return _both(row, rankings)
 
 
 def _figures(row: TableRow, rankings: Rankings) -> str:
@@ -260,37 +292,6 @@ def _interval(row: TableRow, rankings: Rankings) -> str:
     return confidence_interval(row["ci_low"], row["ci_high"], rankings.options.confidence)
 
 
-def confidence_interval(low: float, high: float, confidence: float) -> str:
-    """A confidence interval as text: ``95% CI 17–41%``."""
-    return f"{100 * confidence:g}% CI {ends(low, high)}"
-
-
-def percent(share: float) -> str:
-    """A share as a percentage, with a digit after the point where it is small. Every report rounds so."""
-    return f"{_rounded_share(share)}%"
-
-
-def as_given(limit: float) -> str:
-    """A limit as a percentage, with all the digits that it was given."""
-    return f"{100 * limit:g}%"
-
-
-def ends(low: float, high: float) -> str:
-    """The ends of an interval as percentages."""
-    return f"{_rounded_share(low)}–{_rounded_share(high)}%"
-
-
-def _rounded_share(share: float) -> str:
-    """In percent; never 0 or 100 for what is only near it."""
-    edge = min(share, 1.0 - share)
-    if edge <= 0.0:
-        return f"{100 * share:.0f}"
-    digits = 0 if SMALL <= share <= ALMOST_ALL else 1
-    while round(100 * edge, digits) == 0.0 and digits < FINEST:
-        digits += 1
-    return f"{100 * share:.{digits}f}".removesuffix(".0")
-
-
 def _points(tolerance: float) -> str:
     return f"{100 * tolerance:g} percentage points"
 
@@ -298,9 +299,3 @@ def _points(tolerance: float) -> str:
 def _rounded(cases: int) -> str:
     """Two digits: a plan is no more exact than that."""
     return f"{float(f'{cases:.2g}'):,.0f}"
-
-
-def listed(names: Iterable[str]) -> str:
-    """Names as a sentence lists them."""
-    *head, last = list(names)
-    return f"{', '.join(head)} and {last}" if head else last

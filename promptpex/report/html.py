@@ -15,10 +15,11 @@ from typing import Any
 import jinja2
 
 from promptpex.codecs.atomic import write_text
-from promptpex.report.headline import FEW, ends
+from promptpex.report.headline import FEW
+from promptpex.report.percentages import ends
 from promptpex.report.secondary_tables import footnotes, sections
 from promptpex.report.summary import Summary, records
-from promptpex.report.terminal import counted, decision_text, money, percent, seconds
+from promptpex.report.terminal import accuracy, counted, decision_text, money, percent, right, seconds
 from promptpex.report.view_model import VERDICTS, page
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -110,6 +111,8 @@ def _environment() -> jinja2.Environment:
         "figure": figure,
         "decision_text": decision_text,
         "counted": counted,
+        "right": right,
+        "accuracy": accuracy,
     }
     environment.filters |= {**filters, "interval": interval, "pretty": pretty}
     environment.globals |= {"FEW": FEW, "FOLD": FOLD, "MOST": MOST, **SECTION}

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
 from promptpex.codecs.wording import plural
-from promptpex.core.errors import RunError
+from promptpex.core.errors import InputError, RunError
 from promptpex.core.records import AnyRun
-from promptpex.report.headline import FEW, percent
-from promptpex.report.summary import records
+from promptpex.report.headline import FEW
+from promptpex.report.percentages import TableRow, percent
+from promptpex.report.summary import NO_EXPECTED, records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +46,7 @@ def compare_runs(
     confidence: float = 0.95,
     tolerance: float | None = None,
     weights: tables.Weights | None = None,
+    rank_by: tables.RankBy = "non-compliance",
 ) -> RunComparison:
     """Compares two runs per model, on the cases of the same id and inputs.
 
@@ -53,24 +55,35 @@ def compare_runs(
         confidence: of the intervals; its complement is the error rate over all models together.
         tolerance: a loss that does not count as a regression where it is shown to be no greater; None: none.
         weights: how many times each case counts.
+        rank_by: what a regression is told by.
 
     Raises:
         RunError: the runs have no model or no case in common.
+        InputError: regressions are to be told by accuracy, and the runs have none to compare.
     """
     models, cases = _models(before, after), _cases(before, after)
     rows = tables.outputs(before), tables.outputs(after)
     same = [case for case in after.suite.cases if case.id in set(cases)]
     tables.check_weights(weights or {}, [case.rule for case in same], [case.inverse for case in same])
     by_model = tables.comparison(
-        *rows, models=models, cases=cases, confidence=confidence, tolerance=tolerance, weights=weights
+        *rows,
+        models=models,
+        cases=cases,
+        confidence=confidence,
+        tolerance=tolerance,
+        weights=weights,
+        expected=_expected(before, after, rows),
     )
     figures = records(by_model)
+    prefix = "accuracy_" if rank_by == "accuracy" else ""
+    if prefix and not any(row["accuracy_cases"] for row in figures):
+        raise InputError(f"{NO_EXPECTED}; both runs need it, with the same expected outputs")
     return RunComparison(
         models=by_model,
         changed=tables.changed(*rows, models=models, cases=cases),
-        answer=" ".join(_sentence(row) for row in figures),
+        answer=" ".join(f"{_sentence(row)}{_accuracy_sentence(row)}" for row in figures),
         notes=tuple(_notes(before, after, len(cases), figures)),
-        regressions=tuple(row["model"] for row in figures if row["change"] == "worse" and not row["within_tolerance"]),
+        regressions=tuple(_regressions(figures, prefix)),
         confidence=confidence,
     )
 
@@ -105,7 +118,40 @@ def _cases(before: AnyRun, after: AnyRun) -> list[str]:
     return same
 
 
-def _sentence(row: dict[str, Any]) -> str:
+def _expected(
+    before: AnyRun, after: AnyRun, rows: tuple[pd.DataFrame, pd.DataFrame]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Which outputs of either run are right, on the cases whose expected output is the same in both."""
+    was = {case.id: case.expected for case in before.suite.cases}
+    same = [case.id for case in after.suite.cases if case.expected is not None and was.get(case.id) == case.expected]
+    tables_of = (
+        tables.expected_outcomes(frame, tables.scores(run)) for frame, run in zip(rows, (before, after), strict=True)
+    )
+    one, two = (frame[frame["case"].isin(same)] for frame in tables_of)
+    return one, two
+
+
+def _regressions(rows: Sequence[TableRow], prefix: str) -> Iterator[str]:
+    """The models that are shown to be worse by the columns with this prefix, and not within the tolerance."""
+    for row in rows:
+        if row[f"{prefix}change"] == "worse" and not row[f"{prefix}within_tolerance"]:
+            yield row["model"]
+
+
+def _accuracy_sentence(row: TableRow) -> str:
+    """The change in accuracy; nothing where outputs were not compared in both runs."""
+    if not row["accuracy_cases"]:
+        return ""
+    words = {"worse": "clearly lower", "better": "clearly higher", "undecided": "not clearly another"}
+    shares = ""
+    if row["accuracy_before"] is not None:
+        shares = f": {percent(row['accuracy_before'])} before, {percent(row['accuracy_after'])} after"
+    of = f" ({plural(row['accuracy_cases'], 'case')} with an expected output)"
+    sentence = f" Its accuracy is {words[row['accuracy_change']]}{shares}{of}."
+    return f"{sentence} Undecided because {row['accuracy_because']}." if row["accuracy_because"] else sentence
+
+
+def _sentence(row: TableRow) -> str:
     if not row["cases"]:
         return f"{row['model']}: no case was scored in both runs."
     bound = "at least " if row["at_least"] else ""
@@ -120,7 +166,7 @@ def _sentence(row: dict[str, Any]) -> str:
     return f"{sentence} Undecided because {row['because']}." if row["because"] else sentence
 
 
-def _notes(before: AnyRun, after: AnyRun, common: int, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _notes(before: AnyRun, after: AnyRun, common: int, rows: Sequence[TableRow]) -> Iterator[str]:
     one, two = before.manifest, after.manifest
     yield (
         "points: after minus before, on cases that both runs scored; a change is clear if exact sign flips of the "

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from promptpex.report.headline import FEW, TableRow, ends, percent
+from promptpex.codecs.wording import plural
+from promptpex.report.headline import FEW
+from promptpex.report.percentages import TableRow, ends, percent
 from promptpex.report.summary import Summary, records
 from promptpex.stats import RULE_CORRELATION
 from promptpex.tables import weighed
@@ -84,7 +86,8 @@ def footnotes(summary: Summary) -> tuple[str, ...]:
     """How the figures of the models were computed: what a reader has to know to trust them as far as they go."""
     small = summary.models["scored"].between(1, FEW - 1).any()
     marked = [f"* fewer than {FEW} scored outputs: treat the share as a rough guide."] if small else []
-    return (*marked, *_interval_notes(summary), *_decision_notes(summary), *_saved_note(summary), *_store_note(summary))
+    notes = (*_interval_notes(summary), *_accuracy_note(summary))
+    return (*marked, *notes, *_decision_notes(summary), *_saved_note(summary), *_store_note(summary))
 
 
 def _store_note(summary: Summary) -> Iterator[str]:
@@ -115,6 +118,18 @@ def _interval_notes(summary: Summary) -> Iterator[str]:
         )
     if methods:
         yield _estimand(summary)
+
+
+def _accuracy_note(summary: Summary) -> Iterator[str]:
+    """What accuracy is a share of; that a run which could have one has none."""
+    cases = plural(sum(case.expected is not None for case in summary.run.suite.usable()), "case")
+    if summary.models["accuracy_scored"].notna().any():
+        yield (
+            f"accuracy: how many outputs are the expected one, of {cases} with an expected output, counted by case; "
+            "scores.csv has each comparison."
+        )
+    elif len(summary.outputs) and not cases.startswith("0 "):
+        yield f"{cases} with an expected output, which this run did not compare: `promptpex judge` does."
 
 
 def _estimand(summary: Summary) -> str:
@@ -148,7 +163,8 @@ def _decision_notes(summary: Summary) -> Iterator[str]:
         return
     looks = ", however often the results were looked at," if ranking.basis == "sequential" else ""
     yield (
-        "decision: worse by exact sign flips of the differences per case, on cases asked of both models; tied if shown "
+        f"decision: {_ranked_by(summary)}worse by exact sign flips of the differences per case, on cases asked of both "
+        "models; tied if shown "
         f"to be less than {points} worse than the best; both corrected for the number of models (Holm), each wrong "
         f"about any model{looks} with probability {wrong} at most for these rules, and made only if it holds however "
         "the unscored outputs would have come out; otherwise undecided."
@@ -158,6 +174,13 @@ def _decision_notes(summary: Summary) -> Iterator[str]:
             f"{DAGGER} would not hold if these rules were a sample of a prompt's possible rules (correlation "
             f"{RULE_CORRELATION:g} within a rule; sign flips of whole rules)."
         )
+
+
+def _ranked_by(summary: Summary) -> str:
+    """What the models are ranked by, where there is more than one figure."""
+    if not summary.models["accuracy_scored"].notna().any():
+        return ""
+    return "by accuracy; " if summary.rankings.options.rank_by == "accuracy" else "by non-compliance; "
 
 
 def _saved_note(summary: Summary) -> Iterator[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
-from promptpex.core.records import NOT_ASKED, AnyRun, Spec, collector_paused
+from promptpex.core.errors import InputError
+from promptpex.core.records import NOT_ASKED, AnyRun, Spec, Suite, collector_paused
 from promptpex.report.headline import answer
 from promptpex.stats import DEFAULT_TOLERANCE
 from promptpex.tables import Discrimination, RankingOptions, Rankings
@@ -132,39 +134,36 @@ def summarise(
     tolerance: float | None = None,
     against: str | None = None,
     weights: tables.Weights | None = None,
+    rank_by: tables.RankBy | None = None,
     most: int = 5,
 ) -> Summary:
     """The tables of a run, the decisions about its models, and its ``most`` most frequent failures with an example.
 
-    ``confidence``, ``tolerance``, ``against`` and ``weights`` are by default as the run was made with.
+    ``confidence``, ``tolerance``, ``against``, ``weights`` and ``rank_by`` are by default as the run was made with.
 
     Raises:
-        InputError: ``against`` is none of the run's models, or a weight is for no rule of the cases.
+        InputError: ``against`` is none of the run's models, a weight is for no rule of the cases, or models are to be
+            ranked by accuracy where no output was compared with an expected one.
     """
-    made = run.manifest.settings
-    options = RankingOptions(
-        tolerance=tolerance or made.get("tolerance") or DEFAULT_TOLERANCE,
-        against=against or made.get("against"),
-        confidence=confidence or made.get("confidence") or DEFAULT_CONFIDENCE,
-        looks=run.manifest.looks,
-        limit=made.get("decide_at"),
-        weights=weights if weights is not None else made.get("weights") or {},
-    )
+    given = {"tolerance": tolerance, "against": against, "confidence": confidence, "rank_by": rank_by}
+    options = _options(run, {**given, "weights": weights})
     cases = run.suite.usable()
     tables.check_weights(options.weights, [case.rule for case in cases], [case.inverse for case in cases])
     cube = tables.verdicts(run)
     rows = tables.outputs(run, cube)
     order, names = [*run.manifest.mode_rules, *(rule.id for rule in run.spec.rules)], list(run.manifest.models)
     by_rule = tables.rules(cube, order=order, confidence=options.confidence)
-    rankings = tables.rankings(rows, names, options)
-    by_model = tables.models(rows, order=names, ranking=rankings)
+    scores = tables.scores(run)
+    right = tables.expected_outcomes(rows, scores)
+    rankings = tables.rankings(_ranked_by(options, rows, right), names, options)
+    by_model = tables.models(rows, order=names, ranking=rankings, expected=right)
     details = _details(run, rows, cube, options.confidence)
     return Summary(
         run=run,
         folder=folder,
         outputs=rows,
         verdicts=cube,
-        scores=tables.scores(run),
+        scores=scores,
         models=by_model,
         rules=by_rule,
         details=details,
@@ -172,8 +171,49 @@ def summarise(
         examples=tuple(_examples(run, rows, cube, by_rule, most)),
         rankings=rankings,
         saved=_saved(run, rows) if options.looks else None,
-        answer=answer(records(by_model), rankings, records(details.judges)),
+        answer=answer(records(by_model), rankings, records(details.judges), references=references(run.suite)),
     )
+
+
+def _options(run: AnyRun, given: Mapping[str, Any]) -> RankingOptions:
+    """How models are ranked: as given, else as the run was made, else by default."""
+    made = run.manifest.settings
+    chosen = {name: made.get(name) if value is None else value for name, value in given.items()}
+    return RankingOptions(
+        tolerance=chosen["tolerance"] or DEFAULT_TOLERANCE,
+        against=chosen["against"] or None,
+        confidence=chosen["confidence"] or DEFAULT_CONFIDENCE,
+        looks=run.manifest.looks,
+        limit=made.get("decide_at"),
+        weights=chosen["weights"] or {},
+        rank_by=chosen["rank_by"] or "non-compliance",
+    )
+
+
+def _ranked_by(options: RankingOptions, rows: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
+    """The table of outputs that says what models are ranked by.
+
+    Raises:
+        InputError: models are to be ranked by accuracy, and no output was compared with an expected one.
+    """
+    if options.rank_by == "non-compliance":
+        return rows
+    if right.empty and len(rows):
+        raise InputError(NO_EXPECTED)
+    return right
+
+
+NO_EXPECTED = (
+    "no output was compared with an expected one: give cases `expected` and run again, or `promptpex judge` the run if "
+    "they have it"
+)
+"""Why there is no accuracy."""
+
+
+def references(suite: Suite) -> dict[str, int]:
+    """The models that expected outputs of usable cases come from, each with how many; people's under no name."""
+    sources = [case.expected_from for case in suite.usable() if case.expected is not None]
+    return dict(Counter("" if source is None else source.rpartition(" (")[0] or source for source in sources))
 
 
 def _gaps(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame) -> Gaps:
@@ -228,6 +268,8 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "half_judged_rules": list(summary.gaps.half_judged_rules),
         "answer": summary.answer,
         "basis": summary.rankings.basis,
+        "rank_by": summary.rankings.options.rank_by,
+        "expected_from": references(summary.run.suite),
         "tolerance": summary.rankings.options.tolerance,
         "confidence": summary.confidence,
         "saved": asdict(summary.saved) if summary.saved else None,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpex.codecs.wording import plural
 from promptpex.core.records import RUNNING
-from promptpex.report import headline
+from promptpex.report import percentages
 from promptpex.report.headline import FEW
+from promptpex.report.percentages import TableRow
 from promptpex.report.secondary_tables import DAGGER, Section, cut, footnotes, rule_section, sections
 from promptpex.report.summary import Example, Summary, records
 
@@ -27,7 +28,8 @@ WIDE = 100
 """Columns of a terminal from which on a table has wide gaps."""
 
 SPARED = ("p50", "cost")
-"""Columns of the models' table that a narrow terminal goes without, in this order."""
+"""Columns of the models' table that a narrow terminal goes without, in this order; beside accuracy ``unscored`` too,
+which the notes say as well."""
 
 WORDS = ("decision", "change")
 """Columns of words among those of figures."""
@@ -68,12 +70,12 @@ def show_comparison(comparison: RunComparison, console: Console) -> None:
     header = ("model", "change", "before", "after", f"points ({level} CI)", "newly failing", "fixed", "p (Holm)")
     rows = [_compared(row) for row in records(comparison.models)]
     _line(clean(comparison.answer, LONG), console)
-    columns = [(name, [row[at] for row in rows]) for at, name in enumerate(header)]
-    table, left_out = _fitting("Outputs that break a rule", columns, console.width, spared=header[-3:])
-    console.print()
-    console.print(table)
-    if left_out:
-        _line(f"Hidden at this width: {', '.join(left_out)} (see --json).", console)
+    _compared_table("Outputs that break a rule", header, rows, console, spared=header[-3:])
+    compared = [row for row in records(comparison.models) if row["accuracy_cases"]]
+    if compared:
+        columns = ("model", "change", "before", "after", f"points ({level} CI)", "p (Holm)")
+        shown = [_compared_accuracy(row) for row in compared]
+        _compared_table("Right outputs", columns, shown, console, spared=columns[-1:])
     changed = tuple(
         tuple(str(row[name] or "") for name in ("model", "case", "change", "broken_rules", "output"))
         for row in records(comparison.changed)
@@ -84,14 +86,37 @@ def show_comparison(comparison: RunComparison, console: Console) -> None:
         _line(clean(note, LONG), console)
 
 
-def _compared(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _compared_table(
+    title: str, header: Sequence[str], rows: Sequence[tuple[str, ...]], console: Console, *, spared: Sequence[str]
+) -> None:
+    columns = [(name, [row[at] for row in rows]) for at, name in enumerate(header)]
+    table, left_out = _fitting(title, columns, console.width, spared=spared)
+    console.print()
+    console.print(table)
+    if left_out:
+        _line(f"Hidden at this width: {', '.join(left_out)} (see --json).", console)
+
+
+def _compared_accuracy(row: TableRow) -> tuple[str, ...]:
+    low, high = row["accuracy_difference_low"], row["accuracy_difference_high"]
+    points = "–" if low is None else _points(row["accuracy_difference"], low, high)
+    shares = (percent(row[f"accuracy_{when}"]) for when in ("before", "after"))
+    return (clean(row["model"], 60), row["accuracy_change"], *shares, points, f"{row['accuracy_p_adjusted']:.3g}")
+
+
+def _points(difference: float | None, low: float, high: float) -> str:
+    """A difference with its interval, in percentage points."""
+    ends = f"{100 * low:+.0f} to {100 * high:+.0f}"
+    return f"({ends})" if difference is None else f"{100 * difference:+.0f} ({ends})"
+
+
+def _compared(row: TableRow) -> tuple[str, ...]:
     counts = (f"{row[run]} of {row[f'{run}_scored']}" for run in ("before", "after"))
     moved = str(row["newly_failing"]), str(row["fixed"])
     model = clean(row["model"], 60)
     if row["difference_low"] is None:
         return (model, row["change"], *counts, "–", *moved, "–")
-    ends = f"{100 * row['difference_low']:+.0f} to {100 * row['difference_high']:+.0f}"
-    apart = f"({ends})" if row["difference"] is None else f"{100 * row['difference']:+.0f} ({ends})"
+    apart = _points(row["difference"], row["difference_low"], row["difference_high"])
     return (model, row["change"], *counts, apart, *moved, f"{row['p_adjusted']:.3g}")
 
 
@@ -163,13 +188,15 @@ def clean(text: Any, limit: int = SHORT) -> str:
 
 def percent(share: float | None) -> str:
     """A share as a percentage; a dash when there is none."""
-    return "–" if share is None else headline.percent(share)
+    return "–" if share is None else percentages.percent(share)
 
 
 def _models(summary: Summary, width: int) -> tuple[Table, list[str]]:
     """The table per model, and the columns that did not fit."""
-    title = f"{clean(summary.run.prompt.name)}: outputs that break a rule"
-    return _fitting(title, _columns(summary), width, spared=SPARED)
+    beside = ", and right ones" if has_accuracy(summary) else ""
+    title = f"{clean(summary.run.prompt.name)}: outputs that break a rule{beside}"
+    spared = (*SPARED, "unscored") if has_accuracy(summary) else SPARED
+    return _fitting(title, _columns(summary), width, spared=spared)
 
 
 def _fitting(title: str, columns: list[Column], width: int, *, spared: Sequence[str]) -> tuple[Table, list[str]]:
@@ -192,6 +219,7 @@ def _columns(summary: Summary) -> list[Column]:
     figures = [
         ("failures", failures),
         (f"share ({100 * summary.confidence:g}% CI)", [_share(row) for row in rows]),
+        *_accuracy(summary, rows),
         ("unscored", [str(row["unscored"]) for row in rows]),
         ("cost", [money(row["cost_usd"]) for row in rows]),
         ("p50", [seconds(row["latency_p50_ms"]) for row in rows]),
@@ -199,6 +227,35 @@ def _columns(summary: Summary) -> list[Column]:
     several = any(row["decision"] != "only model" for row in rows)
     decision = [("decision", [decision_text(row) for row in rows])] if several else []
     return [("model", [clean(row["model"], 60) for row in rows]), *decision, *figures]
+
+
+def has_accuracy(summary: Summary) -> bool:
+    """Whether any output was compared with an expected one."""
+    return bool(summary.models["accuracy_scored"].notna().any())
+
+
+def _accuracy(summary: Summary, rows: Sequence[TableRow]) -> list[Column]:
+    """The columns of right outputs, where outputs were compared with expected ones."""
+    if not has_accuracy(summary):
+        return []
+    level = f"{100 * summary.confidence:g}%"
+    return [("right", [right(row) for row in rows]), (f"accuracy ({level} CI)", [accuracy(row) for row in rows])]
+
+
+def right(row: TableRow) -> str:
+    """How many of a model's compared outputs are right."""
+    if row["accuracy"] is None:
+        return "–"
+    of = row["accuracy_scored"] + (row["accuracy_unscored"] if row["accuracy_at_least"] else 0)
+    return f"{row['accuracy_right']} of {of}"
+
+
+def accuracy(row: TableRow) -> str:
+    """A model's accuracy with its interval."""
+    if row["accuracy"] is None:
+        return "–"
+    bound = "≥" if row["accuracy_at_least"] else ""
+    return f"{bound}{percent(row['accuracy'])} ({percentages.ends(row['accuracy_ci_low'], row['accuracy_ci_high'])})"
 
 
 def _table_of(title: str, columns: list[Column], narrow: bool) -> Table:
@@ -218,21 +275,21 @@ def _table_of(title: str, columns: list[Column], narrow: bool) -> Table:
     return table
 
 
-def counted(row: Mapping[str, Any]) -> int:
+def counted(row: TableRow) -> int:
     """The outputs that a model's share is of."""
     return int(row["usable"] if row["at_least"] else row["scored"])
 
 
-def decision_text(row: Mapping[str, Any]) -> str:
+def decision_text(row: TableRow) -> str:
     """The decision about a model, marked where it would not hold if the rules were a sample."""
     return f"{row['decision']}{DAGGER if row['holds_sampled'] is False else ''}"
 
 
-def _share(row: Mapping[str, Any]) -> str:
+def _share(row: TableRow) -> str:
     if row["ci_low"] is None:
         return "–"
     bound = "≥" if row["at_least"] else ""
-    return f"{bound}{percent(row['non_compliance'])} ({headline.ends(row['ci_low'], row['ci_high'])})"
+    return f"{bound}{percent(row['non_compliance'])} ({percentages.ends(row['ci_low'], row['ci_high'])})"
 
 
 def money(usd: float | None) -> str:

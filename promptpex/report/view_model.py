@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from promptpex.core.records import NOT_CONCERNED
+from promptpex.core.records import EXPECTED, NOT_CONCERNED
 from promptpex.report.headline import FEW
 from promptpex.report.summary import Summary, records
+from promptpex.report.terminal import has_accuracy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,14 +82,26 @@ class ShownVerdict(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class ShownScore:
+    """A score of an output: its value in words, and ``mark``, their colour: ``pass``, ``fail`` or ``unscored``."""
+
+    name: str
+    text: str
+    mark: str
+    reason: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class ShownOutput:
-    """One output with the verdicts worth reading; ``model_index`` is its model's position."""
+    """One output with its scores and the verdicts worth reading; ``model_index`` is its model's position."""
 
     row: Mapping[str, Any]
     model_index: int
     verdicts: tuple[ShownVerdict, ...]
     passed: tuple[str, ...]
     not_concerned: tuple[str, ...]
+    scores: tuple[ShownScore, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +125,7 @@ class Page:
     names: tuple[str, ...]
     axis: float
     at_least: bool
+    accuracy: bool
     models: tuple[ModelRow, ...]
     reasons: tuple[str, ...]
     rules: tuple[RuleRow, ...]
@@ -135,6 +149,7 @@ def page(summary: Summary) -> Page:
         names=names,
         axis=axis,
         at_least=any(frame["at_least"].fillna(False).any() for frame in (summary.models, summary.rules)),
+        accuracy=has_accuracy(summary),
         models=tuple(_model(row, summary, axis) for row in records(summary.models)),
         reasons=tuple(dict.fromkeys(reason for reasons in summary.gaps.unscored.values() for reason in reasons)),
         rules=tuple(_rules(summary, names)),
@@ -209,8 +224,10 @@ def _cases(
     place = {name: index for index, name in enumerate(names)}
     expected = {case.id: case.expected for case in summary.run.suite.cases}
     grouped: dict[str, list[ShownOutput]] = defaultdict(list)
+    scores = _scores(summary)
     for row in rows:
-        grouped[row["case"]].append(_answer(row, place[row["model"]], verdicts.get(_key(row), [])))
+        shown = _answer(row, place[row["model"]], verdicts.get(_key(row), []))
+        grouped[row["case"]].append(replace(shown, scores=tuple(scores.get(_key(row), ()))))
     for case, answers in grouped.items():
         first = answers[0].row
         counts = Counter(answer.row["verdict"] for answer in answers)
@@ -255,6 +272,25 @@ def _verdicts(summary: Summary, shown: pd.DataFrame) -> Mapping[Key, list[ShownV
     for case, model, repeat, *fields in zip(*(cells[name].tolist() for name in cells.columns), strict=True):
         by_output[case, model, repeat].append(ShownVerdict(*fields))
     return by_output
+
+
+def _scores(summary: Summary) -> Mapping[Key, list[ShownScore]]:
+    """The scores that count, per output."""
+    by_output: dict[Key, list[ShownScore]] = defaultdict(list)
+    for row in records(summary.scores[summary.scores["counts"].to_numpy(bool)]):
+        by_output[_key(row)].append(_score(row))
+    return by_output
+
+
+def _score(row: Mapping[str, Any]) -> ShownScore:
+    value, name = row["value"], row["name"]
+    if value is None:
+        text, mark = row["unscored"], "unscored"
+    elif name == EXPECTED:
+        text, mark = ("right", "pass") if value == 1.0 else ("wrong", "fail")
+    else:
+        text, mark = f"{100 * value:.0f} of 100", ""
+    return ShownScore(name, text, mark, row["reason"] or "", row["source"])
 
 
 def _key(row: Mapping[str, Any]) -> Key:

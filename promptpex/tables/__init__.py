@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from promptpex.tables.accuracy import expected_outcomes
 from promptpex.tables.agreement import AGREEMENT_COLUMNS, DISAGREEMENT_COLUMNS, agreements, disagreements
 from promptpex.tables.compare_runs import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison
 from promptpex.tables.counts_per_case import Counted, Weights, check_weights, counted, weighed
@@ -27,7 +28,7 @@ from promptpex.tables.proportions import (
     by_case_type,
     scenarios,
 )
-from promptpex.tables.rankings import Decision, RankingOptions, RankingOutcome, Rankings, rankings
+from promptpex.tables.rankings import Decision, RankBy, RankingOptions, RankingOutcome, Rankings, rankings
 from promptpex.tables.repeats import (
     FLAKY_COLUMNS,
     INCONSISTENT_COLUMNS,
@@ -39,6 +40,8 @@ from promptpex.tables.repeats import (
 from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules
 
 __all__ = [
+    "expected_outcomes",
+    "RankBy",
     "AGREEMENT_COLUMNS",
     "Counted",
     "Weights",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import Completion, Grid, Reading, holm, more_failures_p, pair, share, statements, tie_p
+from promptpex.tables.accuracy import ACCURACY_CHANGE_COLUMNS, accuracy_change
 from promptpex.tables.counts_per_case import Counted, Weights, counted
 from promptpex.tables.frames import typed
 from promptpex.tables.proportions import difference
@@ -36,6 +38,7 @@ COMPARISON_COLUMNS: Mapping[str, str] = {
     "holds_sampled": "boolean",
     "because": "string",
     "within_tolerance": "boolean",
+    **ACCURACY_CHANGE_COLUMNS,
 }
 """Columns of ``comparison``. ``before`` and ``after`` are the outputs that break a rule in either run, of those scored,
 on the ``cases`` scored in both; the two shares are means over these cases of the case's mean over its repeats, and
@@ -45,7 +48,8 @@ on the ``cases`` scored in both; the two shares are means over these cases of th
 at the completion of the unscored outputs that speaks most against a change, and ``p_adjusted`` is corrected over the
 models by Holm. ``change`` is ``worse`` or ``better`` where it is shown, else ``undecided``, with ``because`` where
 unscored outputs keep it so; ``holds_sampled``: whether it would also be shown if the rules were a sample;
-``within_tolerance``: shown to be less than the tolerance worse, if there is one, corrected over the models by Holm."""
+``within_tolerance``: shown to be less than the tolerance worse, if there is one, corrected over the models by Holm. The
+rest is in ``ACCURACY_CHANGE_COLUMNS``."""
 
 CHANGED_COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -72,6 +76,7 @@ def comparison(
     confidence: float = 0.95,
     tolerance: float | None = None,
     weights: Weights | None = None,
+    expected: tuple[pd.DataFrame, pd.DataFrame] | None = None,
 ) -> pd.DataFrame:
     """A row per model, from the tables of outputs of two runs; columns ``COMPARISON_COLUMNS``.
 
@@ -82,7 +87,29 @@ def comparison(
         confidence: of the intervals; its complement is the error rate over all models together.
         tolerance: the loss that one is ready to accept, as a share.
         weights: how many times each case counts.
+        expected: which outputs of either run are right (``expected_outcomes``), on cases whose expected output is the
+            same; without it the accuracy is missing.
     """
+    compared = partial(_compared, models=models, confidence=confidence, tolerance=tolerance, weights=weights)
+    rows = compared(before, after, cases=cases)
+    if expected is not None and all(len(frame) for frame in expected):
+        same = set(cases) & set(expected[0]["case"]) & set(expected[1]["case"])
+        of_accuracy = compared(*expected, cases=same)
+        rows = [{**row, **accuracy_change(of)} for row, of in zip(rows, of_accuracy, strict=True)]
+    return typed(rows, COMPARISON_COLUMNS)
+
+
+def _compared(
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    *,
+    models: Sequence[tuple[str, str]],
+    cases: Collection[str],
+    confidence: float,
+    tolerance: float | None,
+    weights: Weights | None,
+) -> list[dict[str, Any]]:
+    """The rows of one comparison: of outputs that break a rule, or of those that are wrong."""
     alpha = round(1.0 - confidence, 12)
     both = [_both(before, after, names, cases, weights) for names in models]
     changes = [_change(counts.asked) for counts in both]
@@ -105,7 +132,7 @@ def comparison(
                 "within_tolerance": close[number] <= alpha if close and _common(counts.asked) else None,
             }
         )
-    return typed(rows, COMPARISON_COLUMNS)
+    return rows
 
 
 def changed(

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 RankingOutcome = Literal[
     "only model", "best", "tied", "worse", "undecided", "unscored", "reference", "better", "below limit", "above limit"
 ]
+RankBy = Literal["non-compliance", "accuracy"]
+"""What models are ranked by."""
+
 FEW_OPEN = 0.05
 """Share of a model's outputs that may lack a verdict and still count as few."""
 
@@ -77,6 +80,8 @@ class RankingOptions:
         looks: the planned looks of a run that stopped when it was decided; none where all is asked at once.
         limit: with ``looks``, the non-compliance that models are compared with.
         weights: how many times each case counts.
+        rank_by: what the table of outputs says of each: whether it keeps the rules, or whether it is right
+            (``expected_outcomes``). Decisions speak of breaking rules where they mean either.
     """
 
     tolerance: float = DEFAULT_TOLERANCE
@@ -85,6 +90,7 @@ class RankingOptions:
     looks: Looks = ()
     limit: float | None = None
     weights: Weights = field(default_factory=dict)
+    rank_by: RankBy = "non-compliance"
 
     @property
     def alpha(self) -> float:
@@ -140,6 +146,10 @@ def rank(counts: Counted, looks: Sequence[Counted], options: RankingOptions) -> 
     """The same from counted outputs, all of them and those known at each look."""
     if not options.looks:
         return _paired(counts, options)
+    if options.rank_by == "accuracy":
+        raise InputError(
+            "This run stopped when its models were ranked by non-compliance: tests of accuracy do not hold."
+        )
     if options.against is not None:
         raise InputError("This run stopped when its models were ranked: tests against one named model do not hold.")
     if options.limit is not None:

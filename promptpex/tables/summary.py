@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import NOT_CONCERNED
 from promptpex.stats import level_at, repeat_correlation, share, share_interval
+from promptpex.tables.accuracy import ACCURACY_COLUMNS, accuracy_cells, mirrored
 from promptpex.tables.counts_per_case import Counted, asked, counted
 from promptpex.tables.frames import rule_outcomes, typed
 from promptpex.tables.proportions import PROPORTION_COLUMNS, estimated, grouped_proportions
@@ -68,6 +69,7 @@ MODEL_COLUMNS: Mapping[str, str] = {
     "flip_rate": "Float64",
     "pass_at_k": "Float64",
     "pass_hat_k": "Float64",
+    **ACCURACY_COLUMNS,
 }
 """Columns of ``models``. ``non_compliance`` is the mean over the cases of the share of their scored outputs that break
 a rule, from 0 to 1; where usable answers have no verdict (``at_least``) of all their usable answers, a lower bound, and
@@ -80,7 +82,8 @@ output that was asked for and could not be scored had passed, or failed; ``worst
 interval's ends in the second case; ``sampled_low`` and ``sampled_high`` those if the rules were a sample. ``interval``
 is how it was made, as in ``PROPORTION_COLUMNS``, or ``looks``: right however often the run was looked at. ``decision``
 to ``more_cases_high`` are as in ``Decision``; ``cheapest`` and ``fastest`` are said of the models that are shown to be
-good enough, else of all that are not ruled out. ``repeats`` to ``pass_hat_k`` are as in ``STABILITY_COLUMNS``."""
+good enough, else of all that are not ruled out. ``repeats`` to ``pass_hat_k`` are as in ``STABILITY_COLUMNS``, the
+rest as in ``ACCURACY_COLUMNS``."""
 
 RULE_COLUMNS: Mapping[str, str] = {
     "rule": "string",
@@ -105,6 +108,7 @@ def models(
     order: Sequence[str] | None = None,
     confidence: float = 0.95,
     ranking: Rankings | None = None,
+    expected: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """A row per model from a table of outputs, in ``order`` (default: as they come); columns ``MODEL_COLUMNS``.
 
@@ -113,6 +117,7 @@ def models(
         order: the models, those without outputs too.
         confidence: of the intervals, where no ``ranking`` is given.
         ranking: the decisions about the models; by default those of ``rankings`` on these rows.
+        expected: which outputs are right (``expected_outcomes``); without it the accuracy is missing.
     """
     names = list(order) if order is not None else [str(name) for name in rows["model"].unique()]
     ranking = ranking or rankings(rows, names, RankingOptions(confidence=confidence))
@@ -120,12 +125,14 @@ def models(
     groups = {str(name): group for name, group in rows.groupby("model", sort=False, observed=True)}
     stability = {row["model"]: row for row in repeats(rows, confidence=ranking.options.confidence).to_dict("records")}
     figures = Figures.of(counts, ranking)
+    right = None if expected is None else Figures.of(counted(expected, names, weights=ranking.options.weights), ranking)
     table = [
         {
             "model": name,
             **_group_cells(groups.get(name)),
             **figures.of_model(name),
-            **_decision_cells(ranking.models.get(name)),
+            **({} if right is None else right.accuracy_of(name)),
+            **_decision_cells(ranking.models.get(name), by_accuracy=ranking.options.rank_by == "accuracy"),
             **{column: stability.get(name, {}).get(column) for column in _OF_REPEATS},
         }
         for name in names
@@ -216,6 +223,10 @@ class Figures:
             "interval": "looks" if self.ranking.looks_of.get(name) else interval.method,
         }
 
+    def accuracy_of(self, name: str) -> dict[str, Any]:
+        """The cells of a model's accuracy, where the counts are of right and wrong outputs."""
+        return accuracy_cells(self.counts, name, self.correlation, self.confidence(name))
+
 
 def _group_cells(group: pd.DataFrame | None) -> dict[str, Any]:
     if group is None:
@@ -242,10 +253,13 @@ def _group_cells(group: pd.DataFrame | None) -> dict[str, Any]:
     }
 
 
-def _decision_cells(decision: Decision | None) -> dict[str, Any]:
+def _decision_cells(decision: Decision | None, *, by_accuracy: bool) -> dict[str, Any]:
+    """The cells of a decision; the difference is in what the models are ranked by."""
     if decision is None:
         return {"decision": "unscored"}
     gap, more = decision.difference, decision.more_cases
+    if gap is not None and by_accuracy:
+        gap = mirrored(gap)
     return {
         "decision": decision.outcome,
         "holds_sampled": decision.sampled_rules,

@@ -32,6 +32,7 @@ from promptpex.workflow.preconditions import (
     raise_if_cancelled,
     require_answers_within_tpm,
     require_decidable,
+    require_expected,
     require_prices,
 )
 from promptpex.workflow.session import Session
@@ -207,7 +208,7 @@ async def _suite_of_run(session: Session, prompt: Prompt, files: Files, spec: Sp
 
     Raises:
         SuiteError: none of them can be used.
-        InputError: weights that name neither a kind of case nor a rule.
+        InputError: weights that name neither a kind of case nor a rule; no expected output to rank models by.
     """
     if not files.suite.exists():
         await _generate(session, files, prompt, spec, Suite(prompt=files.prompt.name))
@@ -217,4 +218,5 @@ async def _suite_of_run(session: Session, prompt: Prompt, files: Files, spec: Sp
     if not usable:
         raise SuiteError("holds no usable case; add some or run `promptpex generate`", path=files.suite)
     check_weights(session.settings.weights, [case.rule for case in usable], [case.inverse for case in usable])
+    require_expected(session.settings.rank_by, usable)
     return suite

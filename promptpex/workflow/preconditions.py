@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from promptpex.core.errors import ConfigError
-from promptpex.core.records import ModelName, Request
+from promptpex.core.errors import ConfigError, InputError
+from promptpex.core.records import Case, ModelName, Request
 from promptpex.llm.pacing.cancellation import not_asked
 from promptpex.llm.pacing.server_queue import beyond_tpm, tokens_expected
 from promptpex.llm.role_model import merged
@@ -74,8 +74,20 @@ def require_decidable(session: Session) -> None:
             raise ConfigError("--until-decided ranks the models, or holds each against --decide-at: drop --against")
     if settings.decide_at is not None and not settings.until_decided:
         raise ConfigError("--decide-at is where --until-decided stops: give both, or see --fail-over and `gate`")
+    if settings.until_decided and settings.rank_by == "accuracy":
+        raise ConfigError("--until-decided stops by non-compliance: drop it, or --rank-by accuracy")
     if settings.until_decided and settings.decide_at is None and len(session.roles.models()) < 2:
         raise ConfigError("--until-decided needs two models to compare, or --decide-at to hold one against")
+
+
+def require_expected(rank_by: str, cases: Iterable[Case]) -> None:
+    """Refuses to rank models by an accuracy that there will not be.
+
+    Raises:
+        InputError: with what to do.
+    """
+    if rank_by == "accuracy" and not any(case.expected is not None for case in cases):
+        raise InputError("--rank-by accuracy needs cases with an expected output; write one, or `generate --expected`")
 
 
 def raise_if_cancelled(session: Session) -> None:

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 @options.of_statistics("--tolerance", metavar="SHARE", help="A loss shown to be smaller is not a regression [none].")
 @options.confidence
 @options.weights
+@options.of_statistics(
+    "--rank-by",
+    type=click.Choice(["non-compliance", "accuracy"]),
+    help="What a regression is told by [non-compliance].",
+)
 @options.results
 @options.settings_options
 @options.output_options
@@ -41,7 +46,9 @@ def command(before: Path, after: Path, fail_on_regression: bool, as_json: bool, 
     chosen, results = resolved.settings, Path(resolved.settings.results)
     both = [runs.read_columns(runs.resolve(named, results)) for named in (before, after)]
     tolerance = chosen.tolerance if resolved.origins["tolerance"] == "flag" else None
-    comparison = compare_runs(*both, confidence=chosen.confidence, tolerance=tolerance, weights=chosen.weights)
+    comparison = compare_runs(
+        *both, confidence=chosen.confidence, tolerance=tolerance, weights=chosen.weights, rank_by=chosen.rank_by
+    )
     if as_json:
         print_json(to_dict(comparison))
     else:

@@ -25,6 +25,13 @@ from promptpex.codecs.wording import plural
     help="Highest accepted non-compliance, 10% or 0.1, of all models or of one; may be repeated.",
 )
 @options.of_statistics(
+    "--min-accuracy",
+    "accuracies",
+    multiple=True,
+    metavar="[MODEL=]SHARE",
+    help="Lowest accepted accuracy, 90% or 0.9, of all models or of one; may be repeated.",
+)
+@options.of_statistics(
     "--min-scored", type=options.COUNT_OR_NONE, default=0, metavar="N", help="Fewest scored outputs of each model."
 )
 @options.of_statistics(
@@ -32,7 +39,7 @@ from promptpex.codecs.wording import plural
     type=click.Choice(["point", "low", "high"]),
     default="point",
     help="What is compared with the limit [point]: the share, or an end of its interval. low fails only what is "
-    "clearly above, high passes only what is clearly not above.",
+    "clearly above, high passes only what is clearly not above; of accuracy: below.",
 )
 @options.confidence
 @options.weights
@@ -40,7 +47,13 @@ from promptpex.codecs.wording import plural
 @options.settings_options
 @options.output_options
 def command(
-    run: Path | None, limits: tuple[str, ...], min_scored: int, decide: Any, as_json: bool, **flags: Any
+    run: Path | None,
+    limits: tuple[str, ...],
+    accuracies: tuple[str, ...],
+    min_scored: int,
+    decide: Any,
+    as_json: bool,
+    **flags: Any,
 ) -> int:
     """Exit 1 if a model of a run exceeds the limits.
 
@@ -50,6 +63,7 @@ def command(
     \b
       promptpex gate --max-non-compliance 10% --min-scored 50
       promptpex gate --max-non-compliance gpt-4o-mini=5% --decide high
+      promptpex gate --min-accuracy 90%
     """
     from promptpex.cli.command_session import report_options, settings
     from promptpex.cli.output import print_json
@@ -59,48 +73,44 @@ def command(
     from promptpex.report.gate import Limits, breaches, stated
     from promptpex.report.summary import records
 
-    if not limits and not min_scored:
-        raise click.UsageError("give a limit: --max-non-compliance or --min-scored")
+    if not limits and not accuracies and not min_scored:
+        raise click.UsageError("give a limit: --max-non-compliance, --min-accuracy or --min-scored")
     resolved = settings(flags)
     folder = runs.resolve(run, Path(resolved.settings.results))
     finished = runs.read_columns(folder)
     if finished.manifest.partial == RUNNING:
         raise RunError("this run has not ended; the same `promptpex run` goes on with it", path=folder)
     summary = summarise(finished, folder=folder, **report_options(resolved))
-    everyone, single = _parsed(limits)
+    shares = (*_parsed(limits, "--max-non-compliance"), *_parsed(accuracies, "--min-accuracy"))
     rows = records(summary.models)
-    exceeded = breaches(rows, Limits(everyone, single, min_scored, decide))
+    exceeded = breaches(rows, Limits(*shares, min_scored=min_scored, decide=decide))
     if as_json:
         print_json({"run": summary.run.manifest.run, "passed": not any(exceeded.values()), "models": exceeded})
     else:
         _say(exceeded, {row["model"]: stated(row) for row in rows})
-    if finished.manifest.partial:
-        say(
-            f"This run is not complete ({finished.manifest.partial}): the same `promptpex run` goes on with it.",
-            err=True,
-        )
-    failing = [model for model, broken in exceeded.items() if broken]
-    if failing:
+    if why := finished.manifest.partial:
+        say(f"This run is not complete ({why}): the same `promptpex run` goes on with it.", err=True)
+    if failing := [model for model, broken in exceeded.items() if broken]:
         raise GateFailed(f"gate failed: {len(failing)} of {plural(len(exceeded), 'model')} ({', '.join(failing)})")
     return 0
 
 
-def _parsed(limits: Sequence[str]) -> tuple[float | None, dict[str, float]]:
+def _parsed(limits: Sequence[str], flag: str) -> tuple[float | None, dict[str, float]]:
     everyone, single = None, {}
     for text in limits:
         model, _, share = text.rpartition("=")
         if model:
-            single[model] = _share(share)
+            single[model] = _share(share, flag)
         else:
-            everyone = _share(share)
+            everyone = _share(share, flag)
     return everyone, single
 
 
-def _share(text: str) -> float:
+def _share(text: str, flag: str) -> float:
     number = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)\s*", text)
     value = float(number[1]) / (100 if number[2] else 1) if number else -1.0
     if not 0 <= value <= 1:
-        raise click.BadParameter(f"{text!r} is not a share: write 10% or 0.1", param_hint="--max-non-compliance")
+        raise click.BadParameter(f"{text!r} is not a share: write 10% or 0.1", param_hint=flag)
     return value
 
 

@@ -1,0 +1,52 @@
+"""Shares, intervals and lists as text: every report writes them alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+SMALL, ALMOST_ALL = 0.0995, 0.995
+"""Below the one and above the other a share is shown with a digit after the point: 9.9%, but 10%."""
+
+TableRow = Mapping[str, Any]
+"""A row of a table as plain data."""
+
+FINEST = 6
+"""Digits after the point at most; no suite is large enough for more."""
+
+
+def confidence_interval(low: float, high: float, confidence: float) -> str:
+    """A confidence interval as text: ``95% CI 17–41%``."""
+    return f"{100 * confidence:g}% CI {ends(low, high)}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage, with a digit after the point where it is small. Every report rounds so."""
+    return f"{_rounded_share(share)}%"
+
+
+def as_given(limit: float) -> str:
+    """A limit as a percentage, with all the digits that it was given."""
+    return f"{100 * limit:g}%"
+
+
+def ends(low: float, high: float) -> str:
+    """The ends of an interval as percentages."""
+    return f"{_rounded_share(low)}–{_rounded_share(high)}%"
+
+
+def _rounded_share(share: float) -> str:
+    """In percent; never 0 or 100 for what is only near it."""
+    edge = min(share, 1.0 - share)
+    if edge <= 0.0:
+        return f"{100 * share:.0f}"
+    digits = 0 if SMALL <= share <= ALMOST_ALL else 1
+    while round(100 * edge, digits) == 0.0 and digits < FINEST:
+        digits += 1
+    return f"{100 * share:.{digits}f}".removesuffix(".0")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as a sentence lists them."""
+    *head, last = list(names)
+    return f"{', '.join(head)} and {last}" if head else last
