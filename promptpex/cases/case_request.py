@@ -91,7 +91,7 @@ def case_type(variables: tuple[str, ...], aims: tuple[str, ...] = ()) -> type[Ba
 def reply_type(variables: tuple[str, ...], count: int, aims: tuple[str, ...] = ()) -> type[BaseModel]:
     """The shape of a reply: a list of at most ``count`` cases; those that cannot be read are left out of it."""
     item = case_type(variables, aims)
-    return reply_model("NewCases", cases=Annotated[list_up_to(item, count, least=1), readable(item)])
+    return reply_model("NewCases", cases=Annotated[list_up_to(item, count, least=1, wanted=count), readable(item)])
 
 
 def read_value(text: str, variable: VariableSpec | None) -> Any:
