@@ -89,12 +89,17 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A prompt with its spec, its suite, and the models that it is asked of."""
+    """A prompt with its spec, its suite, and the models that it is asked of.
+
+    Attributes:
+        concerned: of rules with ``when``, the ids of the cases for which it holds.
+    """
 
     prompt: Prompt
     spec: Spec
     suite: Suite
     models: tuple[str, ...] = ()
+    concerned: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 class Source(Protocol):

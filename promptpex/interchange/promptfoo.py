@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from promptpex.codecs.inputs_as_text import named_text
 from promptpex.core.errors import ConfigError
-from promptpex.core.records import Case, Check, Prompt, Spec, Suite
+from promptpex.core.records import Case, Check, Prompt, Rule, Spec, Suite
 from promptpex.documents import yaml_writer
 from promptpex.interchange.format import Exported, Format, Option, Source
 from promptpex.llm.names import parse_model
@@ -34,22 +35,35 @@ _PLACEHOLDER = "echo"
 """A provider of promptfoo that asks no model, for a suite that names none."""
 
 
-def config(prompt: Prompt, spec: Spec, suite: Suite, *, models: Sequence[str] = (), rubrics: bool = False) -> Exported:
+def config(
+    prompt: Prompt,
+    spec: Spec,
+    suite: Suite,
+    *,
+    models: Sequence[str] = (),
+    rubrics: bool = False,
+    concerned: Mapping[str, Collection[str]] | None = None,
+) -> Exported:
     """The configuration: the prompt as chat messages, the usable cases as tests, the rules' checks for each of them.
+
+    A rule that holds for some cases only, or whose judge needs the input, has its assertions in the tests of its cases.
 
     Args:
         models: our names of models, or promptfoo's; without any, its ``echo``, to be replaced.
         rubrics: whether rules that code does not decide become ``llm-rubric`` assertions, for which promptfoo asks a
             judge.
+        concerned: of rules with ``when``, the ids of the cases for which it holds; None: not known, and these rules
+            are left out.
     """
     left_out: list[str] = []
-    asserts = [entry for rule in spec.rules if not rule.stale for entry in _rule(rule.id, rule.checks, left_out)]
-    for rule in spec.rules:
-        if rule.needs_judge and not rule.stale:
-            if rubrics:
-                asserts.append({"type": "llm-rubric", "value": _raw(rule.rule), "metric": rule.id})
-            else:
-                left_out.append(f"rule {rule.id} is not decided by code (--rubrics makes it an llm-rubric)")
+    rules = [rule for rule in spec.rules if not rule.stale and _is_placed(rule, concerned, left_out)]
+    asserts = {rule.id: _rule(rule.id, rule.checks, left_out) for rule in rules}
+    for rule in rules:
+        if rule.needs_judge and rubrics:
+            asserts[rule.id].append({"type": "llm-rubric", "value": _raw(rule.rule), "metric": rule.id})
+        elif rule.needs_judge:
+            left_out.append(f"rule {rule.id} is not decided by code (--rubrics makes it an llm-rubric)")
+    always = [entry for rule in rules if not _by_case(rule) for entry in asserts[rule.id]]
     left_out += [f"case {case.id} is invalid: {case.invalid}" for case in suite.cases if case.invalid is not None]
     left_out += [f"case {case.id} is put aside: {case.aside}" for case in suite.valid() if case.aside is not None]
     content: dict[str, Any] = {
@@ -57,11 +71,41 @@ def config(prompt: Prompt, spec: Spec, suite: Suite, *, models: Sequence[str] = 
         "prompts": [_chat(prompt)],
         "providers": [_provider(name, left_out) for name in models] or [_PLACEHOLDER],
     }
-    if asserts:
-        content["defaultTest"] = {"assert": asserts}
-    content["tests"] = [_test(case) for case in suite.usable()]
+    if always:
+        content["defaultTest"] = {"assert": always}
+    content["tests"] = [_test(case, _of_case(case, rules, asserts, concerned or {})) for case in suite.usable()]
     schema = "# yaml-language-server: $schema=https://promptfoo.dev/config-schema.json\n"
     return Exported(schema + yaml_writer.document(content), tuple(left_out))
+
+
+def _is_placed(rule: Rule, concerned: Mapping[str, Collection[str]] | None, left_out: list[str]) -> bool:
+    """Whether it is known which tests the rule belongs to; else it is named among what is ``left_out``."""
+    if rule.when and concerned is None:
+        left_out.append(f"rule {rule.id} is left out: which cases its 'when' holds for is not known here")
+        return False
+    return True
+
+
+def _by_case(rule: Rule) -> bool:
+    """Whether the rule's assertions differ from test to test."""
+    return bool(rule.when) or (rule.needs == "input" and rule.needs_judge)
+
+
+def _of_case(
+    case: Case,
+    rules: Sequence[Rule],
+    asserts: Mapping[str, list[dict[str, Any]]],
+    concerned: Mapping[str, Collection[str]],
+) -> list[dict[str, Any]]:
+    """The assertions of the rules that differ from test to test; a rubric that needs the input is given it."""
+    mine = [rule for rule in rules if _by_case(rule) and (not rule.when or case.id in concerned.get(rule.id, ()))]
+    return [
+        {**entry, "value": _raw(f"{rule.rule}\nThe input was:\n{named_text(case.inputs)}")}
+        if entry["type"] == "llm-rubric" and rule.needs == "input"
+        else entry
+        for rule in mine
+        for entry in asserts[rule.id]
+    ]
 
 
 def _provider(label: str, left_out: list[str]) -> Any:
@@ -151,10 +195,12 @@ def _chat(prompt: Prompt) -> str:
     return json.dumps(messages, ensure_ascii=False)
 
 
-def _test(case: Case) -> dict[str, Any]:
+def _test(case: Case, asserts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     aim = f"{case.rule}{' (inverse)' if case.inverse else ''}" if case.rule else "no rule"
     test: dict[str, Any] = {"description": f"{case.id}: aims at {aim}"}
     test["vars"] = {name: _value(value) for name, value in case.inputs.items()}
+    if asserts:
+        test["assert"] = list(asserts)
     metadata = {"case": case.id, "rule": case.rule, "scenario": case.scenario, "expected": case.expected}
     test["metadata"] = {name: value for name, value in metadata.items() if value is not None}
     return test
@@ -184,7 +230,8 @@ def write(source: Source, *, models: str | None, rubrics: bool) -> Exported:
     """The configuration of what is exported; ``models`` are comma-separated, by default the run's."""
     project = source.project()
     named = [name.strip() for name in models.split(",") if name.strip()] if models else project.models
-    return config(project.prompt, project.spec, project.suite, models=named, rubrics=rubrics)
+    parts = project.prompt, project.spec, project.suite
+    return config(*parts, models=named, rubrics=rubrics, concerned=project.concerned)
 
 
 FORMAT = Format(

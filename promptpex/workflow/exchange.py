@@ -6,12 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from promptpex import promptfile
+from promptpex.assertions import check_inputs, check_time
 from promptpex.cases.file import ENDINGS, read_suite, write_suite
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.ordinary_files import inside
 from promptpex.codecs.wording import plural
 from promptpex.core.errors import InputError, SuiteError
-from promptpex.core.records import Run, Suite
+from promptpex.core.records import Run, Spec, Suite
 from promptpex.interchange.format import Format, Imported, Project
 from promptpex.report import runs
 from promptpex.specs.file import read_spec, write_spec
@@ -39,14 +40,26 @@ class FileSource:
         """A run's own prompt, spec, suite and models; of a case file what its folder holds, and no models."""
         if not self._is_suite:
             run = self.run()
-            return Project(run.prompt, run.spec, run.suite, tuple(run.manifest.models))
+            concerned = _concerned(run.spec, run.suite)
+            return Project(run.prompt, run.spec, run.suite, tuple(run.manifest.models), concerned)
         suite = read_suite(self._path)
         files = files_of(inside(self._path.parent, suite.prompt, error=SuiteError, what="prompt", path=self._path))
-        return Project(promptfile.read(files.prompt), read_spec(files.spec), suite)
+        spec = read_spec(files.spec)
+        return Project(promptfile.read(files.prompt), spec, suite, concerned=_concerned(spec, suite))
 
     def run(self) -> Run:
         """The run."""
         return runs.read(runs.resolve(self._path, self._results()))
+
+
+def _concerned(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:
+    """Of rules with ``when``, the ids of the cases for which it holds."""
+    with check_time():
+        return {
+            rule.id: frozenset(case.id for case in suite.cases if not check_inputs(rule.when, case.inputs))
+            for rule in spec.rules
+            if rule.when
+        }
 
 
 def require_extension(path: Path, format_: Format) -> None:

@@ -15,11 +15,12 @@ from ruamel.yaml import YAML
 from promptpex.assertions import check
 from promptpex.cases.file import write_suite
 from promptpex.cli.main import run_cli
-from promptpex.core.records import Case, Check, Manifest, Output, Rule, Run, Suite, Verdict
+from promptpex.core.records import Case, Check, InputCheck, Manifest, Output, Rule, Run, Suite, Verdict
 from promptpex.interchange import junit, promptfoo
 from promptpex.interchange.format import Exported
 from promptpex.report import runs
 from promptpex.specs.file import write_spec
+from promptpex.workflow.exchange import FileSource
 from tests.samples import prompt, spec, suite
 
 
@@ -80,6 +81,32 @@ def test_promptfoo_gets_prompt_cases_and_checks() -> None:
     assert config["tests"][0]["vars"] == {"thing": "t1", "place": "here"}
     assert len(config["tests"]) == 4
     assert made.left_out == ("rule r2 is not decided by code (--rubrics makes it an llm-rubric)",)
+
+
+def test_promptfoo_gets_the_rules_of_some_cases_in_the_tests_of_these() -> None:
+    when = (InputCheck(variable="thing", kind="equals", value="t1"),)
+    short = Rule(id="r1", rule="It is short.", when=when, checks=(Check(kind="word-count", value=1),))
+    true = Rule(id="r2", rule="It fits the thing.", needs="input")
+    conditional = spec().replace(rules=(short, true))
+    made = promptfoo.config(prompt(), conditional, suite(), rubrics=True, concerned={"r1": {"c1"}})
+    config = _config(made)
+    assert "defaultTest" not in config
+    word_count = {"type": "word-count", "value": 1, "metric": "r1"}
+    assert [word_count in test["assert"] for test in config["tests"]] == [True, False, False, False]
+    rubric = config["tests"][1]["assert"][-1]
+    assert (rubric["type"], rubric["metric"]) == ("llm-rubric", "r2")
+    assert rubric["value"] == "It fits the thing.\nThe input was:\nthing:\nt2\n\nplace:\nhere"
+    unknown = promptfoo.config(prompt(), conditional, suite(), rubrics=True)
+    assert unknown.left_out == ("rule r1 is left out: which cases its 'when' holds for is not known here",)
+
+
+async def test_a_case_file_tells_promptfoo_whom_its_rules_concern(tmp_path: Path) -> None:
+    when = (InputCheck(variable="thing", kind="equals", value="t2"),)
+    (tmp_path / "prompt.md").write_text("Name {{thing}} in {{place}}.", encoding="utf-8")
+    write_spec(tmp_path / "prompt.spec.yaml", spec().replace(rules=(spec().rules[0].replace(when=when),)))
+    write_suite(tmp_path / "prompt.cases.yaml", suite())
+    exported = promptfoo.write(FileSource(tmp_path / "prompt.cases.yaml", lambda: tmp_path), models=None, rubrics=False)
+    assert ["assert" in test for test in _config(exported)["tests"]] == [False, True, False, False]
 
 
 @pytest.mark.parametrize(
