@@ -10,7 +10,7 @@ from promptpex.cases.input_types import unusable_schemas
 from promptpex.cases.plan import Plan
 from promptpex.core.errors import InputError, SuiteError
 from promptpex.core.events import Notice
-from promptpex.core.records import Prompt, Run, Spec, Suite
+from promptpex.core.records import Manifest, Prompt, Run, Spec, Suite
 from promptpex.documents.schema_ref import keep_schema
 from promptpex.report import runs
 from promptpex.specs.file import read_spec, write_spec
@@ -136,8 +136,20 @@ async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> 
     require_answers_within_tpm(session, judges)
     judged = await running.judge(session, run_read if spec is None else run_read.replace(spec=read_spec(spec)))
     runs.finish(folder, judged)
+    _tell_of_replaced(session, run_read.manifest, judged.manifest)
     running.warn_about_self_preference(session, judged.manifest.judges, judged.manifest.models, judged.manifest.author)
     return judged
+
+
+def _tell_of_replaced(session: Session, before: Manifest, after: Manifest) -> None:
+    """Says so where verdicts of one judge mode took the place of another's."""
+    modes = [manifest.settings.get("judge_mode") for manifest in (before, after)]
+    if before.judges and after.judges and modes[0] is not None and modes[0] != modes[1]:
+        message = (
+            f"the verdicts in the mode {modes[0]!r} that this run had are replaced by those in the mode {modes[1]!r}; "
+            f"--judge-mode {modes[0]} brings them back from the store"
+        )
+        session.emit(Notice(message))
 
 
 def _require_author(session: Session) -> None:

@@ -152,6 +152,24 @@ async def test_judging_again_tells_of_kin_and_the_manifest_says_how_it_was_judge
     assert judged.manifest.settings["models"] == ["fake/a"]
 
 
+async def test_judging_in_another_mode_says_that_it_replaces_the_verdicts(tmp_path: Path) -> None:
+    _, folder = await execute(tmp_path, client(), models=["fake/a"])
+
+    async def heard_in(mode: str) -> list[str]:
+        def reply(request: Request) -> str:
+            return json.dumps({"broken": []} if mode == "prompt" else model(request))
+
+        resolved = load(settings(tmp_path, judge_mode=mode), start=tmp_path, env={})
+        heard: list[Event] = []
+        async with open_session(resolved, provider=FakeClient(reply), emit=heard.append) as session:
+            await judge(session, folder)
+        return [event.message for event in heard if isinstance(event, Notice) and "replaced" in event.message]
+
+    (message,) = await heard_in("prompt")
+    assert "--judge-mode rules brings them back" in message
+    assert await heard_in("prompt") == []
+
+
 async def test_a_rule_with_checks_needs_no_judge(tmp_path: Path) -> None:
     await execute(tmp_path, client(), models=["fake/a"])
     spec = tmp_path / "prompt.spec.yaml"
