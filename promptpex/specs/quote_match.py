@@ -21,6 +21,8 @@ _GAP = re.compile(r"\.{3,}|…|\[\.{3}\]|\[…\]")
 _STOP = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _MARKS = re.compile(r"\\(?=[\"'])|[\"'“”„‘’‚«»「」『』*_`]")
 """A backslash before a quotation mark goes with it: prompts hold JSON, and authors answer in it."""
+_BREAKS = re.compile(r"\\[nrt](?![a-z])")
+"""Line breaks that are escaped once too often."""
 
 
 STEPS = 2e10
@@ -87,7 +89,7 @@ def split_at_gaps(source: str) -> list[str]:
 
 def normalize(text: str) -> str:
     """Words and signs without case, width, quotation marks, emphasis and line breaks."""
-    plain = _MARKS.sub("", unicodedata.normalize("NFKC", text))
+    plain = _BREAKS.sub(" ", _MARKS.sub("", unicodedata.normalize("NFKC", text)))
     return " ".join(plain.split()).casefold().strip(" .,;:。、")
 
 

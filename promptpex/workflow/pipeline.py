@@ -15,6 +15,7 @@ from promptpex.documents.schema_ref import keep_schema
 from promptpex.report import runs
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.groundedness import Groundedness
+from promptpex.specs.source_quotes import uncovered
 from promptpex.tables import check_weights
 from promptpex.workflow import generating, running, specifying
 from promptpex.workflow.estimate import EstimateLine, estimate, extraction_lines, generation_lines
@@ -42,10 +43,11 @@ from promptpex.workflow.statistical_power import detectable
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """A spec as extracted, and for each rule whether the prompt states it."""
+    """A spec as extracted, for each rule whether the prompt states it, and the sentences that no rule cites."""
 
     spec: Spec
     groundedness: tuple[Groundedness, ...]
+    uncited: tuple[str, ...]
 
 
 async def extract(session: Session, files: Files) -> Extracted:
@@ -166,7 +168,8 @@ async def _extract(session: Session, prompt: Prompt, files: Files) -> Extracted:
     write_spec(files.spec, spec)
     warn_about_ungrounded_rules(session, prompt, spec.rules)
     name_uncited_sentences(session, prompt, spec.rules)
-    return Extracted(spec, tuple(await specifying.groundedness(session, prompt, spec)))
+    groundedness = tuple(await specifying.groundedness(session, prompt, spec))
+    return Extracted(spec, groundedness, uncovered(spec.rules, prompt))
 
 
 async def _generate(

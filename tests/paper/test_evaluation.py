@@ -34,7 +34,7 @@ def reply(request: Request) -> Any:
     if request.stage == "validity":
         return broken(request, lambda shown: "base 2" in shown)
     if request.stage == "groundedness":
-        return {"reason": "", "verdict": "yes"}
+        return {"claims": [{"claim": "r1", "reason": "", "verdict": "yes"}]}
     if request.stage == "judge":
         return {"r1": {"reason": "", "verdict": "fail" if "dark red" in text else "pass"}}
     return "dark red" if "inverse" in text or "keeps these rules" in text else "RED"

@@ -68,3 +68,8 @@ def test_it_always_answers(source: str, text: str) -> None:
 @given(st.text(alphabet=st.characters(categories=["L", "N"]), min_size=1), st.text(), st.text())
 def test_words_that_stand_there_are_found(words: str, before: str, after: str) -> None:
     assert quoted(words, f"{before} {words} {after}") in ("exact", "near") or not words.strip()
+
+
+def test_line_breaks_that_are_escaped_once_too_often_are_line_breaks() -> None:
+    assert quoted("Answer in one word.\\n- No full stop", "Answer in one word.\n- No full stop.") == "exact"
+    assert quoted("see \\new", "see \\new files") == "exact"

@@ -317,7 +317,8 @@ async def test_more_rules_are_asked_for_without_a_change_and_edits_stay(tmp_path
 async def test_sentences_that_no_rule_cites_are_told_as_a_list_that_ends(tmp_path: Path) -> None:
     heard: list[Event] = []
     many = [f"Mention the number {n} somewhere." for n in range(30)]
-    await do(extract, folder(tmp_path, ONE, *many), Author(RULES).client(), heard)
+    extracted = await do(extract, folder(tmp_path, ONE, *many), Author(RULES).client(), heard)
+    assert extracted.uncited == ("Label the mood of a review.", *many)
     lines = [line for line in said(heard).splitlines() if "no rule cites" in line]
     assert 2 < len(lines) < 12
     assert "more sentences that no rule cites; `promptpex validate` names them all" in lines[-1]

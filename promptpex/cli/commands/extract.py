@@ -67,7 +67,7 @@ def command(
     extracted = work(flags, lambda session: extract(session, files), start=prompt.parent)
     if as_json:
         groundedness = [asdict(rule) for rule in extracted.groundedness]
-        print_json({**extracted.spec.to_dict(), "groundedness": groundedness})
+        print_json({**extracted.spec.to_dict(), "groundedness": groundedness, "uncited": list(extracted.uncited)})
         return 0
     say(f"{plural(len(extracted.spec.rules), 'rule')} in {files.spec}")
     for line in grounds(extracted.groundedness):
