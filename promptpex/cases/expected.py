@@ -1,20 +1,23 @@
 """Expected outputs: a reference model answers each case, and judges say which answers are right.
 
-Only an answer that they find right is kept as the expected output, with the model and the score.
+Only an answer that they find right is kept as the expected output, with the model and the score; what they do not find
+right is asked for again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Annotated
 
 from pydantic import BaseModel, Field
 
 from promptpex.codecs.inputs_as_text import inputs_text
+from promptpex.codecs.wording import named
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, ignore_events
+from promptpex.core.matching import ASKED
 from promptpex.core.records import Case, Output, Prompt, Spec, Suite
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.engines import run_all
@@ -28,7 +31,14 @@ SCORE_STAGE = "expected"
 THRESHOLD = 0.8
 """Lowest median of the judges' scores (0..1) for an answer to count as right, unless another is given."""
 
-Answer = Callable[[Case], Awaitable[Output]]
+RETRIES = 3
+"""Times that the reference model is asked again where its answer was not good enough, unless told otherwise."""
+
+LONG = 120
+"""Characters of an expected output from which on it is seldom repeated word by word."""
+
+Answer = Callable[[Case, int], Awaitable[Output]]
+"""Asks the reference model about a case; the number is that of the try, from 0, each a fresh answer."""
 
 
 class ScoreReply(BaseModel):
@@ -49,6 +59,7 @@ class Expected:
         score: median of the judges' scores, 0..1; None where no judge could be read.
         reason: why there is none, or the reason of the judge whose score is nearest to the median.
         scores: of each judge that could be read, by its label.
+        tries: how many answers were asked for.
     """
 
     case: str
@@ -57,6 +68,7 @@ class Expected:
     score: float | None
     reason: str
     scores: tuple[tuple[str, float], ...] = ()
+    tries: int = 1
 
     @property
     def source(self) -> str | None:
@@ -77,16 +89,20 @@ async def expected_outputs(
     prompt: Prompt,
     spec: Spec,
     threshold: float = THRESHOLD,
+    retries: int = RETRIES,
     instructions: str = "",
     emit: Listener = ignore_events,
 ) -> list[Expected]:
     """The reference answer to each case, if the median of the judges' scores reaches ``threshold``; in their order.
+
+    Where it does not, the reference model is asked again, and the best answer counts.
 
     Args:
         cases: those to answer.
         answer: asks the reference model.
         judges: each scores every answer; a judge that cannot be read has no say, and more than half must have one.
         threshold: lowest median, 0..1.
+        retries: times that a case is asked again; one without a score is not.
         instructions: the owner's note for the judges.
 
     Raises:
@@ -95,15 +111,42 @@ async def expected_outputs(
     """
     if not judges:
         raise ValueError("expected outputs need at least one judge")
-    outputs = await _answers(cases, answer, emit)
+
+    async def tried(some: Sequence[Case], attempt: int) -> list[Expected]:
+        outputs = await _answers(some, answer, attempt, emit)
+        replies = await _replies(some, outputs, judges, prompt, spec, instructions, emit)
+        return [_scored(case, outputs[at], replies.get(at), threshold) for at, case in enumerate(some)]
+
+    best = await tried(cases, 0)
+    for attempt in range(1, 1 + retries):
+        low = [at for at, result in enumerate(best) if result.text is None and result.score is not None]
+        for at, result in zip(low, await tried([cases[at] for at in low], attempt), strict=True):
+            best[at] = replace(max(best[at], result, key=_score_or_none), tries=attempt + 1)
+    return best
+
+
+def _score_or_none(result: Expected) -> float:
+    """The score; below all others where there is none."""
+    return -1.0 if result.score is None else result.score
+
+
+async def _replies(
+    cases: Sequence[Case],
+    outputs: Sequence[Output],
+    judges: Sequence[RoleModel],
+    prompt: Prompt,
+    spec: Spec,
+    instructions: str,
+    emit: Listener,
+) -> dict[int, list[tuple[str, ScoreReply | None]]]:
+    """What each judge says of each answer that there is, by the number of its case."""
     good = [index for index, output in enumerate(outputs) if output.error is None and output.text]
     pairs = [(cases[index], outputs[index]) for index in good]
     columns = [await _scores(judge, pairs, prompt, spec, instructions, emit) for judge in judges]
-    replies = {
+    return {
         index: [(judge.label, column[place]) for judge, column in zip(judges, columns, strict=True)]
         for place, index in enumerate(good)
     }
-    return [_scored(case, outputs[index], replies.get(index), threshold) for index, case in enumerate(cases)]
 
 
 def with_expected(suite: Suite, results: Sequence[Expected], emit: Listener = ignore_events) -> Suite:
@@ -119,7 +162,12 @@ def with_expected(suite: Suite, results: Sequence[Expected], emit: Listener = ig
 
     for result in results:
         if result.text is None:
-            emit(Notice(f"expected: none for case {result.case}: {result.reason}"))
+            after = f" after {result.tries} answers" if result.tries > 1 else ""
+            emit(Notice(f"expected: none for case {result.case}{after}: {result.reason}"))
+    long = [result.case for result in results if result.text is not None and len(result.text) > LONG]
+    if long and not any(suite.match_of(case) == ASKED for case in suite.cases if case.id in long):
+        how = f"`match: {ASKED}` in the case file has a judge compare what they say"
+        emit(Notice(f"expected: {named(long)}: long texts, which no model repeats word by word; {how}"))
     return suite.replace(cases=tuple(filled(case) for case in suite.cases))
 
 
@@ -135,14 +183,14 @@ def request_text(prompt: Prompt, spec: Spec, case: Case, output: Output, instruc
     )
 
 
-async def _answers(cases: Sequence[Case], answer: Answer, emit: Listener) -> list[Output]:
+async def _answers(cases: Sequence[Case], answer: Answer, attempt: int, emit: Listener) -> list[Output]:
     if not cases:
         return []
     emit(StageStarted(STAGE, len(cases)))
 
     async def one(case: Case) -> Output:
         try:
-            output = await answer(case)
+            output = await answer(case, attempt)
         except ModelError as error:
             if error.model_wide:
                 raise

@@ -22,7 +22,7 @@ from promptpex.cases.validity import ValidityCheck
 from promptpex.codecs.wording import plural
 from promptpex.config import Settings
 from promptpex.core.events import Notice
-from promptpex.core.records import Case, ModelName, Output, Prompt, Spec, Suite
+from promptpex.core.records import Case, Output, Prompt, Spec, Suite
 from promptpex.workflow.collect import Cell, collect
 from promptpex.workflow.instructions import instructions_of, language_of, samples_of
 from promptpex.workflow.session import Session
@@ -205,8 +205,8 @@ async def _with_expected(session: Session, prompt: Prompt, spec: Spec, suite: Su
     """The suite with expected outputs from the reference model, where the judges score them high enough."""
     model = session.roles.named(reference)
 
-    async def answer(case: Case) -> Output:
-        return await _one_output(session, prompt, case, model)
+    async def answer(case: Case, attempt: int) -> Output:
+        return await _one_output(session, prompt, Cell(case, model, attempt))
 
     results = await expected_outputs(
         lacking(suite),
@@ -220,6 +220,6 @@ async def _with_expected(session: Session, prompt: Prompt, spec: Spec, suite: Su
     return with_expected(suite, results, session.emit)
 
 
-async def _one_output(session: Session, prompt: Prompt, case: Case, model: ModelName) -> Output:
-    (output,) = await collect(session.client, prompt, [Cell(case, model, 0)], defaults=session.roles.output_params())
+async def _one_output(session: Session, prompt: Prompt, cell: Cell) -> Output:
+    (output,) = await collect(session.client, prompt, [cell], defaults=session.roles.output_params())
     return output

@@ -111,7 +111,7 @@ async def _valid(maker: Maker) -> object:
 
 
 async def _expected(maker: Maker) -> object:
-    async def answer(case: Case) -> Output:
+    async def answer(case: Case, attempt: int) -> Output:
         return OUTPUT.replace(text=maker.text())
 
     return await expected_outputs([CASE], answer, [author(maker), author(maker)], prompt=PROMPT, spec=SPEC)

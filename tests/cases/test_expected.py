@@ -17,10 +17,11 @@ SUITE = Suite(
 )
 
 
-async def answer(case: Case) -> Output:
+async def answer(case: Case, attempt: int) -> Output:
     if case.id == "c1":
         return Output(case=case.id, model="ref", error="timed-out", message="no answer in time")
-    return Output(case=case.id, model="ref", text=f"RED for {case.inputs['thing']}")
+    again = f" ({attempt})" if attempt else ""
+    return Output(case=case.id, model="ref", text=f"RED for {case.inputs['thing']}{again}")
 
 
 def judge(*scores: Any, label: str = "fake/judge") -> RoleModel:
@@ -72,10 +73,10 @@ async def test_a_score_out_of_range_is_no_score(score: Any) -> None:
 
 
 async def test_a_reference_model_that_raises_is_a_reason_or_the_end() -> None:
-    async def lost(case: Case) -> Output:
+    async def lost(case: Case, attempt: int) -> Output:
         raise Unavailable("the server is away", model="ref")
 
-    async def keyless(case: Case) -> Output:
+    async def keyless(case: Case, attempt: int) -> Output:
         raise NotAuthorised("no key", model="ref")
 
     (one, *_) = await expected_outputs(SUITE.cases, lost, [judge(1, 1)], prompt=prompt(), spec=spec())
@@ -109,3 +110,51 @@ def test_what_people_wrote_gets_no_expected_output() -> None:
     results = [Expected(f"c{n}", "RED", "ref", 1.0, "") for n in range(3)]
     assert with_expected(suite, results) == suite
     assert lacking(suite) == []
+
+
+def by_answer(scores: dict[str, float]) -> tuple[RoleModel, list[str]]:
+    """A judge with a score for each answer, by what follows "RED for ", and what it was asked."""
+    heard: list[str] = []
+
+    def reply(request: Any) -> Any:
+        heard.append(asked(request))
+        given = next(line for line in heard[-1].splitlines() if line.startswith("RED for "))
+        return {"reason": f"of {given}", "score": scores[given.removeprefix("RED for ")]}
+
+    return role_model(reply)[0], heard
+
+
+async def test_an_answer_that_is_not_good_enough_is_asked_for_again_up_to_three_times() -> None:
+    marker, heard = by_answer(
+        {"rose 0": 0.3, "rose 0 (1)": 0.7, "rose 0 (2)": 1.0}
+        | {"rose 2": 0.3, "rose 2 (1)": 0.7, "rose 2 (2)": 0.3, "rose 2 (3)": 0}
+    )
+    first, second, third = await results_of(marker)
+    assert (first.text, first.source, first.tries) == ("RED for rose 0 (2)", "ref (1.00)", 3)
+    assert (second.text, second.tries) == (None, 1)
+    assert (third.text, third.score, third.tries) == (None, 0.7, 4)
+    assert third.reason == "the score 0.70 is below 0.80: of RED for rose 2 (1)"
+    assert len(heard) == 3 + 4
+    heard.clear()
+    events: list[Event] = []
+    with_expected(SUITE, [third], events.append)
+    assert isinstance(events[0], Notice)
+    assert events[0].message.startswith("expected: none for case c2 after 4 answers: the score 0.70")
+
+
+async def test_what_is_the_same_for_all_answers_comes_first_in_a_request() -> None:
+    marker, heard = by_answer({"rose 0": 1.0, "rose 2": 1.0})
+    await results_of(marker)
+    one, two = heard
+    same = next(place for place, pair in enumerate(zip(one, two, strict=False)) if pair[0] != pair[1])
+    assert "0.3 if a part of it is wrong" in one[:same]
+
+
+def test_long_expected_outputs_bring_the_advice_to_have_them_compared_by_a_judge() -> None:
+    events: list[Event] = []
+    results = [Expected("c0", "RED " * 40, "ref", 1.0, "")]
+    with_expected(SUITE, results, events.append)
+    assert [event.message for event in events if isinstance(event, Notice) and "`match: asked`" in event.message]
+    events.clear()
+    with_expected(SUITE.replace(match="asked"), results, events.append)
+    assert events == []
