@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.assertions import parse, registry, time_limits
 from promptpex.assertions.javascript import v8, value_templates
+from promptpex.assertions.kinds import json_path
 from promptpex.assertions.model import Assertion, Unscorable
 from promptpex.core.errors import CheckError
 from promptpex.core.time_allowance import Allowance
@@ -105,6 +106,8 @@ def _refuse(step: Step) -> None:
         step.kind.verify(step.assertion, step.plan)
     if step.kind is not None and step.kind.refuse is not None:
         step.kind.refuse(step.assertion)
+    if step.assertion.path is not None:
+        json_path.steps_of(step.assertion.path)
 
 
 def _warnings(steps: Iterable[Step], where: str) -> Iterable[str]:

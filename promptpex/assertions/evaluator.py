@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptpex.assertions import combine, time_limits
 from promptpex.assertions.compiler import Compiled, Step, detail_of, prepare
 from promptpex.assertions.javascript import js_values, v8, value_templates
+from promptpex.assertions.kinds import json_path
 from promptpex.assertions.model import (
     Assertion,
     CheckedOutput,
@@ -18,6 +20,7 @@ from promptpex.assertions.model import (
     KindResult,
     Unscorable,
 )
+from promptpex.codecs.wording import plural
 from promptpex.core.matching import DEFAULT_MATCH
 
 if TYPE_CHECKING:
@@ -56,10 +59,16 @@ def _matches(step: Step, checked: CheckedOutput) -> Iterable[v8.Match]:
         return
     try:
         with time_limits.TimedCheck(step.time):
-            match = (_plan(step, checked), assertion.flags, checked.text)
+            pattern = _plan(step, checked)
+            matches = [(pattern, assertion.flags, part.text) for part in _looked_at(assertion, checked)]
     except Exception:  # ``evaluate`` meets it again, and says so of this one output
         return
-    yield match
+    yield from matches
+
+
+def _looked_at(assertion: Assertion, checked: CheckedOutput) -> list[CheckedOutput]:
+    """The output, or the values in it that the assertion's path leads to."""
+    return [checked] if assertion.path is None else json_path.looked_at(assertion, checked)
 
 
 def rendered(value: object, variables: Mapping[str, object]) -> object:
@@ -108,7 +117,19 @@ def _evaluated(step: Step, checked: CheckedOutput) -> KindResult:
         from promptpex.assertions.kinds import javascript
 
         checked = checked.with_output(javascript.transformed(step.assertion.transform, checked))
-    return step.kind.evaluate(step.assertion, _plan(step, checked), checked)
+    plan = _plan(step, checked)
+    if step.assertion.path is None:
+        return step.kind.evaluate(step.assertion, plan, checked)
+    results = [step.kind.evaluate(step.assertion, plan, part) for part in _looked_at(step.assertion, checked)]
+    return _of_all(step.assertion, results)
+
+
+def _of_all(assertion: Assertion, results: Sequence[KindResult]) -> KindResult:
+    """What the values at a path come to, before ``not-``: the first that fails, under ``not-`` the first that holds."""
+    deciding = next((result for result in results if result.passed == assertion.negated), None)
+    if deciding is None:
+        return KindResult(not assertion.negated, f"{assertion.path}: {plural(len(results), 'value')}, all as wanted")
+    return replace(deciding, reason=f"{assertion.path}: {deciding.reason}")
 
 
 def _scored(assertion: Assertion, result: KindResult, checked: CheckedOutput) -> CheckResult:

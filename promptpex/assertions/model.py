@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Literal
 
 from promptpex.assertions.javascript import js_values
@@ -13,13 +14,17 @@ from promptpex.core.matching import DEFAULT_MATCH
 Status = Literal["pass", "fail", "unscored"]
 
 
+MAX_JSON_VALUES = 1000
+"""JSON values of an output in which a ``path`` is looked for."""
+
+
 class Unscorable(Exception):
     """A check that cannot be decided.
 
     Args:
         code: the reason code: ``bad-value``, ``bad-template``, ``no-cost``, ``no-latency``, ``no-logprobs``,
-            ``no-threshold``, ``no-output``, ``no-expected``, ``bad-expected``, ``needs-judge``, ``script-error``,
-            ``timeout``, ``memory``, ``unknown-kind``, ``bad-check``.
+            ``no-threshold``, ``no-output``, ``no-value``, ``no-expected``, ``bad-expected``, ``needs-judge``,
+            ``script-error``, ``timeout``, ``memory``, ``unknown-kind``, ``bad-check``.
         message: one sentence for people.
     """
 
@@ -46,6 +51,7 @@ class Assertion:
     dialect: str = "ecmascript"
     ignore_case: bool = False
     exact: bool = False
+    path: str | None = None
     n: int = 1
     config: object = None
     asserts: tuple[Assertion, ...] | None = None
@@ -116,6 +122,15 @@ class CheckedOutput:
     def lower(self) -> str:
         """The text in lower case."""
         return js_values.lower(self.text)
+
+    @cached_property
+    def json_values(self) -> tuple[object, ...]:
+        """The objects and lists in the output, the first ``MAX_JSON_VALUES`` of them; itself where it is structured."""
+        from promptpex.assertions.kinds import json_search
+
+        if not isinstance(self.output, str):
+            return (self.output,)
+        return tuple(islice(json_search.in_text(self.output), MAX_JSON_VALUES))
 
     def with_output(self, output: object) -> CheckedOutput:
         """The same about another output."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 KEYS = frozenset(
     ("kind", "type", "value", "threshold", "weight", "metric", "transform", "unit", "dialect", "n", "config")
-) | {"ignore_case", "exact", "assert", "asserts", "provider", "variable"}
+) | {"ignore_case", "exact", "path", "assert", "asserts", "provider", "variable"}
 UNITS = ("words", "spoken-words", "sentences", "lines", "characters")
 DIALECTS = ("ecmascript", "unicode", "python")
 SET = "assert-set"
@@ -44,8 +44,9 @@ def from_check(check: Check) -> Assertion:
     given: dict[object, object] = {name: getattr(check, name) for name in names}
     if "threshold" in given and given["threshold"] is None:
         del given["threshold"]
-    if "metric" in given and given["metric"] is None:
-        del given["metric"]
+    for name in ("metric", "path"):
+        if name in given and given[name] is None:
+            del given[name]
     if "value" not in given and check.value is not None:
         given["value"] = check.value
     if check.asserts is not None:
@@ -69,6 +70,7 @@ def _from_mapping(data: Mapping[object, object], inside: bool = False) -> Assert
         dialect=_choice(data, "dialect", DIALECTS),
         ignore_case=_yes_or_no(data, "ignore_case"),
         exact=_yes_or_no(data, "exact"),
+        path=_path(data, base),
         n=_order(data),
         config=data.get("config"),
         asserts=_parts(data, base),
@@ -106,6 +108,13 @@ def _choice(data: Mapping[object, object], key: str, choices: tuple[str, ...]) -
     if value not in choices:
         raise _bad(f"the {key} is one of {', '.join(choices)}, not {_named(value)}")
     return str(value)
+
+
+def _path(data: Mapping[object, object], base: str) -> str | None:
+    path = _text(data, "path")
+    if path is not None and base == SET:
+        raise _bad("an assert-set has no path; give one to its assertions")
+    return path
 
 
 def _yes_or_no(data: Mapping[object, object], key: str) -> bool:

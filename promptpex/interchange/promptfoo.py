@@ -155,6 +155,8 @@ def _unfit(check: Check) -> str | None:
         return "promptfoo's regex knows no dialect but ECMAScript's"
     if _has_flags(check) and any(mark in str(check.value) for mark in ("{{", "{%", "{#")):
         return "promptfoo's regex has no flags, and what a template puts into a script may break it"
+    if check.path is not None:
+        return "promptfoo's assertions look at the whole output"
     if check.exact:
         return "promptfoo's schemas know no exact decimals"
     if check.kind.endswith("rouge-n") and check.n != 1:

@@ -36,8 +36,9 @@ _SYNTAX = frozenset("^$\\.*+?()[]{}|/")
 
 
 class CheckReply(BaseModel):
-    """One proposed check."""
+    """One proposed check, on the whole output or on a value of a JSON output."""
 
+    path: str
     kind: str
     value: Text
 
@@ -96,13 +97,10 @@ def read_check(reply: CheckReply, variables: frozenset[str]) -> Check:
     if base not in KINDS:
         raise CheckError(f"there is no kind {reply.kind[:40]!r}; the kinds are {', '.join(sorted(KINDS))}")
     _check_template(base, reply.value, variables)
-    ignore_case = reply.value.startswith(FOLDED) and base not in SCHEMAS
-    made = _READ[base](reply.value.removeprefix(FOLDED) if ignore_case else reply.value)
-    if not ignore_case or base in FLAGGED:
-        return Check.model_validate({"kind": reply.kind, **made, **({"ignore_case": True} if ignore_case else {})})
-    if base.startswith("contains"):
-        return Check.model_validate({"kind": reply.kind.replace("contains", "icontains"), **made})
-    return _whatever_case(reply.kind, base, reply.value.removeprefix(FOLDED))
+    place = {"path": reply.path.strip()} if reply.path.strip() not in ("", "$") else {}
+    if reply.value.startswith(FOLDED) and base not in SCHEMAS:
+        return Check.model_validate({**_whatever_case(reply.kind, base, reply.value.removeprefix(FOLDED)), **place})
+    return Check.model_validate({"kind": reply.kind, **_READ[base](reply.value), **place})
 
 
 def read_condition(reply: ConditionReply, variables: frozenset[str]) -> InputCheck:
@@ -135,14 +133,20 @@ def _check_template(base: str, value: str, variables: frozenset[str]) -> None:
         raise CheckError(f"the value names {sorted(unknown)[0]!r}, which is no input of the prompt")
 
 
-def _whatever_case(kind: str, base: str, value: str) -> Check:
-    """``equals``, ``starts-with`` and ``ends-with`` where capitals do not matter: as a pattern."""
+def _whatever_case(kind: str, base: str, value: str) -> dict[str, object]:
+    """A check for which capitals do not matter; ``equals``, ``starts-with`` and ``ends-with`` become a pattern."""
+    if base in FLAGGED:
+        return {"kind": kind, **_READ[base](value), "ignore_case": True}
+    if base.startswith("contains"):
+        return {"kind": kind.replace("contains", "icontains"), **_READ[base](value)}
+    if base not in TEXTS:
+        return {"kind": kind, **_READ[base](value)}
     if _NAMED.search(value):
         raise CheckError(f"the value of {base} may not both name inputs and begin with {FOLDED}")
     pattern = re.sub(r"[\^$\\.*+?()\[\]{}|/]", r"\\\g<0>", value)
     head, tail = "" if base == "ends-with" else "^", "" if base == "starts-with" else "$"
     pattern = f"{head}{pattern}{tail}"
-    return Check(kind=kind.replace(base, "regex"), value=pattern, dialect="unicode", ignore_case=True)
+    return {"kind": kind.replace(base, "regex"), "value": pattern, "dialect": "unicode", "ignore_case": True}
 
 
 def _regex(text: str) -> dict[str, object]:

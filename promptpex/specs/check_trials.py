@@ -116,13 +116,19 @@ def own_problem(proposal: Proposal, given: Examples) -> str | None:
     lacking = sorted(_named(proposal) - set(given.inputs))
     if lacking:
         return f"its examples lack the input {lacking[0]}, which its checks name"
-    refused = [text for text in given.keeps if _status(proposal.checks, text, given.inputs) != "pass"]
+    refused = [text for text in given.keeps if not _let_by(proposal, text, given)]
     if refused:
         return f"does not pass an output that should keep the rule: {_apart(refused[0], given.breaks)!r}"
     missed = [text for text in given.breaks if _status(proposal.checks, text, given.inputs) != "fail"]
     if missed and (proposal.decides == "wholly" or len(missed) == len(given.breaks)):
         return f"does not catch an output that should break the rule: {_apart(missed[0], given.keeps)!r}"
     return None
+
+
+def _let_by(proposal: Proposal, text: str, given: Examples) -> bool:
+    """Whether the checks pass an example; where it breaks another rule, they may find nothing to look at."""
+    status = _status(proposal.checks, text, given.inputs)
+    return status == "pass" or (status == "unscored" and text not in given.right)
 
 
 def condition_problem(proposal: Proposal, given: Examples, evidence: Evidence) -> str | None:

@@ -45,6 +45,7 @@ CHECKS: list[dict[str, Any]] = [
     {"kind": "is-sql", "value": {"database": "sqlite"}},
     {"kind": "word-count", "value": {"min": 1, "max": 3}, "unit": "sentences"},
     {"kind": "word-count", "value": {"max": 9}, "unit": "spoken-words"},
+    {"kind": "not-contains", "value": "x", "path": "lines[].colour"},
     {"kind": "levenshtein", "value": "RED", "threshold": 2},
     {"kind": "rouge-n", "value": "a red thing", "threshold": 0.5, "n": 1},
     {"kind": "bleu", "value": "a red thing", "threshold": 0.5},

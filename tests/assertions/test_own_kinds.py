@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from promptpex.assertions import check
+from promptpex.assertions import check, compile_checks, evaluator
+from promptpex.assertions.javascript import v8
 from promptpex.assertions.kinds.count import counted
 from promptpex.core.records import Check
 
@@ -154,3 +155,55 @@ def test_a_failure_says_what_is_there(output: str, written: dict[str, Any], reas
 )
 def test_a_value_reaches_into_json_inputs(value: str, inputs: dict[str, Any], status: str) -> None:
     assert check("It was sent.", [Check(kind="contains", value=value)], vars=inputs).status == status
+
+
+REPLY = '{"reply": "I am sorry", "n": 5, "none": null, "items": [{"sku": "A1"}, {"sku": "B2"}], "a key": {"b": [1, 2]}}'
+
+
+@pytest.mark.parametrize(
+    ("path", "written", "status"),
+    [
+        ("reply", {"kind": "word-count", "value": 3, "unit": "spoken-words"}, "pass"),
+        ("reply", {"kind": "not-word-any", "value": "sorry"}, "fail"),
+        ("$.reply", {"kind": "equals", "value": "I am sorry"}, "pass"),
+        ("n", {"kind": "equals", "value": "5"}, "pass"),
+        ("none", {"kind": "equals", "value": "null"}, "pass"),
+        ("items[].sku", {"kind": "regex", "value": r"^\p{Lu}\d$", "dialect": "unicode"}, "pass"),
+        ("items[].sku", {"kind": "equals", "value": "A1"}, "fail"),
+        ("items[].sku", {"kind": "not-equals", "value": "A1"}, "fail"),
+        ("items[].sku", {"kind": "not-equals", "value": "C3"}, "pass"),
+        ("items[1].sku", {"kind": "equals", "value": "B2"}, "pass"),
+        ('["a key"].b', {"kind": "is-json", "value": {"type": "array", "minItems": 2}}, "pass"),
+        ("a key.b[]", {"kind": "is-json", "value": {"type": "integer"}}, "pass"),
+        ("reply", {"kind": "is-json", "value": {"type": "string"}}, "pass"),
+        ("items", {"kind": "javascript", "value": "output.length === 2"}, "pass"),
+        ("items[7].sku", {"kind": "not-equals", "value": "A1"}, "unscored"),
+        ("items[].price", {"kind": "not-equals", "value": "A1"}, "unscored"),
+        ("reply.text", {"kind": "contains", "value": "A1"}, "unscored"),
+    ],
+)
+def test_a_check_with_a_path_looks_at_values_of_a_json_output(path: str, written: dict[str, Any], status: str) -> None:
+    for output in (REPLY, f"Sure! {{}} ```json\n{REPLY}\n```", json.loads(REPLY)):
+        report = check(output, [{**written, "path": path}])
+        assert report.status == status
+        assert report.unscored == ("no-value" if status == "unscored" else None)
+
+
+@pytest.mark.parametrize("output", ["no JSON", "{", "[]", '{"items": {}}', "[" * 10_000])
+@pytest.mark.parametrize("kind", ["contains", "not-contains", "regex"])
+def test_where_there_is_nothing_to_look_at_a_path_is_unscored(output: str, kind: str) -> None:
+    assert check(output, [Check(kind=kind, value="a", path="items[].sku")]).unscored == "no-value"
+    assert check('{"items": []}', [Check(kind=kind, value="a", path="items[].sku")]).status == "pass"
+
+
+def test_the_reason_names_the_path() -> None:
+    report = check(REPLY, [Check(kind="word-count", value={"min": 40}, unit="spoken-words", path="reply")])
+    assert report.reason == "word-count: reply: 3 words, at least 40 wanted"
+
+
+def test_patterns_at_paths_are_matched_together() -> None:
+    """As all others: in one call for all outputs of a file."""
+    compiled = compile_checks([Check(kind="regex", value="^[AB]", path="items[].sku")])
+    rows = [(compiled, evaluator.checked_output(REPLY.replace("A1", f"A{n}")), None) for n in range(50)]
+    assert {report.status for report in evaluator.evaluate_many(rows)} == {"pass"}
+    assert not v8.REGEXES._recent, "a match was made by itself"

@@ -168,6 +168,7 @@ def test_a_pattern_with_flags_reaches_promptfoo_as_a_script(negated: str) -> Non
         Check(kind="regex", value="{{topic}}", dialect="unicode"),
         Check(kind="is-json", value={"multipleOf": 0.01}, exact=True),
         Check(kind="word-any", value=["a"]),
+        Check(kind="contains", value="a", path="reply"),
         Check(kind="rouge-n", value="a", n=2),
         Check(kind="assert-set", asserts=(Check(kind="rouge-l", value="a"),)),
     ],

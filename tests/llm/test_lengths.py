@@ -27,7 +27,7 @@ CHECKS = {
     "keeps": [LONG] * 5,
     "keeps_only_this": [LONG] * 3,
     "breaks": [LONG * 9],
-    "checks": [{"kind": "contains", "value": LONG}] * 5,
+    "checks": [{"path": "", "kind": "contains", "value": LONG}] * 5,
     "decides": "wholly",
     "after": "",
 }

@@ -42,7 +42,9 @@ from promptpex.specs.check_replies import CheckReply, read_check, without_needle
     ],
 )
 def test_a_reply_is_read_as_a_check(kind: str, value: str, made: Check) -> None:
-    assert read_check(CheckReply(kind=kind, value=value), frozenset(["order"])) == made
+    assert read_check(CheckReply(path="", kind=kind, value=value), frozenset(["order"])) == made
+    there = read_check(CheckReply(path="items[].sku", kind=kind, value=value), frozenset(["order"]))
+    assert there.to_dict() == {**made.to_dict(), "path": "items[].sku"}
     check("x", [made])
 
 
@@ -62,6 +64,6 @@ def test_escapes_that_the_dialect_refuses_and_that_mean_nothing_are_left_out(wri
 
 def test_patterns_in_schemas_are_mended_as_well() -> None:
     value = r'{"type": "object", "properties": {"pattern": {"type": "string", "pattern": "^\\#\\w+$"}}}'
-    made: Any = read_check(CheckReply(kind="is-json", value=value), frozenset())
+    made: Any = read_check(CheckReply(path="$", kind="is-json", value=value), frozenset())
     assert check('{"pattern": "#a"}', [made]).status == "pass"
     assert check('{"pattern": "a"}', [made]).status == "fail"

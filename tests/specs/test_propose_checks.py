@@ -20,8 +20,8 @@ NO_EVIDENCE = Evidence()
 Reply = dict[str, Any]
 
 
-def proposed(kind: str, value: str = "") -> dict[str, str]:
-    return {"kind": kind, "value": value}
+def proposed(kind: str, value: str = "", path: str = "") -> dict[str, str]:
+    return {"path": path, "kind": kind, "value": value}
 
 
 def reply(*checks: dict[str, str], rule: str = "r1", decides: str = "wholly", **more: Any) -> Reply:
@@ -122,6 +122,17 @@ async def test_a_refused_proposal_may_be_mended() -> None:
     assert (
         client.requests[0].messages[1].content.split("Propose checks for")[0] in client.requests[1].messages[1].content
     )
+
+
+async def test_a_value_in_a_json_output_is_looked_at_by_its_path() -> None:
+    """Where an output that breaks another rule holds no such value, the check does not fail it."""
+    limit = proposed("word-count", "at most 2 words", path="reply")
+    examples = {"keeps": ['{"reply": "Yes — sir"}'], "keeps_only_this": ["no JSON"], "breaks": ['{"reply": "a b c"}']}
+    (proposal,), client = await outcome(Author(reply(limit) | examples))
+    assert (proposal.dropped, len(client.requests)) == (None, 1)
+    assert proposal.checks == (Check(kind="word-count", value={"max": 2}, unit="spoken-words", path="reply"),)
+    (proposal,), _ = await outcome(Author(reply(limit) | examples | {"keeps": ["no JSON"]}))
+    assert "should keep the rule: 'no JSON'" in str(proposal.dropped)
 
 
 async def test_what_code_cannot_decide_is_not_asked_for_again() -> None:
@@ -311,8 +322,8 @@ class TestBatches:
         assert [len(rule.checks) for rule in with_checks(rules, proposals)] == [1, 1, 0]
 
 
-SENT = {"variable": "order", "kind": "contains-json", "value": '{"properties": {"state": {"const": "sent"}}}'}
-LOST = {**SENT, "value": '{"properties": {"state": {"const": "lost"}}}'}
+SENT = {"variable": "order", "path": "state", "kind": "equals", "value": "sent"}
+LOST = {**SENT, "value": "lost"}
 
 
 class TestConditions:
@@ -338,7 +349,7 @@ class TestConditions:
         assert proposal.dropped is None
         (rule,) = with_checks([self.rule], [proposal])
         assert rule.checks == (Check(kind="word-any", value=["{{order.number}}"]),)
-        assert [(one.variable, one.kind) for one in rule.when] == [("order", "contains-json")]
+        assert rule.when == (InputCheck(variable="order", kind="equals", value="sent", path="state"),)
 
     async def test_the_condition_may_be_all_that_code_decides(self) -> None:
         proposal = await self.outcome(self.answers(checks=[], keeps=[], breaks=[], decides="none"))

@@ -20,7 +20,7 @@ from promptpex.workflow.session import open_session
 from promptpex.workflow.specifying import evidence_of
 from tests.workflow.test_pipeline import files, model, settings
 
-CAPITALS = {"kind": "regex", "value": "^[A-Z]+$"}
+CAPITALS = {"path": "", "kind": "regex", "value": "^[A-Z]+$"}
 EXAMPLES = {"keeps": ["RED"], "keeps_only_this": [], "breaks": ["light red"], "after": ""}
 PROPOSED = {"rules": [{"rule": "r1", **EXAMPLES, "checks": [CAPITALS], "decides": "wholly"}]}
 

@@ -33,6 +33,7 @@ class Check(Record):
         dialect: of ``regex``.
         ignore_case: of ``regex``, ``word-any`` and ``word-all``.
         exact: of schemas: ``multipleOf`` counts in decimals, not in doubles.
+        path: of the value of a JSON output that is looked at, such as ``reply`` or ``items[].sku``; None = the whole.
         n: of ``rouge-n``.
         asserts: of ``assert-set``; written ``assert``.
         config: given to scripts, as promptfoo does.
@@ -50,6 +51,7 @@ class Check(Record):
     dialect: Literal["ecmascript", "unicode", "python"] = "ecmascript"
     ignore_case: bool = False
     exact: bool = False
+    path: str | None = None
     n: int = 1
     asserts: tuple[Check, ...] | None = Field(
         default=None, validation_alias=AliasChoices("asserts", "assert"), serialization_alias="assert"
