@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from promptpex.assertions.javascript import js_values, value_templates
 from promptpex.assertions.kinds import html_text, json_search, xml_text
 from promptpex.assertions.kinds.text import comma_fields
 from promptpex.assertions.model import Unscorable
+from tests.work import calls, growth
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -118,7 +118,7 @@ def test_comma_fields_round_trip(fields: list[str]) -> None:
     assert comma_fields(", ".join(f'"{field}"' for field in fields)) == tuple(fields)
 
 
-MANY = 80_000
+MANY = 40_000
 ENDLESS = [
     "{",
     "[",
@@ -141,14 +141,16 @@ SEARCHING = ["contains-json", "is-xml", "contains-xml", "is-html", "contains-htm
 
 
 @pytest.mark.parametrize("kind", [*SEARCHING, "word-count"])
-def test_what_is_opened_again_and_again_takes_no_time(kind: str) -> None:
-    """Each takes minutes where every opening is followed to the end of the text."""
-    began = time.process_time()
+def test_what_is_opened_again_and_again_takes_time_in_proportion(kind: str) -> None:
+    """Each takes the square where every opening is followed to the end of the text."""
     assertion = {"kind": kind, "unit": "sentences"} | ({"value": 3} if kind == "word-count" else {})
-    for piece in ENDLESS:
-        sound(check(piece * MANY, [assertion]))
-        sound(check("x" + " " * MANY + piece + " " * MANY, [assertion]))
-    assert time.process_time() - began < 30
+
+    def search(many: int) -> None:
+        for piece in ENDLESS:
+            sound(check(piece * many, [assertion]))
+            sound(check("x" + " " * many + piece + " " * many, [assertion]))
+
+    assert growth(search, MANY // 8, MANY) < 3 * 8
 
 
 BOMBS = [
@@ -168,10 +170,9 @@ BOMBS = [
 
 @pytest.mark.parametrize("template", BOMBS, ids=range(len(BOMBS)))
 def test_a_template_that_makes_without_end_is_stopped(template: str) -> None:
-    began = time.process_time()
     report = check("x", [{"kind": "equals", "value": template}], vars={"name": "x" * 1000})
     assert (report.status, report.unscored) == ("unscored", "bad-template")
-    assert time.process_time() - began < 15
+    assert "takes too long" not in report.reason
 
 
 def test_a_large_template_is_rendered() -> None:
@@ -188,15 +189,17 @@ def test_a_schema_that_branches_without_end_runs_out_of_time() -> None:
     assert [result.unscored for result in report.results] == ["timeout", None]
 
 
-def test_many_items_are_unique_or_not_in_no_time() -> None:
-    began = time.process_time()
-    items = [{"a": number} for number in range(20_000)]
+def test_many_items_are_unique_or_not_in_proportion() -> None:
     schema = [{"kind": "is-json", "value": {"uniqueItems": True}}]
-    assert check(items, schema).status == "pass"
-    assert check([*items, {"a": 7.0}], schema).status == "fail"
+
+    def items(count: int) -> list[Any]:
+        return [{"a": number} for number in range(count)]
+
+    assert calls(check, items(2000), schema) < 3 * calls(check, items(1000), schema)
+    assert check(items(2000), schema).status == "pass"
+    assert check([*items(2000), {"a": 7.0}], schema).status == "fail"
     assert check([1, True, "1", None, [1], {"a": True}, {"a": 1}, 0, False, ""], schema).status == "pass"
     assert check([{"a": 1, "b": [2]}, {"b": [2.0], "a": 1}], schema).status == "fail"
-    assert time.process_time() - began < 10
 
 
 def test_texts_too_long_to_be_compared_are_unscored() -> None:
