@@ -129,11 +129,14 @@ async def test_twice_ends_at_once_and_the_store_is_whole(tmp_path: Path, scripte
     process = await started(asked(here, scripted), here)
     await sent(script, 9)
     process.send_signal(signal.SIGINT)
-    await asyncio.sleep(0.3)
+    assert process.stderr is not None
+    await process.stderr.readuntil(b"stopping: ")
     process.send_signal(signal.SIGINT)
     done = await ended(process)
     assert done.code == 130, done.err
     assert "Traceback" not in done.err
+    assert done.out == "", "it waited for what was in flight, and reported"
+    assert here.manifest()["partial"] == "running"
     assert "To continue: promptpex run " in done.err
     assert len(here.stored()) == 5
     assert not here.store.with_name("store.db-wal").exists(), "the store was not closed"
