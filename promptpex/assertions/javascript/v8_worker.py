@@ -15,6 +15,7 @@ import json
 import os
 import re
 import secrets
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -344,6 +345,7 @@ def _limit() -> None:
 
 def serve() -> None:
     """WorkerAnswer requests until stdin ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's affair; an interrupted V8 may hang as it ends
     sys.path.extend(sys.argv[1:])
     _limit()
     from py_mini_racer import DEFAULT_V8_FLAGS, init_mini_racer
