@@ -72,7 +72,8 @@ def write_suite(path: Path | str, suite: Suite, *, by_hand: bool = False, schema
         return update(CASES, path, suite, by_hand=by_hand, schema=schema)
     is_new = not Path(path).exists()
     old = Suite(prompt=suite.prompt) if is_new else read_suite(path)
-    wanted = Suite(prompt=suite.prompt, cases=merged(old.cases, suite.cases, by_hand=by_hand))
+    cases = merged(old.cases, suite.cases, by_hand=by_hand)
+    wanted = Suite(prompt=suite.prompt, match=suite.match or old.match, cases=cases)
     if is_new or wanted != old:
         before = "" if is_new else _text(path)
         write_text(path, _TABLES[ending].text(wanted, before))

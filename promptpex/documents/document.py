@@ -172,7 +172,9 @@ def _main_keys(kind: DocumentKind[D]) -> tuple[str, str]:
 
 def _merged(kind: DocumentKind[D], old: D, new: D, by_hand: bool) -> D:
     name = kind.items.name
-    return new.replace(**{name: merged(getattr(old, name), getattr(new, name), by_hand=by_hand)})
+    texts = [part.name for part in kind.parts if isinstance(part, Text) and part.stays]
+    kept = {text: getattr(old, text) for text in texts if getattr(new, text) is None}
+    return new.replace(**kept, **{name: merged(getattr(old, name), getattr(new, name), by_hand=by_hand)})
 
 
 def _new_text(kind: DocumentKind[D], record: D, schema: str) -> str:

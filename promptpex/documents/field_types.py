@@ -35,9 +35,14 @@ class Part(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text; a number or a bare word in the file is taken as it stands there."""
+    """A text; a number or a bare word in the file is taken as it stands there.
+
+    Attributes:
+        stays: whether the file's text stays where a new record says none.
+    """
 
     name: str
+    stays: bool = False
 
     def load(self, data: Any, findings: Findings) -> Any:
         """The text; whether it is one is said when the whole record is made."""

@@ -35,7 +35,7 @@ CASES = DocumentKind(
     empty=Suite(prompt=""),
     parts=(
         Text("prompt"),
-        Text("match"),
+        Text("match", stays=True),
         Items(
             "cases",
             Case,

@@ -224,7 +224,7 @@ def _cases(
     place = {name: index for index, name in enumerate(names)}
     expected = {case.id: case.expected for case in summary.run.suite.cases}
     grouped: dict[str, list[ShownOutput]] = defaultdict(list)
-    scores = _scores(summary)
+    scores = _scores(summary, rows)
     for row in rows:
         shown = _answer(row, place[row["model"]], verdicts.get(_key(row), []))
         grouped[row["case"]].append(replace(shown, scores=tuple(scores.get(_key(row), ()))))
@@ -274,10 +274,12 @@ def _verdicts(summary: Summary, shown: pd.DataFrame) -> Mapping[Key, list[ShownV
     return by_output
 
 
-def _scores(summary: Summary) -> Mapping[Key, list[ShownScore]]:
-    """The scores that count, per output."""
+def _scores(summary: Summary, shown: list[dict[str, Any]]) -> Mapping[Key, list[ShownScore]]:
+    """The scores that count, per output on the page."""
     by_output: dict[Key, list[ShownScore]] = defaultdict(list)
-    for row in records(summary.scores[summary.scores["counts"].to_numpy(bool)]):
+    cases = {row["case"] for row in shown}
+    counting = summary.scores["counts"].to_numpy(bool) & summary.scores["case"].isin(cases).to_numpy(bool)
+    for row in records(summary.scores[counting]):
         by_output[_key(row)].append(_score(row))
     return by_output
 

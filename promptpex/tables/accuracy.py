@@ -80,6 +80,8 @@ def expected_outcomes(rows: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """
     keys = ["case", "model", "repeat"]
     counting = scores["name"].eq(EXPECTED) & scores["counts"] & scores["turn"].eq(0)
+    if not counting.any():
+        return rows.iloc[:0]
     own = scores.loc[counting.fillna(False).to_numpy(bool), [*keys, "value", "unscored"]].drop_duplicates(keys)
     merged = rows.drop(columns=["verdict", "unscored", "asked"]).merge(own, on=keys, how="inner")
     right, known = merged["value"].eq(1.0).fillna(False), merged["value"].notna()

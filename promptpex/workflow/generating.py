@@ -113,7 +113,8 @@ async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite, w
     if bare and settings.inverse_cases:
         how = "`promptpex extract PROMPT --update` asks for it"
         emit(Notice(f"no inverse is written for {', '.join(bare)}, so no case aims at one; {how}", "warning"))
-    made = await generate_cases(author, prompt, spec, todo, suite_for=suite.prompt, options=options, emit=emit)
+    new = await generate_cases(author, prompt, spec, todo, suite_for=suite.prompt, options=options, emit=emit)
+    made = new.replace(match=suite.match)
     instructions = instructions_of(settings, prompt)
     judge = session.roles.author(as_judge=True) if settings.validity else None
     check = ValidityCheck(prompt, spec, judge, instructions.get("validity", ""), options.language, emit)

@@ -29,6 +29,18 @@ def expected_outputs(suite: Suite, chosen: str | None) -> dict[str, ExpectedOutp
     }
 
 
+def unusable_expected(suite: Suite) -> dict[str, str]:
+    """By the ids of their cases, why expected outputs cannot be compared with as the case file says; in a sentence."""
+    problems: dict[str, str] = {}
+    for case, expected in expected_outputs(suite, None).items():
+        try:
+            compare("", expected)
+        except Unscorable as error:
+            if error.code == "bad-expected":
+                problems[case] = error.message
+    return problems
+
+
 def match_judges(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> tuple[MatchJudge, ...]:
     """The judges that compare outputs with expected ones; none where code makes all comparisons."""
     expected = expected_outputs(suite, session.settings.match)

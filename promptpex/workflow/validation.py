@@ -27,6 +27,7 @@ from promptpex.specs import file as spec_file
 from promptpex.specs.input_declarations import declared
 from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered
 from promptpex.workflow.instructions import checked_instructions, checked_language
+from promptpex.workflow.scoring import unusable_expected
 
 SPEC_END, CASES_END, GRADES_END = ".spec.yaml", ".cases.yaml", grade_file.ENDING
 _CASE_SUFFIXES = (CASES_END, ".cases.yml", ".cases.csv", ".cases.jsonl", ".csv", ".jsonl")
@@ -115,6 +116,7 @@ def _of_set(files: _Set) -> list[Problem]:
         case_reading = case_file.examine(files.cases, spec, prompt)
         of_cases = [*case_reading.problems, *_far_prompts(files.cases, case_reading.record.prompt)]
         of_cases += _invalid_inputs(files.cases, spec, case_reading) if spec is not None else []
+        of_cases += _unusable_expected(files.cases, case_reading)
         problems += _sorted(of_cases)
     return problems
 
@@ -241,6 +243,20 @@ def _schemas(path: Path, reading: Reading[Spec]) -> list[Problem]:
     return [
         Problem(path=str(path), line=reading.line("inputs", name), message=message)
         for name, message in unusable_schemas(reading.record.inputs).items()
+    ]
+
+
+def _unusable_expected(path: Path, reading: Reading[Suite]) -> list[Problem]:
+    """Expected outputs that their comparison cannot use, so that outputs would be unscored."""
+    return [
+        Problem(
+            path=str(path),
+            line=reading.lines.get(case),
+            message=f"the case {case!r}: {sentence}",
+            suggestion="change it, or the comparison under match",
+            severity="warning",
+        )
+        for case, sentence in unusable_expected(reading.record).items()
     ]
 
 

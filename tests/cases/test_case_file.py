@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from promptpex.cases.file import examine, read_suite, was_a_rule, write_suite
 from promptpex.core.errors import SuiteError
+from promptpex.core.matching import MATCH_KINDS
 from promptpex.core.records import Case, Rule, Spec, Suite
 from promptpex.promptfile import parse
 
@@ -63,6 +64,7 @@ values = st.recursive(
     max_leaves=5,
 )
 names = st.text("abcxyz_", min_size=1, max_size=4)
+matches = st.sampled_from([*MATCH_KINDS, "numeric:0.01", "numeric:1%"])
 cases = st.builds(
     Case,
     id=st.text("abc123.-_", min_size=1, max_size=6),
@@ -71,13 +73,17 @@ cases = st.builds(
     inputs=st.dictionaries(names, values, max_size=3),
     reasoning=texts,
     expected=st.none() | texts,
+    match=st.none() | matches,
     origin=st.sampled_from(["generated", "edited", "added"]),
     scenario=st.none() | texts,
     invalid=st.none() | texts,
     inputs_fingerprint=st.none() | st.text("0123456789abcdef", max_size=8),
 )
-suites = st.lists(cases, max_size=5, unique_by=lambda case: case.id).map(
-    lambda cases: Suite(prompt="prompt.md", cases=tuple(cases))
+suites = st.builds(
+    Suite,
+    prompt=st.just("prompt.md"),
+    match=st.none() | matches,
+    cases=st.lists(cases, max_size=5, unique_by=lambda case: case.id).map(tuple),
 )
 
 
@@ -123,6 +129,7 @@ def test_a_second_write_keeps_people_s_cases_and_takes_the_rest(
     theirs = {case.id: case for case in first.cases if case.origin != "generated"}
     wanted = {case.id: case for case in _sealed(second).cases} | theirs
     assert {case.id: case for case in read_suite(path).cases} == wanted
+    assert read_suite(path).match == (second.match or first.match)
 
 
 fresh = st.builds(
@@ -303,6 +310,8 @@ def test_a_machine_made_case_whose_rule_is_gone_is_a_warning(tmp_path: Path) -> 
         ("x\n", 1, "not known"),
         ("id,inputs.x,other\na,1,[\n", 2, "JSON object"),
         ("id,inputs.x\na,1\na,1\n", 3, "used twice"),
+        ("id,inputs.x,match\na,1,exact\nb,1,fuzzy\n", 3, "there is no comparison 'fuzzy'"),
+        ("id,inputs.x,suite_match\na,1,json\nb,1,fuzzy\n", 3, "there is no comparison 'fuzzy'"),
     ],
 )
 def test_a_bad_csv_is_named_with_its_line(tmp_path: Path, text: str, line: int, reason: str) -> None:

@@ -15,6 +15,7 @@ from promptpex.workflow.estimate import estimate
 from promptpex.workflow.running import begin, execute
 from promptpex.workflow.running import judge as judge_again
 from promptpex.workflow.session import Session, open_session
+from promptpex.workflow.validation import validate
 from tests.samples import asked, prompt, spec, suite
 
 
@@ -140,3 +141,20 @@ def test_a_comparison_that_does_not_exist_is_refused(tmp_path: Path, wrong: str)
         load(settings(tmp_path, match=wrong), start=tmp_path, env={})
     with pytest.raises(ValueError, match="there is no comparison"):
         Case(id="c1", inputs={}, match=wrong)
+
+
+def test_validate_names_expected_outputs_that_their_comparison_cannot_use(tmp_path: Path) -> None:
+    (tmp_path / "prompt.md").write_text("Count {{thing}}.\n", encoding="utf-8")
+    (tmp_path / "prompt.cases.yaml").write_text(
+        "prompt: prompt.md\nmatch: numeric\ncases:\n"
+        "  - {id: c1, inputs: {thing: a}, expected: 5, origin: added}\n"
+        "  - {id: c2, inputs: {thing: b}, expected: none, origin: added}\n"
+        "  - {id: c3, inputs: {thing: b}, expected: none, match: json, origin: added}\n"
+        "  - {id: c4, inputs: {thing: b}, expected: none, match: asked, origin: added}\n",
+        encoding="utf-8",
+    )
+    warnings = [one for one in validate([tmp_path / "prompt.cases.yaml"]) if one.severity == "warning"]
+    assert [(one.line, one.message) for one in warnings] == [
+        (5, "the case 'c2': the expected output \"none\" is not one number"),
+        (6, "the case 'c3': the expected output \"none\" is no JSON"),
+    ]
