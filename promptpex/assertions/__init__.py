@@ -3,13 +3,22 @@
 ``check`` evaluates assertions on one output; ``compile_checks`` refuses those that cannot be used. ``RuleCheckJob`` is
 the job of checking outputs, in ``rule_chunks``, by a spec's rules; ``check_inputs`` evaluates its input checks,
 ``check_conditions`` the conditions of its rules; ``compare`` says whether an output is the expected one.
-``check_time`` is what all of that may take together. Whoever compiles many checks, of which there are at most
-``MAX_CHECKS`` (``count_checks``), hands what ``prepare`` gives to ``compile_patterns``.
+``named_variables`` are those that values name. ``check_time`` is what all of that may take together. Whoever compiles
+many checks, of which there are at most ``MAX_CHECKS`` (``count_checks``), hands what ``prepare`` gives to
+``compile_patterns``.
 """
 
 from __future__ import annotations
 
-from promptpex.assertions.compiler import MAX_CHECKS, Compiled, compile_checks, compile_patterns, count_checks, prepare
+from promptpex.assertions.compiler import (
+    MAX_CHECKS,
+    Compiled,
+    compile_checks,
+    compile_patterns,
+    count_checks,
+    named_variables,
+    prepare,
+)
 from promptpex.assertions.evaluator import check
 from promptpex.assertions.expected_match import Comparison, compare
 from promptpex.assertions.model import CheckReport, CheckResult, ExpectedOutput, Unscorable
@@ -37,6 +46,7 @@ __all__ = [
     "compare",
     "compile_checks",
     "count_checks",
+    "named_variables",
     "prepare",
     "rule_chunks",
 ]

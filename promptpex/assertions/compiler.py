@@ -154,6 +154,31 @@ def _planned(assertion: Assertion) -> Step:
     return Step(assertion, kind, kind.plan(assertion, assertion.value), planned=True)
 
 
+def named_variables(checks: Iterable[Check]) -> frozenset[str]:
+    """The variables that the templates in the values of these checks name."""
+    return frozenset(name for check in checks for name in _named_in(check))
+
+
+def _named_in(check: Check) -> Iterable[str]:
+    for part in check.asserts or ():
+        yield from _named_in(part)
+    try:
+        kind = registry.kind(check.kind.removeprefix("not-")) if check.asserts is None else None
+        if kind is not None and kind.renders and _holds_template(check.value, kind.renders_inside):
+            for text in _texts(check.value):
+                yield from value_templates.names_in(text) if value_templates.has_template(text) else ()
+    except Unscorable:
+        return
+
+
+def _texts(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple | Mapping):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(part)
+
+
 def _holds_template(value: object, inside: bool = True) -> bool:
     if isinstance(value, str):
         return value_templates.has_template(value)
@@ -163,13 +188,8 @@ def _holds_template(value: object, inside: bool = True) -> bool:
 
 
 def _check_templates(value: object) -> None:
-    if isinstance(value, str):
-        value_templates.check_syntax(value)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            _check_templates(item)
-    elif isinstance(value, Mapping):
-        _check_templates(list(value.values()))
+    for text in _texts(value):
+        value_templates.check_syntax(text)
 
 
 def compile_patterns(made: Iterable[Compiled]) -> None:

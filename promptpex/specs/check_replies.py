@@ -114,12 +114,6 @@ def read_condition(reply: ConditionReply, variables: frozenset[str]) -> InputChe
     return InputCheck.model_validate({**read_check(reply, variables).to_dict(), "variable": reply.variable})
 
 
-def named_inputs(check: Check) -> set[str]:
-    """The inputs that a check's value names."""
-    texts = check.value if isinstance(check.value, list) else [check.value]
-    return {match for text in texts if isinstance(text, str) for match in _NAMED.findall(text)}
-
-
 def _check_template(base: str, value: str, variables: frozenset[str]) -> None:
     names = set(_NAMED.findall(value))
     rest = _NAMED.sub("", value)

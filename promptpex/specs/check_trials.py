@@ -9,10 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from promptpex.assertions import check, check_inputs
+from promptpex.assertions import check, check_inputs, named_variables
 from promptpex.codecs.wording import plural
 from promptpex.core.records import Case, Check, InputCheck, Output, Verdict
-from promptpex.specs.check_replies import named_inputs
 
 EXCERPT, LEAD = 120, 30
 """Characters of an example that a reason shows, and how many of them stand before what sets it apart."""
@@ -207,7 +206,7 @@ def contradicted(proposal: Proposal, evidence: Evidence) -> str | None:
 
 
 def _named(proposal: Proposal) -> set[str]:
-    return {name for one in (*proposal.checks, *proposal.when) for name in named_inputs(one)}
+    return set(named_variables((*proposal.checks, *proposal.when)))
 
 
 def _status(checks: Sequence[Check], text: str, inputs: Mapping[str, object]) -> str:

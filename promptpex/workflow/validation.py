@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from promptpex import promptfile
-from promptpex.assertions import check_inputs, check_time
+from promptpex.assertions import check_inputs, check_time, named_variables
+from promptpex.assertions.javascript.value_templates import EXPECTED
 from promptpex.cases import file as case_file
 from promptpex.cases.input_types import unusable_schemas
 from promptpex.cases.read_scenarios import read_scenarios
@@ -177,6 +178,10 @@ def _spec_against(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[Pr
     for what, rule_id, variable in named:
         if variable not in prompt.variables:
             add(f"{what} names {variable!r}; the prompt takes {takes}", lines.get(rule_id), "error")
+    for rule in spec.rules:
+        for name in sorted(named_variables((*rule.checks, *rule.when)) - {*prompt.variables, EXPECTED}):
+            message = f"a value in a check of the rule {rule.id!r} names {name!r}, which is empty"
+            add(message, lines.get(rule.id), "warning", f"the prompt takes {takes}")
     return problems
 
 

@@ -237,3 +237,12 @@ def test_a_condition_on_what_the_prompt_does_not_take(tmp_path: Path) -> None:
     assert [(problem.line, problem.message) for problem in wrong] == [
         (6, "the condition of the rule 'r1' names 'mood'; the prompt takes word")
     ]
+
+
+def test_a_value_that_names_what_the_prompt_does_not_take(tmp_path: Path) -> None:
+    checks = ", checks: [{kind: contains, value: '{{wrod}} {{word}} {{expected}} {{ range(2) }}'}]}"
+    _folder(tmp_path, spec=SPEC.replace("source: Return only the tag}", "source: Return only the tag" + checks))
+    warnings = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "warning"]
+    assert [(problem.line, problem.message) for problem in warnings] == [
+        (6, "a value in a check of the rule 'r1' names 'wrod', which is empty")
+    ]

@@ -94,7 +94,7 @@ def render(source: str, variables: Mapping[str, object], *, work: int | None = N
     """
     if not has_template(source):
         return source
-    if EXPECTED in source and EXPECTED not in variables and EXPECTED in _names(source):
+    if EXPECTED in source and EXPECTED not in variables and EXPECTED in names_in(source):
         raise Unscorable("no-expected", "there is no expected output to compare with")
     if "{%" not in source and "{#" not in source:
         quick = _quick(source, variables)
@@ -116,15 +116,20 @@ def _quick(source: str, variables: Mapping[str, object]) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def _names(source: str) -> frozenset[str]:
-    """The names of variables in a template that it does not set itself."""
+def names_in(source: str) -> frozenset[str]:
+    """The names of variables in a template that it does not set itself.
+
+    Raises:
+        Unscorable: code ``bad-template``.
+    """
     from jinja2 import meta
 
     from promptpex.assertions.javascript import nunjucks
 
     _compiled(source)
     try:
-        return frozenset(meta.find_undeclared_variables(nunjucks.environment().parse(source)))
+        environment = nunjucks.environment()
+        return frozenset(meta.find_undeclared_variables(environment.parse(source))) - environment.globals.keys()
     except RecursionError as error:
         raise _bad(source, "it nests too deep") from error
 
