@@ -13,7 +13,8 @@ _CONDITIONS = (
 )  # fmt: skip
 """How a rule with a condition begins, in the languages that prompts are mostly written in."""
 
-_CONDITION = re.compile(rf"\W*(?:{'|'.join(_CONDITIONS)})(?!\w)|\W*(?:如果|若|当)", re.IGNORECASE)
+_BEGINNING = re.compile(rf"\W*(?:{'|'.join(_CONDITIONS)})(?!\w)|\W*(?:如果|若|当)", re.IGNORECASE)
+_INSIDE = re.compile(r"\b(?:if|unless|whenever|in case)\b", re.IGNORECASE)
 
 _SURELY = "listed|pre-?defined|specified|allowed|permitted|prescribed|supplied|aforementioned|above"
 """Words after "the" that point somewhere, whatever they are said of."""
@@ -33,8 +34,10 @@ _POINTER = re.compile(
 
 
 def has_condition(rule: Rule) -> bool:
-    """Whether there may be outputs that the rule does not concern: it needs the input, or begins with a condition."""
-    return rule.needs == "input" or bool(rule.when) or _CONDITION.match(rule.rule) is not None
+    """Whether there may be outputs that the rule does not concern: it needs the input, or its words set a condition, at
+    its beginning or, in English, anywhere."""
+    worded = _BEGINNING.match(rule.rule) or _INSIDE.search(rule.rule)
+    return rule.needs == "input" or bool(rule.when) or worded is not None
 
 
 def points_into_prompt(rule: Rule) -> bool:

@@ -34,6 +34,12 @@ PROMPT = Prompt(
 )
 SPEC = Spec.model_validate({**seeds.SPEC, "rules": seeds.SPEC["rules"][:1]})
 RULE = Rule(id="r2", rule="The output is a colour.", source="a colour that nobody quotes")
+JUDGED = SPEC.replace(
+    rules=(
+        *(RULE.replace(id=f"r{n}") for n in range(1, 6)),
+        Rule(id="r6", rule="If the thing is red, the output says so.", needs="input"),
+    )
+)
 CASE = Case(id="c1", rule="r1", inputs={"thing": "apple", "count": 2})
 OUTPUT = Output(case="c1", model="m", text="RED")
 
@@ -123,8 +129,9 @@ async def _baseline(maker: Maker) -> object:
 
 async def _judged(maker: Maker) -> object:
     mode = maker.rng.choice(modes.names())
-    options = Judging(mode=mode, all_rules=True, confidence=maker.rng.random() < 0.3, sees_input=True)
-    return await Judge(author(maker), PROMPT, SPEC, options).judge(OUTPUT.replace(text=maker.text()), CASE.inputs)
+    confidence, sees_input = (maker.rng.random() < share for share in (0.3, 0.5))
+    options = Judging(mode=mode, all_rules=True, confidence=confidence, sees_input=sees_input)
+    return await Judge(author(maker), PROMPT, JUDGED, options).judge(OUTPUT.replace(text=maker.text()), CASE.inputs)
 
 
 STAGES: Mapping[str, Callable[[Maker], Awaitable[object]]] = {

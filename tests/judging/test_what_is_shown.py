@@ -102,7 +102,8 @@ def test_words_that_do_not(text: str) -> None:
     (Rule(id="r1", rule="If the output names a law, it names the paragraph."), True),
     (Rule(id="r1", rule="Wenn ein Rabatt genannt wird, steht er in Prozent."), True),
     (Rule(id="r1", rule="如果订单已取消，回复必须说明。"), True),
-    (Rule(id="r1", rule="Iffy words are left out."), False),
+    (Rule(id="r1", rule="The output apologises if it refuses."), True),
+    (Rule(id="r1", rule="Iffy words are left out, and it is said when the parcel arrives."), False),
     (Rule(id="r1", rule="It is short.", when=(InputCheck(kind="equals", value="x", variable="thing"),)), True),
 ])  # fmt: skip
 def test_only_rules_with_a_condition_can_be_not_concerned(rule: Rule, conditional: bool) -> None:
