@@ -61,8 +61,8 @@ def _by_accuracy(rankings: Rankings) -> bool:
 def _failing(judges: Sequence[TableRow]) -> list[str]:
     """The judges that failed on more than a few of what they were asked."""
     return [
-        f"The judge {row['judge']} gave no usable verdict on {row['failed']} of {_asked(row)} "
-        f'({row["reasons"]}): shares marked "at least" rest on checks alone.'
+        f"The judge {row['judge']} failed on {row['failed']} of {_asked(row)} "
+        f'({row["reasons"]}): shares marked "at least" count what is known to fail.'
         for row in judges
         if row["asked"] and row["failed"] / row["asked"] > FAILING_JUDGE
     ]

@@ -34,9 +34,7 @@ async def test_a_judge_that_answers_nonsense_on_everything(here: Place) -> None:
     done, report = await here.run("a,b,c")
     assert done.code == 3
     assert "the judge openai/judge failed on all of its 150 requests" in done.err
-    assert report["answer"].startswith(
-        "The judge openai/judge gave no usable verdict on 150 of 150 outputs (150 judge-malformed)"
-    )
+    assert report["answer"].startswith("The judge openai/judge failed on 150 of 150 outputs (150 judge-malformed)")
     no_model_is_called_good(report["answer"])
     rows = {row["model"]: row for row in report["models"]}
     assert {row["decision"] for row in rows.values()} <= {"undecided", "unscored", "worse"}
@@ -54,9 +52,7 @@ async def test_the_first_line_of_the_printed_report_is_the_judge_s_failure(here:
     await here.run("a,b")
     report = await command(["report"])
     assert report.code == 0
-    assert " ".join(report.out.split()).startswith(
-        "The judge openai/judge gave no usable verdict on 100 of 100 outputs"
-    )
+    assert " ".join(report.out.split()).startswith("The judge openai/judge failed on 100 of 100 outputs")
     assert "≥20%" in report.out
 
 
@@ -64,7 +60,7 @@ async def test_one_model_alone_is_not_called_good_either(here: Place) -> None:
     here.server.otherwise = answering({"b": 10}, lambda number: True)
     done, report = await here.run("b")
     assert done.code == 3
-    assert report["answer"].startswith("The judge openai/judge gave no usable verdict on 50 of 50 outputs")
+    assert report["answer"].startswith("The judge openai/judge failed on 50 of 50 outputs")
     assert "at least 10 of 50 usable outputs (at least 20%" in report["answer"]
     no_model_is_called_good(report["answer"])
 
@@ -74,11 +70,9 @@ async def test_a_judge_that_failed_on_a_few(here: Place, failed: int, leads: boo
     here.server.otherwise = answering({"b": 20}, lambda number: number >= 50 - failed)
     done, report = await here.run("a,b")
     assert (done.code, done.err) == (0, "")
-    start = (
-        f"The judge openai/judge gave no usable verdict on {2 * failed} of 100 outputs ({2 * failed} judge-malformed)"
-    )
+    start = f"The judge openai/judge failed on {2 * failed} of 100 outputs ({2 * failed} judge-malformed)"
     assert report["answer"].startswith(start) is leads
-    assert report["answer"].count("gave no usable verdict") == int(leads)
+    assert report["answer"].count(" failed on ") == int(leads)
     no_model_is_called_good(report["answer"])
     assert {row["model"]: row["decision"] for row in report["models"]} == {"openai/a": "undecided", "openai/b": "worse"}
 
@@ -88,8 +82,8 @@ def test_exactly_one_in_twenty_is_a_few() -> None:
         fates = by({"a": first(nonsense, fate="open")})
         return (summed(simulated(["a"], cases(40, 4), fates, aims=4))[0].answer or "").partition(":")[0]
 
-    assert "gave no usable verdict" not in begins(2)
-    assert "gave no usable verdict on 3 of 40 outputs" in begins(3)
+    assert " failed on " not in begins(2)
+    assert "failed on 3 of 40 outputs" in begins(3)
 
 
 def test_of_two_judges_the_failing_one_is_named_and_the_other_judges(tmp_path: Path) -> None:
@@ -109,7 +103,7 @@ def test_of_two_judges_the_failing_one_is_named_and_the_other_judges(tmp_path: P
     run = promptpex.run(prompt, spec, suite, models=["fake/a"], judge=judges, client=client, store=store)
     summary = summarise(run)
     assert summary.answer is not None
-    assert summary.answer.startswith("The judge fake/judge-b gave no usable verdict on 40 of 40 outputs")
+    assert summary.answer.startswith("The judge fake/judge-b failed on 40 of 40 outputs")
     assert "fake/judge-a gave" not in summary.answer
     assert (summary.models["scored"].item(), summary.models["at_least"].item()) == (40, False)
 

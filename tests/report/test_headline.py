@@ -107,7 +107,7 @@ def failing(count: int, broken: int) -> Run:
 
 def test_a_failing_judge_is_the_first_thing_said() -> None:
     text = headline(failing(100, 6))
-    assert text.startswith("The judge j gave no usable verdict on 6 of 100 outputs (6 judge-malformed): ")
+    assert text.startswith("The judge j failed on 6 of 100 outputs (6 judge-malformed): ")
     assert "a broke at least one rule in at least 0 of 100 usable outputs (at least 0%, 95% CI 0–13%)." in text
     assert headline(failing(100, 5)).startswith("a broke")
 
