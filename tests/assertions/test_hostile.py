@@ -153,6 +153,13 @@ def test_what_is_opened_again_and_again_takes_time_in_proportion(kind: str) -> N
     assert growth(search, MANY // 8, MANY) < 3 * 8
 
 
+@pytest.mark.parametrize("piece", ["[", '{"a":'])
+def test_attempts_at_json_that_fail_are_given_up(piece: str) -> None:
+    """However much of it there is: each attempt looks at a thousand levels."""
+    once, twice = (calls(check, piece * many, [{"kind": "contains-json"}]) for many in (5000, 10_000))
+    assert twice < 1.2 * once
+
+
 BOMBS = [
     "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
     "{% macro f(n) %}{% if n %}{{ f(n-1) }}{{ f(n-1) }}{% endif %}{% endmacro %}{{ f(40) }}",
