@@ -95,10 +95,8 @@ class Author:
         return answer
 
     def _reply(self, stage: str, text: str, schema: dict[str, Any]) -> Any:
-        if stage == "intent":
-            return {"intent": _words(150)}
         if stage == "inputs":
-            return {"constraints": [_words(95) for _ in range(5)]}
+            return {"intent": _words(150), "constraints": [_words(95) for _ in range(5)]}
         if stage == "rules":
             return {"rules": [self._rule(number) for number in range(self.typical.rules)], "more": False}
         if stage == "checks":

@@ -20,7 +20,7 @@ WORDS = {4: "four", 8: "eight", 20: "twenty"}
 
 TYPES: dict[str, type[BaseModel]] = {
     "specs/intent": extract.IntentReply,
-    "specs/inputs": describe_inputs.AllInputsReply,
+    "specs/inputs": describe_inputs.AllInputsAndIntentReply,
     "specs/rules": propose_rules.rules_reply(10, inverses=True),
     "specs/inverse": propose_rules.InverseReply,
     "specs/checks": check_replies.checks_reply(10, conditional=True),
@@ -71,8 +71,8 @@ def test_what_is_cut_is_said(name: str) -> None:
 
 @pytest.mark.parametrize(("variable", "implicit"), [("text", False), ("text", True), ("*", False), ("", False)])
 def test_as_many_constraints_are_asked_for_as_are_accepted(variable: str, implicit: bool) -> None:
-    words = {"prompt": "Say it.", "variables": ("text", "tone"), "whole": "*", "instructions": ""}
-    words |= {"description": "", "declared": "", "samples": ""}
+    words: dict[str, Any] = {"prompt": "Say it.", "variables": ("text", "tone"), "whole": "*", "instructions": ""}
+    words |= {"description": "", "declared": "", "samples": "", "with_intent": False, "intent_note": ""}
     asked = stage_templates.render("specs/inputs", **words, variable=variable, implicit=implicit).messages[-1].content
     assert "At most eight items" in asked
     assert "an empty list if nothing has to hold" in asked

@@ -26,9 +26,10 @@ NAMES = stage_templates.names()
 WHOLE = "*"
 STAGE_FOLDERS = sorted({name.partition("/")[0] for name in NAMES})
 
-SWITCHES = ("inverse", "inverses", "implicit", "several", "conditional")
+SWITCHES = ("inverse", "inverses", "implicit", "with_intent", "several", "conditional")
 OPTIONAL = (
     "instructions", "also_valid", "scenario", "samples", "inputs", "source", "refused", "declared", "description",
+    "intent_note",
 )  # fmt: skip
 
 OPENING = re.compile(r"<([\w.-]+)-([0-9a-f]{16,})>")

@@ -10,12 +10,12 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from promptpex.core.events import Listener, ignore_events
-from promptpex.core.records import WHOLE_INPUT, Prompt, Spec
+from promptpex.core.records import Prompt, Spec
 from promptpex.core.stage_templates import render
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import shortened
-from promptpex.specs.describe_inputs import input_specs
+from promptpex.specs.describe_inputs import describe
 from promptpex.specs.propose_rules import DEFAULTS, Extraction, add_inverses, propose_rules
 
 
@@ -45,9 +45,8 @@ async def extract(
     Raises:
         ModelError: the author could not name a single rule. A missing intent, constraint or inverse is only noticed.
     """
-    intent = await _intent(author, prompt, options, emit)
-    wanted = [*prompt.variables, *([WHOLE_INPUT] if len(prompt.variables) > 1 else [])]
-    inputs = await input_specs(author, prompt, wanted, options=options, emit=emit)
+    intent, inputs = await describe(author, prompt, options=options, emit=emit)
+    intent = intent or await _intent(author, prompt, options, emit)
     rules = await propose_rules(author, prompt, intent, options=options, emit=emit)
     return Spec(
         prompt=spec_for,
@@ -59,6 +58,8 @@ async def extract(
 
 
 async def _intent(author: RoleModel, prompt: Prompt, options: Extraction, emit: Listener) -> str:
+    """The intent, asked for by itself."""
+
     async def ask(stage: str) -> str:
         rendered = render(
             "specs/intent",

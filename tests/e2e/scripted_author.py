@@ -54,6 +54,7 @@ class Author:
     def answer(self, schema: Mapping[str, Any], turns: Sequence[str]) -> str:
         """The reply to a request for a value of this schema; ``output`` is a prompt run as it stands."""
         names = list(schema.get("properties", {}))
+        names = names[1:] if names[:1] == ["intent"] and len(names) > 1 else names
         stage = {"reasoning": "expand"}.get(names[0], names[0]) if names else "output"
         if stage == "rules" and "keeps" in schema["properties"]["rules"]["items"]["properties"]:
             stage = "checks"
@@ -66,9 +67,10 @@ class Author:
         if stage == "intent":
             return {"intent": self.intent}
         if stage == "constraints":
-            return {"constraints": []}
+            return {"intent": self.intent, "constraints": []}
         if "together" in schema.get("properties", {}):
             return {
+                "intent": self.intent,
                 "inputs": [{"name": name, "constraints": []} for name in _VARIABLES.findall(text)[0].split(", ")],
                 "together": [],
             }

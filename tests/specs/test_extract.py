@@ -16,10 +16,10 @@ DECLARED = {"thing": {"type": "enum", "values": ["a", "b"], "description": "What
 
 def author(request: Request) -> Any:
     if request.stage == "intent":
-        return {"intent": " Name a colour. "}
+        return {"intent": "Asked for alone."}
     if request.stage == "inputs":
         inputs = [{"name": name, "constraints": [f"A {name}.", "", f"a {name}"]} for name in ("thing", "place")]
-        return {"inputs": inputs, "together": ["The thing is at the place."]}
+        return {"intent": " Name a colour. ", "inputs": inputs, "together": ["The thing is at the place."]}
     if request.stage == "rules":
         first = {"source": "in one word", "rule": "One word.", "needs": "output", "inverse": "Several words."}
         second = {"source": "", "rule": "If it is night, in capitals.", "needs": "input", "inverse": "Small at night."}
@@ -41,15 +41,16 @@ async def test_the_stages_give_exactly_the_spec_of_the_replies() -> None:
         Rule(id="r1", rule="One word.", inverse="Several words.", source="in one word"),
         Rule(id="r2", rule="If it is night, in capitals.", needs="input", inverse="Small at night."),
     )
-    assert [request.stage for request in client.requests] == ["intent", "inputs", "rules"]
+    assert [request.stage for request in client.requests] == ["inputs", "rules"]
     assert all(request.template for request in client.requests)
 
 
 async def test_the_stages_begin_alike_so_that_providers_find_the_prompt_in_their_cache() -> None:
     voice, client = role_model(author)
     await extract(voice, prompt(), spec_for="prompt.md")
+    await extract(voice, prompt(), spec_for="prompt.md", options=Extraction(samples=("x",)))
     begins = {asked(request).partition(prompt().text())[0] for request in client.requests}
-    assert len(client.requests) == 3
+    assert len(client.requests) == 4
     assert len(begins) == 1
 
 
@@ -124,3 +125,20 @@ async def test_what_is_also_valid_comes_last_in_one_sentence() -> None:
     spec = await extract(voice, prompt(variables=("thing",)), spec_for="p")
     assert spec.inputs == {"thing": VariableSpec(constraints=("A thing.", "Also valid: one word. another language."))}
     assert [request.stage for request in client.requests].count("inputs") == 1
+
+
+@pytest.mark.parametrize("spoilt", [{"intent": None}, {"intent": "  "}, {"intent": ["x"]}, {"inputs": "x"}])
+async def test_an_intent_that_does_not_come_with_the_inputs_is_asked_for_alone(spoilt: dict[str, Any]) -> None:
+    def reply(request: Request) -> Any:
+        return {**author(request), **spoilt} if request.stage == "inputs" else author(request)
+
+    voice, client = role_model(reply)
+    spec = await extract(voice, prompt(), spec_for="p")
+    assert spec.intent == "Asked for alone."
+    assert [request.stage for request in client.requests].count("intent") == 1
+
+
+async def test_the_note_on_the_intent_goes_where_it_is_asked_for() -> None:
+    voice, client = role_model(author)
+    await extract(voice, prompt(), spec_for="p", options=Extraction(instructions={"intent": "MIND THE GAP"}))
+    assert [request.stage for request in client.requests if "MIND THE GAP" in asked(request)] == ["inputs"]
