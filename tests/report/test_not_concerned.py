@@ -13,6 +13,7 @@ from promptpex.interchange import junit
 from promptpex.report import runs
 from promptpex.report.gate import Limits, breaches
 from promptpex.report.html import html
+from promptpex.report.run_comparison import compare_runs
 from promptpex.report.summary import records, summarise, to_dict
 from tests.report.printed import printed
 from tests.tables.by_hand import output, run, verdict
@@ -57,6 +58,15 @@ def test_junit_and_gate_take_such_an_output_for_kept() -> None:
     rows = records(summarise(made).models)
     assert breaches(rows, Limits(max_non_compliance=0.25)) == {"m": []}
     assert breaches(rows, Limits(max_non_compliance=0.2))["m"]
+
+
+def test_two_runs_with_it_compare_as_kept_and_broken() -> None:
+    before, after = half_concerned(), half_concerned()
+    changed = tuple(one.replace(status="fail") if one.case == "c2" else one for one in after.verdicts)
+    comparison = compare_runs(before, after.replace(verdicts=changed))
+    (row,) = records(comparison.models)
+    assert (row["before"], row["after"], row["after_scored"]) == (1, 2, 4)
+    assert records(comparison.changed)[0]["case"] == "c2"
 
 
 def test_a_run_with_it_comes_back_and_a_status_that_there_is_none_of_is_a_named_error(tmp_path: Path) -> None:

@@ -190,6 +190,17 @@ def test_a_judge_who_is_asked_completes_what_checks_decide_in_part(
     assert summarise(run).gaps.half_judged_rules == ()
 
 
+def test_a_failed_check_that_the_judge_contradicts_counts_as_broken_and_the_report_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, _ = judged(tmp_path, {"fake/j": "pass"}, monkeypatch, decides="partly", answer="Poseidonis it is")
+    assert row_status(run.verdicts) == ("fail", None)
+    summary = summarise(run)
+    assert summary.outputs["contradicted"].tolist() == [True]
+    assert summary.answer is not None
+    assert "1 of 1 failure of fake/m rests on a check that the judge contradicts" in summary.answer
+
+
 def test_judging_what_code_decides_keeps_both_and_counts_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run, _ = judged(tmp_path, {"fake/j": "fail"}, monkeypatch, judge_all=True)
     assert counted(run) == {"r1": "pass", "r2": "fail"}
