@@ -45,13 +45,21 @@ def generate(
     *,
     suite: Suite | None = None,
     author: str | None = None,
+    more: int = 0,
+    keep: int | None = None,
     client: Client | None = None,
     **settings: Any,
 ) -> Suite:
-    """The suite with what is missing or stale made by the author model; people's cases stay as they are."""
+    """The suite with what is missing or stale made by the author model; people's cases stay as they are.
+
+    Args:
+        more: cases to make for each rule and inverse beyond those that there are.
+        keep: how many cases to keep, the most valuable ones; the others are put aside. None: as it is.
+    """
 
     async def job(session: Session) -> Suite:
-        return (await generating.generate(session, prompt, spec, suite or Suite(prompt=spec.prompt))).suite
+        wishes = generating.Wishes(more=more, keep=keep)
+        return (await generating.generate(session, prompt, spec, suite or Suite(prompt=spec.prompt), wishes)).suite
 
     return _in_session(job, {"author": author, **settings}, client)
 

@@ -83,9 +83,8 @@ async def replace_invalid(
         if tries >= rounds or todo.missing == 0:
             return RefinedSuite(suite, todo, findings)
         tries += 1
-        suite = await generate(
-            author, how.prompt, how.spec, todo, suite_for=suite.prompt, options=options, emit=how.emit
-        )
+        new = await generate(author, how.prompt, how.spec, todo, suite_for=suite.prompt, options=options, emit=how.emit)
+        suite = new.replace(match=suite.match)
 
 
 def within_tries(todo: Plan, *, tries: int) -> Plan:

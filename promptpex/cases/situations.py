@@ -1,9 +1,8 @@
 """Situations: whether two cases tell the same story in other words, as far as code can see.
 
-Two cases are compared by the longer words of their texts, in any order and without their endings. Numbers have to be
-the same, since a boundary may lie between them; only long ones are taken for ids, which mean nothing. So have the
-values that are no texts. Where that leaves too little to go by, nothing is said: ``duplicates`` still compares the
-wording.
+Two cases are compared by the longer words of their texts, in any order and without their endings; where there are too
+few of them, as in scripts without blanks, by the wording. Numbers have to be the same, since a boundary may lie between
+them; only long ones are taken for ids, which mean nothing. So have the values that are no texts.
 """
 
 from __future__ import annotations
@@ -14,13 +13,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from promptpex.cases.comparable_words import words
+from promptpex.cases.duplicates import THRESHOLD
 from promptpex.codecs.inputs_as_text import value_text
 from promptpex.core.records import Case
 
 ALIKE = 0.6
 """The share of their words that two texts have in common from which they tell the same."""
 LEAST = 3
-"""Longer words that a text must have to be compared."""
+"""Longer words that a text must have to be compared by them."""
+SHORTEST = 12
+"""Characters that a text must have to be compared by its wording."""
 STEM = 5
 """Letters of a word that are compared, so that ``shipped`` and ``shipping`` count as one."""
 _ID = re.compile(r"\d{5,}")
@@ -32,11 +34,13 @@ class Situation:
 
     Attributes:
         stems: the beginnings of the longer words of its texts.
+        wording: all their words.
         numbers: the numbers in them, ids aside.
         rest: its other values, ids masked.
     """
 
     stems: frozenset[str]
+    wording: str
     numbers: frozenset[str]
     rest: tuple[tuple[str, str], ...]
 
@@ -47,6 +51,7 @@ def situation_of(inputs: Mapping[str, Any]) -> Situation:
     spoken = [word for text in texts.values() for word in words(text)]
     return Situation(
         stems=frozenset(word[:STEM] for word in spoken if len(word) > 3 and word.isalpha()),
+        wording=" ".join(spoken),
         numbers=frozenset(word for word in spoken if word.isdecimal() and not _ID.fullmatch(word)),
         rest=tuple((name, _ID.sub("0", value_text(inputs[name]))) for name in sorted(set(inputs) - set(texts))),
     )
@@ -59,9 +64,17 @@ def first_alike(case: Case, others: Iterable[tuple[Case, Situation]]) -> Case | 
 
 
 def _same(a: Situation, b: Situation) -> bool:
-    if (a.numbers, a.rest) != (b.numbers, b.rest) or min(len(a.stems), len(b.stems)) < LEAST:
+    if (a.numbers, a.rest) != (b.numbers, b.rest):
         return False
+    if min(len(a.stems), len(b.stems)) < LEAST:
+        return min(len(a.wording), len(b.wording)) >= SHORTEST and _ratio(a.wording, b.wording) >= THRESHOLD
     return len(a.stems & b.stems) >= ALIKE * len(a.stems | b.stems)
+
+
+def _ratio(a: str, b: str) -> float:
+    from rapidfuzz import fuzz
+
+    return float(fuzz.ratio(a, b, score_cutoff=THRESHOLD * 100)) / 100
 
 
 def _is_record(text: str) -> bool:

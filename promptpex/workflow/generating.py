@@ -106,13 +106,7 @@ async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite, w
     settings, author, emit = session.settings, session.roles.author(), session.emit
     options = _options(session, prompt, spec, suite, wishes.more)
     todo = planned(session, prompt, spec, suite, wishes.more)
-    for orphan in todo.orphans:
-        if orphan.origin != "generated":
-            emit(Notice(f"case {orphan.id} is yours and stays, but its rule {orphan.rule} is gone", "warning"))
-    bare = [rule.id for rule in spec.rules if lacks_inverse(rule)]
-    if bare and settings.inverse_cases:
-        how = "`promptpex extract PROMPT --update` asks for it"
-        emit(Notice(f"no inverse is written for {', '.join(bare)}, so no case aims at one; {how}", "warning"))
+    _say_what_no_rule_has(session, spec, todo)
     new = await generate_cases(author, prompt, spec, todo, suite_for=suite.prompt, options=options, emit=emit)
     made = new.replace(match=suite.match)
     instructions = instructions_of(settings, prompt)
@@ -126,13 +120,26 @@ async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite, w
     if variants:
         grown, _ = await mark_invalid(grown, check, only=variants)
     if wishes.rating:
-        note = instructions.get("rate", "")
-        grown = await rate(author, prompt, spec, grown, instructions=note, emit=emit)
+        rater = session.roles.author(as_judge=True)
+        grown = await rate(rater, prompt, spec, grown, instructions=instructions.get("rate", ""), emit=emit)
     choice = keep_most_valuable(grown, spec, wishes.keep) if wishes.keep is not None else None
     grown = choice.suite if choice is not None else grown
     if settings.expected:
         grown = await _with_expected(session, prompt, spec, grown, settings.expected)
     return Generated(grown, kept, quality(prompt, spec, grown, options.language), choice, _resolution(settings, choice))
+
+
+def _say_what_no_rule_has(session: Session, spec: Spec, todo: Plan) -> None:
+    """Tells of people's cases whose rule is gone, and of rules without an inverse to aim at."""
+    for orphan in todo.orphans:
+        if orphan.origin != "generated":
+            message = f"case {orphan.id} is yours and stays, but its rule {orphan.rule} is gone"
+            session.emit(Notice(message, "warning"))
+    bare = [rule.id for rule in spec.rules if lacks_inverse(rule)]
+    if bare and session.settings.inverse_cases:
+        how = "`promptpex extract PROMPT --update` asks for it"
+        message = f"no inverse is written for {', '.join(bare)}, so no case aims at one; {how}"
+        session.emit(Notice(message, "warning"))
 
 
 def _resolution(settings: Settings, choice: Kept | None) -> str:

@@ -45,7 +45,7 @@ async def made(voice: Any) -> Suite:
 
 async def test_invalid_cases_are_excluded_and_replaced() -> None:
     voice, client = author(2)
-    suite = await made(voice)
+    suite = (await made(voice)).replace(match="json")
     events: list[Event] = []
     refined = await replace_invalid(
         voice, suite, ValidityCheck(prompt(), spec(), voice, emit=events.append), options=OPTIONS, rounds=2
@@ -53,7 +53,7 @@ async def test_invalid_cases_are_excluded_and_replaced() -> None:
     excluded = [one for one in refined.suite.cases if one.invalid is not None]
     assert [one.inputs["thing"] for one in excluded] == ["rotten 1", "rotten 2"]
     assert excluded[0].invalid == "(thing) The thing is an object. Look."
-    assert len(refined.suite.usable()) == 6
+    assert (len(refined.suite.usable()), refined.suite.match) == (6, "json")
     assert refined.plan.missing == 0
     assert {one.status for one in refined.findings.values()} == {"valid", "invalid"}
     assert any(isinstance(event, Notice) and "2 of 6 cases excluded" in event.message for event in events)

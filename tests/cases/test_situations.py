@@ -21,6 +21,8 @@ def alike(a: dict[str, Any], b: dict[str, Any]) -> bool:
         ("My parcel has not arrived, has it shipped?", "Has my parcel shipped? It has not arrived!"),
         ("Where is order 471199, shipped last Monday?", "Order 550021, shipped last Monday: where is it?"),
         ("Where does the shipping parcel arrive?", "where did the shipped parcels arrive"),
+        ("Nhà hàng này ở đâu vậy em ơi", "nhà hàng này ở đâu vậy em"),
+        ("这家餐厅的菜很好吃，服务员也很热情", "这家餐厅的菜很好吃。服务员也热情"),
     ],
 )
 def test_the_same_story_in_other_words(a: str, b: str) -> None:
@@ -34,6 +36,7 @@ def test_the_same_story_in_other_words(a: str, b: str) -> None:
         ("jumps", "jumping"),
         ("Cancel my order please", "Change my address please"),
         ("¿?", "¿?"),
+        ("这家餐厅的菜很好吃，服务员也很热情", "我的包裹昨天还没有到，请帮我查一下"),
     ],
 )
 def test_what_code_cannot_take_for_one_stays_two(a: str, b: str) -> None:
