@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from promptpex.judging.judge import Judge, Judging
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.structured import Structured
+from promptpex.specs.check_replies import KINDS
 from promptpex.specs.extract import extract
 from promptpex.specs.groundedness import grounded
 from promptpex.specs.propose_checks import propose_checks
@@ -94,7 +96,22 @@ async def _inverses(maker: Maker) -> object:
 
 
 async def _checks(maker: Maker) -> object:
-    return await propose_checks(author(maker), PROMPT, SPEC.replace(rules=(RULE, RULE.replace(id="r3", needs="input"))))
+    """Most replies name the rules and kinds that there are, so that what they propose is tried."""
+
+    def completion(request: Request) -> Completion:
+        if maker.rng.random() < 0.3:
+            return _completion(maker, request)
+        reply = fitting(maker, request.reply_schema or {})
+        for proposed in reply["rules"]:
+            proposed["rule"] = maker.rng.choice(("r2", "r3"))
+            for check in [*proposed["checks"], *proposed.get("when", ())]:
+                check["kind"] = maker.rng.choice(("", "not-")) + maker.rng.choice(sorted(KINDS))
+                check["path"] = maker.rng.choice(("", "", "a.b[]", maker.word()))
+        return Completion(text=json.dumps(reply).encode("utf-8", "replace").decode(), finish_reason="stop")
+
+    voice = RoleModel(Structured(FakeClient(completion)), ModelName(name="fake/author", label="fake/author"))
+    rules = (RULE, RULE.replace(id="r3", needs="input"))
+    return await propose_checks(voice, PROMPT, SPEC.replace(rules=rules))
 
 
 async def _grounded(maker: Maker) -> object:
