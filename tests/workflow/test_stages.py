@@ -22,7 +22,7 @@ from promptpex.store import open_store
 from promptpex.workflow.estimate import EstimateLine, estimate
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.session import open_session
-from promptpex.workflow.stages import Stage, beyond_prompt, names, register, stages, unregister
+from promptpex.workflow.stages import Stage, Workload, beyond_prompt, find, names, register, stages, unregister
 
 ROOT = Path(__file__).resolve().parents[2]
 TONE = Stage(
@@ -157,3 +157,12 @@ def test_the_architecture_page_lists_the_stages() -> None:
         for stage in stages()
     ]
     assert "\n".join(rows).replace("|  |", "| |") in page
+
+
+@pytest.mark.parametrize(("rules", "requests"), [(1, 1), (10, 1), (11, 2), (20, 2), (21, 3)])
+def test_checks_are_estimated_as_many_rules_to_a_request(rules: int, requests: int) -> None:
+    checks = find("checks")
+    work = Workload(settings=Settings(), prompt_tokens=500, rules=rules)
+    assert checks.requests(work) == requests
+    assert checks.request_tokens(work) > 1500
+    assert 150 * rules <= checks.requests(work) * checks.answer_tokens(work) < 150 * rules + 10
