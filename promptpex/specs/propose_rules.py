@@ -22,6 +22,7 @@ from promptpex.core.stage_templates import render
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import if_given, list_up_to, reads, shortened
+from promptpex.specs.source_quotes import mark_misquoted, prompt_text
 
 RULES_PER_REQUEST = 20
 """Rules that one request may bring: with their inverses they fit into the reply of an author."""
@@ -118,7 +119,7 @@ async def propose_rules(
         is_last = len(rules) >= options.max_rules or requests >= ceil(options.max_rules / part.limit)
         if is_last or not (answer.more and (fresh or answer.cut)):
             _say_if_full(len(rules), options.max_rules, answer.more, emit)
-            return rules
+            return mark_misquoted(rules, prompt_text(prompt))
 
 
 @dataclass(frozen=True, slots=True)

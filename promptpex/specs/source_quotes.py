@@ -106,15 +106,23 @@ def cites(cited: Sequence[str], sentence: str, budget: ComparisonBudget) -> bool
     return any(_overlap(part, sentence, budget) for part in cited)
 
 
+def mark_misquoted(rules: Sequence[Rule], text: str) -> list[Rule]:
+    """New rules with ``misquoted`` set where the words that they cite are not in the prompt that they come from."""
+    wrong = {checked.rule for checked in check_sources(rules, text) if checked.status != "kept"}
+    return [rule.replace(misquoted=True) if rule.id in wrong else rule for rule in rules]
+
+
 def mark_stale(spec: Spec, text: str) -> Spec:
     """The spec with ``stale`` set on the machine's rules whose words are not in the prompt, unset where they are.
 
     Words that have changed are no longer there: only reading the prompt again tells what it promises now. Rules that
-    people edited or added stay as they are, and so do rules that cite nothing.
+    people edited or added stay as they are, and so do rules that cite nothing, or words that never were there.
     """
     stale = {checked.rule for checked in check_sources(spec.rules, text) if checked.status != "kept"}
     rules = (
-        rule.replace(stale=rule.id in stale) if rule.origin in ("extracted", "generated") else rule
+        rule.replace(stale=rule.id in stale and not rule.misquoted)
+        if rule.origin in ("extracted", "generated")
+        else rule
         for rule in spec.rules
     )
     return spec.replace(rules=tuple(rules))

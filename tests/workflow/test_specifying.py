@@ -327,3 +327,13 @@ async def test_sentences_that_no_rule_cites_are_told_as_a_list_that_ends(tmp_pat
 
 def said(heard: list[Event]) -> str:
     return "\n".join(event.message for event in heard if isinstance(event, Notice))
+
+
+async def test_a_rule_whose_words_never_were_in_the_prompt_does_not_go_with_a_change(tmp_path: Path) -> None:
+    lying = Author({ONE: RULES[ONE]}, source="One word is what everybody wants here.")
+    await do(extract, folder(tmp_path, ONE), lying.client())
+    assert [rule.misquoted for rule in read_spec(tmp_path / "prompt.spec.yaml").rules] == [True]
+    done = await do(update, folder(tmp_path, ONE, SMALL), Author(RULES).client())
+    assert (done.stale, done.added) == ((), ("r2",))
+    assert [(rule.misquoted, rule.stale) for rule in done.spec.rules] == [(True, False), (False, False)]
+    assert [rule.origin for rule in read_spec(tmp_path / "prompt.spec.yaml").rules] == ["extracted", "extracted"]

@@ -115,10 +115,11 @@ class Rule(OwnedRecord):
             that breaks it is unscored for this rule.
         origin: who made it.
         stale: whether the words it cites are no longer in the prompt.
+        misquoted: whether they were not there when it was extracted, so that missing them tells nothing.
         content: hash of the rule as extracted; one that no longer matches it was edited by hand.
     """
 
-    not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin", "stale"))
+    not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin", "stale", "misquoted"))
 
     id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
     rule: str = Field(min_length=1)
@@ -131,6 +132,7 @@ class Rule(OwnedRecord):
     after: str | None = None
     origin: Origin = "extracted"
     stale: bool = False
+    misquoted: bool = False
     content: str | None = None
 
     @property
