@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from promptpex.codecs.wording import plural
-from promptpex.core.records import NOT_ASKED
+from promptpex.core.records import NOT_ASKED, UNCLEAR
 
 if TYPE_CHECKING:
     from promptpex.report import Summary
@@ -46,6 +46,20 @@ def silent_judges(summary: Summary) -> Iterator[str]:
             requests = "its one request" if row["asked"] == 1 else f"all of its {row['asked']} requests"
             why = clean(row["example"], LONGEST)
             yield f"the judge {clean(row['judge'])} failed on {requests} ({row['reasons']}): {why}"
+
+
+def silent_scorers(summary: Summary) -> Iterator[str]:
+    """What is said of each judge that was asked for scores under a name and gave not one."""
+    from promptpex.report.terminal import clean
+    from promptpex.tables.frames import said_by
+
+    scores = summary.scores[said_by(summary.scores, "judge")]
+    asked = scores[~scores["unscored"].isin(NOT_ASKED).fillna(False)]
+    for (judge, name), group in asked.groupby(["source", "name"], sort=False, observed=True):
+        failed = group["unscored"].notna() & group["unscored"].ne(UNCLEAR)
+        if failed.all():
+            label, why = clean(str(judge).removeprefix("judge:")), clean(group["reason"].iloc[0], LONGEST)
+            yield f"the judge {label} gave no score of {clean(name)} ({_counted(Counter(group['unscored']))}): {why}"
 
 
 def _counted(reasons: Counter[str]) -> str:

@@ -201,6 +201,8 @@ def _test(case: Case, asserts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     aim = f"{case.rule}{' (inverse)' if case.inverse else ''}" if case.rule else "no rule"
     test: dict[str, Any] = {"description": f"{case.id}: aims at {aim}"}
     test["vars"] = {name: _value(value) for name, value in case.inputs.items()}
+    if case.expected is not None:
+        test["vars"].setdefault("expected", _value(case.expected))
     if asserts:
         test["assert"] = list(asserts)
     metadata = {"case": case.id, "rule": case.rule, "scenario": case.scenario, "expected": case.expected}

@@ -20,6 +20,7 @@ from promptpex.core.records import (
     Prompt,
     Request,
     Run,
+    Score,
     Spec,
     Suite,
     Verdict,
@@ -122,6 +123,10 @@ def _run_files() -> Mapping[str, str]:
             for one in outputs
             for rule in ("r1", "r2")
         ]
+        scores = [
+            {"case": one["case"], "model": one["model"], "name": "expected", "value": 1.0, "source": "match:exact"}
+            for one in outputs
+        ]
         manifest = {
             "run": "run-1", "prompt": "p", "prompt_fingerprint": "f1", "spec_digest": "d1", "suite_digest": "d2",
             "models": ["a", "b"], "created": "2026-01-02T03:04:05Z",
@@ -135,6 +140,7 @@ def _run_files() -> Mapping[str, str]:
             suite=suite,
             outputs=tuple(Output.model_validate(one) for one in outputs),
             verdicts=tuple(Verdict.model_validate(one) for one in verdicts),
+            scores=tuple(Score.model_validate(one) for one in scores),
         )
         with tempfile.TemporaryDirectory() as place:
             runs.finish(Path(place), run)

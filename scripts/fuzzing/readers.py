@@ -19,7 +19,17 @@ from fuzzing import seeds
 from fuzzing.making import Maker
 from fuzzing.own_files import grade_files, recordings, run_folders, stores
 from promptpex import config
-from promptpex.assertions import RuleCheckJob, assertion_file, batch, check, report_formats, rows_to_check, rule_chunks
+from promptpex.assertions import (
+    ExpectedOutput,
+    RuleCheckJob,
+    assertion_file,
+    batch,
+    check,
+    compare,
+    report_formats,
+    rows_to_check,
+    rule_chunks,
+)
 from promptpex.assertions.kinds.json_schema import compiled
 from promptpex.assertions.model import Unscorable
 from promptpex.cases.file import examine as examine_suite
@@ -29,6 +39,7 @@ from promptpex.cases.samples import read_samples
 from promptpex.codecs import safe_csv
 from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.core.errors import PromptpexError
+from promptpex.core.matching import ASKED, MATCH_KINDS
 from promptpex.core.records import Completion, Message, Prompt, Spec
 from promptpex.engines import LocalEngine
 from promptpex.interchange import promptfoo, promptpex_tests, suite_csv, suite_jsonl
@@ -313,11 +324,24 @@ def rule_checks(maker: Maker, folder: Path) -> object:
     return asyncio.run(LocalEngine().map(RuleCheckJob(tuple(spec.rules)), rule_chunks(made, lambda _: _inputs(maker))))
 
 
+def comparisons(maker: Maker, folder: Path) -> object:
+    """Outputs beside expected ones, by every comparison that code makes."""
+    texts = [maker.text(), maker.json(maker.value()), maker.document("1,234.5\n- a\n", [1, "a"])]
+    kind = maker.rng.choice([*(kind for kind in MATCH_KINDS if kind != ASKED), "numeric:1%", maker.word()])
+    try:
+        return compare(maker.rng.choice(texts), ExpectedOutput(maker.rng.choice(texts), kind))
+    except (Unscorable, ValueError) as error:
+        if isinstance(error, ValueError) and kind in (*MATCH_KINDS, "numeric:1%"):
+            raise RuntimeError("a comparison that exists was refused") from error
+        return error
+
+
 READERS: dict[Reader, int] = {
     prompts: 60, specs: 40, suites: 50, exports: 15, validated: 6, compared: 15, assertion_files: 30, assertions: 120,
     scripts: 6, output_rows: 50, settings_files: 40, settings_values: 40, model_names: 90, weights: 30, gguf_heads: 40,
     samples: 40, schemas: 50, tests_csv: 40, json_replies: 90, server_replies: 90, usage_numbers: 40,
     error_replies: 30, recordings: 30, grade_files: 30, run_folders: 25, stores: 6, rule_checks: 15,
+    comparisons: 30,
 }  # fmt: skip
 """Each reader with its weight among the inputs that are no replies for stages."""
 

@@ -19,6 +19,7 @@ from promptpex.cases.validity import ValidityCheck, validity
 from promptpex.core.records import Case, Completion, Message, ModelName, Output, Prompt, Request, Rule, Spec, Suite
 from promptpex.judging import modes
 from promptpex.judging.judge import Judge, Judging
+from promptpex.judging.match import MatchJudge
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.structured import Structured
@@ -151,9 +152,14 @@ async def _judged(maker: Maker) -> object:
     return await Judge(author(maker), PROMPT, JUDGED, options).judge(OUTPUT.replace(text=maker.text()), CASE.inputs)
 
 
+async def _matched(maker: Maker) -> object:
+    return await MatchJudge(author(maker), "Name a colour.").compare(OUTPUT, CASE.inputs, maker.text())
+
+
 STAGES: Mapping[str, Callable[[Maker], Awaitable[object]]] = {
     "extract": _extract, "inverse": _inverses, "checks": _checks, "groundedness": _grounded, "cases": _cases,
     "expand": _expanded, "validity": _valid, "expected": _expected, "baseline": _baseline, "judge": _judged,
+    "match": _matched,
 }  # fmt: skip
 
 

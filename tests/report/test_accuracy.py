@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from promptpex.cli.unanswered import silent_scorers
 from promptpex.core.errors import InputError
 from promptpex.core.records import Run
 from promptpex.report.gate import Decide, Limits, breaches, stated
@@ -156,3 +157,21 @@ def test_cases_whose_expected_output_has_changed_are_not_compared_in_accuracy() 
     cases = [case.replace(expected="y") if n < 30 else case for n, case in enumerate(after.suite.cases)]
     changed = after.replace(suite=after.suite.replace(cases=tuple(cases)))
     assert compare_runs(before, changed).models["accuracy_cases"].tolist() == [10]
+
+
+def test_a_judge_that_gave_not_one_comparison_is_named() -> None:
+    made = answered(3, a=lambda n: True)
+
+    def silent(*codes: str | None) -> list[str]:
+        scores = [
+            one.replace(value=None if code else 1.0, unscored=code, source="judge:j", reason="no JSON")
+            for one, code in zip(made.scores, codes, strict=True)
+        ]
+        return list(silent_scorers(summarise(made.replace(scores=tuple(scores)))))
+
+    assert silent("judge-malformed", "judge-malformed", "judge-budget") == [
+        "the judge j gave no score of expected (2 outputs: 2 judge-malformed): no JSON"
+    ]
+    assert silent("judge-malformed", "judge-unclear", "judge-malformed") == []
+    assert silent("judge-malformed", None, None) == []
+    assert silent("judge-budget", "judge-budget", "judge-budget") == []
