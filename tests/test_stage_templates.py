@@ -26,7 +26,7 @@ NAMES = stage_templates.names()
 WHOLE = "*"
 STAGE_FOLDERS = sorted({name.partition("/")[0] for name in NAMES})
 
-SWITCHES = ("inverse", "inverses", "implicit", "with_intent", "several", "conditional")
+SWITCHES = ("inverse", "inverses", "implicit", "with_intent", "several", "conditional", "has_expected")
 OPTIONAL = (
     "instructions", "also_valid", "scenario", "samples", "inputs", "source", "refused", "declared", "description",
     "intent_note",

@@ -36,6 +36,7 @@ class CheckRequests:
     Attributes:
         author: who is asked.
         prompt, spec: which the author is shown, the rules that are stale left out.
+        has_expected: whether checks may name the expected output.
         instructions: of the prompt's owner.
         emit: is sent the events of the stage.
         failed: ids of rules that could not even be asked for alone.
@@ -44,6 +45,7 @@ class CheckRequests:
     author: RoleModel
     prompt: Prompt
     spec: Spec
+    has_expected: bool
     instructions: str
     emit: Listener
     failed: set[str] = field(default_factory=set)
@@ -108,6 +110,7 @@ class CheckRequests:
             all_rules="\n".join(_line(rule) for rule in self.spec.rules if not rule.stale),
             asked="\n".join(rule.id for rule in rules),
             conditional=conditional,
+            has_expected=self.has_expected,
             refused="\n".join(f"{rule.id}: {refusals[rule.id]}" for rule in rules if rule.id in refusals),
             instructions=self.instructions,
         )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from promptpex.assertions import check, check_inputs, named_variables
+from promptpex.assertions.javascript.value_templates import EXPECTED
 from promptpex.codecs.wording import plural
 from promptpex.core.records import Case, Check, InputCheck, Output, Verdict
 
@@ -63,6 +64,11 @@ class Evidence:
     cases: Sequence[Case] = ()
     prescribed: Sequence[str] = ()
     inputs: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    @property
+    def has_expected(self) -> bool:
+        """Whether there are cases, and all have an expected output: on others, checks that name it are unscored."""
+        return bool(self.cases) and all(case.expected is not None for case in self.cases)
 
     def of(self, rule: str) -> list[tuple[Output, bool]]:
         """The judged outputs of a rule, each with whether it kept it; several verdicts on one are each counted."""
@@ -173,7 +179,7 @@ def right_outputs(evidence: Evidence, others: Mapping[str, Examples], rule: str)
     examples = [KnownOutput(text, "the prompt prescribes it") for text in evidence.prescribed]
     for case in evidence.cases[:MAX_OUTPUTS]:
         if case.expected is not None:
-            inputs = {**case.inputs, "expected": case.expected}
+            inputs = {EXPECTED: case.expected, **case.inputs}
             examples.append(KnownOutput(case.expected, f"the expected output of case {case.id}", inputs))
     for other, given in others.items():
         if other != rule:

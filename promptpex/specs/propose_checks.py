@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from promptpex.assertions import compile_checks
+from promptpex.assertions.javascript.value_templates import EXPECTED
 from promptpex.codecs.wording import cut
 from promptpex.core.errors import CheckError
 from promptpex.core.events import Listener, ignore_events
@@ -53,7 +54,7 @@ async def propose_checks(
     ]
     known = replace(evidence or Evidence(), prescribed=prescribed_outputs(prompt.text()))
     trial = _Trial(spec, prompt.variables, known)
-    requests = CheckRequests(author, prompt, spec, instructions, emit)
+    requests = CheckRequests(author, prompt, spec, known.has_expected, instructions, emit)
     replies = await requests.ask(todo)
     proposals = {rule.id: trial.outcome(rule, replies) for rule in todo}
     again = [rule for rule in todo if proposals[rule.id].refused]
@@ -115,7 +116,8 @@ class _Trial:
 
     def _read(self, rule: Rule, reply: ProposedChecks) -> Proposal:
         conditional = isinstance(reply, ConditionalChecks) and rule.needs == "input"
-        names = self._inputs | {"expected"} if conditional else frozenset[str]()
+        expected = {EXPECTED} if self._evidence.has_expected else set()
+        names = self._inputs | expected if conditional else frozenset[str]()
         checks = () if reply.decides == "none" else tuple(read_check(one, names) for one in reply.checks)
         when: tuple[InputCheck, ...] = rule.when
         if isinstance(reply, ConditionalChecks) and conditional and not when:

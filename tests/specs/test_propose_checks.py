@@ -389,6 +389,17 @@ class TestConditions:
             (await self.outcome(self.answers(), evidence=Evidence(cases=wrong))).dropped
         )
 
+    async def test_the_right_answer_may_be_named_where_every_case_has_one(self) -> None:
+        given = {"name": "expected", "value": "It is A7."}
+        answers = self.answers(checks=[proposed("equals", "{{expected}}")], when=[], inputs=[given], other_inputs=[])
+        sent = {"order": {"state": "sent", "number": "A9"}, "question": "?"}
+        case = Case(id="c1", inputs=sent, expected="It is A9.")
+        whole = await self.outcome(answers, evidence=Evidence(cases=[case]))
+        assert (whole.dropped, whole.checks) == (None, (Check(kind="equals", value="{{expected}}"),))
+        for cases in ([], [case, case.replace(id="c2", expected=None)]):
+            refused = await self.outcome(answers, evidence=Evidence(cases=cases))
+            assert "'expected', which is no input of the prompt" in str(refused.dropped)
+
     async def test_the_condition_of_a_person_stays(self) -> None:
         own = InputCheck(variable="question", kind="contains", value="where")
         rule = self.rule.replace(when=(own,))
