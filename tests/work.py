@@ -24,13 +24,17 @@ def calls(work: Callable[..., object], *arguments: object) -> int:
     return count
 
 
-def growth(work: Callable[[int], object], few: int, many: int) -> float:
-    """How many times the CPU that ``work(few)`` takes ``work(many)`` takes: about ``many / few`` if it is linear.
+def in_proportion(work: Callable[[int], object], few: int, many: int) -> bool:
+    """Whether ``work(many)`` takes at most three times what ``work(few)`` and a linear growth let one expect, in CPU.
 
-    For what spends its time in C, where no calls can be counted. Of each the least of several is taken, so that neither
-    the speed of the machine nor its load matters.
+    For what spends its time in C, where no calls can be counted. Of ``few`` the least of two is taken, since the first
+    loads what it needs; what seems too much is tried again, so that load does not matter.
     """
-    return min(_seconds(work, many) for _ in range(2)) / min(_seconds(work, few) for _ in range(5))
+    return any(_seconds(work, many) < 3 * many / few * _least(work, few) for _ in range(3))
+
+
+def _least(work: Callable[[int], object], amount: int) -> float:
+    return min(_seconds(work, amount) for _ in range(2))
 
 
 def _seconds(work: Callable[[int], object], amount: int) -> float:

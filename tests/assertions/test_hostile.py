@@ -14,7 +14,7 @@ from promptpex.assertions.javascript import js_values, value_templates
 from promptpex.assertions.kinds import html_text, json_search, xml_text
 from promptpex.assertions.kinds.text import comma_fields
 from promptpex.assertions.model import Unscorable
-from tests.work import calls, growth
+from tests.work import calls, in_proportion
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -150,7 +150,7 @@ def test_what_is_opened_again_and_again_takes_time_in_proportion(kind: str) -> N
             sound(check(piece * many, [assertion]))
             sound(check("x" + " " * many + piece + " " * many, [assertion]))
 
-    assert growth(search, MANY // 8, MANY) < 3 * 8
+    assert in_proportion(search, MANY // 8, MANY)
 
 
 @pytest.mark.parametrize("piece", ["[", '{"a":'])

@@ -16,7 +16,7 @@ from promptpex.cases.lint import LintFinding, errors, lint, lint_all
 from promptpex.core.records import Case, Message, Prompt, Rule, Spec, Suite, VariableSpec
 from promptpex.promptfile import read
 from promptpex.specs.file import read_spec
-from tests.work import growth
+from tests.work import in_proportion
 
 ROOT = Path(__file__).parent.parent.parent
 BENCHMARKS = sorted(path for path in (ROOT / "benchmarks").iterdir() if path.is_dir())
@@ -283,7 +283,8 @@ HOSTILE: tuple[Callable[[int], str], ...] = (
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_no_text_keeps_lint_busy(text: Callable[[int], str]) -> None:
     assert (
-        growth(lambda many: findings_of(text(many), expected="x", reasoning=text(many), rule="r1"), 1500, 12_000) < 24
+        in_proportion(lambda many: findings_of(text(many), expected="x", reasoning=text(many), rule="r1"), 1500, 12_000)
+        < 24
     )
 
 

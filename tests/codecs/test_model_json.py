@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.codecs.model_json import MAX_CHARS, MAX_MENDED, ReplyError, read_json_reply, whole_objects
-from tests.work import calls, growth
+from tests.work import calls, in_proportion
 
 JSON = st.recursive(
     st.none()
@@ -160,7 +160,7 @@ def test_time_grows_in_proportion_to_the_text(piece: str) -> None:
         for each in (text, "{" + text + "}", 'x {"a": ' + text):
             read_or_refused(each)
 
-    assert growth(read, 30_000, 240_000) < 3 * 8
+    assert in_proportion(read, 30_000, 240_000)
 
 
 @settings(max_examples=25, deadline=None)
