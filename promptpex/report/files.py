@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpex import tables
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.ordinary_files import refuse_led_out
 from promptpex.codecs.safe_csv import dump_cells, guard
@@ -21,15 +22,19 @@ if TYPE_CHECKING:
 def write(summary: Summary, folder: Path) -> list[Path]:
     """Writes ``report.csv``, ``results.csv``, ``verdicts.csv`` and ``report.html`` into a run's folder; their paths.
 
-    Where there are scores, ``scores.csv`` is written as well; where code and judges were both asked, ``agreement.csv``
-    and ``disagreements.csv``.
+    Where there are scores, ``scores.csv`` is written as well, where there are metrics ``metrics.csv`` and further
+    columns of the first two; where code and judges were both asked, ``agreement.csv`` and ``disagreements.csv``.
 
     Links in the place of these files are replaced.
 
     Raises:
         RunError: the folder cannot be written, or a link leads it elsewhere.
     """
-    frames = {"report.csv": summary.models, "results.csv": summary.outputs, "verdicts.csv": summary.verdicts}
+    frames = {
+        "report.csv": tables.with_metrics(summary.models, summary.metrics),
+        "results.csv": tables.with_scores(summary.outputs, summary.scores),
+        "verdicts.csv": summary.verdicts,
+    }
     refuse_led_out(folder, folder.parent.parent, RunError)
     try:
         for name, frame in frames.items():
@@ -45,6 +50,7 @@ def _where_there_is_any(summary: Summary, folder: Path) -> list[Path]:
     written = []
     for name, frame in {
         "scores.csv": summary.scores,
+        "metrics.csv": summary.metrics,
         "agreement.csv": summary.details.agreements,
         "disagreements.csv": summary.details.disagreements,
     }.items():

@@ -24,6 +24,7 @@ class RunComparison:
 
     Attributes:
         models: a row per model, columns ``tables.COMPARISON_COLUMNS``.
+        metrics: a row per model and metric that both runs have, columns ``tables.METRIC_CHANGE_COLUMNS``.
         changed: the cases that one run breaks more often than the other, columns ``tables.CHANGED_COLUMNS``.
         answer: the same in plain words.
         notes: what a reader has to know about it.
@@ -32,6 +33,7 @@ class RunComparison:
     """
 
     models: pd.DataFrame
+    metrics: pd.DataFrame
     changed: pd.DataFrame
     answer: str
     notes: tuple[str, ...]
@@ -74,15 +76,18 @@ def compare_runs(
         weights=weights,
         expected=_expected(before, after, rows),
     )
+    scores = tables.scores(before), tables.scores(after)
+    by_metric = tables.metric_changes(*scores, models=models, cases=cases, confidence=confidence, weights=weights)
     figures = records(by_model)
     prefix = "accuracy_" if rank_by == "accuracy" else ""
     if prefix and not any(row["accuracy_cases"] for row in figures):
         raise InputError(f"{NO_EXPECTED}; both runs need it, with the same expected outputs")
     return RunComparison(
         models=by_model,
+        metrics=by_metric,
         changed=tables.changed(*rows, models=models, cases=cases),
-        answer=" ".join(f"{_sentence(row)}{_accuracy_sentence(row)}" for row in figures),
-        notes=tuple(_notes(before, after, len(cases), figures)),
+        answer=_answer(figures, by_metric),
+        notes=(*_notes(before, after, len(cases), figures), *_metric_note(scores, by_metric)),
         regressions=tuple(_regressions(figures, prefix)),
         confidence=confidence,
     )
@@ -96,6 +101,7 @@ def to_dict(comparison: RunComparison) -> dict[str, Any]:
         "regressions": list(comparison.regressions),
         "confidence": comparison.confidence,
         "models": records(comparison.models),
+        "metrics": records(comparison.metrics),
         "changed": records(comparison.changed),
     }
 
@@ -149,6 +155,35 @@ def _accuracy_sentence(row: TableRow) -> str:
     of = f" ({plural(row['accuracy_cases'], 'case')} with an expected output)"
     sentence = f" Its accuracy is {words[row['accuracy_change']]}{shares}{of}."
     return f"{sentence} Undecided because {row['accuracy_because']}." if row["accuracy_because"] else sentence
+
+
+def _answer(rows: Sequence[TableRow], by_metric: pd.DataFrame) -> str:
+    return " ".join(f"{_sentence(row)}{_accuracy_sentence(row)}{_metric_sentences(row, by_metric)}" for row in rows)
+
+
+def _metric_sentences(row: TableRow, by_metric: pd.DataFrame) -> str:
+    """The clear changes of a model in the owner's metrics."""
+    words = {"worse": "clearly lower", "better": "clearly higher"}
+    own = by_metric[by_metric["model"].isin([row["model"]]) & by_metric["change"].isin(list(words))]
+    return "".join(
+        f" The metric {metric['metric']} is {words[metric['change']]}: {percent(metric['mean_before'])} before, "
+        f"{percent(metric['mean_after'])} after ({plural(metric['cases'], 'case')})."
+        for metric in records(own)
+    )
+
+
+def _metric_note(scores: tuple[pd.DataFrame, pd.DataFrame], by_metric: pd.DataFrame) -> Iterator[str]:
+    """Which metrics are not the same measure in both runs: other criteria, another judge, other settings."""
+    marks = [
+        {
+            name: set(tables.counting_scores(frame, name).query("source != 'none'")["fingerprint"])
+            for name in by_metric["metric"].unique()
+        }
+        for frame in scores
+    ]
+    other = [name for name, was in marks[0].items() if was != marks[1][name]]
+    if other:
+        yield f"Scored in another way in the two runs (criteria, judge or settings): {', '.join(other)}."
 
 
 def _sentence(row: TableRow) -> str:

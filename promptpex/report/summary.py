@@ -29,7 +29,7 @@ class Summary:
     Attributes:
         run: the run itself, as records or as columns.
         folder: where it is kept; None when it is not.
-        outputs, verdicts, scores, models, rules: DataFrames, see ``promptpex.tables``.
+        outputs, verdicts, scores, models, rules, metrics, lowest: DataFrames, see ``promptpex.tables``.
         details: the tables of single questions.
         gaps: what could not be scored or judged, and why.
         examples: the rules that fail most often, with an example each.
@@ -45,6 +45,8 @@ class Summary:
     scores: pd.DataFrame
     models: pd.DataFrame
     rules: pd.DataFrame
+    metrics: pd.DataFrame
+    lowest: pd.DataFrame
     details: Details
     gaps: Gaps
     examples: tuple[Example, ...]
@@ -166,6 +168,8 @@ def summarise(
         scores=scores,
         models=by_model,
         rules=by_rule,
+        metrics=tables.metrics(scores, order=names, ranking=rankings),
+        lowest=tables.lowest_scores(scores, rows),
         details=details,
         gaps=_gaps(run, rows, cube),
         examples=tuple(_examples(run, rows, cube, by_rule, most)),
@@ -263,6 +267,8 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "judges": list(manifest.judges),
         "models": records(summary.models),
         "rules": records(summary.rules),
+        "metrics": records(summary.metrics),
+        "lowest_scores": records(summary.lowest),
         "unscored": summary.gaps.unscored,
         "unjudged_rules": list(summary.gaps.unjudged_rules),
         "half_judged_rules": list(summary.gaps.half_judged_rules),

@@ -10,6 +10,7 @@ from promptpex.codecs.wording import plural
 from promptpex.core.records import RUNNING
 from promptpex.report import percentages
 from promptpex.report.headline import FEW
+from promptpex.report.metrics_in_words import metric_section, points
 from promptpex.report.percentages import TableRow
 from promptpex.report.secondary_tables import DAGGER, Section, cut, footnotes, rule_section, sections
 from promptpex.report.summary import Example, Summary, records
@@ -52,6 +53,7 @@ def show(summary: Summary, console: Console) -> None:
         _line(f"Hidden at this width: {', '.join(left_out)} (see report.html).", console)
     for line in (*footnotes(summary), *notes(summary)):
         _line(line, console)
+    _metrics(summary, console)
     if summary.models["scored"].sum() > 0:
         for section in (rule_section(summary), *sections(summary)):
             _section(section, console)
@@ -62,6 +64,19 @@ def show(summary: Summary, console: Console) -> None:
     if summary.folder is not None:
         place = clean(summary.folder, limit=LONG)
         console.print(f"\nReports in {place}", markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def _metrics(summary: Summary, console: Console) -> None:
+    """How the models do by the owner's metrics, and the output that each metric scores lowest."""
+    _section(metric_section(summary), console)
+    for row in records(summary.lowest.drop_duplicates("metric")):
+        place = f"{clean(row['model'], 60)}, case {clean(row['case'], 60)}"
+        lines = [
+            f"  lowest {row['metric']}: {points(row['value'])}, {place}",
+            f"      output: {clean(row['output'])}",
+            f"      {clean(row['reason'])}",
+        ]
+        _cut_lines(lines, console)
 
 
 def show_comparison(comparison: RunComparison, console: Console) -> None:
@@ -76,6 +91,10 @@ def show_comparison(comparison: RunComparison, console: Console) -> None:
         columns = ("model", "change", "before", "after", f"points ({level} CI)", "p (Holm)")
         shown = [_compared_accuracy(row) for row in compared]
         _compared_table("Right outputs", columns, shown, console, spared=columns[-1:])
+    by_metric = [_compared_metric(row) for row in records(comparison.metrics)]
+    if by_metric:
+        columns = ("model: metric", "change", "before", "after", f"points ({level} CI)", "p (Holm)")
+        _compared_table("Own metrics", columns, by_metric, console, spared=columns[-1:])
     changed = tuple(
         tuple(str(row[name] or "") for name in ("model", "case", "change", "broken_rules", "output"))
         for row in records(comparison.changed)
@@ -102,6 +121,19 @@ def _compared_accuracy(row: TableRow) -> tuple[str, ...]:
     points = "–" if low is None else _points(row["accuracy_difference"], low, high)
     shares = (percent(row[f"accuracy_{when}"]) for when in ("before", "after"))
     return (clean(row["model"], 60), row["accuracy_change"], *shares, points, f"{row['accuracy_p_adjusted']:.3g}")
+
+
+def _compared_metric(row: TableRow) -> tuple[str, ...]:
+    low, high = row["difference_low"], row["difference_high"]
+    points_apart = "–" if low is None else _points(row["difference"], low, high)
+    shares = (percent(row[f"mean_{when}"]) for when in ("before", "after"))
+    return (
+        f"{clean(row['model'], 60)}: {row['metric']}",
+        row["change"],
+        *shares,
+        points_apart,
+        f"{row['p_adjusted']:.3g}",
+    )
 
 
 def _points(difference: float | None, low: float, high: float) -> str:
@@ -311,5 +343,10 @@ def _example(example: Example, console: Console) -> None:
         f"      output: {clean(example.output)}",
         f"      {clean(example.reason)}",
     ]
+    _cut_lines(lines, console)
+
+
+def _cut_lines(lines: Iterable[str], console: Console) -> None:
+    """Lines that end where the terminal does."""
     for line in lines:
         console.print(line, markup=False, highlight=False, emoji=False, overflow="ellipsis", no_wrap=True)

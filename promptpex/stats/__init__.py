@@ -24,6 +24,7 @@ from promptpex.stats.group_sequential import level_at, looks_at
 from promptpex.stats.holm import holm
 from promptpex.stats.intervals import Interval, clopper_pearson
 from promptpex.stats.korn_graubard import korn_graubard
+from promptpex.stats.means import open_mean_interval
 from promptpex.stats.more_cases import MoreCases, more_cases
 from promptpex.stats.outcome_grid import Completion, Grid, rule_numbers
 from promptpex.stats.ppi import PpiMean, ppi_mean
@@ -62,6 +63,7 @@ __all__ = [
     "looks_at",
     "more_cases",
     "more_failures_p",
+    "open_mean_interval",
     "over_looks",
     "pair",
     "pair_tests",

@@ -1,8 +1,9 @@
-"""An interval for the mean of values between 0 and 1, such as how often each case flips."""
+"""An interval for the mean of values between 0 and 1, such as how often each case flips, or a score of each case."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import fsum
 
 from promptpex.core.errors import InputError
 from promptpex.stats.argument_checks import require_share
@@ -22,23 +23,63 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval
     Raises:
         InputError: a value lies outside [0, 1].
     """
+    return open_mean_interval(values, values, confidence)
+
+
+def open_mean_interval(
+    lows: Sequence[float], highs: Sequence[float], confidence: float = 0.95, *, weights: Sequence[int] | None = None
+) -> Interval:
+    """The same where values are known as ranges: it holds the interval of every way in which they can come out.
+
+    Its ends are those of the means of all lower and of all upper ends, at the least sample size that any values within
+    the ranges are worth. The estimate is the mean where nothing is open, else None.
+
+    Args:
+        lows, highs: the ends of each value's range.
+        weights: how many times each value counts, 1 or more; 1 each by default. Equal values are worth what Kish's
+            effective size says (Kish 1965, Survey Sampling).
+
+    Raises:
+        InputError: an end lies outside [0, 1], a range is turned round, or a weight is none.
+    """
     require_share("confidence", confidence)
-    if any(not 0.0 <= value <= 1.0 for value in values):
+    if any(not 0.0 <= low <= high <= 1.0 for low, high in zip(lows, highs, strict=True)):
         raise InputError("A value lies outside 0 to 1: give shares.")
-    n = len(values)
+    n, given = len(lows), [1] * len(lows) if weights is None else weights
+    if len(given) != n or any(weight < 1 for weight in given):
+        raise InputError("A weight lies below 1: leave out what does not count.")
     if n == 0:
         return Interval(None, 0.0, 1.0, confidence, 0, "mean")
-    mean = min(1.0, sum(values) / n)
-    low, high = score_bounds(mean, _effective_size(values, mean, confidence), two_sided_z(confidence))
-    return Interval(mean, low, high, confidence, n, "mean")
+    ends = _mean(lows, given), _mean(highs, given)
+    size, z = _effective_size(lows, highs, given, ends, confidence), two_sided_z(confidence)
+    low, high = score_bounds(ends[0], size, z)[0], score_bounds(ends[1], size, z)[1]
+    return Interval(ends[0] if ends[0] == ends[1] else None, low, high, confidence, n, "mean")
 
 
-def _effective_size(values: Sequence[float], mean: float, confidence: float) -> float:
-    """How many independent 0/1 observations the values are worth."""
-    n, squares = len(values), sum((value - mean) ** 2 for value in values)
+def _mean(values: Sequence[float], weights: Sequence[int]) -> float:
+    total = fsum(weight * value for weight, value in zip(weights, values, strict=True))
+    return min(1.0, total / sum(weights))
+
+
+def _effective_size(
+    lows: Sequence[float],
+    highs: Sequence[float],
+    weights: Sequence[int],
+    means: tuple[float, float],
+    confidence: float,
+) -> float:
+    """How many independent 0/1 observations any values within the ranges are worth at least."""
+    n, total = len(lows), sum(weights)
+    equal = total**2 / sum(weight**2 for weight in weights)
+    # No value lies farther from the mean than this, wherever both come to lie.
+    far = [max(high - means[0], means[1] - low) for low, high in zip(lows, highs, strict=True)]
+    squares = sum((weight * distance) ** 2 for weight, distance in zip(weights, far, strict=True))
+    variance = squares / total**2 * n / max(1, n - 1)
     # Squares of differences that a float does not hold are 0 though the values differ.
-    if min(values) == max(values) or squares == 0.0:
-        return float(n)
-    variance = squares / (n - 1) / n
-    few = two_sided_z(confidence) / two_sided_t(confidence, n - 1)
-    return max(mean * (1.0 - mean) / variance * few**2, 1e-9)
+    if variance == 0.0 or n == 1:
+        return equal
+    few = (two_sided_z(confidence) / two_sided_t(confidence, n - 1)) ** 2
+    least = min(mean * (1.0 - mean) for mean in means)
+    # Values between 0 and 1 are never worth less than 0s and 1s of the same mean.
+    size = max(least / variance, total * (n - 1) / (max(weights) * n)) * few
+    return min(size, equal) if max(lows) <= min(highs) else size

@@ -21,6 +21,17 @@ from promptpex.tables.frames import (
     verdicts,
 )
 from promptpex.tables.judge_failures import JUDGE_COLUMNS, judges
+from promptpex.tables.metric_changes import METRIC_CHANGE_COLUMNS, metric_changes
+from promptpex.tables.metrics import (
+    LOWEST_COLUMNS,
+    METRIC_COLUMNS,
+    counting_scores,
+    lowest_scores,
+    metric_names,
+    metrics,
+    with_metrics,
+    with_scores,
+)
 from promptpex.tables.proportions import (
     CASE_TYPE_COLUMNS,
     PROPORTION_COLUMNS,
@@ -40,6 +51,16 @@ from promptpex.tables.repeats import (
 from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules
 
 __all__ = [
+    "LOWEST_COLUMNS",
+    "METRIC_CHANGE_COLUMNS",
+    "METRIC_COLUMNS",
+    "counting_scores",
+    "lowest_scores",
+    "metric_changes",
+    "metric_names",
+    "metrics",
+    "with_metrics",
+    "with_scores",
     "expected_outcomes",
     "RankBy",
     "AGREEMENT_COLUMNS",

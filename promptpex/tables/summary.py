@@ -187,11 +187,6 @@ class Figures:
         """What a report's intervals share."""
         return Figures(counts, repeat_correlation(counts.usable, "best"), ranking)
 
-    def confidence(self, name: str) -> float:
-        """Of a model's interval: where the run may have stopped early, what the model's last look leaves of it."""
-        options, look = self.ranking.options, self.ranking.looks_of.get(name)
-        return min(SUREST, 1.0 - level_at(options.alpha, look, len(options.looks))) if look else options.confidence
-
     def of_model(self, name: str) -> dict[str, Any]:
         """The cells of a model."""
         counts, row = self.counts, self.counts.asked.row(name)
@@ -207,7 +202,7 @@ class Figures:
         }
         if not scored:
             return cells
-        level = self.confidence(name)
+        level = confidence_of(self.ranking, name)
         interval = estimated(counts.usable, row, self.correlation, level)
         sampled = estimated(counts.usable, row, self.correlation, level, sampled_rules=True)
         worst = share_interval(counts.asked, row, correlation=self.correlation, confidence=level, completion="worst")
@@ -225,7 +220,13 @@ class Figures:
 
     def accuracy_of(self, name: str) -> dict[str, Any]:
         """The cells of a model's accuracy, where the counts are of right and wrong outputs."""
-        return accuracy_cells(self.counts, name, self.correlation, self.confidence(name))
+        return accuracy_cells(self.counts, name, self.correlation, confidence_of(self.ranking, name))
+
+
+def confidence_of(ranking: Rankings, model: str) -> float:
+    """The level of a model's intervals: where the run may have stopped early, what the model's last look leaves."""
+    options, look = ranking.options, ranking.looks_of.get(model)
+    return min(SUREST, 1.0 - level_at(options.alpha, look, len(options.looks))) if look else options.confidence
 
 
 def _group_cells(group: pd.DataFrame | None) -> dict[str, Any]:

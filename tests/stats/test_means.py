@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError
-from promptpex.stats.means import mean_interval
+from promptpex.stats.means import mean_interval, open_mean_interval
 from tests.stats.references import covers, wilson
 
 np = pytest.importorskip("numpy")
@@ -59,6 +59,44 @@ def test_the_interval_is_wilsons_at_the_size_that_the_variance_is_worth(level: f
     spread = z * (mean * (1 - mean) / size + z**2 / 4 / size**2) ** 0.5
     ends = [(mean + z**2 / 2 / size + sign * spread) / (1 + z**2 / size) for sign in (-1, 1)]
     assert (got.low, got.high) == pytest.approx(ends)
+
+
+shares = st.floats(0, 1)
+ranges = st.tuples(shares, shares, shares, st.integers(1, 3)).map(lambda drawn: (*sorted(drawn[:3]), drawn[3]))
+
+
+@settings(deadline=None)
+@given(st.lists(ranges, min_size=1, max_size=30))
+@example([(0.0, 0.5, 1.0, 1), *[(0.5, 0.5, 0.5, 1)] * 9])
+@example([(0.0, 1.0, 1.0, 1), *[(1.0, 1.0, 1.0, 1)] * 9])
+def test_however_open_values_come_out_their_interval_lies_within(drawn: list[tuple[float, float, float, int]]) -> None:
+    lows, known, highs, weights = (list(column) for column in zip(*drawn, strict=True))
+    got = open_mean_interval(lows, highs, weights=weights)
+    for way in (lows, known, highs):
+        inner = open_mean_interval(way, way, weights=weights)
+        assert got.low - 1e-9 <= inner.low
+        assert inner.high <= got.high + 1e-9
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(shares, st.integers(1, 3)), min_size=1, max_size=30))
+def test_the_mean_of_weighted_values_lies_in_an_interval_that_equal_weights_do_not_move(
+    drawn: list[tuple[float, int]],
+) -> None:
+    values, weights = [value for value, _ in drawn], [weight for _, weight in drawn]
+    got = open_mean_interval(values, values, weights=weights)
+    mean = sum(value * weight for value, weight in drawn) / sum(weights)
+    assert got.estimate == pytest.approx(mean)
+    assert got.low - 1e-12 <= mean <= got.high + 1e-12
+    plain, doubled = mean_interval(values), open_mean_interval(values, values, weights=[2] * len(values))
+    assert (doubled.low, doubled.high) == pytest.approx((plain.low, plain.high), abs=1e-9)
+
+
+def test_what_is_open_or_weighted_wrongly_is_refused() -> None:
+    assert open_mean_interval([0.2, 0.4], [0.2, 0.5]).estimate is None
+    for lows, highs, weights in (([0.6], [0.5], [1]), ([0.5], [0.5], [0]), ([0.5], [0.5], [])):
+        with pytest.raises(InputError):
+            open_mean_interval(lows, highs, weights=weights)
 
 
 def test_nothing_leaves_everything_open_and_what_is_no_share_is_refused() -> None:

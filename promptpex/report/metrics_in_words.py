@@ -1,0 +1,44 @@
+"""The owner's metrics as texts: the terminal, the page and the gate say the same."""
+
+from __future__ import annotations
+
+from promptpex.report.percentages import TableRow, ends, percent
+from promptpex.report.secondary_tables import Section, few
+from promptpex.report.summary import Summary, records
+
+NOTE = (
+    "The mean over the cases of their scores, from 0 to 100% (of a pass-fail metric: the share of OK); its interval "
+    "holds whatever the missing scores are. No decision rests on these."
+)
+
+
+def metric_section(summary: Summary) -> Section:
+    """How each model does by each metric: by the scores that count, and by each judge of several."""
+    level = f"{100 * summary.confidence:g}%"
+    rows = records(summary.metrics)
+    return Section(
+        "metrics",
+        "Own metrics",
+        NOTE,
+        ("metric", "model", f"mean ({level} CI)", "scored", "by"),
+        tuple((row["metric"], row["model"], mean(row), scored(row), row["source"]) for row in rows),
+        file="metrics.csv",
+    )
+
+
+def mean(row: TableRow) -> str:
+    """A mean with its interval, a dash where nothing was scored."""
+    if row["mean"] is None:
+        return "–"
+    return f"{percent(row['mean'])} ({ends(row['ci_low'], row['ci_high'])}){few(row['scored'])}"
+
+
+def scored(row: TableRow) -> str:
+    """How many of the outputs that were asked for have a score."""
+    asked = row["scored"] + row["unscored"]
+    return str(asked) if not row["unscored"] else f"{row['scored']} of {asked}"
+
+
+def points(value: float) -> str:
+    """A single score."""
+    return f"{100 * value:.0f} of 100"

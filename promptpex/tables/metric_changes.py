@@ -1,0 +1,127 @@
+"""The owner's metrics of two runs side by side: which models are shown to do better or worse by which metric."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from math import fsum
+from typing import TYPE_CHECKING, Any
+
+from promptpex.stats import holm, open_mean_interval, sign_flip_p
+from promptpex.stats.intervals import score_bounds
+from promptpex.stats.special import two_sided_z
+from promptpex.tables.counts_per_case import Weights
+from promptpex.tables.frames import typed
+from promptpex.tables.metrics import case_means, counting_scores, metric_names, weights_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+METRIC_CHANGE_COLUMNS: Mapping[str, str] = {
+    "model": "string",
+    "metric": "string",
+    "cases": "Int64",
+    "mean_before": "Float64",
+    "mean_after": "Float64",
+    "difference": "Float64",
+    "difference_low": "Float64",
+    "difference_high": "Float64",
+    "p": "Float64",
+    "p_adjusted": "Float64",
+    "change": "string",
+}
+"""Columns of ``metric_changes``. The means are over the ``cases`` scored in both runs, of their means over repeats, and
+``difference`` is the second minus the first: above 0 is better. Its interval (``open_mean_interval``) holds whatever
+the missing scores of the cases asked in both are. ``p`` is that of exact sign flips of the differences of the cases, at
+the completion of the missing scores that speaks most against a change, ``p_adjusted`` corrected over models and metrics
+by Holm, and ``change`` is ``better`` or ``worse`` where it is shown, else ``undecided``."""
+
+UNIT = 10_000
+"""Differences are tested in ten-thousandths: what stands in a score, and half of it, is a whole number of them."""
+
+Case = Mapping[Hashable, Any]
+
+
+def metric_changes(
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    *,
+    models: Sequence[tuple[str, str]],
+    cases: Collection[str],
+    confidence: float = 0.95,
+    weights: Weights | None = None,
+) -> pd.DataFrame:
+    """A row per model and metric that both runs have, from their tables of scores; ``METRIC_CHANGE_COLUMNS``.
+
+    Args:
+        before, after: tables of scores.
+        models: each model's name in the first and in the second run.
+        cases: the ids of the cases that are the same in both.
+        confidence: of the intervals; its complement is the error rate over all models and metrics together.
+        weights: how many times each case counts.
+    """
+    rows: list[dict[str, Any]] = []
+    known, inside = metric_names(before), set(cases)
+    for name in (name for name in metric_names(after) if name in known):
+        old, new = (_by_model(counting_scores(scores, name), weights or {}) for scores in (before, after))
+        for was, now in models:
+            pairs = [(old[was][case], row) for case, row in new.get(now, {}).items() if case in old.get(was, {})]
+            same = [pair for pair in pairs if pair[1]["case"] in inside]
+            label = was if was == now else f"{was} -> {now}"
+            rows.append({"model": label, "metric": name, **_figures(same, confidence)})
+    for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
+        shown = p <= round(1.0 - confidence, 12)
+        row |= {"p_adjusted": p, "change": row["change"] if shown else "undecided"}
+    return typed(rows, METRIC_CHANGE_COLUMNS)
+
+
+def _by_model(scores: pd.DataFrame, weights: Weights) -> dict[str, dict[str, Case]]:
+    """Per model and case what the mean over its outputs is, of the cases that count."""
+    means = case_means(scores).reset_index()
+    cases: dict[str, dict[str, Case]] = {}
+    for row, times in zip(means.to_dict("records"), weights_of(means, weights), strict=True):
+        if times:
+            cases.setdefault(row["model"], {})[row["case"]] = {**row, "times": times}
+    return cases
+
+
+def _figures(pairs: Sequence[tuple[Case, Case]], confidence: float) -> dict[str, Any]:
+    both = [pair for pair in pairs if all(one["scored"] for one in pair)]
+    change, p = _change(pairs)
+    cells: dict[str, Any] = {"cases": len(both), "p": p, "change": change}
+    if not both:
+        return cells
+    total = sum(new["times"] for _, new in both)
+    means = [fsum(pair[at]["mean"] * pair[1]["times"] for pair in both) / total for at in (0, 1)]
+    low, high = _interval(pairs, confidence)
+    return cells | {
+        "mean_before": means[0],
+        "mean_after": means[1],
+        "difference": means[1] - means[0],
+        "difference_low": low,
+        "difference_high": high,
+    }
+
+
+def _interval(pairs: Sequence[tuple[Case, Case]], confidence: float) -> tuple[float, float]:
+    """The interval of the mean difference; where no case differs, from how many may (Wilson), as Tango's has it."""
+    lows = [float(new["low"] - old["high"]) for old, new in pairs]
+    highs = [float(new["high"] - old["low"]) for old, new in pairs]
+    if not any(lows) and not any(highs):
+        most = score_bounds(0.0, len(pairs), two_sided_z(confidence))[1]
+        return -most, most
+    bottom, top = ([min(1.0, max(0.0, (1.0 + end) / 2.0)) for end in some] for some in (lows, highs))
+    shifted = open_mean_interval(bottom, top, confidence, weights=[new["times"] for _, new in pairs])
+    return 2.0 * shifted.low - 1.0, 2.0 * shifted.high - 1.0
+
+
+def _change(pairs: Sequence[tuple[Case, Case]]) -> tuple[str, float]:
+    """The likelier change and its p-value, if the missing scores came out against it."""
+    import numpy as np
+
+    def units(least: str, most: str) -> Any:
+        return np.array([round(UNIT * (new[least] - old[most])) * new["times"] for old, new in pairs], dtype=np.int64)
+
+    better, worse = units("low", "high"), units("high", "low")
+    if better.sum() > 0:
+        return "better", sign_flip_p(better)
+    return ("worse", sign_flip_p(worse)) if worse.sum() < 0 else ("undecided", 1.0)
