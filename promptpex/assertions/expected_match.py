@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from typing import Any
 
 from promptpex.assertions.model import ExpectedOutput, Unscorable
+from promptpex.codecs.composed import composed
 from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.codecs.wording import quoted_json
 from promptpex.core.matching import ASKED, match_name
@@ -58,7 +58,7 @@ def compare(output: str, expected: ExpectedOutput) -> Comparison:
 def normalised(text: str) -> str:
     """A text without what seldom matters: case, the width of white space, quotation marks around it, punctuation that
     ends a sentence. What would leave nothing is left as it stands."""
-    bare = " ".join(unicodedata.normalize("NFC", text).split())
+    bare = " ".join(composed(text).split())
     for _ in range(MAX_PAIRS):
         stripped = bare.rstrip(_ENDS).rstrip()
         if len(stripped) > 1 and _PAIRS.get(stripped[0]) == stripped[-1]:

@@ -21,18 +21,19 @@ class RankingWords(NamedTuple):
     Attributes:
         best: the first, after "clearly".
         is_best: after "which model is".
-        worse: one that another beats, before "than".
+        worse: one that another beats, before "than". better: one that beats another.
         good_enough: those that one may choose from.
     """
 
     best: str = "the best"
     is_best: str = "best"
     worse: str = "worse"
+    better: str = "better"
     good_enough: str = "good enough"
 
 
 _BY_RULES = RankingWords(*(f"{words} at keeping the rules" for words in RankingWords()))
-_BY_ACCURACY = RankingWords("the most accurate", "most accurate", "less accurate", "accurate enough")
+_BY_ACCURACY = RankingWords("the most accurate", "most accurate", "less accurate", "more accurate", "accurate enough")
 
 
 def ranking_words(rows: Sequence[TableRow], rank_by: str) -> RankingWords:

@@ -110,12 +110,13 @@ def _ranked(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
 
 def _against(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
     by_decision = _by_decision(rows, rankings)
+    wording = right.ranking_words(rows, rankings.options.rank_by)
     sentences = [f"Compared with {row['model']} ({_both(row, rankings)}):" for row in by_decision.get("reference", [])]
     parts = []
     for decision, words in (
-        ("better", "clearly better"),
-        ("tied", f"clearly less than {_points(rankings.options.tolerance)} worse"),
-        ("worse", "clearly worse"),
+        ("better", f"clearly {wording.better}"),
+        ("tied", f"clearly less than {_points(rankings.options.tolerance)} {wording.worse}"),
+        ("worse", f"clearly {wording.worse}"),
         ("undecided", "undecided"),
     ):
         if by_decision.get(decision):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from promptpex import tables
 from promptpex.codecs.wording import plural
 from promptpex.core.errors import InputError, RunError
-from promptpex.core.records import AnyRun
+from promptpex.core.records import EXPECTED, AnyRun
 from promptpex.report.headline import FEW
 from promptpex.report.percentages import TableRow, percent
 from promptpex.report.summary import NO_EXPECTED, records
@@ -137,6 +137,13 @@ def _expected(
     return one, two
 
 
+def _comparisons(run: AnyRun) -> list[str]:
+    """By what the outputs of a run were compared with expected ones: ``match:json``, ``judge:gpt-4o``."""
+    scores = tables.scores(run)
+    sources = scores.loc[scores["name"].eq(EXPECTED) & scores["value"].notna(), "source"]
+    return sorted(set(map(str, sources)))
+
+
 def _regressions(rows: Sequence[TableRow], prefix: str) -> Iterator[str]:
     """The models that are shown to be worse by the columns with this prefix, and not within the tolerance."""
     for row in rows:
@@ -215,6 +222,9 @@ def _notes(before: AnyRun, after: AnyRun, common: int, rows: Sequence[TableRow])
     if one.judges != two.judges:
         names = [", ".join(judges) or "none" for judges in (one.judges, two.judges)]
         yield f"The judges differ: {names[0]} before, {names[1]} after."
+    ways = [_comparisons(run) for run in (before, after)]
+    if all(ways) and ways[0] != ways[1]:
+        yield f"Expected outputs were compared by {', '.join(ways[0])} before, by {', '.join(ways[1])} after."
     left = [len(run.suite.cases) - common for run in (before, after)]
     if any(left):
         yield f"Cases that are not the same in both are left out: {left[0]} of the first run, {left[1]} of the second."

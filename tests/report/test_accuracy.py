@@ -152,6 +152,21 @@ def test_a_regression_in_accuracy_is_one_where_it_is_asked_for() -> None:
         compare_runs(before, answered(40, 0, a=lambda n: True), rank_by="accuracy")
 
 
+def test_another_way_of_comparing_is_said() -> None:
+    before = answered(40, a=lambda n: True)
+    judged = before.replace(scores=tuple(one.replace(source="judge:j") for one in before.scores))
+    note = "Expected outputs were compared by match:normalised before, by judge:j after."
+    assert note in compare_runs(before, judged).notes
+    assert not [one for one in compare_runs(before, before).notes if "were compared by" in one]
+
+
+def test_beside_a_named_model_the_words_say_what_is_compared() -> None:
+    made = answered(60, a=lambda n: n < 50, b=lambda n: n < 20)
+    text = answer(made, against="b", rank_by="accuracy")
+    assert "clearly more accurate: a (accuracy 83%" in text
+    assert "Compared with b (accuracy 33%" in text
+
+
 def test_cases_whose_expected_output_has_changed_are_not_compared_in_accuracy() -> None:
     before, after = answered(40, a=lambda n: True), answered(40, a=lambda n: False)
     cases = [case.replace(expected="y") if n < 30 else case for n, case in enumerate(after.suite.cases)]

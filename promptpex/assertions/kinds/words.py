@@ -17,6 +17,7 @@ from promptpex.assertions.kinds.text import bad_value, items_of, refuse_empty
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time, tick
+from promptpex.codecs.composed import composed
 from promptpex.codecs.wording import around, beginning, quoted_json
 
 _APOSTROPHES = str.maketrans("’ʼ＇", "'''")
@@ -32,8 +33,7 @@ _BLANKLESS_STARTS = [first for first, _ in _BLANKLESS]
 @lru_cache(maxsize=4)
 def _plain(text: str, ignore_case: bool) -> str:
     """The text as words are looked for in it. The last texts are kept: all words of a rule look at the same output."""
-    composed = unicodedata.normalize("NFC", text).translate(_APOSTROPHES)
-    single = " ".join(composed.split())
+    single = " ".join(composed(text).translate(_APOSTROPHES).split())
     return single.casefold() if ignore_case else single
 
 
