@@ -82,12 +82,15 @@ def code_problems(case: Case, prompt: Prompt, spec: Spec) -> list[str]:
             problems += type_problems(name, value, spec.inputs[name])
     rule = spec.rule(case.rule) if case.rule is not None else None
     if rule is not None and not rule.stale:
-        unmet = check_inputs(rule.when, case.inputs)
+        unmet = _decided(check_inputs(rule.when, case.inputs))
         problems += [f"the condition of {rule.id} does not hold: {reason}" for reason in unmet]
     present = [check for check in spec.input_checks if check.variable in case.inputs]
-    return problems + [
-        problem for problem in check_inputs(present, case.inputs) if "could not be checked" not in problem
-    ]
+    return problems + _decided(check_inputs(present, case.inputs))
+
+
+def _decided(problems: Iterable[str]) -> list[str]:
+    """The problems of checks that could look."""
+    return [problem for problem in problems if "could not be checked" not in problem]
 
 
 async def validity(cases: Sequence[Case], how: ValidityCheck) -> list[Validity]:

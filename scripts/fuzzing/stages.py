@@ -15,6 +15,7 @@ from promptpex.cases.expand import expand
 from promptpex.cases.expected import expected_outputs
 from promptpex.cases.generate import generate
 from promptpex.cases.plan import Generation, plan
+from promptpex.cases.rate import rate
 from promptpex.cases.validity import ValidityCheck, validity
 from promptpex.core.records import Case, Completion, Message, ModelName, Output, Prompt, Request, Rule, Spec, Suite
 from promptpex.judging import modes
@@ -134,6 +135,11 @@ async def _valid(maker: Maker) -> object:
     return await validity([CASE], ValidityCheck(PROMPT, SPEC, author(maker)))
 
 
+async def _rated(maker: Maker) -> object:
+    case = CASE.replace(origin="generated")
+    return await rate(author(maker), PROMPT, SPEC, Suite(prompt="prompt.md", cases=(case,)))
+
+
 async def _expected(maker: Maker) -> object:
     async def answer(case: Case, attempt: int) -> Output:
         return OUTPUT.replace(text=maker.text())
@@ -158,8 +164,8 @@ async def _matched(maker: Maker) -> object:
 
 STAGES: Mapping[str, Callable[[Maker], Awaitable[object]]] = {
     "extract": _extract, "inverse": _inverses, "checks": _checks, "groundedness": _grounded, "cases": _cases,
-    "expand": _expanded, "validity": _valid, "expected": _expected, "baseline": _baseline, "judge": _judged,
-    "match": _matched,
+    "expand": _expanded, "validity": _valid, "rate": _rated, "expected": _expected, "baseline": _baseline,
+    "judge": _judged, "match": _matched,
 }  # fmt: skip
 
 

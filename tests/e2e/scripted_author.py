@@ -92,6 +92,10 @@ class Author:
             return {"reasoning": "longer", "inputs": dict.fromkeys(names, f"{shown} and a good deal more of it")}
         if stage == "problems":
             return {"problems": []}
+        if stage == "ratings":
+            names = dict.fromkeys(re.findall(r"<(i\d+)-[0-9a-f]+>", text))
+            points = {"severity": 2, "importance": 4, "redundant_with": "none"}
+            return {"ratings": [{"case": name, **points} for name in names]}
         return {"reason": "it says so", "verdict": "yes"}
 
     def _proposed(self, text: str) -> list[dict[str, str]]:

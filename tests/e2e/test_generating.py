@@ -219,3 +219,30 @@ async def test_the_vietnamese_benchmark(place: Place) -> None:
     )
     done = await place(english, "generate", "prompt.md", "--language", "vi", "--cases-per-rule", "4", "--rounds", "0")
     assert "excluded as invalid" in done.err
+
+
+async def test_more_cases_and_fewer(place: Place) -> None:
+    place.write("prompt.md", "Label it. Reply in one word. No slang.\n\n{{review}}\n")
+    author = Author({"Reply in one word.": "It is one word.", "No slang.": "It has no slang."})
+    await place(author, "extract", "prompt.md")
+    await place(author, "generate", "prompt.md")
+    dry = json.loads((await place(author, "generate", "prompt.md", "--more", "2", "--dry-run", "--json")).out)
+    assert dry["make"] == {"r1": 2, "r1-inverse": 2, "r2": 2, "r2-inverse": 2}
+    assert [line["stage"] for line in dry["requests"]] == ["cases"]
+    more = await place(author, "generate", "prompt.md", "--more", "2")
+    assert "14 cases in prompt.cases.yaml (8 made, 6 kept, 0 retired)" in more.out
+    fewer = await place(author, "generate", "prompt.md", "--keep", "3")
+    assert "Rated: 14 cases; 0 of them test what another one does." in fewer.out
+    assert "11 cases put aside; `generate --keep 14` brings them back." in fewer.out
+    assert "No kept case tests r2-inverse." in fewer.out
+    assert "With 3 cases the share of a model is known to about" in fewer.out
+    cases = place.yaml("prompt.cases.yaml")["cases"]
+    assert [case["id"] for case in cases if "aside" not in case] == ["r1-1", "r1-inverse-1", "r2-1"]
+    assert all(case["rating"]["severity"] == 2 for case in cases)
+    run = await place(author, "run", "prompt.md", "--models", "openai/m", "--judge", "none", "--json")
+    assert json.loads(run.out)["models"][0]["outputs"] == 3
+    asked = author.asked
+    back = await place(author, "generate", "prompt.md", "--keep", "14")
+    assert "of 14 usable cases" in back.out
+    assert author.asked == asked
+    assert not any("aside" in case for case in place.yaml("prompt.cases.yaml")["cases"])

@@ -97,11 +97,14 @@ def _generate(files: Files, wishes: Wishes, as_json: bool, flags: dict[str, Any]
 
 
 def _choice_lines(made: Generated) -> list[str]:
-    """What putting cases aside has cost, in sentences."""
+    """What the ratings say, and what putting cases aside has cost, in sentences."""
     choice = made.choice
+    ratings = [case.rating for case in made.suite.valid() if case.rating is not None]
+    repeats = sum(rating.redundant_with is not None for rating in ratings)
+    rated = [f"Rated: {plural(len(ratings), 'case')}; {repeats} of them test what another one does."] if ratings else []
     if choice is None or not choice.aside:
-        return []
-    lines = [f"{plural(choice.aside, 'case')} put aside; `generate --keep {choice.valid}` brings them back."]
+        return rated
+    lines = [*rated, f"{plural(choice.aside, 'case')} put aside; `generate --keep {choice.valid}` brings them back."]
     if choice.lost:
         lines.append(f"No kept case tests {', '.join(choice.lost)}.")
     return [*lines, *([made.resolution] if made.resolution else [])]
