@@ -86,7 +86,8 @@ class Author:
     def __call__(self, request: Request) -> str:
         """The answer to a request, counted."""
         text = "\n".join(message.content for message in request.messages)
-        answer = json.dumps(self._reply(request.stage, text, request.reply_schema or {}), ensure_ascii=False)
+        schema = request.reply_schema or {}
+        answer = json.dumps(_complete(self._reply(request.stage, text, schema), schema), ensure_ascii=False)
         own = self.counts[request.stage]
         own.requests += 1
         own.message += len(text) / 4
@@ -96,7 +97,10 @@ class Author:
 
     def _reply(self, stage: str, text: str, schema: dict[str, Any]) -> Any:
         if stage == "inputs":
-            return {"intent": _words(150), "constraints": [_words(95) for _ in range(5)]}
+            constraints = [_words(95) for _ in range(5)]
+            named = re.search(r"variables in double braces: (.*)\.", text)
+            each = [{"name": name, "constraints": constraints} for name in named[1].split(", ")] if named else []
+            return {"intent": _words(150), "constraints": constraints, "inputs": each}
         if stage == "rules":
             return {"rules": [self._rule(number) for number in range(self.typical.rules)], "more": False}
         if stage == "checks":
@@ -121,6 +125,19 @@ class Author:
         for aim, wanted in re.findall(r"^(\S+) \((\d+) input", _fenced(text, "aims"), re.MULTILINE):
             for _ in range(int(wanted)):
                 yield {"aim": aim, "reasoning": _words(90), "inputs": {name: next(self.inputs) for name in names}}
+
+
+def _complete(value: Any, schema: dict[str, Any]) -> Any:
+    """The value with what the schema demands besides, as short as can be."""
+    kind = schema.get("type")
+    if value is None:
+        empty = {"array": [], "boolean": False, "object": {}}.get(str(kind), "")
+        return schema["enum"][0] if "enum" in schema else empty
+    if kind == "array":
+        return [_complete(item, schema["items"]) for item in value]
+    if kind == "object":
+        return {name: _complete(value.get(name), part) for name, part in schema.get("properties", {}).items()}
+    return value
 
 
 def _fenced(text: str, label: str) -> str:

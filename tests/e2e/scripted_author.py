@@ -93,9 +93,9 @@ class Author:
         if stage == "problems":
             return {"problems": []}
         if stage == "ratings":
-            shown = sorted(set(re.findall(r"<(i\d+)-[0-9a-f]+>", text)))
+            names = sorted(set(re.findall(r"<(i\d+)-[0-9a-f]+>", text)))
             points = {"severity": 2, "importance": 4, "redundant_with": "none"}
-            return {"ratings": [{"case": name, **points} for name in shown]}
+            return {"ratings": [{"case": name, **points} for name in names]}
         return {"reason": "it says so", "verdict": "yes"}
 
     def _proposed(self, text: str) -> list[dict[str, str]]:
