@@ -82,7 +82,7 @@ def hostile(text: str) -> Run:
         partial=text,
         author=text,
         judges=(text,),
-        settings={text: {text: [text]}},
+        settings={f"{text}!": {text: [text]}},  # never the name of a setting
         origins={text: text},
         reported={text: (text, "other")},
         versions={text: text},

@@ -69,6 +69,20 @@ def test_two_runs_with_it_compare_as_kept_and_broken() -> None:
     assert records(comparison.changed)[0]["case"] == "c2"
 
 
+@pytest.mark.parametrize("name", ["tolerance", "confidence", "decide_at", "repeats", "against", "weights", "rank_by"])
+@pytest.mark.parametrize("value", [{"x": ["x"]}, ["x"], True])
+def test_a_setting_in_a_manifest_that_no_report_can_compute_with_is_a_named_error(
+    tmp_path: Path, name: str, value: object
+) -> None:
+    folder = tmp_path / "p" / "run"
+    runs.finish(folder, half_concerned())
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "settings": {name: value}}))
+    for read in (runs.read, runs.read_columns):
+        with pytest.raises(RunError, match=name):
+            read(folder)
+
+
 def test_a_run_with_it_comes_back_and_a_status_that_there_is_none_of_is_a_named_error(tmp_path: Path) -> None:
     folder = tmp_path / "p" / "run"
     runs.finish(folder, half_concerned())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from promptpex.core.records._base import Record
 from promptpex.core.records.case import Suite
@@ -13,6 +13,16 @@ from promptpex.core.records.output import Output, Verdict
 from promptpex.core.records.prompt import Prompt
 from promptpex.core.records.score import Score
 from promptpex.core.records.spec import Spec
+
+_NUMBER = ((int, float), "a number")
+_COUNT = (int, "a whole number")
+_COMPUTED_WITH: dict[str, tuple[type | tuple[type, ...], str]] = {
+    **dict.fromkeys(("tolerance", "confidence", "decide_at"), _NUMBER),
+    **dict.fromkeys(("repeats", "judge_repeat"), _COUNT),
+    **dict.fromkeys(("against", "judge_mode", "rank_by"), (str, "a text")),
+    "weights": (dict, "a mapping"),
+}
+"""Settings of a run that a report of it computes with: their kinds, and how these are called."""
 
 RUNNING = "running"
 """``Manifest.partial`` of a run until it has ended; a run that was killed keeps it."""
@@ -62,6 +72,19 @@ class Manifest(Record):
     asked: int = 0
     stored: int = 0
     looks: tuple[tuple[str, ...], ...] = ()
+
+    @field_validator("settings")
+    @classmethod
+    def _readable(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        """A manifest may come from anywhere: what reports compute with is of its kind, or the manifest is refused."""
+        for name, (kinds, wanted) in _COMPUTED_WITH.items():
+            value = settings.get(name)
+            if value is not None and (not isinstance(value, kinds) or isinstance(value, bool)):
+                raise ValueError(f"{name} is {value!r:.60}, not {wanted}")
+        weights = settings.get("weights") or {}
+        if not all(isinstance(times, int) for times in weights.values()):
+            raise ValueError("weights hold something other than whole numbers")
+        return settings
 
 
 class Run(Record):
