@@ -25,13 +25,15 @@ from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, ignore_events
 from promptpex.core.records import Case, Prompt, Spec, Suite
 from promptpex.engines import run_all
-from promptpex.llm.map_requests import UNREADABLE
+from promptpex.llm.map_requests import SMALLER_MAY_HELP
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import reads
 
 STAGE = "cases"
 TOKENS_A_CASE = 300
 """Tokens of room in the reply for each case asked for; most take fewer."""
+MOST_TOKENS = 4096
+"""Tokens of room in all: some models refuse to be asked for more. What is cut off keeps its whole cases."""
 _Aimed = tuple[Target, Case]
 """A new case and the target that it is for."""
 
@@ -159,7 +161,7 @@ class _Work:
         cases = _cases(_readable(item_type(self.prompt, batch), error.reply or ""), batch, self.spec)
         if cases:
             return cases
-        if len(batch.parts) > 1 and isinstance(error, UNREADABLE):
+        if len(batch.parts) > 1 and isinstance(error, SMALLER_MAY_HELP):
             return None
         self.failed += [part.target for part in batch.parts]
         message = f"{STAGE}: {self.author.label} gave no usable reply ({error.reason}): {error}"
@@ -257,7 +259,7 @@ def _readable(item: type[BaseModel], text: str) -> list[BaseModel]:
 
 def _roomy(author: RoleModel, count: int) -> RoleModel:
     """The author with room for all cases in one reply."""
-    room = max(author.defaults.max_tokens or 0, count * TOKENS_A_CASE)
+    room = max(author.defaults.max_tokens or 0, min(MOST_TOKENS, count * TOKENS_A_CASE))
     return replace(author, defaults=author.defaults.model_copy(update={"max_tokens": room}))
 
 

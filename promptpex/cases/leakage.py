@@ -86,8 +86,11 @@ def _stems(text: str) -> set[str]:
 
 
 def common_subject(rules: Sequence[Rule]) -> str:
-    """The words, two at most, that more than half of the rules begin with; empty if there are none."""
-    begun = [words(rule.rule)[:2] for rule in rules if rule.rule]
+    """The words, two at most, that more than half of the rules begin with; empty if there are none.
+
+    Rules that need the input do not count: they begin with a condition, which inputs do speak of.
+    """
+    begun = [words(rule.rule)[:2] for rule in rules if rule.rule and rule.needs == "output"]
     if len(begun) < 3:
         return ""
     first, count = Counter(" ".join(beginning) for beginning in begun).most_common(1)[0]

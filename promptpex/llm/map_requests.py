@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from promptpex.core.errors import EmptyReply, Filtered, MalformedReply, ModelError, TruncatedReply
+from promptpex.core.errors import ContextTooSmall, EmptyReply, Filtered, MalformedReply, ModelError, TruncatedReply
 from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone
 from promptpex.engines import run_all
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-UNREADABLE = (EmptyReply, Filtered, MalformedReply, TruncatedReply)
-"""Replies that came and are of no use; a smaller question may have a better one."""
+SMALLER_MAY_HELP = (ContextTooSmall, EmptyReply, Filtered, MalformedReply, TruncatedReply)
+"""What a smaller question may mend: it was too long, or its reply of no use."""
 
 
 async def map_requests(
@@ -73,7 +73,7 @@ async def map_batches(
     async def several(batch: Sequence[Item]) -> Sequence[Result]:
         try:
             return await ask(batch)
-        except UNREADABLE:
+        except SMALLER_MAY_HELP:
             if len(batch) == 1:
                 raise
             return unread

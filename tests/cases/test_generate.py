@@ -12,6 +12,7 @@ from promptpex.cases.generate import generate, keep_unreplaced
 from promptpex.cases.input_description import input_spec_text
 from promptpex.cases.plan import Generation, Plan, Scenario, plan, with_more
 from promptpex.cases.validity import code_problems
+from promptpex.core.errors import ContextTooSmall
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import (
     Case,
@@ -265,6 +266,26 @@ async def test_a_reply_of_no_use_is_asked_for_aim_by_aim() -> None:
         ["r2", "r2"],
         ["r2-inverse"],
     ]
+
+
+async def test_a_request_that_is_too_long_is_asked_for_aim_by_aim() -> None:
+    numbered_reply = numbered()
+    too_long = ContextTooSmall("too long", model="m")
+    voice, client = role_model(
+        lambda request: numbered_reply(request) if len(set(wanted_cases(request))) == 1 else too_long
+    )
+    suite = await generate(voice, prompt(), spec(), todo(Suite(prompt="p")), suite_for="p", options=OPTIONS)
+    assert len(suite.cases) == 6
+    assert len(client.requests) == 5
+
+
+@pytest.mark.parametrize(("rules_", "room"), [(2, 2048), (4, 3600), (6, 4096)])
+async def test_a_reply_has_room_for_its_cases_within_what_models_allow(rules_: int, room: int) -> None:
+    voice, client = role_model(numbered())
+    options = Generation(2, 1, rules_per_request=6)
+    todo_ = todo(Suite(prompt="p"), rules(rules_), options)
+    await generate(voice, prompt(), rules(rules_), todo_, suite_for="p", options=options)
+    assert [request.params.max_tokens for request in client.requests] == [room]
 
 
 async def test_more_cases_stay_whatever_the_counts() -> None:

@@ -303,3 +303,15 @@ def test_another_script_is_no_finding_where_the_rule_or_the_input_spec_speaks_of
     allowed = {"mail": VariableSpec(constraints=("Also valid: a mail in another language.",))}
     assert findings_of(text, spec=allowed) == []
     assert codes(text, spec=allowed, language="en") == {"wrong-script"}
+
+
+def test_conditions_give_rules_no_subject_that_inputs_must_not_have() -> None:
+    conditional = tuple(
+        Rule(id=f"r{n}", rule=f"If the {thing} is broken on arrival, the reply offers a return label.", needs="input")
+        for n, thing in enumerate(("kettle", "lamp", "chair", "parcel"))
+    )
+    text = "Please tell me what you do if the kettle is broken on arrival, with a return label or without."
+    spec = Spec(prompt="p.md", rules=conditional)
+    assert errors(lint(Case(id="c", rule="r0", inputs={"mail": text}), prompt=prompt(), spec=spec)) == []
+    always = spec.replace(rules=tuple(rule.replace(needs="output") for rule in conditional))
+    assert errors(lint(Case(id="c", rule="r0", inputs={"mail": text}), prompt=prompt(), spec=always)) != []
