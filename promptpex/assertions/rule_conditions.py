@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from promptpex.assertions import compiler, evaluator
+from promptpex.assertions.batch import CHUNK
 from promptpex.assertions.time_limits import check_time, time_of
 from promptpex.core.ids import digest
 from promptpex.core.records import NOT_CONCERNED
@@ -19,6 +20,8 @@ SOURCE = "check:when"
 """The source of verdicts that rest on a rule's condition."""
 
 Conditions = Sequence[tuple["InputCheck", "Compiled"]]
+Unmet = tuple[str, str | None] | None
+"""Why a rule does not concern a case, and the reason code where that could not be decided; None: it does."""
 
 
 def check_conditions(
@@ -38,20 +41,15 @@ def check_conditions(
         CheckError: a check that cannot be used as written.
     """
     with check_time(time_of(sum(len(rule.when) for rule in rules))):
-        compiled = {rule.id: _compiled(rule) for rule in rules if rule.when}
-        usable = [output for output in outputs if output.error is None] if compiled else []
-        inputs = {output.case: inputs_of(output) for output in usable}
-
-        @cache
-        def unmet(rule: str, case: str) -> tuple[str, str | None] | None:
-            return _unmet(compiled[rule], inputs[case])
-
-        conditional = [(rule, digest([check.to_dict() for check in rule.when], 16)) for rule in rules if rule.when]
+        conditional = {rule.id: _compiled(rule) for rule in rules if rule.when}
+        usable = [output for output in outputs if output.error is None] if conditional else []
+        unmet = _unmet_by_case(conditional, {output.case: inputs_of(output) for output in usable})
+        marks = {rule.id: digest([check.to_dict() for check in rule.when], 16) for rule in rules if rule.when}
         return [
-            _verdict(rule.id, output, *why, mark)
+            _verdict(rule, output, *why, mark)
             for output in usable
-            for rule, mark in conditional
-            if (why := unmet(rule.id, output.case)) is not None
+            for rule, mark in marks.items()
+            if (why := unmet[rule, output.case]) is not None
         ]
 
 
@@ -60,9 +58,28 @@ def _compiled(rule: Rule) -> Conditions:
     return [(check, compiler.compile_checks([check], where=where)) for check in rule.when]
 
 
-def _unmet(conditions: Conditions, inputs: Mapping[str, object]) -> tuple[str, str | None] | None:
-    """Why the rule does not concern a case, and the reason code where that could not be decided; None: it does."""
-    open_: tuple[str, str | None] | None = None
+def _unmet_by_case(
+    conditional: Mapping[str, Conditions], cases: Mapping[str, Mapping[str, object]]
+) -> dict[tuple[str, str], Unmet]:
+    """Why each rule does not concern each case, by their ids; the patterns of some cases are matched in one call."""
+    unmet: dict[tuple[str, str], Unmet] = {}
+    waiting = iter(cases.items())
+    while chunk := list(islice(waiting, CHUNK)):
+        evaluator.prefetch_matches(
+            (compiled, evaluator.checked_output(inputs[check.variable], inputs))
+            for _, inputs in chunk
+            for conditions in conditional.values()
+            for check, compiled in conditions
+            if check.variable in inputs
+        )
+        for case, inputs in chunk:
+            unmet |= {(rule, case): _unmet(conditions, inputs) for rule, conditions in conditional.items()}
+    return unmet
+
+
+def _unmet(conditions: Conditions, inputs: Mapping[str, object]) -> Unmet:
+    """Why a rule with these conditions does not concern a case."""
+    open_: Unmet = None
     for check, compiled in conditions:
         if check.variable not in inputs:
             open_ = open_ or (f"the input {check.variable} is missing", "missing-input")

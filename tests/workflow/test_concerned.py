@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from promptpex.assertions import check_conditions
 from promptpex.config import load
 from promptpex.core.errors import SpecError
 from promptpex.core.records import (
     Case,
     Check,
     InputCheck,
-    Output,
     Request,
     Rule,
     Run,
@@ -149,15 +147,6 @@ async def test_equal_outputs_may_differ_on_a_rule_that_needs_the_input(tmp_path:
     made, _ = await run(tmp_path, CANCEL.replace(when=()), POLITE, reply=reply)
     assert summarise(made).details.inconsistent_verdicts.empty
     assert [status for status, _, _ in counted(made, "cancel")] == ["pass", "fail", "fail", "pass"]
-
-
-def test_a_condition_that_cannot_be_decided_leaves_the_output_unscored() -> None:
-    outputs = [Output(case="c1", model="m", text="x"), Output(case="c2", model="m", error="timed-out")]
-    unmet = check_conditions([CANCEL, POLITE], outputs, lambda output: {"message": "hello"})
-    assert [(v.case, v.rule, v.status, v.unscored) for v in unmet] == [("c1", "cancel", "unscored", "missing-input")]
-    both = CANCEL.replace(when=(OPEN, InputCheck(variable="message", kind="contains", value="cancel")))
-    (one,) = check_conditions([both], outputs, lambda output: {"message": "hello"})
-    assert one.status == "not_concerned"
 
 
 def test_one_cause_is_one_failure_also_where_a_judge_finds_it_and_along_a_chain() -> None:
