@@ -312,6 +312,9 @@ async def test_more_rules_are_asked_for_without_a_change_and_edits_stay(tmp_path
     assert (rules[0].inverse, rules[0].origin) == ("Two words.", "edited")
     assert "no rule cites" not in said(heard).replace("no rule cites: “Label the mood of a review.”", "")
     assert author.stages["inputs"] + author.stages["constraints"] == 1
+    assert "no further rule" not in said(heard)
+    assert (await do(partial(update, more=True), files, author.client(), heard)).added == ()
+    assert "the author names no further rule" in said(heard)
 
 
 async def test_sentences_that_no_rule_cites_are_told_as_a_list_that_ends(tmp_path: Path) -> None:
