@@ -15,7 +15,7 @@ ALWAYS = Rule(id="polite", rule="The output is polite.")
 
 
 def test_a_rule_concerns_the_outputs_to_inputs_that_meet_all_its_conditions() -> None:
-    asks = InputCheck(variable="message", kind="regex", value="(?i)cancel")
+    asks = InputCheck(variable="message", kind="regex", value="[Cc]ancel")
     both = CANCEL.replace(id="both", when=(OPEN, asks))
     outputs = [Output(case=f"c{n}", model=model, text="x") for n in range(CHUNK + 4) for model in ("m", "n")]
     inputs = {
