@@ -13,7 +13,7 @@ from functools import lru_cache
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, Unscorable
 from promptpex.assertions.time_limits import in_time
-from promptpex.codecs.wording import quoted_json
+from promptpex.codecs.wording import beginning, quoted_json
 
 Steps = tuple[str | int | None, ...]
 """A key, an index, or None for all items of a list."""
@@ -41,24 +41,31 @@ def steps_of(path: str) -> Steps:
 
 
 def looked_at(assertion: Assertion, checked: CheckedOutput) -> list[CheckedOutput]:
-    """The values that an assertion with a path looks at, each as an output of its own; texts are texts, unless a schema
-    is held against them.
+    """The values that an assertion with a path looks at, each as an output of its own: as JSON for a schema, as they
+    are for a script, as texts for all other kinds.
 
     Raises:
-        Unscorable: ``no-value`` where there is no such value, ``bad-value`` where the path is none.
+        Unscorable: ``no-value`` where there is no such value, or one that is no text (null, a list, an object) for a kind
+            that wants texts: what it should be is another rule's matter; ``bad-value`` where the path is none.
     """
     assert assertion.path is not None
     steps = steps_of(assertion.path)
     for candidate in in_time(checked.json_values):
         values = _at(candidate, steps)
         if values is not None:
-            return [checked.with_output(_as_output(assertion.base, value)) for value in values]
+            return [checked.with_output(_as_output(assertion, value)) for value in values]
     raise Unscorable("no-value", f"the output holds no JSON with the value {assertion.path[:80]}")
 
 
-def _as_output(kind: str, value: object) -> object:
-    if kind == "javascript" or (isinstance(value, str) and kind not in _AS_JSON):
+def _as_output(assertion: Assertion, value: object) -> object:
+    if assertion.base in _AS_JSON:
+        return js_values.compact_json(value)
+    if assertion.base == "javascript" or isinstance(value, str):
         return value
+    if value is None or isinstance(value, list | dict):
+        raise Unscorable(
+            "no-value", f"the value {assertion.path} is no text: {beginning(js_values.compact_json(value))}"
+        )
     return js_values.compact_json(value)
 
 
