@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 
-from promptpex.codecs.wording import plural
+from promptpex.codecs.wording import did_you_mean, plural
 from promptpex.core.errors import InputError
 from promptpex.report.percentages import FINEST, TableRow, as_given, ends, percent
 
@@ -21,16 +22,19 @@ class Limits:
         max_non_compliance: the highest share of scored outputs that may break a rule; None: any.
         of_model: the same for single models, over the general one.
         min_accuracy: the lowest accuracy; None: any. accuracy_of_model: the same for single models.
+        min_metrics: the lowest mean of each of the owner's metrics that is named.
         min_scored: the fewest scored outputs.
         decide: what is held against the limit: the ``point``, the ``low`` end of the interval (fails only what is shown
-            to be above) or the ``high`` end (passes only what is shown not to be above). Of accuracy it is the other
-            end each: ``low`` fails only what is shown to be below, ``high`` passes only what is shown not to be.
+            to be above) or the ``high`` end (passes only what is shown not to be above). Of accuracy and metrics it
+            is the other end each: ``low`` fails only what is shown to be below, ``high`` passes only what is shown not
+            to be.
     """
 
     max_non_compliance: float | None = None
     of_model: Mapping[str, float] = field(default_factory=dict)
     min_accuracy: float | None = None
     accuracy_of_model: Mapping[str, float] = field(default_factory=dict)
+    min_metrics: Mapping[str, float] = field(default_factory=dict)
     min_scored: int = 0
     decide: Decide = "point"
 
@@ -42,8 +46,12 @@ ACCURACY_SEEN = {"point": "accuracy", "low": "accuracy_ci_high", "high": "accura
 ACCURACY_AT_WORST = {"point": "accuracy_worst", "low": "accuracy_worst_high", "high": "accuracy_worst_low"}
 """Of accuracy; at worst all that could not be compared was wrong."""
 
+METRIC_SEEN = {"point": "mean", "low": "ci_high", "high": "ci_low"}
+METRIC_AT_WORST = {"point": "worst_case", "low": "worst_high", "high": "ci_low"}
+"""Of a metric; at worst all missing scores were 0, and the lower end of the interval holds whatever they are."""
 
-def breaches(rows: Sequence[TableRow], limits: Limits) -> dict[str, list[str]]:
+
+def breaches(rows: Sequence[TableRow], limits: Limits, metrics: Sequence[TableRow] = ()) -> dict[str, list[str]]:
     """Per model which limits it exceeds, in words; an empty list for a model that passes.
 
     A model passes only if it passes however its unscored outputs would have come out.
@@ -51,15 +59,43 @@ def breaches(rows: Sequence[TableRow], limits: Limits) -> dict[str, list[str]]:
     Args:
         rows: a table of models (``tables.MODEL_COLUMNS``) as plain rows.
         limits: what is asked.
+        metrics: a table of metrics (``tables.METRIC_COLUMNS``) as plain rows.
 
     Raises:
-        InputError: a limit is for a model that the run does not have.
+        InputError: a limit is for a model or a metric that the run does not have.
     """
     names = [row["model"] for row in rows]
     unknown = [model for model in (*limits.of_model, *limits.accuracy_of_model) if model not in names]
     if unknown:
         raise InputError(f"{unknown[0]} is not a model of the run; its models are {', '.join(names)}")
-    return {row["model"]: [*_of_model(row, limits), *_of_accuracy(row, limits)] for row in rows}
+    by_metric = _counting(metrics)
+    _refuse_unknown(limits.min_metrics, [name for _, name in by_metric])
+    return {
+        row["model"]: [
+            *_of_model(row, limits),
+            *_of_accuracy(row, limits),
+            *chain.from_iterable(
+                _of_metric(by_metric.get((row["model"], name)), name, limit, limits.decide)
+                for name, limit in limits.min_metrics.items()
+            ),
+        ]
+        for row in rows
+    }
+
+
+def _counting(metrics: Sequence[TableRow]) -> dict[tuple[str, str], TableRow]:
+    """The rows of the scores that count, by model and metric."""
+    return {(row["model"], row["metric"]): row for row in metrics if row["counts"]}
+
+
+def _refuse_unknown(named: Iterable[str], known: Sequence[str]) -> None:
+    names = tuple(dict.fromkeys(known))
+    for name in named:
+        if name not in names:
+            has = f"its metrics are {', '.join(names)}" if names else "it has none"
+            hint = did_you_mean(name, names)
+            message = f"{name!r} is not a metric of the run; {has}"
+            raise InputError(f"{message}; {hint}" if hint else message)
 
 
 def _of_model(row: TableRow, limits: Limits) -> Iterator[str]:
@@ -100,13 +136,37 @@ def _of_accuracy(row: TableRow, limits: Limits) -> Iterator[str]:
         yield f"{missing} of {of} with an expected one {verb} unscored; had {they} been wrong, {below}"
 
 
-def stated(row: TableRow) -> str:
-    """Why a model passed: the share with its interval, and on how many outputs it rests."""
+def _of_metric(row: TableRow | None, name: str, limit: float, decide: Decide) -> Iterator[str]:
+    if row is None or not row["scored"] or row["mean"] is None:
+        yield f"no output has a score by {name}"
+        return
+    figure, worst = row[METRIC_SEEN[decide]], row[METRIC_AT_WORST[decide]]
+    if figure < limit:
+        yield _below(decide, figure, limit, name)
+    elif worst < limit:
+        missing = row["unscored"]
+        verb, they = ("has", "it") if missing == 1 else ("have", "they")
+        of = plural(row["scored"] + missing, "output")
+        yield f"{missing} of {of} {verb} no score by {name}; were {they} worth 0, {_below(decide, worst, limit, name)}"
+
+
+def stated(row: TableRow, metrics: Sequence[TableRow] = ()) -> str:
+    """Why a model passed: its figures with their intervals, and on how many outputs they rest."""
     scored = plural(row["scored"], "scored output")
+    others = f"{_accuracy(row)}{''.join(map(_metric, _of_its_own(row, metrics)))}"
     if row["non_compliance"] is None:
-        return f"{scored}{_accuracy(row)}"
+        return f"{scored}{others}"
     share = ("at least " if row["at_least"] else "") + percent(row["non_compliance"])
-    return f"non-compliance is {share} (CI {ends(row['ci_low'], row['ci_high'])}), {scored}{_accuracy(row)}"
+    return f"non-compliance is {share} (CI {ends(row['ci_low'], row['ci_high'])}), {scored}{others}"
+
+
+def _of_its_own(row: TableRow, metrics: Sequence[TableRow]) -> list[TableRow]:
+    return [one for one in metrics if one["model"] == row["model"] and one["counts"] and one["mean"] is not None]
+
+
+def _metric(row: TableRow) -> str:
+    interval = f"CI {ends(row['ci_low'], row['ci_high'])}"
+    return f"; {row['metric']} is {percent(row['mean'])} ({interval}), {plural(row['scored'], 'output')}"
 
 
 def _accuracy(row: TableRow) -> str:
@@ -126,13 +186,13 @@ def _above(decide: Decide, value: float, bound: float) -> str:
     return f"non-compliance is not clearly at most {limit}: it may be {figure}"
 
 
-def _below(decide: Decide, value: float, bound: float) -> str:
+def _below(decide: Decide, value: float, bound: float, what: str = "accuracy") -> str:
     figure, limit = distinguishable(value, bound)
     if decide == "point":
-        return f"accuracy is {figure}, below {limit}"
+        return f"{what} is {figure}, below {limit}"
     if decide == "low":
-        return f"accuracy is clearly below {limit}: {figure} at most"
-    return f"accuracy is not clearly at least {limit}: it may be {figure}"
+        return f"{what} is clearly below {limit}: {figure} at most"
+    return f"{what} is not clearly at least {limit}: it may be {figure}"
 
 
 def distinguishable(value: float, bound: float) -> tuple[str, str]:

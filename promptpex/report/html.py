@@ -16,6 +16,8 @@ import jinja2
 
 from promptpex.codecs.atomic import write_text
 from promptpex.report.headline import FEW
+from promptpex.report.metrics_in_words import NOTE, mean, points
+from promptpex.report.metrics_in_words import scored as metric_scored
 from promptpex.report.percentages import ends
 from promptpex.report.secondary_tables import footnotes, sections
 from promptpex.report.summary import Summary, records
@@ -113,7 +115,10 @@ def _environment() -> jinja2.Environment:
         "counted": counted,
         "right": right,
         "accuracy": accuracy,
+        "mean": mean,
+        "metric_scored": metric_scored,
+        "points": points,
     }
     environment.filters |= {**filters, "interval": interval, "pretty": pretty}
-    environment.globals |= {"FEW": FEW, "FOLD": FOLD, "MOST": MOST, **SECTION}
+    environment.globals |= {"FEW": FEW, "FOLD": FOLD, "MOST": MOST, "METRICS": NOTE, **SECTION}
     return environment

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptpex.core.records import EXPECTED, NOT_CONCERNED
 from promptpex.report.headline import FEW
+from promptpex.report.metrics_in_words import points
 from promptpex.report.summary import Summary, records
 from promptpex.report.terminal import has_accuracy
 
@@ -45,6 +46,26 @@ class ModelRow:
     reported: tuple[str, ...]
     bar: Bar | None
     few: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """A row of the metrics table: its figures under ``METRIC_COLUMNS``, and its interval from 0 to 1."""
+
+    row: Mapping[str, Any]
+    bar: Bar | None
+    few: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMetric:
+    """A metric with its rows, and the outputs that it scores lowest, under ``LOWEST_COLUMNS``."""
+
+    name: str
+    description: str
+    scale: str
+    rows: tuple[MetricRow, ...]
+    lowest: tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +150,7 @@ class Page:
     models: tuple[ModelRow, ...]
     reasons: tuple[str, ...]
     rules: tuple[RuleRow, ...]
+    metrics: tuple[ShownMetric, ...]
     cases: tuple[CaseGroup, ...]
     verdicts: Mapping[str, int]
     per_model: tuple[int, ...]
@@ -153,6 +175,7 @@ def page(summary: Summary) -> Page:
         models=tuple(_model(row, summary, axis) for row in records(summary.models)),
         reasons=tuple(dict.fromkeys(reason for reasons in summary.gaps.unscored.values() for reason in reasons)),
         rules=tuple(_rules(summary, names)),
+        metrics=tuple(_metrics(summary)),
         cases=tuple(_cases(summary, rows, names, _verdicts(summary, shown))),
         verdicts={name: verdict_counts[name] for name in VERDICTS},
         per_model=tuple(model_counts[name] for name in names),
@@ -179,11 +202,33 @@ def _axis(summary: Summary) -> float:
 
 
 def _model(row: Mapping[str, Any], summary: Summary, axis: float) -> ModelRow:
-    low, point, high = row["ci_low"], row["non_compliance"], row["ci_high"]
-    known = low is not None and point is not None and high is not None
-    bar = Bar(*(round(100 * share / axis, 2) for share in (low, point, high))) if known else None
+    bar = _bar((row["ci_low"], row["non_compliance"], row["ci_high"]), axis)
     reported = summary.run.manifest.reported.get(row["model"], ())
     return ModelRow(row=row, reported=reported, bar=bar, few=0 < row["scored"] < FEW)
+
+
+def _bar(shares: tuple[float | None, ...], axis: float) -> Bar | None:
+    known = [share for share in shares if share is not None]
+    return Bar(*(round(100 * share / axis, 2) for share in known)) if len(known) == len(shares) else None
+
+
+def _metrics(summary: Summary) -> Iterable[ShownMetric]:
+    """The metrics of the table, with what the run knows of their files."""
+    files = {metric.name: metric for metric in summary.run.metrics}
+    rows, lowest = records(summary.metrics), records(summary.lowest)
+    for name in dict.fromkeys(row["metric"] for row in rows):
+        file = files.get(name)
+        yield ShownMetric(
+            name=name,
+            description=file.description if file else "",
+            scale=file.scale if file else "",
+            rows=tuple(
+                MetricRow(row, _bar((row["ci_low"], row["mean"], row["ci_high"]), 1.0), 0 < row["scored"] < FEW)
+                for row in rows
+                if row["metric"] == name
+            ),
+            lowest=tuple(row for row in lowest if row["metric"] == name),
+        )
 
 
 def _rules(summary: Summary, names: Iterable[str]) -> Iterable[RuleRow]:
@@ -291,7 +336,7 @@ def _score(row: Mapping[str, Any]) -> ShownScore:
     elif name == EXPECTED:
         text, mark = ("right", "pass") if value == 1.0 else ("wrong", "fail")
     else:
-        text, mark = f"{100 * value:.0f} of 100", ""
+        text, mark = points(value), ""
     return ShownScore(name, text, mark, row["reason"] or "", row["source"])
 
 

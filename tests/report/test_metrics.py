@@ -7,17 +7,23 @@ import io
 import json
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
-from promptpex.core.records import Run
-from promptpex.report import summarise
+from promptpex.cli.main import run_cli
+from promptpex.core.errors import InputError
+from promptpex.core.records import Metric, Run
+from promptpex.report import runs, summarise
 from promptpex.report.files import write
+from promptpex.report.gate import Decide, Limits, breaches
+from promptpex.report.html import html
 from promptpex.report.run_comparison import compare_runs
 from promptpex.report.run_comparison import to_dict as to_json
-from promptpex.report.summary import to_dict
+from promptpex.report.summary import records, to_dict
 from promptpex.report.terminal import show_comparison
 from tests.report.printed import printed
-from tests.tables.test_metrics import scored
+from tests.samples import prompt
+from tests.tables.test_metrics import Value, scored
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\x1b[31m=HYPERLINK(1)\u202e"
 
@@ -91,3 +97,111 @@ def test_two_runs_are_compared_by_each_metric() -> None:
         in compare_runs(before, after.replace(scores=tuple(other))).notes
     )
     assert compare_runs(before, after.replace(scores=())).metrics.empty
+
+
+def reasons(limit: float, value: Value, decide: Decide = "point") -> list[str]:
+    summary = summarise(scored(20, a=value))
+    limits = Limits(min_metrics={"tone": limit}, decide=decide)
+    return breaches(records(summary.models), limits, records(summary.metrics))["a"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "decide", "passes"),
+    [
+        (0.8, "point", True),
+        (0.81, "point", False),
+        (0.9, "low", True),
+        (0.97, "low", False),
+        (0.5, "high", True),
+        (0.6, "high", False),
+    ],
+)
+def test_a_gate_holds_the_mean_or_an_end_of_its_interval_against_a_limit(
+    limit: float, decide: Decide, passes: bool
+) -> None:
+    assert (not reasons(limit, lambda n: float(n < 16), decide)) is passes
+
+
+def test_a_gate_passes_only_what_would_pass_if_all_missing_scores_were_0() -> None:
+    assert reasons(0.8, lambda n: 1.0 if n < 16 else None) == []
+    (why,) = reasons(0.81, lambda n: 1.0 if n < 16 else None)
+    assert why == "4 of 20 outputs have no score by tone; were they worth 0, tone is 80%, below 81%"
+    assert reasons(0.81, lambda n: 1.0 if n < 16 else 0.0) == ["tone is 80%, below 81%"]
+    assert reasons(0.0, lambda n: None) == ["no output has a score by tone"]
+
+
+def test_a_gate_on_the_lower_end_passes_no_completion_that_would_fail() -> None:
+    """Where one case is open, equal values make a wider interval than a 0 among them."""
+
+    def value(n: int) -> float | None:
+        return None if n == 0 else 0.5
+
+    whole = summarise(scored(20, a=lambda n: 0.5)).metrics["ci_low"].iloc[0]
+    assert reasons(float(whole) + 0.01, value, "high")
+
+
+def test_a_gate_names_the_metrics_that_there_are() -> None:
+    summary = summarise(run())
+    for name, words in (("tine", "its metrics are tone; did you mean 'tone'"), ("expected", "its metrics are tone")):
+        with pytest.raises(InputError, match=words):
+            breaches(records(summary.models), Limits(min_metrics={name: 0.5}), records(summary.metrics))
+    with pytest.raises(InputError, match="it has none"):
+        breaches(records(summary.models), Limits(min_metrics={"tone": 0.5}))
+
+
+def test_the_gate_command_reads_limits_and_says_what_passed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs.finish(tmp_path / "results" / "p" / "r", scored(20, a=lambda n: 0.9))
+    assert run_cli(["gate", "--min-metric", "tone=80"]) == 0
+    assert "tone is 90% (CI 70–97%), 20 outputs" in capsys.readouterr().out
+    assert run_cli(["gate", "--min-metric", "tone=95%"]) == 1
+    assert "FAIL  a: tone is 90%, below 95%" in capsys.readouterr().out
+    for wrong, words in (
+        ("tone", "write tone=80"),
+        ("tone=101", "write tone=80"),
+        ("tone=x", "write tone=80"),
+        ("tone=0.8", "write tone=80, or tone=0.8%"),
+        ("tine=80", "did you mean 'tone'"),
+    ):
+        assert run_cli(["gate", "--min-metric", wrong]) == 2
+        assert words in capsys.readouterr().err
+    assert run_cli(["gate"]) == 2
+    assert "--min-metric" in capsys.readouterr().err
+
+
+def test_the_page_draws_each_metric_and_shows_its_lowest_outputs() -> None:
+    description = "<b>How kind</b> & \u202eso on"
+    criteria = prompt().replace(path=None)
+    tone = Metric(name="tone", description=description, scale="0-100", criteria=criteria)
+    page = html(summarise(run().replace(metrics=(tone,))))
+    section = page[page.index('id="metrics"') : page.index('id="case-types"')]
+    assert "&lt;b&gt;How kind&lt;/b&gt; &amp; [U+202E]so on" in section
+    assert section.count('<circle class="dot"') == 2
+    assert "48% (34–61%)" in section
+    assert "15 of 20" in section
+    assert "5 judge-malformed" in section
+    assert "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;" in section
+    assert section.count("<article>") == 3
+    assert "<img" not in page
+    assert 'id="metrics"' not in html(summarise(run().replace(scores=())))
+
+
+def test_the_page_has_each_judge_of_several() -> None:
+    made = scored(20, a=lambda n: 0.5)
+    joint = [one.replace(source="judges:mean") for one in made.scores]
+    beside = [
+        one.replace(value=value, source=f"judge:{HOSTILE}{judge}", counts=False)
+        for one in made.scores
+        for judge, value in (("j", 0.2), ("k", 0.8))
+    ]
+    summary = summarise(made.replace(scores=(*joint, *beside)))
+    page = html(summary)
+    assert page.count("one of several judges") == 2
+    assert "<img" not in page
+    text = printed(summary, width=80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "\x1b" not in text
+    assert "20% (" in text
+    assert "80% (" in text

@@ -32,6 +32,13 @@ from promptpex.codecs.wording import plural
     help="Lowest accepted accuracy, 90% or 0.9, of all models or of one; may be repeated.",
 )
 @options.of_statistics(
+    "--min-metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME=MEAN",
+    help="Lowest accepted mean of a metric of your own, tone=80, from 0 to 100; may be repeated.",
+)
+@options.of_statistics(
     "--min-scored", type=options.COUNT_OR_NONE, default=0, metavar="N", help="Fewest scored outputs of each model."
 )
 @options.of_statistics(
@@ -39,7 +46,7 @@ from promptpex.codecs.wording import plural
     type=click.Choice(["point", "low", "high"]),
     default="point",
     help="What is compared with the limit [point]: the share, or an end of its interval. low fails only what is "
-    "clearly above, high passes only what is clearly not above; of accuracy: below.",
+    "clearly above, high passes only what is clearly not above; of accuracy and metrics: below.",
 )
 @options.confidence
 @options.weights
@@ -50,6 +57,7 @@ def command(
     run: Path | None,
     limits: tuple[str, ...],
     accuracies: tuple[str, ...],
+    metrics: tuple[str, ...],
     min_scored: int,
     decide: Any,
     as_json: bool,
@@ -63,7 +71,7 @@ def command(
     \b
       promptpex gate --max-non-compliance 10% --min-scored 50
       promptpex gate --max-non-compliance gpt-4o-mini=5% --decide high
-      promptpex gate --min-accuracy 90%
+      promptpex gate --min-accuracy 90% --min-metric tone=80
     """
     from promptpex.cli.command_session import report_options, settings
     from promptpex.cli.output import print_json
@@ -73,8 +81,9 @@ def command(
     from promptpex.report.gate import Limits, breaches, stated
     from promptpex.report.summary import records
 
-    if not limits and not accuracies and not min_scored:
-        raise click.UsageError("give a limit: --max-non-compliance, --min-accuracy or --min-scored")
+    if not any((limits, accuracies, metrics, min_scored)):
+        raise click.UsageError("give a limit: --max-non-compliance, --min-accuracy, --min-metric or --min-scored")
+    means = dict(map(_metric, metrics))
     resolved = settings(flags)
     folder = runs.resolve(run, Path(resolved.settings.results))
     finished = runs.read_columns(folder)
@@ -82,12 +91,12 @@ def command(
         raise RunError("this run has not ended; the same `promptpex run` goes on with it", path=folder)
     summary = summarise(finished, folder=folder, **report_options(resolved))
     shares = (*_parsed(limits, "--max-non-compliance"), *_parsed(accuracies, "--min-accuracy"))
-    rows = records(summary.models)
-    exceeded = breaches(rows, Limits(*shares, min_scored=min_scored, decide=decide))
+    rows, by_metric = records(summary.models), records(summary.metrics)
+    exceeded = breaches(rows, Limits(*shares, min_metrics=means, min_scored=min_scored, decide=decide), by_metric)
     if as_json:
         print_json({"run": summary.run.manifest.run, "passed": not any(exceeded.values()), "models": exceeded})
     else:
-        _say(exceeded, {row["model"]: stated(row) for row in rows})
+        _say(exceeded, {row["model"]: stated(row, by_metric) for row in rows})
     if why := finished.manifest.partial:
         say(f"This run is not complete ({why}): the same `promptpex run` goes on with it.", err=True)
     if failing := [model for model, broken in exceeded.items() if broken]:
@@ -112,6 +121,20 @@ def _share(text: str, flag: str) -> float:
     if not 0 <= value <= 1:
         raise click.BadParameter(f"{text!r} is not a share: write 10% or 0.1", param_hint=flag)
     return value
+
+
+def _metric(text: str) -> tuple[str, float]:
+    name, _, mean = text.rpartition("=")
+    number = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", mean)
+    value = float(number[1]) if number else -1.0
+    if not name.strip() or not 0 <= value <= 100:
+        raise click.BadParameter(f"{text!r} is no limit of a metric: write tone=80", param_hint="--min-metric")
+    if 0 < value <= 1 and number and not number[2]:
+        raise click.BadParameter(
+            f"{text!r}: means go from 0 to 100; write {name}={100 * value:g}, or {name}={value:g}% if that is meant",
+            param_hint="--min-metric",
+        )
+    return name.strip(), value / 100
 
 
 def _say(exceeded: dict[str, list[str]], figures: dict[str, str]) -> None:
