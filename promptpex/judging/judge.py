@@ -119,9 +119,11 @@ class Judge:
         Rules that need the input are asked about with the inputs shown, all others from the output alone: the paper's
         judge never sees the input (arXiv 2503.05070v1, §3.4), so equal outputs are judged alike, an input that talks to
         the judge cannot move those verdicts, and one rule that needs it changes no other's request. That costs a second
-        request where a spec has both kinds. A judge that sees the input throughout is asked once.
+        request where a spec has both kinds. A judge that sees the input throughout is asked once. Rules that some cases
+        leave out come last, so that requests begin alike.
         """
         rules = [rule for rule in self._in_turn(turn) if rule.id not in left_out]
+        rules.sort(key=lambda rule: bool(rule.when))
         parts = [tuple(rule for rule in rules if self._sees_input(rule) == seeing) for seeing in (False, True)]
         shown = ("", inputs_text(inputs))
         return tuple(Question(part, text, turn) for part, text in zip(parts, shown, strict=True) if part)

@@ -65,6 +65,14 @@ async def test_what_is_settled_without_a_judge_is_not_asked_about() -> None:
     assert len(client.requests) == 1
 
 
+async def test_rules_that_some_cases_leave_out_come_last() -> None:
+    sometimes = OF_INPUT.replace(id="r0", when=(InputCheck(kind="equals", value="x", variable="thing"),))
+    one, client = judge(sometimes, OF_INPUT)
+    verdicts = await one.judge(output(), INPUTS)
+    (asked_about,) = (list(request.reply_schema["properties"]) for request in client.requests if request.reply_schema)
+    assert (asked_about, [v.rule for v in verdicts]) == (["r2", "r0"], ["r0", "r2"])
+
+
 @pytest.mark.parametrize(("rules", "options", "shown"), [
     ((OF_OUTPUT,), {}, False),
     ((OF_OUTPUT, POINTING), {}, True),
