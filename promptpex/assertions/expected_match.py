@@ -10,22 +10,14 @@ from decimal import Decimal, localcontext
 from typing import Any
 
 from promptpex.assertions.model import ExpectedOutput, Unscorable
-from promptpex.codecs.composed import composed
+from promptpex.codecs.comparable_texts import normalised
 from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.codecs.wording import quoted_json
 from promptpex.core.matching import ASKED, match_name
 
-MAX_PAIRS = 8
-"""Pairs of quotation marks around a text that are taken off at most."""
-
 LONGEST_NUMBER = 400
 """Characters of a number at most; no double has more digits."""
 
-_PAIRS = {
-    '"': '"', "'": "'", "`": "`", "*": "*", "_": "_", "“": "”", "‘": "’", "«": "»", "»": "«", "„": "“", "‚": "‘",
-    "‹": "›", "「": "」", "『": "』", "〈": "〉", "《": "》",
-}  # fmt: skip
-_ENDS = ".,;:!?…。、，！？।"
 _BULLET = re.compile(r"\s*(?:[-*•–]|\d{1,4}[.)])\s+")
 _NUMBER = re.compile(
     r"(?<![\w.,−-])[-+−]?+(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?+(?:[eE][-+]?\d{1,3}+)?+(?![\w]|[.,]\d|[-–]\d)"
@@ -53,20 +45,6 @@ def compare(output: str, expected: ExpectedOutput) -> Comparison:
     if kind == "numeric":
         return _numeric(output, expected.text, tolerance)
     return _COMPARISONS[kind](output, expected.text)
-
-
-def normalised(text: str) -> str:
-    """A text without what seldom matters: case, the width of white space, quotation marks around it, punctuation that
-    ends a sentence. What would leave nothing is left as it stands."""
-    bare = " ".join(composed(text).split())
-    for _ in range(MAX_PAIRS):
-        stripped = bare.rstrip(_ENDS).rstrip()
-        if len(stripped) > 1 and _PAIRS.get(stripped[0]) == stripped[-1]:
-            stripped = stripped[1:-1].strip()
-        if stripped in ("", bare):
-            break
-        bare = stripped
-    return bare.casefold()
 
 
 def _exact(output: str, expected: str) -> Comparison:

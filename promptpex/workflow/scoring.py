@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from promptpex.assertions import ExpectedOutput, Unscorable, compare
-from promptpex.assertions.expected_match import normalised
+from promptpex.codecs.comparable_texts import normalised
 from promptpex.core.events import StageEnded, StageStarted, StepDone
 from promptpex.core.ids import digest
 from promptpex.core.matching import ASKED, DEFAULT_MATCH

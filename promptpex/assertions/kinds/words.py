@@ -17,7 +17,7 @@ from promptpex.assertions.kinds.text import bad_value, items_of, refuse_empty
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time, tick
-from promptpex.codecs.composed import composed
+from promptpex.codecs.comparable_texts import composed
 from promptpex.codecs.wording import around, beginning, quoted_json
 
 _APOSTROPHES = str.maketrans("’ʼ＇", "'''")

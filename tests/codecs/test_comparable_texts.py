@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.codecs.composed import MOST_MARKS, composed
+from promptpex.codecs.comparable_texts import MOST_MARKS, composed
 
 
 @given(st.text(st.characters() | st.sampled_from("e\u0301\u0327\u0323\u1100\u1161"), max_size=MOST_MARKS))
