@@ -69,10 +69,11 @@ async def update(session: Session, files: Files, *, more: bool = False) -> Updat
     done = await specifying.update(session, prompt, spec, suite, more=more, before=_latest_run(session, prompt))
     raise_if_cancelled(session)
     write_spec(files.spec, done.spec)
-    if more and not done.added:
+    standing = [rule for rule in done.spec.rules if not rule.stale]
+    done = replace(done, uncited=uncovered(standing, prompt))
+    if more and not (done.added or done.back):
         session.emit(Notice("the author names no further rule (--fresh asks it once more)"))
     if done.asked:
-        standing = [rule for rule in done.spec.rules if not rule.stale]
         warn_about_ungrounded_rules(session, prompt, [rule for rule in standing if rule.id in done.added])
         name_uncited_sentences(session, prompt, standing)
     if session.settings.verify:

@@ -110,6 +110,7 @@ class Update:
         yours: ids of edited or added rules whose words are not in the prompt; they stay as they are.
         groundedness: of each rule, where ``verify`` asks for it.
         asked: whether the author was asked for rules.
+        uncited: the sentences of the prompt that no rule cites.
     """
 
     spec: Spec
@@ -119,6 +120,7 @@ class Update:
     yours: tuple[str, ...] = ()
     groundedness: tuple[Groundedness, ...] = ()
     asked: bool = False
+    uncited: tuple[str, ...] = ()
 
 
 MOST_UNCITED = 40

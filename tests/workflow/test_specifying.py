@@ -305,6 +305,7 @@ async def test_more_rules_are_asked_for_without_a_change_and_edits_stay(tmp_path
     shown = "\n".join(message.content for message in client.requests[0].messages)
     assert RULES[ONE] in shown
     assert f"{SMALL}\n{STOP}" in shown
+    assert done.uncited == ("Label the mood of a review.", STOP)
     heard.clear()
     done = await do(partial(update, more=True), files, author.client(), heard)
     rules = read_spec(files.spec).rules

@@ -104,9 +104,9 @@ def _update(files: Files, as_json: bool, flags: dict[str, Any], more: bool) -> i
         "yours without a source in the prompt": done.yours,
     }
     if as_json:
-        print_json(
-            {**{name: list(ids) for name, ids in changes.items()}, "groundedness": list(map(asdict, done.groundedness))}
-        )
+        ids_by_change = {name: list(ids) for name, ids in changes.items()}
+        groundedness = [asdict(rule) for rule in done.groundedness]
+        print_json({**ids_by_change, "groundedness": groundedness, "uncited": list(done.uncited)})
         return 0
     for name, ids in changes.items():
         if ids:
