@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
-from promptpex.assertions import check
+from promptpex.assertions import KIND_NAMES, check
+from promptpex.core import stage_templates
 from promptpex.core.records import Check
-from promptpex.specs.check_replies import CheckReply, read_check, without_needless_escapes
+from promptpex.specs.check_replies import KINDS, CheckReply, read_check, without_needless_escapes
 
 
 @pytest.mark.parametrize(
@@ -67,3 +69,10 @@ def test_patterns_in_schemas_are_mended_as_well() -> None:
     made: Any = read_check(CheckReply(path="$", kind="is-json", value=value), frozenset())
     assert check('{"pattern": "#a"}', [made]).status == "pass"
     assert check('{"pattern": "a"}', [made]).status == "fail"
+
+
+def test_every_kind_that_may_be_proposed_is_one_and_stands_in_the_template() -> None:
+    source = (stage_templates.folder() / "specs" / "checks.jinja").read_text(encoding="utf-8")
+    named = set(re.findall(r"(?:^- |, |; )([a-z]+(?:-[a-z]+)*)(?=[,:])", source, re.MULTILINE))
+    assert named >= KINDS
+    assert set(KIND_NAMES) >= KINDS
