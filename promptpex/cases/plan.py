@@ -18,8 +18,8 @@ from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
 from promptpex.core.stage_templates import fingerprint
 
 TEMPLATE = "cases/generate"
-RULES_PER_REQUEST = 4
-"""Rules that one request covers unless it is said: what a capable author still gives different situations to."""
+RULES_PER_REQUEST = 6
+"""Rules that one request covers unless it is said: a capable author still gives that many different situations."""
 
 
 @dataclass(frozen=True, slots=True)

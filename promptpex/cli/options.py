@@ -243,7 +243,7 @@ generation = together(
         type=COUNT,
         metavar="N",
         expert=True,
-        help="Rules that one request for cases covers [4].",
+        help="Rules that one request for cases covers [6].",
     ),
     samples_shown,
     of_cases(

@@ -65,7 +65,7 @@ class Settings(Record):
         effort: preset for what nothing else sets.
         max_rules, cases_per_rule, inverse_cases, rounds, expansion, validity, checks: how much is extracted, generated
             and verified.
-        rules_per_request: rules, each with its inverse, that one request for cases covers; None: 4, and 1 where the
+        rules_per_request: rules, each with its inverse, that one request for cases covers; None: 6, and 1 where the
             author is the embedded model.
         samples: real inputs given to the author as examples, or the files that hold them; samples_shown: how many.
         expected: reference model that expected outputs are taken from.

@@ -14,7 +14,7 @@ from promptpex.core.records import Prompt, Rule, Spec
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
-from promptpex.specs.check_replies import ProposedChecks, checks_reply
+from promptpex.specs.check_replies import ProposedChecks, checks_reply, no_checks
 
 STAGE = "checks"
 BATCH = 10
@@ -99,7 +99,9 @@ class CheckRequests:
         reply = await self.author.ask(rendered, checks_reply(len(rules), conditional), stage=STAGE)
         wanted = {rule.id for rule in rules}
         given = cast("list[ProposedChecks]", reply.value.rules)  # type: ignore[attr-defined]
-        return {each.rule.strip(): each for each in reversed(given) if each.rule.strip() in wanted}
+        hopeless = cast("list[str]", reply.value.none)  # type: ignore[attr-defined]
+        proposals = [*(no_checks(name) for name in hopeless), *reversed(given)]
+        return {each.rule.strip(): each for each in proposals if each.rule.strip() in wanted}
 
     def _rendered(self, rules: Sequence[Rule], refusals: Mapping[str, str], conditional: bool) -> Rendered:
         return render(

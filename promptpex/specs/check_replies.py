@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel, Field, create_model
 
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, InputCheck
@@ -78,9 +78,17 @@ class ConditionalChecks(ProposedChecks):
 
 @lru_cache(maxsize=64)
 def checks_reply(limit: int, conditional: bool = False) -> type[BaseModel]:
-    """The shape of a reply about up to ``limit`` rules; ``conditional``: some of them need the input."""
+    """The shape of a reply about up to ``limit`` rules: proposals, and under ``none`` the ids of rules that code cannot
+    help. ``conditional``: some rules need the input."""
     kind = ConditionalChecks if conditional else ProposedChecks
-    return create_model("ChecksReply", rules=(list_up_to(kind, limit), ...))
+    return create_model(
+        "ChecksReply", rules=(list_up_to(kind, limit), ...), none=(list_up_to(Text, limit), Field(default_factory=list))
+    )
+
+
+def no_checks(rule: str) -> ProposedChecks:
+    """What it means that the author names a rule as one that code cannot help."""
+    return ProposedChecks(rule=rule, keeps=[], keeps_only_this=[], breaks=[], checks=[], decides="none", after="")
 
 
 def read_check(reply: CheckReply, variables: frozenset[str]) -> Check:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Prompt, Rule, Run, Spec, Suite
-from promptpex.specs.check_trials import Evidence
+from promptpex.specs.check_trials import Evidence, Proposal
 from promptpex.specs.describe_inputs import input_specs
 from promptpex.specs.extract import extract as extract_spec
 from promptpex.specs.groundedness import Groundedness, grounded
@@ -51,10 +51,19 @@ async def add_checks(
         instructions=instructions_of(session.settings, prompt).get("checks", ""),
         emit=session.emit,
     )
+    for reason, names in _dropped(proposals).items():
+        who = f"rule {names[0]} has" if len(names) == 1 else f"{len(names)} rules ({', '.join(names)}) have"
+        session.emit(Notice(f"{who} no check: {reason}"))
+    return spec.replace(rules=tuple(with_checks(spec.rules, proposals)))
+
+
+def _dropped(proposals: Sequence[Proposal]) -> dict[str, list[str]]:
+    """The rules without a check, by the reason."""
+    rules: dict[str, list[str]] = {}
     for proposal in proposals:
         if proposal.dropped:
-            session.emit(Notice(f"rule {proposal.rule} has no check: {proposal.dropped}"))
-    return spec.replace(rules=tuple(with_checks(spec.rules, proposals)))
+            rules.setdefault(proposal.dropped, []).append(proposal.rule)
+    return rules
 
 
 def evidence_of(

@@ -146,8 +146,8 @@ def rules(count: int) -> Spec:
 @pytest.mark.parametrize(
     ("options", "requests"),
     [
-        (Generation(2, 1), [12, 12, 6]),
-        (Generation(2, 1, rules_per_request=5), [15, 15]),
+        (Generation(2, 1), [15, 15]),
+        (Generation(2, 1, rules_per_request=4), [12, 12, 6]),
         (Generation(2, 1, rules_per_request=1), [3] * 10),
         (Generation(6, 3), [18] * 5),
         (Generation(1, 0, rules_per_request=10), [10]),
