@@ -20,7 +20,7 @@ from promptpex.specs.file import read_spec
 from promptpex.specs.propose_checks import propose_checks, with_checks
 from tests.samples import role_model
 from tests.specs.adversarial_outputs import EMPTY, INVOICES, SPEECH_TAG, Trap, invoice
-from tests.specs.test_propose_checks import Author, Reply, nothing, proposed, reply
+from tests.specs.scripted_checks import Author, Reply, nothing, proposed, reply
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 TAGS = (

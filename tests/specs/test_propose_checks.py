@@ -1,84 +1,31 @@
+"""Proposed checks prove themselves, are asked for once more, or are dropped with a reason."""
+
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from promptpex.core.errors import BudgetExceeded, EmptyReply
 from promptpex.core.events import Event, Notice
-from promptpex.core.records import Case, Check, InputCheck, Output, Prompt, Request, Rule, Spec, Verdict
-from promptpex.llm.fake import FakeClient
-from promptpex.specs.check_trials import Evidence, Proposal
-from promptpex.specs.propose_checks import propose_checks, with_checks
-from tests.samples import prompt, role_model
-
-RULE = Rule(id="r1", rule="The output is one word in capitals.")
-OTHER = Rule(id="r2", rule="The output is a colour.")
-NO_EVIDENCE = Evidence()
-Reply = dict[str, Any]
-
-
-def proposed(kind: str, value: str = "", path: str = "") -> dict[str, str]:
-    return {"path": path, "kind": kind, "value": value}
-
-
-def reply(*checks: dict[str, str], rule: str = "r1", decides: str = "wholly", **more: Any) -> Reply:
-    """What an author says of a rule; its examples are those of ``RULE`` unless others are given."""
-    given = {"keeps": ["RED", "DARK-BLUE"], "keeps_only_this": ["XYZZY"], "breaks": ["red", "RED CAR"], "after": ""}
-    return {"rule": rule, **given, "checks": list(checks), "decides": decides, **more}
-
-
-def nothing(rule: str, *keeps: str) -> Reply:
-    return reply(rule=rule, keeps=list(keeps), keeps_only_this=[], breaks=[], decides="none")
-
-
-class Author:
-    """Says of each rule what it was told to: the first time it is asked, the second, and so on."""
-
-    def __init__(self, *given: Reply | Sequence[Reply]) -> None:
-        turns = [[one] if isinstance(one, dict) else list(one) for one in given]
-        self._answers = {
-            one["rule"]: [each for turn in turns for each in turn if each["rule"] == one["rule"]]
-            for turn in turns
-            for one in turn
-        }
-        self._times: dict[str, int] = {}
-
-    def __call__(self, request: Request) -> str:
-        return json.dumps({"rules": [self._next(rule) for rule in asked(request) if rule in self._answers]})
-
-    def _next(self, rule: str) -> Reply:
-        self._times[rule] = self._times.get(rule, 0) + 1
-        answers = self._answers[rule]
-        return answers[min(self._times[rule], len(answers)) - 1]
-
-
-def asked(request: Request) -> list[str]:
-    """The rules that a request asks for."""
-    return fenced(request, "asked").split("\n")
-
-
-def fenced(request: Request, label: str) -> str:
-    text = request.messages[1].content
-    start = text.index(f"<{label}-")
-    end = text.index(f"</{label}-", start)
-    return text[start:end].split("\n", 1)[1].rstrip("\n")
-
-
-async def outcome(
-    answers: Callable[[Request], Any],
-    *rules: Rule,
-    evidence: Evidence = NO_EVIDENCE,
-    under_test: Prompt | None = None,
-    heard: list[Event] | None = None,
-) -> tuple[list[Proposal], FakeClient]:
-    author, client = role_model(answers)
-    spec = Spec(prompt="prompt.md", intent="Name a colour.", rules=rules or (RULE,))
-    emit = (heard if heard is not None else []).append
-    proposals = await propose_checks(author, under_test or prompt(), spec, evidence=evidence, emit=emit)
-    return proposals, client
+from promptpex.core.records import Case, Check, Output, Prompt, Request, Rule, Verdict
+from promptpex.specs.check_trials import Evidence
+from promptpex.specs.propose_checks import with_checks
+from tests.samples import prompt
+from tests.specs.scripted_checks import (
+    NO_EVIDENCE,
+    OTHER,
+    RULE,
+    Author,
+    Reply,
+    asked,
+    fenced,
+    nothing,
+    outcome,
+    proposed,
+    reply,
+)
 
 
 async def test_a_proposal_that_separates_its_examples_is_kept() -> None:
@@ -320,94 +267,3 @@ class TestBatches:
         assert [asked(request) for request in client.requests] == [["r1"]]
         assert fenced(client.requests[0], "rules").startswith("r0: The output is one word")
         assert [len(rule.checks) for rule in with_checks(rules, proposals)] == [1, 1, 0]
-
-
-SENT = {"variable": "order", "path": "state", "kind": "equals", "value": "sent"}
-LOST = {**SENT, "value": "lost"}
-
-
-class TestConditions:
-    """Rules that need the input: values that name inputs, and checks of the condition."""
-
-    rule = Rule(id="r1", rule="If the order is sent, the output names its number.", needs="input")
-    shop = prompt("Answer. {{order}}", variables=("question",))
-    here: Sequence[Mapping[str, str]] = [{"name": "order", "value": '{"state": "sent", "number": "A7"}'}]
-    elsewhere: Sequence[Mapping[str, str]] = [{"name": "order", "value": '{"state": "new", "number": "A8"}'}]
-
-    def answers(self, **more: Any) -> Reply:
-        examples = {"keeps": ["It is A7."], "keeps_only_this": [], "breaks": ["No.", "A71"]}
-        whole = {**examples, "when": [SENT], "inputs": self.here, "other_inputs": self.elsewhere}
-        return {**reply(proposed("word-any", "{{order.number}}")), **whole, **more}
-
-    async def outcome(self, *answers: Reply, evidence: Evidence = NO_EVIDENCE, rule: Rule | None = None) -> Proposal:
-        under_test = self.shop.replace(variables=("order", "question"))
-        (proposal,), _ = await outcome(Author(*answers), rule or self.rule, evidence=evidence, under_test=under_test)
-        return proposal
-
-    async def test_a_value_may_name_inputs_and_code_may_decide_the_condition(self) -> None:
-        proposal = await self.outcome(self.answers())
-        assert proposal.dropped is None
-        (rule,) = with_checks([self.rule], [proposal])
-        assert rule.checks == (Check(kind="word-any", value=["{{order.number}}"]),)
-        assert rule.when == (InputCheck(variable="order", kind="equals", value="sent", path="state"),)
-
-    async def test_the_condition_may_be_all_that_code_decides(self) -> None:
-        proposal = await self.outcome(self.answers(checks=[], keeps=[], breaks=[], decides="none"))
-        (rule,) = with_checks([self.rule], [proposal])
-        assert (len(rule.when), rule.checks, rule.needs_judge) == (1, (), True)
-
-    @pytest.mark.parametrize(
-        ("more", "why"),
-        [
-            ({"inputs": []}, "lack the input order"),
-            ({"other_inputs": []}, "came without inputs for which it holds and"),
-            ({"other_inputs": [{"name": "order", "value": '{"state": "sent"}'}]}, "for which it should not"),
-            ({"when": [{**SENT, "variable": "bill"}]}, "'bill', which is no input"),
-            ({"when": [LOST]}, "does not hold for the inputs"),
-            ({"when": [{**SENT, "kind": "divination"}]}, "there is no kind 'divination'"),
-        ],
-    )  # fmt: skip
-    async def test_a_condition_has_to_prove_itself(self, more: dict[str, Any], why: str) -> None:
-        assert why in str((await self.outcome(self.answers(**more))).dropped)
-
-    async def test_a_condition_is_held_against_the_cases_of_the_rule(self) -> None:
-        new, sent = ({"order": f'{{"state": "{state}", "number": "A9"}}', "question": "?"} for state in ("new", "sent"))
-        aimed = Case(id="c1", rule="r1", inputs=new)
-        refused = await self.outcome(self.answers(), evidence=Evidence(cases=[aimed]))
-        assert "holds for none of the 1 case of the rule, such as c1" in str(refused.dropped)
-        assert (
-            await self.outcome(self.answers(), evidence=Evidence(cases=[aimed, aimed.replace(id="c2", inputs=sent)]))
-        ).dropped is None
-        assert (await self.outcome(self.answers(), evidence=Evidence(cases=[aimed.replace(rule="r9")]))).dropped is None
-
-    async def test_expected_outputs_count_with_their_own_inputs_where_the_condition_holds(self) -> None:
-        new, sent = ({"order": {"state": state, "number": "A9"}, "question": "?"} for state in ("new", "sent"))
-        right = [Case(id="c1", inputs=sent, expected="It is A9."), Case(id="c2", inputs=new, expected="Not yet.")]
-        assert (await self.outcome(self.answers(), evidence=Evidence(cases=right))).dropped is None
-        wrong = [right[0].replace(expected="It is on its way.")]
-        assert "expected output of case c1" in str(
-            (await self.outcome(self.answers(), evidence=Evidence(cases=wrong))).dropped
-        )
-
-    async def test_the_right_answer_may_be_named_where_every_case_has_one(self) -> None:
-        given = {"name": "expected", "value": "It is A7."}
-        answers = self.answers(checks=[proposed("equals", "{{expected}}")], when=[], inputs=[given], other_inputs=[])
-        sent = {"order": {"state": "sent", "number": "A9"}, "question": "?"}
-        case = Case(id="c1", inputs=sent, expected="It is A9.")
-        whole = await self.outcome(answers, evidence=Evidence(cases=[case]))
-        assert (whole.dropped, whole.checks) == (None, (Check(kind="equals", value="{{expected}}"),))
-        for cases in ([], [case, case.replace(id="c2", expected=None)]):
-            refused = await self.outcome(answers, evidence=Evidence(cases=cases))
-            assert "'expected', which is no input of the prompt" in str(refused.dropped)
-
-    async def test_the_condition_of_a_person_stays(self) -> None:
-        own = InputCheck(variable="question", kind="contains", value="where")
-        rule = self.rule.replace(when=(own,))
-        answers = self.answers(inputs=[*self.here, {"name": "question", "value": "where is it"}])
-        proposal = await self.outcome(answers, rule=rule)
-        assert proposal.dropped is None
-        assert with_checks([rule], [proposal])[0].when == (own,)
-
-    async def test_a_rule_about_the_output_alone_may_not_name_inputs(self) -> None:
-        proposal = await self.outcome(self.answers(when=[]), rule=self.rule.replace(needs="output"))
-        assert "no input of the prompt" in str(proposal.dropped)
