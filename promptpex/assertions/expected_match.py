@@ -33,18 +33,26 @@ class Comparison:
 
 
 def compare(output: str, expected: ExpectedOutput) -> Comparison:
-    """Compares an output with the expected one; in time linear in their lengths.
+    """Compares an output with the expected one, or those; in time linear in their lengths.
 
     Raises:
         Unscorable: code ``bad-expected``: the expected output is none that this comparison can use;
             ``needs-judge``: a judge makes the comparison.
     """
-    kind, _, tolerance = match_name(expected.match).partition(":")
+    results = [_compared(output, text, match_name(expected.match)) for text in expected.all]
+    right = next((result for result in results if result.right), None)
+    if right is not None or not expected.others:
+        return right or results[0]
+    return Comparison(False, f"{results[0].reason} or one of {len(expected.others)} more")
+
+
+def _compared(output: str, expected: str, match: str) -> Comparison:
+    kind, _, tolerance = match.partition(":")
     if kind == ASKED:
         raise Unscorable("needs-judge", "a judge compares the output with the expected one; code does not")
     if kind == "numeric":
-        return _numeric(output, expected.text, tolerance)
-    return _COMPARISONS[kind](output, expected.text)
+        return _numeric(output, expected, tolerance)
+    return _COMPARISONS[kind](output, expected)
 
 
 def _exact(output: str, expected: str) -> Comparison:

@@ -79,10 +79,17 @@ class ExpectedOutput:
     Attributes:
         text: the output itself.
         match: the comparison, by its name (``core.matching``).
+        others: further outputs that are right as well.
     """
 
     text: str
     match: str = DEFAULT_MATCH
+    others: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every right output, the first one first."""
+        return (self.text, *self.others)
 
 
 @dataclass

@@ -61,6 +61,8 @@ def _row(prompt: str, case: Case, names: list[str]) -> list[str]:
             absent.append(name)
         elif not fits:
             odd[name] = value
+    if case.also_right:
+        other["also_right"] = list(case.also_right)
     if case.rating is not None:
         other["rating"] = case.rating.to_dict()
     if odd:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -48,9 +48,11 @@ class MatchJudge:
         """What its verdicts name as their source."""
         return f"judge:{self.role_model.label}"
 
-    async def compare(self, output: Output, inputs: Mapping[str, Any], expected: str) -> Verdict:
-        """Whether a usable output says the same as ``expected``, as a verdict on a rule called ``expected``; unscored
-        where the judge cannot tell or cannot be read."""
+    async def compare(self, output: Output, inputs: Mapping[str, Any], expected: Sequence[str]) -> Verdict:
+        """Whether a usable output says the same as one of the ``expected``, as a verdict on a rule called ``expected``.
+
+        Unscored where the judge cannot tell or cannot be read.
+        """
         rendered = self._rendered(output, inputs, expected)
         try:
             reply = (await self.role_model.ask(rendered, MatchReply, stage=STAGE)).value
@@ -59,7 +61,7 @@ class MatchJudge:
         code = "judge-unclear" if reply.verdict == "unclear" else None
         return self._verdict(output, _STATUS[reply.verdict], reply.differences.strip() or f"{reply.verdict}", code)
 
-    def request(self, output: Output, inputs: Mapping[str, Any], expected: str) -> Request:
+    def request(self, output: Output, inputs: Mapping[str, Any], expected: Sequence[str]) -> Request:
         """The request that a comparison begins with."""
         request = self.role_model.request(self._rendered(output, inputs, expected), stage=STAGE)
         return request.replace(reply_schema=reply_schema(MatchReply))
@@ -72,12 +74,12 @@ class MatchJudge:
             [fingerprint(TEMPLATE), who, self.role_model.defaults.to_dict(), self.intent, self.instructions], 16
         )
 
-    def _rendered(self, output: Output, inputs: Mapping[str, Any], expected: str) -> Rendered:
+    def _rendered(self, output: Output, inputs: Mapping[str, Any], expected: Sequence[str]) -> Rendered:
         return render(
             TEMPLATE,
             intent=self.intent,
             inputs=inputs_text(inputs),
-            expected=expected,
+            expected="\n\nor\n\n".join(expected),
             output=output.text or "",
             instructions=self.instructions,
         )

@@ -128,8 +128,8 @@ def _expected(
     before: AnyRun, after: AnyRun, rows: tuple[pd.DataFrame, pd.DataFrame]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Which outputs of either run are right, on the cases whose expected output is the same in both."""
-    was = {case.id: case.expected for case in before.suite.cases}
-    same = [case.id for case in after.suite.cases if case.expected is not None and was.get(case.id) == case.expected]
+    was = {case.id: (case.expected, case.also_right) for case in before.suite.cases if case.expected is not None}
+    same = [case.id for case in after.suite.cases if was.get(case.id) == (case.expected, case.also_right)]
     tables_of = (
         tables.expected_outcomes(frame, tables.scores(run)) for frame, run in zip(rows, (before, after), strict=True)
     )

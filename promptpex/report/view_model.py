@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from promptpex.core.records import EXPECTED, NOT_CONCERNED
+from promptpex.core.records import EXPECTED, NOT_CONCERNED, Case
 from promptpex.report.headline import FEW
 from promptpex.report.metrics_in_words import points
 from promptpex.report.summary import Summary, records
@@ -267,7 +267,7 @@ def _cases(
     summary: Summary, rows: list[dict[str, Any]], names: tuple[str, ...], verdicts: Mapping[Key, list[ShownVerdict]]
 ) -> Iterable[CaseGroup]:
     place = {name: index for index, name in enumerate(names)}
-    expected = {case.id: case.expected for case in summary.run.suite.cases}
+    expected = {case.id: "\nor: ".join(_right(case)) or None for case in summary.run.suite.cases}
     grouped: dict[str, list[ShownOutput]] = defaultdict(list)
     scores = _scores(summary, rows)
     for row in rows:
@@ -317,6 +317,11 @@ def _verdicts(summary: Summary, shown: pd.DataFrame) -> Mapping[Key, list[ShownV
     for case, model, repeat, *fields in zip(*(cells[name].tolist() for name in cells.columns), strict=True):
         by_output[case, model, repeat].append(ShownVerdict(*fields))
     return by_output
+
+
+def _right(case: Case) -> Iterable[str]:
+    """The right outputs of a case, where it says any."""
+    return () if case.expected is None else (case.expected, *case.also_right)
 
 
 def _scores(summary: Summary, shown: list[dict[str, Any]]) -> Mapping[Key, list[ShownScore]]:

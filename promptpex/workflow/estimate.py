@@ -251,8 +251,7 @@ async def _comparing(
     lines = []
     for judge in match_judges(session, prompt, spec, suite):
         requests = [
-            [judge.request(one, inputs[one.case], expected[one.case].text) for one in some]
-            for some in (stored, missing)
+            [judge.request(one, inputs[one.case], expected[one.case].all) for one in some] for some in (stored, missing)
         ]
         replies = await session.store.get_many(request.id for request in requests[0])
         lines.append(_line(session, find("match"), judge.role_model.label, [*requests[0], *requests[1]], replies))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from promptpex.assertions import ExpectedOutput, Unscorable, compare
 from promptpex.codecs.comparable_texts import normalised
@@ -23,7 +24,7 @@ MATCH_VERSION = "match-1"
 def expected_outputs(suite: Suite, chosen: str | None) -> dict[str, ExpectedOutput]:
     """The expected outputs by the ids of their cases; ``chosen`` is the comparison that the settings name."""
     return {
-        case.id: ExpectedOutput(case.expected, suite.match_of(case, chosen))
+        case.id: ExpectedOutput(case.expected, suite.match_of(case, chosen), case.also_right)
         for case in suite.cases
         if case.expected is not None
     }
@@ -72,7 +73,7 @@ def settled_by_code(output: Output, expected: ExpectedOutput) -> bool:
 
 
 def _same(output: Output, expected: ExpectedOutput) -> bool:
-    return normalised(output.text or "") == normalised(expected.text)
+    return normalised(output.text or "") in map(normalised, expected.all)
 
 
 def _by_code(output: Output, expected: ExpectedOutput) -> Score | None:
@@ -81,7 +82,7 @@ def _by_code(output: Output, expected: ExpectedOutput) -> Score | None:
         return _score(output, "none", reason=output.message or "", unscored=output.error)
     if not settled_by_code(output, expected):
         return None
-    used = ExpectedOutput(expected.text, DEFAULT_MATCH) if expected.match == ASKED else expected
+    used = replace(expected, match=DEFAULT_MATCH) if expected.match == ASKED else expected
     source, fingerprint = f"match:{used.match}", digest([MATCH_VERSION, used.match], 16)
     try:
         result = compare(output.text or "", used)
@@ -105,7 +106,7 @@ async def _asked(
 
     async def one(pair: tuple[MatchJudge, Output]) -> Verdict:
         judge, output = pair
-        verdict = await judge.compare(output, inputs[output.case], expected[output.case].text)
+        verdict = await judge.compare(output, inputs[output.case], expected[output.case].all)
         session.emit(StepDone(STAGE, judge.role_model.label, verdict.unscored))
         return verdict
 

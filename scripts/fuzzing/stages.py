@@ -159,7 +159,7 @@ async def _judged(maker: Maker) -> object:
 
 
 async def _matched(maker: Maker) -> object:
-    return await MatchJudge(author(maker), "Name a colour.").compare(OUTPUT, CASE.inputs, maker.text())
+    return await MatchJudge(author(maker), "Name a colour.").compare(OUTPUT, CASE.inputs, [maker.text()])
 
 
 STAGES: Mapping[str, Callable[[Maker], Awaitable[object]]] = {

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.assertions import ExpectedOutput, Unscorable, check, compare, rows_to_check
+from promptpex.assertions import Comparison, ExpectedOutput, Unscorable, check, compare, rows_to_check
 from promptpex.assertions.assertion_file import read as read_assertions
 from promptpex.core.errors import CheckError
 from promptpex.core.matching import MATCH_KINDS
@@ -77,6 +77,14 @@ def test_an_expected_output_that_a_comparison_cannot_use_leaves_the_output_unsco
     with pytest.raises(Unscorable) as raised:
         compare("NN", ExpectedOutput(wanted, match))
     assert raised.value.code == "bad-expected"
+
+
+def test_one_of_several_right_outputs_is_enough() -> None:
+    expected = ExpectedOutput("NN", "exact", ("NNS", "NNP"))
+    assert compare("NNP", expected).right
+    assert compare("VB", expected) == Comparison(False, 'the output is "VB", expected is "NN" or one of 2 more')
+    with pytest.raises(Unscorable):
+        compare("1", ExpectedOutput("1", "numeric", ("none",)))
 
 
 def right(text: str, match: str) -> object:

@@ -65,14 +65,15 @@ values = st.recursive(
 )
 names = st.text("abcxyz_", min_size=1, max_size=4)
 matches = st.sampled_from([*MATCH_KINDS, "numeric:0.01", "numeric:1%"])
+answers = st.tuples(texts, st.lists(texts, max_size=2).map(tuple)) | st.just((None, ()))
 cases = st.builds(
-    Case,
+    lambda answer, **fields: Case(expected=answer[0], also_right=answer[1], **fields),
+    answer=answers,
     id=st.text("abc123.-_", min_size=1, max_size=6),
     rule=st.none() | st.sampled_from(["r1", "r2"]),
     inverse=st.booleans(),
     inputs=st.dictionaries(names, values, max_size=3),
     reasoning=texts,
-    expected=st.none() | texts,
     match=st.none() | matches,
     origin=st.sampled_from(["generated", "edited", "added"]),
     scenario=st.none() | texts,

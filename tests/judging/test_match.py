@@ -30,15 +30,15 @@ def judge_that_says(reply: Any) -> tuple[MatchJudge, list[str]]:
 )
 async def test_the_judges_word_is_the_verdict(word: str, status: str, code: str | None) -> None:
     judge, shown = judge_that_says({"differences": "", "verdict": word})
-    verdict = await judge.compare(output("scarlet"), INPUTS, "red")
+    verdict = await judge.compare(output("scarlet"), INPUTS, ["red", "crimson"])
     assert (verdict.status, verdict.unscored, verdict.source) == (status, code, "judge:fake/judge")
-    for part in ("Name a colour.", "Shades count as one.", "a fire engine", "red", "scarlet"):
+    for part in ("Name a colour.", "Shades count as one.", "a fire engine", "red\n\nor\n\ncrimson", "scarlet"):
         assert part in shown[0]
 
 
 async def test_what_is_the_same_in_all_requests_comes_first() -> None:
     judge, _ = judge_that_says({})
-    one, two = (judge.request(output(text), INPUTS, text).messages[-1].content for text in ("scarlet", "azure"))
+    one, two = (judge.request(output(text), INPUTS, [text]).messages[-1].content for text in ("scarlet", "azure"))
     same = next(place for place, pair in enumerate(zip(one, two, strict=False)) if pair[0] != pair[1])
     assert same > one.index("Name a colour.")
 
@@ -46,13 +46,13 @@ async def test_what_is_the_same_in_all_requests_comes_first() -> None:
 async def test_a_judge_that_cannot_be_read_leaves_the_output_unscored() -> None:
     for reply, code in (("no JSON at all", "judge-malformed"), (TruncatedReply("cut"), "judge-truncated")):
         judge, _ = judge_that_says(reply)
-        verdict = await judge.compare(output("scarlet"), INPUTS, "red")
+        verdict = await judge.compare(output("scarlet"), INPUTS, ["red", "crimson"])
         assert (verdict.status, verdict.unscored) == ("unscored", code)
 
 
 async def test_a_long_reason_is_cut_and_the_verdict_kept() -> None:
     judge, shown = judge_that_says({"differences": "x" * 5000, "verdict": "different"})
-    verdict = await judge.compare(output("scarlet"), INPUTS, "red")
+    verdict = await judge.compare(output("scarlet"), INPUTS, ["red", "crimson"])
     assert verdict.status == "fail"
     assert len(shown) == 1
 

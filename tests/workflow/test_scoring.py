@@ -66,6 +66,18 @@ async def test_the_case_says_how_it_is_compared_then_the_settings_then_the_suite
     assert chosen.manifest.run != (await made(tmp_path, cases)).manifest.run
 
 
+async def test_further_right_outputs_count_as_well_and_cost_no_judge(tmp_path: Path) -> None:
+    cases = with_answers("blue", "blue")
+    several = [case.replace(also_right=("red", "scarlet") if case.expected else ()) for case in cases.cases]
+    for match in ("normalised", "asked"):
+        client = FakeClient(reply)
+        run = await made(tmp_path, cases.replace(cases=tuple(several), match=match), client, judge=["fake/j"])
+        assert shown(run) == [("c1", 1.0, None, "match:normalised"), ("c2", 1.0, None, "match:normalised")]
+        assert "match" not in [request.stage for request in client.requests]
+    with pytest.raises(ValueError, match="write the first under expected"):
+        Case(id="c1", inputs={}, also_right=("red",))
+
+
 async def test_an_output_without_an_answer_has_a_score_without_a_value(tmp_path: Path) -> None:
     run = await made(tmp_path, with_answers("red"), FakeClient(lambda request: ""))
     assert shown(run) == [("c1", None, "empty", "none")]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from promptpex.core.matching import DEFAULT_MATCH, MATCH_PATTERN, match_name
 from promptpex.core.records._base import OwnedRecord, Record
@@ -45,7 +45,8 @@ class Case(OwnedRecord):
         inputs: a value for each variable of the prompt.
         reasoning: why this input tests the rule.
         expected: the right output, where it is known.
-        match: how outputs are compared with it, where the suite does not say it as well.
+        also_right: other outputs that are right as well.
+        match: how outputs are compared with these, where the suite does not say it as well.
         origin: who made it.
         scenario: the scenario it belongs to.
         answer_in_context: whether the given context holds the answer; None = not recorded.
@@ -66,6 +67,7 @@ class Case(OwnedRecord):
     inputs: dict[str, Any]
     reasoning: str = ""
     expected: str | None = None
+    also_right: tuple[str, ...] = ()
     match: Match | None = None
     origin: Origin = "generated"
     scenario: str | None = None
@@ -77,6 +79,12 @@ class Case(OwnedRecord):
     rating: Rating | None = None
     aside: str | None = None
     content: str | None = None
+
+    @model_validator(mode="after")
+    def _one_first(self) -> Self:
+        if self.also_right and self.expected is None:
+            raise ValueError("also_right names further right outputs: write the first under expected")
+        return self
 
 
 class Suite(Record):
