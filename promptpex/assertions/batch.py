@@ -108,7 +108,7 @@ def _expected(row: CheckRow, given: Mapping[str, object]) -> ExpectedOutput | No
     """The expected output of the row, else the variable of this name."""
     named = given.get("expected")
     text = row.expected if row.expected is not None or named is None else as_text(named)
-    return None if text is None else ExpectedOutput(text, row.match)
+    return None if text is None else ExpectedOutput(text, row.match, row.also_right)
 
 
 def _threshold(row: CheckRow, checks: CheckFile | None) -> float | None:

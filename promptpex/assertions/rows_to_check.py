@@ -40,7 +40,8 @@ class CheckRow:
         vars: for templates and scripts.
         threshold: the least score that passes.
         asserts: the row's own assertions; None = it brings none.
-        expected: the right output, where the row names one apart from its variables. match: how it is compared with.
+        expected: the right output, where the row names one apart from its variables; also_right: further ones.
+        match: how they are compared with.
         problem: why the row cannot be checked at all.
         line: of the file, from 1.
         length: of what the file has of it, in characters.
@@ -53,6 +54,7 @@ class CheckRow:
     threshold: float | None = None
     asserts: list[object] | None = None
     expected: str | None = None
+    also_right: tuple[str, ...] = ()
     match: str = DEFAULT_MATCH
     problem: Unscorable | None = None
     line: int | None = None
@@ -61,7 +63,17 @@ class CheckRow:
     def __reduce__(self) -> tuple[object, ...]:
         """Sent to another process as JSON, which nests as deep as what was read; pickle manages half of that."""
         problem = (self.problem.code, self.problem.message) if self.problem is not None else None
-        data = (self.id, self.output, self.vars, self.measured, self.threshold, self.asserts, self.expected, self.match)
+        data = (
+            self.id,
+            self.output,
+            self.vars,
+            self.measured,
+            self.threshold,
+            self.asserts,
+            self.expected,
+            self.also_right,
+            self.match,
+        )
         try:
             return _received, (json.dumps(data), problem, self.line)
         except RecursionError:
@@ -71,6 +83,7 @@ class CheckRow:
 def _received(data: str, problem: tuple[str, str] | None, line: int | None) -> CheckRow:
     """A row that another process has sent."""
     row = CheckRow(*json.loads(data))
+    row.also_right = tuple(row.also_right)
     row.problem = Unscorable(*problem) if problem is not None else None
     row.line = line
     return row
@@ -141,8 +154,7 @@ def row_of(data: Mapping[str, Any], number: int, cases: Mapping[str, Any] | None
     row.asserts = next((data[key] for key in _ASSERTIONS if key in data), None)
     if isinstance(row.asserts, Mapping):
         row.asserts = [row.asserts]
-    expected, match = data.get("expected", case.get("expected")), data.get("match", case.get("match"))
-    row.problem = _problem(data, row, variables) or _set_expected(row, expected, match)
+    row.problem = _problem(data, row, variables) or _set_expected(row, {**case, **data})
     row.threshold = _number(data.get("threshold"))
     row.measured = {
         "cost": _number(data.get("cost", data.get("cost_usd"))),
@@ -155,10 +167,13 @@ def row_of(data: Mapping[str, Any], number: int, cases: Mapping[str, Any] | None
     return row
 
 
-def _set_expected(row: CheckRow, expected: object, match: object) -> Unscorable | None:
-    """Gives the row its expected output, a text or any JSON value; what is wrong with it, if anything is."""
+def _set_expected(row: CheckRow, given: Mapping[str, object]) -> Unscorable | None:
+    """Gives the row its expected output, a text or any JSON value, and further ones; what is wrong with it, if anything
+    is."""
+    expected, match, others = (given.get(name) for name in ("expected", "match", "also_right"))
     try:
         row.expected = None if expected is None else as_text(expected)
+        row.also_right = tuple(map(as_text, others)) if isinstance(others, list | tuple) else ()
         row.match = match_name(str(match)) if match is not None else DEFAULT_MATCH
     except ValueError as error:
         return Unscorable("bad-row", str(error))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,7 @@ def test_rows_to_check_bring_their_expected_output_as_a_key_a_column_or_a_variab
     rows: list[dict[str, Any]] = [
         {"output": "nn.", "expected": "NN"},
         {"output": "[2, 1]", "expected": [1, 2], "match": "set"},
+        {"output": "VB", "expected": "NN", "also_right": ["VBZ", "VB"]},
         {"output": "NN", "vars": {"expected": "NN"}},
         {"output": "NN"},
         {"output": "NN", "expected": "NN", "match": "fuzzy"},
@@ -186,9 +188,12 @@ def test_rows_to_check_bring_their_expected_output_as_a_key_a_column_or_a_variab
         ("pass", None),
         ("pass", None),
         ("pass", None),
+        ("pass", None),
         ("unscored", "no-expected"),
         ("unscored", "bad-row"),
     ]
+    sent = [pickle.loads(pickle.dumps(row)) for row in rows_to_check.read(tmp_path / "rows.jsonl")]
+    assert [one.status for one in check_rows(iter(sent))] == [one.status for one in reports]
     with (tmp_path / "rows.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["output", "expected"], ["nn", "NN"], ["", ""]])
     (tmp_path / "a.yaml").write_text("- {kind: equals, value: '{{expected}}'}\n- {kind: expected}\n", encoding="utf-8")
