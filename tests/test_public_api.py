@@ -103,6 +103,25 @@ def test_files_run_and_tables_by_functions_alone(tmp_path: Path, monkeypatch: py
     assert (table["scored"].tolist(), table["non_compliant"].tolist()) == ([1], [1])
 
 
+def test_a_run_with_metrics_is_made_judged_again_and_tabled_by_functions_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "short.metric.js").write_text("output.length < 4", encoding="utf-8")
+    (tmp_path / "kind.metric.md").write_text("Kind? {{output}}", encoding="utf-8")
+    here = prompt().replace(path=str(tmp_path / "prompt.md"))
+    made = promptpex.run(
+        here, spec(), suite(), models="fake/m", judge="none", client=promptpex.FakeClient(lambda request: "RED")
+    )
+    kind = promptpex.FakeClient(lambda request: '{"reason": "", "verdict": "OK"}')
+    again = promptpex.judge(made, judge="fake/j", client=kind)
+    tables = [promptpex.tables.metrics(promptpex.tables.scores(run)).set_index("metric") for run in (made, again)]
+    assert [table["mean"].fillna(-1).to_dict() for table in tables] == [
+        {"kind": -1, "short": 1.0},
+        {"kind": 1.0, "short": 1.0},
+    ]
+
+
 def test_errors_are_of_one_tree(tmp_path: Path) -> None:
     with pytest.raises(PromptpexError) as caught:
         promptpex.read_prompt(tmp_path / "none.md")

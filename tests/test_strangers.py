@@ -14,17 +14,22 @@ from promptpex.cases.samples import read_samples
 from promptpex.cli.main import run_cli
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.ordinary_files import inside, opened, read_bytes
+from promptpex.config import load
 from promptpex.core.errors import CheckError, ConfigError, InputError, PromptFileError, RunError, StoreError
 from promptpex.documents.schema_ref import keep_schema
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.record_replay import RecordingClient, ReplayClient
 from promptpex.promptfile import read as read_prompt
+from promptpex.promptfile.metric_files import metrics_beside
 from promptpex.report import runs, summarise
 from promptpex.report.files import write
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.store import SqliteStore
+from promptpex.workflow.estimate import estimate
+from promptpex.workflow.running import begin, execute
+from promptpex.workflow.session import open_session
 from promptpex.workflow.validation import validate
-from tests.samples import spec
+from tests.samples import prompt, spec, suite
 from tests.tables.by_hand import colours
 
 SECRET = "SECRET-OF-THE-USER"
@@ -116,6 +121,32 @@ def test_samples_are_read_in_the_folder_alone(checkout: Path) -> None:
     os.mkfifo(checkout / "s.jsonl")
     with pytest.raises(ConfigError, match="not an ordinary file"):
         read_samples("s.jsonl", variables=("a",), path=checkout / "prompt.md")
+
+
+async def test_a_metric_file_reaches_nothing_and_its_requests_are_told(checkout: Path) -> None:
+    here = prompt().replace(path=str(checkout / "prompt.md"))
+    (checkout / "tone.metric.md").symlink_to(users(checkout))
+    with pytest.raises(PromptFileError, match="leads out of its project"):
+        metrics_beside(checkout / "prompt.md")
+    (checkout / "tone.metric.md").unlink()
+    os.mkfifo(checkout / "tone.metric.md")
+    with pytest.raises(PromptFileError, match="not an ordinary file"):
+        metrics_beside(checkout / "prompt.md")
+    (checkout / "tone.metric.md").unlink()
+    (checkout / "tone.metric.md").write_text("{{output}}", encoding="utf-8")
+    tries = {"file": "require('fs').readFileSync", "env": "process.env", "net": "fetch('http://127.0.0.1')"}
+    for name, code in tries.items():
+        (checkout / f"{name}.metric.js").write_text(code, encoding="utf-8")
+    settings = {"models": ["fake/m"], "judge": ["fake/j"], "store": str(checkout.parent / "store.db")}
+    client = FakeClient(lambda request: "RED")
+    async with open_session(load(settings, start=checkout, env={}), provider=client) as session:
+        lines = {line.stage: line.calls for line in await estimate(session, here, spec(), suite())}
+        (checkout / "python.metric.md").write_text("{{output.__class__.__mro__}}", encoding="utf-8")
+        run = await execute(session, await begin(session, here, spec(), suite()))
+    assert lines["metric"] == len(suite().cases)
+    assert {score.name for score in run.scores} == {"tone", "python", *tries}
+    assert all(score.value is None for score in run.scores), "nothing was reached"
+    assert {score.unscored for score in run.scores if score.name == "python"} == {"bad-template"}
 
 
 def test_a_prompt_or_a_spec_that_is_a_link_out_of_the_project_is_neither_read_nor_written(checkout: Path) -> None:

@@ -7,13 +7,15 @@ The first two are prompt files (PromptPex's custom metrics): front matter with `
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from promptpex.codecs.text_file import read_text
 from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import PromptFileError
-from promptpex.core.records import METRIC_NAME, Metric, Prompt, Scale
-from promptpex.promptfile.read import read
+from promptpex.core.records import EXPECTED, METRIC_NAME, Metric, Problem, Prompt, Scale
+from promptpex.promptfile.read import examine
 
 VARIABLES = ("prompt", "intent", "input_spec", "rules", "input", "output", "expected", "output_format")
 """What criteria may show."""
@@ -25,6 +27,9 @@ SUFFIXES = (".metric.md", ".metric.prompty", ".metric.js")
 MOST = 50
 """Metrics of one folder: each costs a request for every output and judge."""
 
+COLUMN_ENDS = ("_scored", "_ci_low", "_ci_high")
+"""What the names of a metric's further columns end in, so that no metric's name may."""
+
 SCALES: tuple[Scale, ...] = ("pass-fail", "0-100")
 _CODE_LIMIT = 100_000
 
@@ -35,23 +40,37 @@ def metrics_beside(prompt: Path) -> tuple[Metric, ...]:
     Raises:
         PromptFileError: a file that is no metric, with its line; two of one name; or too many.
     """
+    metrics, problems = examine_beside(prompt)
+    for problem in problems:
+        if problem.severity == "error":
+            raise PromptFileError(problem.sentence(), path=problem.path, line=problem.line)
+    return metrics
+
+
+def examine_beside(prompt: Path) -> tuple[tuple[Metric, ...], list[Problem]]:
+    """The metrics in a prompt's folder that can be used, by name, and all that is wrong or odd there."""
     files = metric_files(prompt)
-    by_name: dict[str, Path] = {}
+    if len(files) > MOST:
+        message = f"{len(files)} metrics are beside this prompt; {MOST} is the most"
+        return (), [Problem(path=str(prompt), message=message)]
+    metrics, problems, by_name = [], [], {name_of(file): file for file in reversed(files)}
     for file in files:
-        other = by_name.setdefault(name_of(file), file)
+        metric, of_file = examine_metric(file)
+        other = by_name[name_of(file)]
         if other != file:
-            raise PromptFileError(f"the metric of {other.name} has the same name; rename one of the files", path=file)
-    return tuple(read_metric(file) for file in files)
+            message = f"the metric of {other.name} has the same name"
+            of_file.append(Problem(path=str(file), message=message, suggestion="rename one of the files"))
+        elif metric is not None:
+            metrics.append(metric)
+        problems += of_file
+    return tuple(metrics), problems
 
 
 def metric_files(prompt: Path) -> list[Path]:
     """The metric files in a prompt's folder, by name; hidden ones are no metrics."""
     if not prompt.parent.is_dir():
         return []
-    files = [file for file in prompt.parent.iterdir() if is_metric(file) and not file.name.startswith(".")]
-    if len(files) > MOST:
-        raise PromptFileError(f"{len(files)} metrics are beside this prompt; {MOST} is the most", path=prompt)
-    return sorted(files)
+    return sorted(file for file in prompt.parent.iterdir() if is_metric(file) and not file.name.startswith("."))
 
 
 def is_metric(file: Path) -> bool:
@@ -64,49 +83,74 @@ def name_of(file: Path) -> str:
     return file.name[: file.name.rindex(".metric.")]
 
 
-def read_metric(file: Path) -> Metric:
-    """One metric.
+def examine_metric(file: Path) -> tuple[Metric | None, list[Problem]]:
+    """One metric, and all that is wrong or odd about its file, with lines; None where any of it is an error."""
+    try:
+        metric, problems = _code(file) if file.suffix == ".js" else _criteria(file)
+    except PromptFileError as failure:
+        metric, problems = None, [Problem(path=str(file), line=failure.line, message=failure.message)]
+    problems = [*_wrong_name(file), *problems]
+    return (None if any(problem.severity == "error" for problem in problems) else metric), problems
 
-    Raises:
-        PromptFileError: the file cannot be read, its name is none for a metric, it has an unknown scale or variable, or
-            does not show the output.
-    """
+
+def _wrong_name(file: Path) -> Iterator[Problem]:
     name = name_of(file)
-    if re.match(METRIC_NAME, name) is None or name == "expected":
-        raise PromptFileError(
-            f"a metric cannot be called {name[:60]!r}: use up to 40 letters, digits, - and _, a letter first, and not "
-            "'expected'",
-            path=file,
-        )
-    if file.suffix == ".js":
-        code = read_text(file, error=PromptFileError, what="metric", limit=_CODE_LIMIT)
-        if not code.strip():
-            raise PromptFileError("the metric is empty; write a JavaScript expression over output", path=file)
-        return Metric(name=name, scale="0-100", code=code)
-    prompt = read(file)
-    _check_variables(prompt, file)
+    if re.fullmatch(METRIC_NAME, name) is None or name == EXPECTED:
+        message = f"a metric cannot be called {name[:60]!r}"
+        use = f"use up to 40 letters, digits, - and _, a letter first, and not {EXPECTED!r}"
+        yield Problem(path=str(file), message=message, suggestion=use)
+    elif name.endswith(COLUMN_ENDS):
+        use = f"names that end in {', '.join(COLUMN_ENDS)} are columns of another metric"
+        yield Problem(path=str(file), message=f"a metric cannot be called {name!r}", suggestion=use)
+
+
+def _code(file: Path) -> tuple[Metric | None, list[Problem]]:
+    code = read_text(file, error=PromptFileError, what="metric", limit=_CODE_LIMIT)
+    if not code.strip():
+        message = "the metric is empty"
+        return None, [Problem(path=str(file), message=message, suggestion="write a JavaScript expression over output")]
+    return _made(file, scale="0-100", code=code), []
+
+
+def _criteria(file: Path) -> tuple[Metric | None, list[Problem]]:
+    prompt, odd = examine(file, also=("scale",))
+    text = read_text(file, error=PromptFileError, what="metric")
+    problems = [*odd, *_wrong_scale(prompt, file, text), *_wrong_variables(prompt, file, text)]
     description = prompt.meta.get("description")
-    return Metric(
-        name=name,
+    metric = _made(
+        file,
         description=description.strip() if isinstance(description, str) else "",
-        scale=_scale(prompt, file),
+        scale=next((scale for scale in SCALES if prompt.unknown.get("scale") == scale), SCALES[0]),
         criteria=prompt.replace(path=None, meta={}, unknown={}),
     )
+    return metric, problems
 
 
-def _scale(prompt: Prompt, file: Path) -> Scale:
+def _made(file: Path, **fields: Any) -> Metric | None:
+    """The metric, unless its name is none: that is a problem of its own."""
+    return None if any(_wrong_name(file)) else Metric(name=name_of(file), **fields)
+
+
+def _wrong_scale(prompt: Prompt, file: Path, text: str) -> Iterator[Problem]:
     wanted = prompt.unknown.get("scale", SCALES[0])
-    for scale in SCALES:
-        if wanted == scale:
-            return scale
-    raise PromptFileError(f"the scale {str(wanted)[:40]!r} is none of {', '.join(SCALES)}", path=file)
+    if wanted not in SCALES:
+        message = f"the scale {str(wanted)[:40]!r} is none of {', '.join(SCALES)}"
+        yield Problem(path=str(file), line=_line(text, r"^\W*scale\W*:"), message=message)
 
 
-def _check_variables(prompt: Prompt, file: Path) -> None:
+def _wrong_variables(prompt: Prompt, file: Path, text: str) -> Iterator[Problem]:
     for name in prompt.variables if not prompt.implicit_input else ():
         if name not in (*VARIABLES, *OTHER_NAMES):
-            hint = did_you_mean(name, VARIABLES)
             message = f"a metric has no {name!r} to show; it may name {', '.join(VARIABLES)}"
-            raise PromptFileError(f"{message}; {hint}" if hint else message, path=file)
+            hint = did_you_mean(name, VARIABLES) or ""
+            line = _line(text, rf"\{{[{{%][^\n]*\b{re.escape(name)}\b")
+            yield Problem(path=str(file), line=line, message=message, suggestion=hint)
     if prompt.implicit_input or "output" not in prompt.variables:
-        raise PromptFileError("the metric never shows the output: put {{output}} where it belongs", path=file)
+        message = "the metric never shows the output"
+        yield Problem(path=str(file), message=message, suggestion="put {{output}} where it belongs")
+
+
+def _line(text: str, pattern: str) -> int | None:
+    """The first line in which a pattern is found, from 1."""
+    lines = enumerate(text.splitlines(), 1)
+    return next((number for number, line in lines if re.search(pattern, line)), None)

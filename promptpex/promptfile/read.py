@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from jinja2 import TemplateSyntaxError
@@ -42,10 +42,14 @@ def read_with_warnings(path: Path | str) -> tuple[Prompt, list[str]]:
     return prompt, [problem.sentence() for problem in problems]
 
 
-def examine(path: Path | str) -> tuple[Prompt, list[Problem]]:
-    """As ``read``, with the warnings as problems that know their lines."""
+def examine(path: Path | str, *, also: Collection[str] = ()) -> tuple[Prompt, list[Problem]]:
+    """As ``read``, with the warnings as problems that know their lines.
+
+    Args:
+        also: keys of the front matter that mean something beside ``KNOWN``.
+    """
     text = read_text(path, error=PromptFileError, what=WHAT)
-    return _build(parse_text(_lines(text), path), path)
+    return _build(parse_text(_lines(text), path), path, also)
 
 
 def parse(text: str, path: Path | str = "prompt.md") -> Prompt:
@@ -57,7 +61,7 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _build(parsed: ParsedPrompt, path: Path | str) -> tuple[Prompt, list[Problem]]:
+def _build(parsed: ParsedPrompt, path: Path | str, also: Collection[str] = ()) -> tuple[Prompt, list[Problem]]:
     if not parsed.messages:
         raise PromptFileError("the prompt is empty: there is no text below the front matter", path=path)
     messages = tuple(each.message for each in parsed.messages)
@@ -76,7 +80,7 @@ def _build(parsed: ParsedPrompt, path: Path | str) -> tuple[Prompt, list[Problem
         unknown=unknown,
         path=str(path),
     )
-    return prompt, _warnings(prompt, parsed, path)
+    return prompt, _warnings(prompt, parsed, path, also)
 
 
 def _variables(parsed: ParsedPrompt, path: Path | str) -> tuple[str, ...]:
@@ -134,14 +138,14 @@ def _template_language(template: object) -> str | None:
     return template.lower() if isinstance(template, str) else None
 
 
-def _warnings(prompt: Prompt, parsed: ParsedPrompt, path: Path | str) -> list[Problem]:
+def _warnings(prompt: Prompt, parsed: ParsedPrompt, path: Path | str, also: Collection[str]) -> list[Problem]:
     warnings = [Problem(path=str(path), message=text, severity="warning") for text in parsed.warnings]
 
     def warn(message: str, key: str, suggestion: str = "") -> None:
         line = parsed.lines.get(key)
         warnings.append(Problem(path=str(path), line=line, message=message, suggestion=suggestion, severity="warning"))
 
-    for key in prompt.unknown:
+    for key in (key for key in prompt.unknown if key not in also):
         hint = did_you_mean(key, KNOWN) or "it is kept and not used"
         warn(f"the front matter key {key!r} is not known", key, hint)
     language = _template_language(prompt.meta.get("template"))

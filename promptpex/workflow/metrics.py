@@ -10,7 +10,7 @@ from typing import Any
 from promptpex.assertions import check, check_time
 from promptpex.codecs.inputs_as_text import inputs_text
 from promptpex.codecs.wording import did_you_mean
-from promptpex.core.errors import ConfigError
+from promptpex.core.errors import ConfigError, PromptFileError
 from promptpex.core.events import StageEnded, StageStarted, StepDone
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Metric, Output, Prompt, Run, Score, Spec
@@ -138,8 +138,11 @@ async def _by_judges(
 
     async def one(pair: tuple[MetricJudge, Output]) -> Score:
         judge, output = pair
-        text = criteria_text(judge.metric, run.prompt, run.spec, cases[output.case], output.text or "")
-        score = await judge.score(output, text)
+        try:
+            text = criteria_text(judge.metric, run.prompt, run.spec, cases[output.case], output.text or "")
+            score = await judge.score(output, text)
+        except PromptFileError as failure:
+            score = _score(output, judge.metric, judge.source, None, failure.message, "bad-template")
         session.emit(StepDone(STAGE, judge.role_model.label, score.unscored))
         return score
 

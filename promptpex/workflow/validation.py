@@ -24,9 +24,11 @@ from promptpex.core.records import KEY_LENGTH, WHOLE_INPUT, Problem, Prompt, Rul
 from promptpex.documents import human_grades as grade_file
 from promptpex.documents.document import Reading
 from promptpex.documents.record_problems import as_problem
+from promptpex.promptfile.metric_files import is_metric
 from promptpex.specs import file as spec_file
 from promptpex.specs.input_declarations import declared
 from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered
+from promptpex.workflow import metric_problems
 from promptpex.workflow.instructions import checked_instructions, checked_language
 from promptpex.workflow.scoring import unusable_expected
 
@@ -48,15 +50,19 @@ class _Set:
 def validate(paths: Iterable[Path | str]) -> list[Problem]:
     """All problems of these files, and of the files beside them that they need, in the order of files and lines.
 
-    A prompt brings its spec, its cases and its grades along; a spec or a case file brings the prompt it names, for
-    comparison.
+    A prompt brings its spec, its cases, its grades and the metrics beside it along; a spec or a case file brings the
+    prompt it names, for comparison.
     """
     problems: dict[str, Problem] = {}
     with check_time():
         for path in paths:
-            for problem in _of_set(_belonging(Path(path))):
+            for problem in _of_file(Path(path)):
                 problems.setdefault(str(problem), problem)
     return list(problems.values())
+
+
+def _of_file(path: Path) -> list[Problem]:
+    return metric_problems.problems_of(path) if is_metric(path) else _of_set(_belonging(path))
 
 
 def _belonging(path: Path) -> _Set:
@@ -119,6 +125,8 @@ def _of_set(files: _Set) -> list[Problem]:
         of_cases += _invalid_inputs(files.cases, spec, case_reading) if spec is not None else []
         of_cases += _unusable_expected(files.cases, case_reading)
         problems += _sorted(of_cases)
+    if files.prompt is not None:
+        problems += metric_problems.problems_beside(files.prompt)
     return problems
 
 

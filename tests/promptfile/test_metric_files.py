@@ -51,6 +51,7 @@ def test_criteria_and_code_are_read_by_name(tmp_path: Path) -> None:
         ("a b.metric.md", SHOWS, "cannot be called 'a b'"),
         ("expected.metric.md", SHOWS, "cannot be called 'expected'"),
         ("9.metric.js", "true", "a letter first"),
+        ("tone_ci_low.metric.js", "true", "columns of another metric"),
     ],
 )
 def test_what_is_wrong_with_a_metric_names_its_file(tmp_path: Path, name: str, text: str, reason: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import csv
 import json
 from collections import Counter
 from pathlib import Path
@@ -9,12 +11,16 @@ from typing import Any
 
 import pytest
 
+from promptpex.cli.main import run_cli
 from promptpex.config import load
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Request, Run
 from promptpex.llm.fake import FakeClient
-from promptpex.report import runs
+from promptpex.report import runs, summarise
+from promptpex.report.files import write
 from promptpex.workflow.estimate import estimate
+from promptpex.workflow.files import files_of
+from promptpex.workflow.pipeline import run as run_files
 from promptpex.workflow.running import begin, execute
 from promptpex.workflow.running import judge as judge_again
 from promptpex.workflow.session import Session, open_session
@@ -116,6 +122,12 @@ async def test_without_a_judge_criteria_are_unscored_and_an_error_is_never_score
     assert [code for _, code, _ in counting(run, "short")] == ["empty", None, None, None]
 
 
+async def test_criteria_that_fail_on_an_output_leave_that_one_unscored(tmp_path: Path) -> None:
+    beside(tmp_path, kind__metric__md="{% if 'Ignore' in output %}{{ 1 / 0 }}{% endif %}{{output}}\n")
+    run = await made(tmp_path)
+    assert [code for _, code, _ in counting(run, "kind")] == [None, "bad-template", None, None]
+
+
 async def test_the_settings_choose_and_the_run_remembers(tmp_path: Path) -> None:
     beside(tmp_path, kind__metric__md="Kind? {{output}}\n", short__metric__js="true")
     assert {one.name for one in (await made(tmp_path, metrics="short")).scores} == {"short"}
@@ -153,3 +165,59 @@ async def test_an_estimate_counts_what_is_asked(tmp_path: Path) -> None:
         assert (await lines(session))["metric"] == (8, 0)
         await execute(session, await begin(session, here, spec(), suite()))
         assert (await lines(session))["metric"] == (0, 8)
+
+
+async def whole(folder: Path, score: int) -> Path:
+    """A run of files with two judges and a metric by code, reported on; the folder of it."""
+    rules = "rules: [{id: r1, rule: One word., checks: [{kind: word-count, value: 1}]}]\n"
+    cases = "".join(f"  - {{id: c{n}, rule: r1, inputs: {{thing: t{n}}}}}\n" for n in range(20))
+    (folder / "prompt.md").write_text("Name the colour of {{thing}}.\n", encoding="utf-8")
+    (folder / "prompt.spec.yaml").write_text(f"prompt: prompt.md\n{rules}", encoding="utf-8")
+    (folder / "prompt.cases.yaml").write_text(f"prompt: prompt.md\ncases:\n{cases}", encoding="utf-8")
+    beside(
+        folder, warm__metric__md="---\nscale: 0-100\n---\nWarm? {{output}}\n", short__metric__js="output.length < 10"
+    )
+
+    def answer(request: Request) -> str:
+        if request.stage != "metric":
+            return "RED"
+        return json.dumps({"reason": "<b>cold</b>", "score": score if request.label == "fake/j" else score - 20})
+
+    given = {"models": ["fake/m"], "judge": ["fake/j", "fake/k"], "store": str(folder / "store.db")}
+    given |= {"results": str(folder / "results")}
+    async with open_session(load(given, start=folder, env={}), provider=FakeClient(answer)) as session:
+        finished, where = await run_files(session, files_of(folder / "prompt.md"))
+    write(summarise(finished, folder=where), where)
+    return where
+
+
+def test_commands_report_gate_and_compare_metrics(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "new").mkdir()
+    new = asyncio.run(whole(tmp_path / "new", 100))
+    old = asyncio.run(whole(tmp_path, 60))
+    monkeypatch.chdir(tmp_path)
+    with (old / "metrics.csv").open(encoding="utf-8", newline="") as file:
+        figures = [(row["metric"], row["source"], row["counts"], row["mean"]) for row in csv.DictReader(file)]
+    assert sorted(figures) == [
+        ("short", "javascript", "True", "1.0"),
+        ("warm", "judge:fake/j", "False", "0.6"),
+        ("warm", "judge:fake/k", "False", "0.4"),
+        ("warm", "judges:mean", "True", "0.5"),
+    ]
+    assert run_cli(["report"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "50% (30–70%) 20 judges:mean" in text
+    assert "lowest warm: 50 of 100, fake/m, case c0" in text
+    assert "fake/j: <b>cold</b>; fake/k: <b>cold</b>" in text
+    page = (old / "report.html").read_text(encoding="utf-8")
+    assert "fake/j: &lt;b&gt;cold&lt;/b&gt;" in page
+    assert run_cli(["report", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["metrics"]) == 4
+    assert run_cli(["gate", "--min-metric", "short=80", "--min-metric", "warm=50%"]) == 0
+    assert run_cli(["gate", "--min-metric", "warm=50", "--decide", "high"]) == 1
+    assert "warm is not clearly at least 50%: it may be 30%" in capsys.readouterr().out
+    assert run_cli(["compare", str(old), str(new), "--fail-on-regression"]) == 0
+    compared = " ".join(capsys.readouterr().out.split())
+    assert "The metric warm is clearly higher: 50% before, 90% after (20 cases)." in compared

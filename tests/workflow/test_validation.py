@@ -246,3 +246,55 @@ def test_a_value_that_names_what_the_prompt_does_not_take(tmp_path: Path) -> Non
     assert [(problem.line, problem.message) for problem in warnings] == [
         (6, "a value in a check of the rule 'r1' names 'wrod', which is empty")
     ]
+
+
+METRICS = {
+    "kind.metric.md": "---\ndescription: x\nscale: 1-5\n---\nKind?\n{{ouput}} {{ rulez }}\n",
+    "kind.metric.js": "true",
+    "odd.metric.md": "---\nscael: 0-100\n---\nKind? {{output}}\n",
+    "broken.metric.md": "One\n{% if %}\n{{output}}\n",
+    "code.metric.js": "return output.length <\n",
+    "fine.metric.js": "output.length < 3",
+    "a b.metric.md": "{{output}}",
+    "py.metric.md": "{{output.__class__}}",
+}
+
+
+def test_all_that_is_wrong_with_metric_files_is_said_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = _folder(tmp_path)
+    for name, text in METRICS.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    of_metrics = [problem for problem in validate([path]) if ".metric." in problem.path]
+    got = [(Path(problem.path).name, problem.line, problem.severity) for problem in of_metrics]
+    assert got == [
+        ("a b.metric.md", None, "error"),
+        ("broken.metric.md", 2, "error"),
+        ("code.metric.js", None, "error"),
+        ("kind.metric.md", None, "error"),
+        ("kind.metric.md", None, "error"),
+        ("kind.metric.md", 3, "error"),
+        ("kind.metric.md", 6, "error"),
+        ("kind.metric.md", 6, "error"),
+        ("odd.metric.md", 2, "warning"),
+        ("py.metric.md", None, "error"),
+    ]
+    text = "\n".join(problem.text() for problem in of_metrics)
+    for words in ("'ouput' to show", "did you mean 'output'", "'rulez'", "none of pass-fail", "never shows the output"):
+        assert words in text
+    assert "has the same name; rename one of the files" in text
+    assert "the code is no JavaScript: the script threw SyntaxError" in text
+    assert run_cli(["validate", str(tmp_path / "fine.metric.js")]) == 0
+    assert run_cli(["validate", str(tmp_path / "code.metric.js")]) == 2
+    assert "no JavaScript" in capsys.readouterr().out
+
+
+def test_metrics_that_can_be_used_are_no_problem(tmp_path: Path) -> None:
+    path = _folder(tmp_path)
+    before = [problem.text() for problem in validate([path])]
+    (tmp_path / "tone.metric.md").write_text(
+        "---\nscale: 0-100\n---\nKind? {{output}} {{expected}}\n", encoding="utf-8"
+    )
+    (tmp_path / "wild.metric.js").write_text("context.vars.word.length", encoding="utf-8")
+    assert [problem.text() for problem in validate([path])] == before

@@ -33,7 +33,7 @@ from promptpex.codecs.wording import plural
 )
 @options.of_statistics(
     "--min-metric",
-    "metrics",
+    "least_means",
     multiple=True,
     metavar="NAME=MEAN",
     help="Lowest accepted mean of a metric of your own, tone=80, from 0 to 100; may be repeated.",
@@ -57,7 +57,7 @@ def command(
     run: Path | None,
     limits: tuple[str, ...],
     accuracies: tuple[str, ...],
-    metrics: tuple[str, ...],
+    least_means: tuple[str, ...],
     min_scored: int,
     decide: Any,
     as_json: bool,
@@ -81,9 +81,9 @@ def command(
     from promptpex.report.gate import Limits, breaches, stated
     from promptpex.report.summary import records
 
-    if not any((limits, accuracies, metrics, min_scored)):
+    if not any((limits, accuracies, least_means, min_scored)):
         raise click.UsageError("give a limit: --max-non-compliance, --min-accuracy, --min-metric or --min-scored")
-    means = dict(map(_metric, metrics))
+    means = dict(map(_metric, least_means))
     resolved = settings(flags)
     folder = runs.resolve(run, Path(resolved.settings.results))
     finished = runs.read_columns(folder)

@@ -26,6 +26,7 @@ SETTINGS = """# Settings of promptpex; environment (PROMPTPEX_...) and flags go 
 # models = ["gpt-4o-mini", "llama3.2:1b"]   # models under test
 # author = "..."                            # writes specs and cases
 # judge = ["..."]                           # judges what no check decides
+# metrics = ["tone"]                        # of the tone.metric.md, ... beside the prompt; by default all
 # repeats = 1
 # max_cost = 1.0                            # US dollars, authors and judges included
 

@@ -17,10 +17,10 @@ from promptpex.codecs.wording import plural
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options.output_options
 def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -> int:
-    """Report every problem of prompts, specs and cases.
+    """Report every problem of prompts, specs, cases and metrics.
 
-    The spec and the cases of a prompt are read with it. Exit code 2 if there is an error; warnings and hints
-    leave it at 0.
+    The spec, the cases and the metrics of a prompt are read with it. Exit code 2 if there is an error;
+    warnings and hints leave it at 0.
     """
     from promptpex.cli.output import print_json
     from promptpex.workflow.validation import validate
