@@ -122,13 +122,14 @@ def _interval_notes(summary: Summary) -> Iterator[str]:
 
 def _accuracy_note(summary: Summary) -> Iterator[str]:
     """What accuracy is a share of; that a run which could have one has none."""
-    cases = plural(sum(case.expected is not None for case in summary.run.suite.usable()), "case")
+    count = sum(case.expected is not None for case in summary.run.suite.usable())
+    cases = plural(count, "case")
     if summary.models["accuracy_scored"].notna().any():
         yield (
             f"accuracy: how many outputs are the expected one, of {cases} with an expected output, counted by case; "
             "scores.csv has each comparison."
         )
-    elif len(summary.outputs) and not cases.startswith("0 "):
+    elif count and len(summary.outputs):
         yield f"{cases} with an expected output, which this run did not compare: `promptpex judge` does."
 
 
