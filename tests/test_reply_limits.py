@@ -26,7 +26,7 @@ TYPES: dict[str, type[BaseModel]] = {
     "specs/checks": check_replies.checks_reply(10, conditional=True),
     "specs/grounded": groundedness.grounded_reply(3),
     "cases/generate": case_request.reply_type(("text",), 3, ("r1", "r2")),
-    "cases/expand": expand.reply_type(("text",)),
+    "cases/expand": expand.reply_type(2, ("text",)),
     "cases/baseline": baseline.reply_type(("text",), 3),
     "cases/validity": validity.reply_type(2, ("c1", "c2")),
     "cases/rate": rate.reply_type(2),

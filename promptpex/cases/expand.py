@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any
 
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel
 
 from promptpex.cases.case_request import inputs_type
 from promptpex.cases.comparable_words import folded
@@ -22,14 +22,18 @@ from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
 from promptpex.core.stage_templates import Rendered, fingerprint, render
-from promptpex.llm.map_requests import map_requests
+from promptpex.llm.map_requests import map_batches
 from promptpex.llm.role_model import RoleModel
-from promptpex.llm.schemas import REASON
+from promptpex.llm.schemas import REASON, list_up_to, one_of, readable, reply_model
 
 TEMPLATE = "cases/expand"
 STAGE = "expand"
 LONGEST_VALUE = 12_000
 """Characters that a model is asked to keep one value to: twice as many as when it is generated, since it grows."""
+CASES_PER_REQUEST = 4
+"""Cases that an author lengthens at once."""
+TOKENS_A_VARIANT = 1000
+"""Tokens of room in the reply for each variant asked for; most take fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,31 +136,33 @@ def growing(case: Case, prompt: Prompt, spec: Spec) -> tuple[str, ...]:
     return tuple(name for name in texts if _runs(case.inputs[name]))
 
 
-def request_text(prompt: Prompt, spec: Spec, case: Case, rule: Rule, how: Expanding = Expanding()) -> Rendered:
-    """The rendered template that asks for a case's variant."""
-    names = growing(case, prompt, spec)
+def request_text(
+    prompt: Prompt, spec: Spec, cases: Sequence[Case], names: tuple[str, ...], how: Expanding = Expanding()
+) -> Rendered:
+    """The rendered template that asks for the variants of cases in which the same variables ``names`` grow."""
     return render(
         TEMPLATE,
         prompt=prompt.text(),
         input_spec=input_spec_text(prompt, spec),
-        rule=rule.rule,
-        aim=(rule.inverse or "") if case.inverse else rule.rule,
-        inverse=case.inverse,
-        variables=names,
-        inputs=inputs_text({name: case.inputs[name] for name in names}),
-        others=named_text({name: value for name, value in case.inputs.items() if name not in names}),
-        reasoning=case.reasoning,
         samples="\n".join(how.samples),
         instructions=how.instructions,
+        items=[{"id": name, "text": _shown(case, spec, names)} for name, case in _named(cases).items()],
+        variables=names,
+        count=len(cases),
     )
 
 
 @lru_cache(maxsize=64)
-def reply_type(variables: tuple[str, ...]) -> type[BaseModel]:
-    """The shape of a reply: one case, with its reasoning and a text for each growing variable."""
-    return create_model(
-        "LongerCase", reasoning=(Annotated[str, REASON], ...), inputs=(inputs_type(variables, LONGEST_VALUE), ...)
+def reply_type(count: int, variables: tuple[str, ...]) -> type[BaseModel]:
+    """The shape of a reply: for each case its name, the reasoning and a text for each growing variable."""
+    variant = reply_model(
+        "LongerInput",
+        input=one_of([f"i{number}" for number in range(1, count + 1)]),
+        reasoning=Annotated[str, REASON],
+        inputs=inputs_type(variables, LONGEST_VALUE),
     )
+    variants = list_up_to(variant, count, least=1, wanted=count)
+    return reply_model("LongerInputs", variants=Annotated[variants, readable(variant)])
 
 
 async def _grown(
@@ -168,24 +174,59 @@ async def _grown(
     how: Expanding,
     emit: Listener,
 ) -> Suite:
-    async def ask(one: tuple[Case, str]) -> Case | None:
-        case, inputs_fingerprint = one
-        rule = _rule(case, spec)
-        assert rule is not None
-        names = growing(case, prompt, spec)
-        reply = await author.ask(request_text(prompt, spec, case, rule, how), reply_type(names), stage=STAGE)
-        return _variant(case, inputs_fingerprint, reply.value)
+    fingerprints = {case.id: inputs_fingerprint for case, inputs_fingerprint in make}
+    variants: dict[str, Case] = {}
+    for names, cases in _by_growing([case for case, _ in make], prompt, spec).items():
 
-    nothing: Case | None = None
-    replies = await map_requests(STAGE, author.label, make, ask, emit, default=nothing)
-    variants = {case.id: reply for (case, _), reply in zip(make, replies, strict=True) if reply is not None}
+        async def ask(batch: Sequence[Case], names: tuple[str, ...] = names) -> list[Case | None]:
+            rendered = request_text(prompt, spec, batch, names, how)
+            reply = await _roomy(author, len(batch)).ask(rendered, reply_type(len(batch), names), stage=STAGE)
+            answers = {one.input: one for one in reversed(reply.value.variants)}  # type: ignore[attr-defined]
+            return [_variant(case, fingerprints[case.id], answers.get(name)) for name, case in _named(batch).items()]
+
+        nothing: Case | None = None
+        replies = await map_batches(STAGE, author.label, cases, ask, emit, size=CASES_PER_REQUEST, default=nothing)
+        variants |= {case.id: reply for case, reply in zip(cases, replies, strict=True) if reply is not None}
     if len(variants) < len(make):
         missing = len(make) - len(variants)
         emit(Notice(f"expand: {missing} of {len(make)} cases did not grow; run generate again", "warning"))
     return suite.replace(cases=tuple(_placed(suite.cases, variants)))
 
 
+def _by_growing(cases: Sequence[Case], prompt: Prompt, spec: Spec) -> dict[tuple[str, ...], list[Case]]:
+    """The cases by the variables that grow in them; a reply has the same ones for all."""
+    groups: dict[tuple[str, ...], list[Case]] = {}
+    for case in cases:
+        groups.setdefault(growing(case, prompt, spec), []).append(case)
+    return groups
+
+
+def _named(cases: Sequence[Case]) -> dict[str, Case]:
+    return {f"i{number}": case for number, case in enumerate(cases, 1)}
+
+
+def _shown(case: Case, spec: Spec, names: tuple[str, ...]) -> str:
+    """A case as the author is shown it: its promise, what stays, and what is to grow."""
+    rule = _rule(case, spec)
+    assert rule is not None
+    lines = [f"The promise: {rule.rule}"]
+    lines += [f"It tempts a model into this failure: {rule.inverse}"] if case.inverse else []
+    lines += [f"Why it is a good test: {case.reasoning}"] if case.reasoning else []
+    others = {name: value for name, value in case.inputs.items() if name not in names}
+    lines += [f"These parts stay as they are, and are not given back:\n{named_text(others)}"] if others else []
+    return "\n".join([*lines, f"The input:\n{inputs_text({name: case.inputs[name] for name in names})}"])
+
+
+def _roomy(author: RoleModel, count: int) -> RoleModel:
+    """The author with room for the variants of so many cases in one reply."""
+    room = max(author.defaults.max_tokens or 0, count * TOKENS_A_VARIANT)
+    return replace(author, defaults=author.defaults.model_copy(update={"max_tokens": room}))
+
+
 def _variant(case: Case, inputs_fingerprint: str, reply: Any) -> Case | None:
+    """The variant that a reply gives; None where there is none, or it is no longer or has lost something."""
+    if reply is None:
+        return None
     values: Mapping[str, str] = reply.inputs.model_dump(by_alias=True)
     before = sum(len(case.inputs[name].strip()) for name in values)
     after = sum(len(value.strip()) for value in values.values())

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Literal
 
-from promptpex.cases import rate, validity
+from promptpex.cases import expand, rate, validity
 from promptpex.judging import modes
 from promptpex.specs import ask_checks
 from promptpex.specs.groundedness import RULES_PER_REQUEST as CLAIMS_PER_REQUEST
@@ -234,8 +234,9 @@ _REGISTRY: dict[str, Stage] = {
             label="longer variants",
             part="generate",
             role="author",
-            requests=lambda work: work.variants,
+            requests=lambda work: ceil(work.variants / expand.CASES_PER_REQUEST),
             request_tokens=_case_tokens,
+            answer_tokens=lambda work: 2 * TYPICAL_CASE * min(work.variants, expand.CASES_PER_REQUEST),
             templates=("cases/expand",),
             settings=("expansion",),
         ),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,11 +25,29 @@ SHORT = Suite(
 )
 
 
+def shown(request: Request) -> dict[str, str]:
+    """What is shown of each case, by the name that the reply has to give."""
+    return {
+        name: text for name, _, text in re.findall(r"<(i\d+)-([0-9a-f]+)>\n(.*?)\n</\1-\2>", asked(request), re.DOTALL)
+    }
+
+
+def variants(request: Request, inputs: Callable[[str], dict[str, str]]) -> Any:
+    """A whole reply; ``inputs`` is given what is shown of a case."""
+    return {
+        "variants": [
+            {"input": name, "reasoning": " still ", "inputs": inputs(text)} for name, text in shown(request).items()
+        ]
+    }
+
+
 def longer(request: Request) -> Any:
-    text = asked(request)
-    thing = next(word for word in ("rose", "tulip", "stone") if word in text.split("was written to test")[1])
-    grown = "very " * (2 if "very" not in text.split("was written to test")[1] else 9)
-    return {"reasoning": " still ", "inputs": {"thing": f"a {grown}old {thing}", "place": "near the old harbour wall"}}
+    def grown_up(text: str) -> dict[str, str]:
+        thing = next(word for word in ("rose", "tulip", "stone") if word in text)
+        grown = "very " * (2 if "very" not in text else 9)
+        return {"thing": f"a {grown}old {thing}", "place": "near the old harbour wall"}
+
+    return variants(request, grown_up)
 
 
 async def grown(
@@ -52,8 +72,11 @@ async def test_each_case_with_a_rule_gets_a_longer_variant_behind_it() -> None:
     assert variant.inputs["thing"] == "a very very old rose"
     assert (variant.rule, variant.inverse, variant.scenario) == ("r1", False, "night")
     assert (variant.expanded_from, variant.origin, variant.reasoning) == ("r1-1", "generated", "still")
-    assert len(client.requests) == 3
-    assert "The output has several words." in asked(client.requests[1])
+    assert len(client.requests) == 1
+    first, second, third = shown(client.requests[0]).values()
+    assert "The output has several words." in second
+    assert "Why it is a good test: why" in first
+    assert "failure" not in first + third
 
 
 async def test_what_is_up_to_date_is_not_asked_for_again() -> None:
@@ -88,7 +111,7 @@ async def test_times_two_grows_the_variants_and_zero_takes_them_out() -> None:
     suite, client = await grown(times=2)
     ids = [case.id for case in suite.cases if case.expanded_from == "r1-1-long"]
     assert ids == ["r1-1-long-long"]
-    assert len(client.requests) == 6
+    assert len(client.requests) == 2
     again, client = await grown(suite, times=2)
     assert (again, client.requests) == (suite, [])
     none, client = await grown(suite, times=0)
@@ -98,7 +121,7 @@ async def test_times_two_grows_the_variants_and_zero_takes_them_out() -> None:
 
 async def test_a_variant_that_did_not_grow_is_left_out_with_a_notice() -> None:
     heard: list[Event] = []
-    author, _ = role_model(lambda request: {"reasoning": "", "inputs": {"thing": "a", "place": "b"}})
+    author, _ = role_model(lambda request: variants(request, lambda text: {"thing": "a", "place": "b"}))
     suite = await expand(author, prompt(), spec(), SHORT, emit=heard.append)
     assert suite == SHORT
     assert any(isinstance(event, Notice) and "3 of 3" in event.message for event in heard)
@@ -116,10 +139,11 @@ def test_only_free_texts_grow() -> None:
 async def test_fixed_values_stay_as_they_are() -> None:
     of = spec().replace(inputs={"place": VariableSpec(values=("here", "there", "afar"))})
     suite, client = await grown(
-        of=of, reply=lambda request: {"reasoning": "", "inputs": {"thing": "a much longer one"}}
+        of=of, reply=lambda request: variants(request, lambda text: {"thing": f"a much longer one {len(text)}"})
     )
-    assert suite.cases[1].inputs == {"thing": "a much longer one", "place": "here"}
-    assert "These parts of it stay as they are" in asked(client.requests[0])
+    assert suite.cases[1].inputs["thing"].startswith("a much longer one")
+    assert suite.cases[1].inputs["place"] == "here"
+    assert "These parts stay as they are, and are not given back:\nplace:\nhere" in asked(client.requests[0])
 
 
 async def test_generation_leaves_variants_to_expansion() -> None:
@@ -152,6 +176,38 @@ async def test_a_variant_that_lost_an_id_is_none(longer_text: str, grows: bool) 
     text = "Order A-4711-X of 2026-03-01 is late (jo@example.org)."
     suite = Suite(prompt="p", cases=(Case(id="c", rule="r1", inputs={"thing": text, "place": "x"}),))
     made, _ = await grown(
-        suite, reply=lambda request: {"reasoning": "", "inputs": {"thing": longer_text, "place": "x"}}
+        suite, reply=lambda request: variants(request, lambda text: {"thing": longer_text, "place": "x"})
     )
     assert (len(made.cases) == 2) is grows
+
+
+async def test_several_cases_grow_in_one_request_and_one_that_is_left_out_is_told() -> None:
+    cases = [
+        Case(id=f"c{n}", rule="r1", inputs={"thing": f"a rose number {n} of many", "place": "x"}) for n in range(9)
+    ]
+    suite = Suite(prompt="p", cases=tuple(cases))
+
+    def but_the_first(request: Request) -> Any:
+        return {"variants": longer(request)["variants"][1:] or [{"input": "i7"}]}
+
+    made, client = await grown(suite, reply=but_the_first)
+    assert [len(shown(request)) for request in client.requests] == [4, 4, 1, 1]
+    assert len(made.cases) == 9 + 6
+
+
+async def test_cases_in_which_other_variables_grow_are_asked_for_apart() -> None:
+    apart = Suite(
+        prompt="p",
+        cases=(SHORT.cases[0], SHORT.cases[1].replace(inputs={"thing": "a tulip", "place": '{"id": 1}'})),
+    )
+
+    def reply(request: Request) -> Any:
+        def grown_up(text: str) -> dict[str, str]:
+            longer_thing = {"thing": f"a longer thing of {len(text)}"}
+            return longer_thing if "stay as they are" in text else {**longer_thing, "place": "over there"}
+
+        return variants(request, grown_up)
+
+    made, client = await grown(apart, reply=reply)
+    assert len(client.requests) == 2
+    assert made.case("r1-inverse-1-long").inputs["place"] == '{"id": 1}'

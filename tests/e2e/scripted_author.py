@@ -55,7 +55,7 @@ class Author:
         """The reply to a request for a value of this schema; ``output`` is a prompt run as it stands."""
         names = list(schema.get("properties", {}))
         names = names[1:] if names[:1] == ["intent"] and len(names) > 1 else names
-        stage = {"reasoning": "expand"}.get(names[0], names[0]) if names else "output"
+        stage = names[0] if names else "output"
         if stage == "rules" and "keeps" in schema["properties"]["rules"]["items"]["properties"]:
             stage = "checks"
         self.stages[stage] += 1
@@ -86,10 +86,16 @@ class Author:
         if stage == "checks":
             bare = {"keeps": [], "keeps_only_this": [], "breaks": [], "checks": [], "decides": "none", "after": ""}
             return {"rules": [{"rule": rule, **bare} for rule in fenced(text, "asked").split()]}
-        if stage == "expand":
-            shown = fenced(text, "inputs") or fenced(text, "input")
+        if stage == "variants":
+            shown = re.findall(r"<(i\d+)-([0-9a-f]+)>\n.*?The input:\n(.*?)\n</\1-\2>", text, re.DOTALL)
+            grown = {name: f"{words} and a good deal more of it" for name, _, words in shown}
             names = variables_of(schema)
-            return {"reasoning": "longer", "inputs": dict.fromkeys(names, f"{shown} and a good deal more of it")}
+            return {
+                "variants": [
+                    {"input": one, "reasoning": "longer", "inputs": dict.fromkeys(names, longer)}
+                    for one, longer in grown.items()
+                ]
+            }
         if stage == "problems":
             return {"problems": []}
         if stage == "ratings":

@@ -44,7 +44,7 @@ REPLIES: list[tuple[type[BaseModel], dict[str, Any]]] = [
     (rules_reply(2), {"rules": [{"rule": LONG, "source": LONG}] * 3}),
     (checks_reply(2), {"rules": [CHECKS] * 3}),
     (case_request.reply_type(("x",), 2), {"cases": [{"reasoning": LONG, "inputs": {"x": LONG * 3}}] * 3}),
-    (expand.reply_type(("x",)), {"reasoning": LONG, "inputs": {"x": LONG * 8}}),
+    (expand.reply_type(1, ("x",)), {"variants": [{"input": "i1", "reasoning": LONG, "inputs": {"x": LONG * 8}}]}),
     (baseline.reply_type(("x",), 2), {"inputs": [{"x": LONG * 3}] * 3}),
 ]
 
