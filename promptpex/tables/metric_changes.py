@@ -11,7 +11,7 @@ from promptpex.stats.intervals import score_bounds
 from promptpex.stats.special import two_sided_z
 from promptpex.tables.counts_per_case import Weights
 from promptpex.tables.frames import typed
-from promptpex.tables.metrics import case_means, counting_scores, metric_names, weights_of
+from promptpex.tables.metrics import DIGITS, case_means, counting_scores, metric_names, weights_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,15 +103,17 @@ def _figures(pairs: Sequence[tuple[Case, Case]], confidence: float) -> dict[str,
 
 
 def _interval(pairs: Sequence[tuple[Case, Case]], confidence: float) -> tuple[float, float]:
-    """The interval of the mean difference; where no case differs, from how many may (Wilson), as Tango's has it."""
-    lows = [float(new["low"] - old["high"]) for old, new in pairs]
-    highs = [float(new["high"] - old["low"]) for old, new in pairs]
-    if not any(lows) and not any(highs):
+    """The interval of the mean difference, between minus and plus the greatest difference that there can be among these
+    cases, as sign flips keep the sizes; where no case differs, from how many may (Wilson), as Tango's has it."""
+    lows = [round(float(new["low"] - old["high"]), DIGITS) for old, new in pairs]
+    highs = [round(float(new["high"] - old["low"]), DIGITS) for old, new in pairs]
+    greatest = max(map(abs, (*lows, *highs)))
+    if greatest == 0.0:
         most = score_bounds(0.0, len(pairs), two_sided_z(confidence))[1]
         return -most, most
-    bottom, top = ([min(1.0, max(0.0, (1.0 + end) / 2.0)) for end in some] for some in (lows, highs))
+    bottom, top = ([min(1.0, max(0.0, (1.0 + end / greatest) / 2.0)) for end in some] for some in (lows, highs))
     shifted = open_mean_interval(bottom, top, confidence, weights=[new["times"] for _, new in pairs])
-    return 2.0 * shifted.low - 1.0, 2.0 * shifted.high - 1.0
+    return greatest * (2.0 * shifted.low - 1.0), greatest * (2.0 * shifted.high - 1.0)
 
 
 def _change(pairs: Sequence[tuple[Case, Case]]) -> tuple[str, float]:

@@ -56,6 +56,9 @@ LOWEST_COLUMNS: Mapping[str, str] = {
 }
 """Columns of ``lowest_scores``."""
 
+DIGITS = 12
+"""To which means of cases are rounded, so that those that are equal are so: the interval of equal values is another."""
+
 _OUTPUT = ["case", "model", "repeat"]
 _WIDE = {"": "mean", "_scored": "scored", "_ci_low": "ci_low", "_ci_high": "ci_high"}
 
@@ -161,9 +164,10 @@ def case_means(scores: pd.DataFrame) -> pd.DataFrame:
         total=("known", "sum"), scored=("value", "count"), asked=("repeat", "size"), aim=("aim", "first"),
         inverse=("inverse", "first"),
     )  # fmt: skip
-    table["low"] = (table["total"] / table["asked"]).clip(0.0, 1.0)
-    table["high"] = (table["low"] + (table["asked"] - table["scored"]) / table["asked"]).clip(0.0, 1.0)
-    table["mean"] = (table["total"] / table["scored"].where(table["scored"] > 0)).clip(0.0, 1.0)
+    missing = (table["asked"] - table["scored"]) / table["asked"]
+    table["low"] = (table["total"] / table["asked"]).clip(0.0, 1.0).round(DIGITS)
+    table["high"] = (table["low"] + missing).clip(0.0, 1.0).round(DIGITS)
+    table["mean"] = (table["total"] / table["scored"].where(table["scored"] > 0)).clip(0.0, 1.0).round(DIGITS)
     return table
 
 

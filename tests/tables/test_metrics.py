@@ -64,6 +64,13 @@ def test_a_metric_is_the_mean_over_cases_of_the_mean_over_repeats() -> None:
     assert (figures["ci_low"], figures["ci_high"]) == (figures["worst_low"], figures["worst_high"])
 
 
+def test_means_that_rounding_has_parted_are_equal() -> None:
+    thirds = {"c0": (0.1, 0.2, 0.3), "c1": (0.2, 0.2, 0.2)}
+    made = [one_score(value, case, repeat=n) for case, values in thirds.items() for n, value in enumerate(values)]
+    figures = row(many(2, {"a": lambda n: True}, repeats=3).replace(scores=tuple(made)))
+    assert figures["ci_high"] - figures["ci_low"] > 0.5
+
+
 def test_expected_outputs_and_names_that_no_metric_has_are_no_metrics() -> None:
     made = scored(3, a=lambda n: 1.0)
     others = [one.replace(name=name) for one in made.scores for name in ("expected", "=cmd()", "x" * 41, "a b")]
@@ -178,12 +185,40 @@ def test_two_runs_are_compared_case_by_case() -> None:
     figures = compared(before, after)
     assert (figures["cases"], figures["change"]) == (30, "better")
     assert figures["difference"] == pytest.approx(0.25)
-    assert figures["difference_low"] < 0.25 < figures["difference_high"]
+    assert 0.1 < figures["difference_low"] < 0.25 <= figures["difference_high"]
     assert figures["mean_after"] - figures["mean_before"] == pytest.approx(0.25)
     assert compared(after, before)["change"] == "worse"
     same = compared(before, before)
     assert (same["difference"], same["p"], same["change"]) == (0.0, 1.0, "undecided")
     assert (same["difference_low"], same["difference_high"]) == pytest.approx((-0.1135, 0.1135), abs=1e-3)
+
+
+@pytest.mark.parametrize("shift", [0.02, 0.3, -0.5])
+def test_where_every_case_changes_alike_interval_and_test_agree(shift: float) -> None:
+    figures = compared(scored(20, a=lambda n: 0.5), scored(20, a=lambda n: 0.5 + shift))
+    assert figures["change"] == ("better" if shift > 0 else "worse")
+    ends = sorted(abs(figures[f"difference_{end}"]) for end in ("low", "high"))
+    assert figures["difference_low"] * figures["difference_high"] > 0
+    assert ends == [pytest.approx(abs(shift) * 0.678, abs=1e-3), pytest.approx(abs(shift))]
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.tuples(*[st.none() | st.integers(0, 100)] * 2), min_size=1, max_size=8), st.data())
+def test_completing_missing_scores_keeps_a_difference_in_its_interval(
+    drawn: list[tuple[int | None, int | None]], data: st.DataObject
+) -> None:
+    def made(values: list[int | None]) -> Run:
+        shares = [None if value is None else value / 100 for value in values]
+        return scored(len(values), a=lambda n: shares[n])
+
+    if not any(None not in pair for pair in drawn):
+        return
+    seen = compared(*(made([pair[at] for pair in drawn]) for at in (0, 1)), confidence=0.9)
+    whole = [[data.draw(st.integers(0, 100)) if one is None else one for one in pair] for pair in drawn]
+    known = compared(*(made([pair[at] for pair in whole]) for at in (0, 1)), confidence=0.9)
+    assert seen["difference_low"] - 1e-9 <= known["difference"] <= seen["difference_high"] + 1e-9
+    assert seen["difference_low"] - 1e-9 <= seen["difference"] <= seen["difference_high"] + 1e-9
+    assert seen["change"] in ("undecided", known["change"])
 
 
 def test_no_change_is_shown_that_missing_scores_could_undo() -> None:
