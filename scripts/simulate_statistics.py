@@ -34,6 +34,7 @@ from promptpex.stats import (
     decide,
     difference_interval,
     looks_at,
+    open_mean_interval,
     over_looks,
     pair,
     pair_tests,
@@ -140,6 +141,30 @@ def _accurate(rng: Any, rounds: int, accuracy: float, cases: int, repeats: int) 
         cells = accuracy_cells(Counted(made, made, {}, {}), "m0", repeat_correlation(made), 0.95)
         inside += cells["accuracy_ci_low"] <= accuracy <= cells["accuracy_ci_high"]
         above += accuracy < cells["accuracy_ci_low"]
+    return f"{percent(inside, rounds)} ({percent(above, rounds)})"
+
+
+def metrics(rng: Any, rounds: int) -> None:
+    """Scores of 0 to 100 that differ from case to case, from hardly (spread .1) to as much as they can (.9)."""
+
+    def lines() -> Iterator[list[str]]:
+        for spread in (0.1, 0.5, 0.9):
+            for cases in (10, 20, 50):
+                cells = [_scored(rng, rounds, mean, cases, spread) for mean in (0.1, 0.5, 0.8, 0.9, 0.98)]
+                yield [f"{spread:g}", str(cases), *cells]
+
+    print("\nCoverage of the 95% interval of a metric in %, and how often its lower end is above the truth.")
+    rows(("spread", "cases", "0.1", "0.5", "0.8", "0.9", "0.98"), lines())
+
+
+def _scored(rng: Any, rounds: int, mean: float, cases: int, spread: float) -> str:
+    inside = above = 0
+    for _ in range(rounds):
+        size = (1 - spread) / spread
+        values = rng.beta(mean * size, (1 - mean) * size, cases)
+        interval = open_mean_interval(values.tolist(), values.tolist())
+        inside += covers(interval, mean)
+        above += mean < interval.low
     return f"{percent(inside, rounds)} ({percent(above, rounds)})"
 
 
@@ -351,6 +376,7 @@ def raced(whole: Grid, rates: Sequence[float]) -> tuple[Suitability, Claims, flo
 TABLES: dict[str, Callable[[Any, int], None]] = {
     "intervals": intervals,
     "accuracies": accuracies,
+    "metrics": metrics,
     "sampled": sampled,
     "weights": weights,
     "differences": differences,

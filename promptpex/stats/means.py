@@ -23,16 +23,26 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval
     Raises:
         InputError: a value lies outside [0, 1].
     """
-    return open_mean_interval(values, values, confidence)
+    require_share("confidence", confidence)
+    _require_ranges(values, values)
+    if not values:
+        return Interval(None, 0.0, 1.0, confidence, 0, "mean")
+    weights = [1.0] * len(values)
+    low, high = _ends(values, values, weights, confidence)
+    return Interval(_mean(values, weights), low, high, confidence, len(values), "mean")
 
 
 def open_mean_interval(
     lows: Sequence[float], highs: Sequence[float], confidence: float = 0.95, *, weights: Sequence[int] | None = None
 ) -> Interval:
-    """The same where values are known as ranges: it holds the interval of every way in which they can come out.
+    """The mean of independent values in [0, 1] that are known as ranges, with an interval to rest claims on.
 
-    Its ends are those of the means of all lower and of all upper ends, at the least sample size that any values within
-    the ranges are worth. The estimate is the mean where nothing is open, else None.
+    Each end is that of ``mean_interval`` with one value more, 0 for the lower and 1 for the upper end, as the exact
+    interval of a share has it (the ends of Clopper and Pearson 1934 are quantiles of beta distributions with means
+    k/(n+1) and (k+1)/(n+1)): a few bad values among many good ones are often not among those that were drawn, and their
+    variance is then no guide. The interval holds that of every way in which the values can come out: it goes from the
+    mean of all lower to the mean of all upper ends, at the least sample size that values within the ranges are worth.
+    The estimate is the mean where nothing is open, else None. (0, 1) of no values.
 
     Args:
         lows, highs: the ends of each value's range.
@@ -43,20 +53,33 @@ def open_mean_interval(
         InputError: an end lies outside [0, 1], a range is turned round, or a weight is none.
     """
     require_share("confidence", confidence)
-    if any(not 0.0 <= low <= high <= 1.0 for low, high in zip(lows, highs, strict=True)):
-        raise InputError("A value lies outside 0 to 1: give shares.")
+    _require_ranges(lows, highs)
     n, given = len(lows), [1] * len(lows) if weights is None else weights
     if len(given) != n or any(weight < 1 for weight in given):
         raise InputError("A weight lies below 1: leave out what does not count.")
     if n == 0:
         return Interval(None, 0.0, 1.0, confidence, 0, "mean")
-    ends = _mean(lows, given), _mean(highs, given)
-    size, z = _effective_size(lows, highs, given, ends, confidence), two_sided_z(confidence)
-    low, high = score_bounds(ends[0], size, z)[0], score_bounds(ends[1], size, z)[1]
-    return Interval(ends[0] if ends[0] == ends[1] else None, low, high, confidence, n, "mean")
+    one_more = [*given, sum(given) / n]
+    low, _ = _ends([*lows, 0.0], [*highs, 0.0], one_more, confidence)
+    _, high = _ends([*lows, 1.0], [*highs, 1.0], one_more, confidence)
+    least, most = _mean(lows, given), _mean(highs, given)
+    return Interval(least if least == most else None, low, high, confidence, n, "mean")
 
 
-def _mean(values: Sequence[float], weights: Sequence[int]) -> float:
+def _require_ranges(lows: Sequence[float], highs: Sequence[float]) -> None:
+    if any(not 0.0 <= low <= high <= 1.0 for low, high in zip(lows, highs, strict=True)):
+        raise InputError("A value lies outside 0 to 1: give shares.")
+
+
+def _ends(
+    lows: Sequence[float], highs: Sequence[float], weights: Sequence[float], confidence: float
+) -> tuple[float, float]:
+    means = _mean(lows, weights), _mean(highs, weights)
+    size, z = _effective_size(lows, highs, weights, means, confidence), two_sided_z(confidence)
+    return score_bounds(means[0], size, z)[0], score_bounds(means[1], size, z)[1]
+
+
+def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
     total = fsum(weight * value for weight, value in zip(weights, values, strict=True))
     return min(1.0, total / sum(weights))
 
@@ -64,7 +87,7 @@ def _mean(values: Sequence[float], weights: Sequence[int]) -> float:
 def _effective_size(
     lows: Sequence[float],
     highs: Sequence[float],
-    weights: Sequence[int],
+    weights: Sequence[float],
     means: tuple[float, float],
     confidence: float,
 ) -> float:

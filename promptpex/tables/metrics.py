@@ -57,7 +57,7 @@ LOWEST_COLUMNS: Mapping[str, str] = {
 """Columns of ``lowest_scores``."""
 
 DIGITS = 12
-"""To which means of cases are rounded, so that those that are equal are so: the interval of equal values is another."""
+"""To which means of cases are rounded, so that those that are equal are so."""
 
 _OUTPUT = ["case", "model", "repeat"]
 _WIDE = {"": "mean", "_scored": "scored", "_ci_low": "ci_low", "_ci_high": "ci_high"}

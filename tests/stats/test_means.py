@@ -88,8 +88,28 @@ def test_the_mean_of_weighted_values_lies_in_an_interval_that_equal_weights_do_n
     mean = sum(value * weight for value, weight in drawn) / sum(weights)
     assert got.estimate == pytest.approx(mean)
     assert got.low - 1e-12 <= mean <= got.high + 1e-12
-    plain, doubled = mean_interval(values), open_mean_interval(values, values, weights=[2] * len(values))
+    plain, doubled = (open_mean_interval(values, values, weights=[times] * len(values)) for times in (1, 2))
     assert (doubled.low, doubled.high) == pytest.approx((plain.low, plain.high), abs=1e-9)
+
+
+def test_each_end_counts_one_value_more_than_there_is() -> None:
+    values = [0.9, 0.8, 1.0, 0.95]
+    got = open_mean_interval(values, values)
+    assert got.low == pytest.approx(mean_interval([*values, 0.0]).low)
+    assert got.high == pytest.approx(mean_interval([*values, 1.0]).high)
+    assert open_mean_interval([], []).width == 1
+
+
+@pytest.mark.parametrize("count", [10, 20, 50])
+def test_few_bad_values_among_many_good_ones_are_covered_where_their_variance_is_no_guide(count: int) -> None:
+    rng = np.random.default_rng(3)
+    truth, rounds, inside, plain = 0.95 * 0.925, 300, 0, 0
+    for _ in range(rounds):
+        values = np.where(rng.random(count) < 0.95, rng.choice([0.9, 0.95], count), 0.0).tolist()
+        inside += covers(open_mean_interval(values, values), truth)
+        plain += covers(mean_interval(values), truth)
+    assert inside / rounds > 0.95
+    assert plain < inside
 
 
 def test_what_is_open_or_weighted_wrongly_is_refused() -> None:
