@@ -38,7 +38,7 @@ def compose(text: str) -> Any:
     Raises:
         Unsure: as the module says; also where PyYAML comes without libyaml.
     """
-    if _LOADER is None or _BREAKS.search(text):
+    if _LOADER is None or _BREAKS.search(text) or _document_ends(text) > 1:
         raise Unsure
     try:
         if "\t" in text and not _tabs_in_quotes(text):
@@ -46,6 +46,11 @@ def compose(text: str) -> Any:
         return _Composer(text).root()
     except (yaml.YAMLError, ValueError) as failure:
         raise Unsure from failure
+
+
+def _document_ends(text: str) -> int:
+    """How many lines may end a document: libyaml takes any number of them for one, ruamel does not always."""
+    return text.count("\n...") + text.count("\r...") + text.startswith("...")
 
 
 def _pairs(items: list[Any]) -> list[tuple[Any, Any]]:

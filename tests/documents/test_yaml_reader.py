@@ -33,7 +33,8 @@ values = st.recursive(
 pieces = st.sampled_from(
     ["a", "b: ", "k: ", "- ", "- - ", "\n", "\n", "\n  ", "\n    ", "[", "]", "{", "}", ", ", ",", ":", "? ", "?", "'",
      '"', "|", "|-", "|+", ">", ">2", "|#", "&a ", "&a", "*a", "*a ", "!!str ", "!!int ", "!x ", "! ", "# c", " #c",
-     "%YAML 1.1\n---\n", "---\n", "...\n", "\t", "\r\n", "\r", "\x85", "\u2028", "\ufeff", "\u00a0", "é", "\ud800",
+     "%YAML 1.1\n---\n", "---\n", "--- ", "...\n", "\n...\n...\n", "... # c\n", "%TAG ! x\n",
+     "\t", "\r\n", "\r", "\x85", "\u2028", "\ufeff", "\u00a0", "é", "\ud800",
      "\\x41", "\\ud83d", "\\/", "\\\n", "<<: ", "no", "on", "1_000", "012", "0o17", "1:30", "2001-01-01", ".5e3", "~",
      "-", "::", "{a:1}", '{"a":1}', "a\n b", "'a\n\n b'", " ", "  ", "x" * 1030]
 )  # fmt: skip
@@ -81,7 +82,9 @@ def test_what_we_write_reads_the_same(data: dict[str, Any]) -> None:
      "k: !!int '12'\n", "- &a:b x\n- *a:b\n", "&b: c\n", "|#\n", "k: |#\n  a\n", "k: >\n \n  \n a\n", "[?]]", "{?\n,}",
      "{'',?\n,}", "---", "--- # c\n", ">\n#", "a: 1\n---\nb: 2\n", "%YAML 1.1\n---\nk: no\n", "k: *none\n", "a: {b}\n",
      "[" * 200, "k: " + "[" * 70 + "]" * 70,
-     "k: 'half \\ud800'\n", "k: \ud800\n", "k: \x07\n", "k: 1e999\n", "a: 1\na: 2\n", "a: [*b, &b c]\n"],
+     "k: 'half \\ud800'\n", "k: \ud800\n", "k: \x07\n", "k: 1e999\n", "a: 1\na: 2\n", "a: [*b, &b c]\n",
+     "b: \n...\n...\n", "b: ...\n...\n... # c\n", "b: \r...\r\n\r\n...", "...\n...\nb: 1\n", "b: 1\n...\n---\n...\n",
+     "b: |\n  c\n...\n# c\n...\n", "b: 1\n...\n%TAG ! x\n---\n"],
 )  # fmt: skip
 def test_what_libyaml_sees_otherwise_reads_the_same(text: str) -> None:
     assert outcome(text, to_edit=False) == outcome(text, to_edit=True)
@@ -91,7 +94,7 @@ def test_what_libyaml_sees_otherwise_reads_the_same(text: str) -> None:
     "text",
     ["a: &x [1, 2]\nb: *x\nc:\n- *x\n", "<<: &m {a: 1}\nb: {<<: *m}\n", "k: |\n  a\tb\n\n  c\n", "k: 'a\tb'\n",
      'k: "\\t\\u00e9"\r\nl: >-\r\n  a\r\n  b\r\n', "k: no\nn: 012\no: 1_000\nd: 2024-01-01\ns: 1:30\n", "é: 😀\n",
-     "# only a comment\n", "? a\n: b\n", "- - a\n  - b\n"],
+     "# only a comment\n", "? a\n: b\n", "- - a\n  - b\n", "# c\n---\na: 1\n... # c\n"],
 )  # fmt: skip
 def test_ordinary_texts_are_read_by_libyaml(text: str) -> None:
     assert is_sure(text)
