@@ -99,6 +99,8 @@ def _names(parts: list[Module], tests: list[Module]) -> Iterator[Figure]:
     yield Figure("variables named found, said or told", len(places), 0, tuple(places))
     places = figures.narration(tests)
     yield Figure("the same in tests", len(places), 0, tuple(places))
+    places = figures.private_words(parts)
+    yield Figure("words of our own for names", len(places), 0, tuple(places))
     shared = tuple(f"{name}: {', '.join(paths)}" for name, paths in figures.duplicate_classes(parts).items())
     yield Figure("class names used more than once", len(shared), 1, shared)
 

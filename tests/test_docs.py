@@ -106,6 +106,21 @@ def test_files_that_guides_name_exist(page: Path) -> None:
     assert not missing
 
 
+def test_the_architecture_page_names_files_of_the_package_that_exist() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = {path for path in re.findall(r"`((?:\w+/)+\w+\.py)`", text) if "NAME" not in path}
+    assert len(named) > 20
+    assert not [path for path in sorted(named) if not (ROOT / path).exists() and not (PACKAGE / path).exists()]
+
+
+def test_names_that_stay_are_names_of_the_code() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("## Names that stay")[2]
+    names = re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in text.splitlines() if line.startswith("| ")))
+    code = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+    assert {"visible", "reserve"} <= set(names)
+    assert not [name for name in names if not re.search(rf"\b(?:def|class) {name}\b", code)]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     dead = [link for link in LINK.findall(page.read_text(encoding="utf-8")) if not (page.parent / link).exists()]

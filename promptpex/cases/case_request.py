@@ -38,14 +38,14 @@ def request_text(
     prompt: Prompt, spec: Spec, batch: Batch, options: Generation, existing: Sequence[Case] = ()
 ) -> Rendered:
     """The rendered template for the cases of one batch; ``existing`` cases are those of the whole suite so far."""
-    holding = any(part.answerable is not None for part in batch.parts)
+    has_halves = any(part.answerable is not None for part in batch.parts)
     return render(
         TEMPLATE,
         prompt=prompt.text(),
         input_spec=input_spec_text(prompt, spec),
         samples="\n".join(options.samples),
         variables=free_variables(prompt, batch.scenario),
-        variable=context_variable(prompt, spec) or "" if holding else "",
+        variable=context_variable(prompt, spec) or "" if has_halves else "",
         language=options.language or "",
         instructions=options.instructions,
         scenario=_scenario_text(batch.scenario),

@@ -50,8 +50,8 @@ def option(*names: str, group: str = OUTPUT, expert: bool = False, **rest: Any) 
 def names_of(parameter: click.Option) -> str:
     """An option as the help names it: ``-m, --models NAMES``."""
     short = "".join(f"{name}, " for name in parameter.opts if not name.startswith("--"))
-    long = "/".join(name for name in (*parameter.opts, *parameter.secondary_opts) if name.startswith("--"))
-    return f"{short.ljust(len('-x, '))}{long}{_value_of(parameter)}"
+    long = ", ".join(name for name in parameter.opts if name.startswith("--"))
+    return f"{short.ljust(len('-x, '))}{'/'.join([long, *parameter.secondary_opts])}{_value_of(parameter)}"
 
 
 def _value_of(parameter: click.Option) -> str:

@@ -154,10 +154,10 @@ def notices(verbose: bool, *, quiet: bool = False) -> Listener:
 
 def plain_lines(clock: Callable[[], float] = time.monotonic) -> Listener:
     """A line on stderr when a stage begins, every few seconds, and when it ends."""
-    tallies = ProgressCounts(clock)
+    counts = ProgressCounts(clock)
 
     def listen(event: Event) -> None:
-        tally = tallies.count(event)
+        tally = counts.count(event)
         if tally is None or not isinstance(event, StepDone | StageEnded):
             return
         now = clock()
@@ -184,11 +184,11 @@ def bars(clock: Callable[[], float] = time.monotonic) -> Iterator[Listener]:
         TextColumn("{task.fields[progress]}", table_column=Column(no_wrap=True)),
     )
     tasks: dict[tuple[str, str], TaskID] = {}
-    tallies = ProgressCounts(clock)
+    counts = ProgressCounts(clock)
     with Progress(*columns, console=console, refresh_per_second=4) as progress:
 
         def listen(event: Event) -> None:
-            tally = tallies.count(event)
+            tally = counts.count(event)
             if tally is None or not isinstance(event, StageStarted | StepDone | Answered | StageEnded):
                 return
             key = (event.stage, event.model)

@@ -4,7 +4,7 @@ Total: any text gives a value or a ``ReplyError``, in time bounded by a small mu
 guessed: several different answers in one reply, or half of one, are errors, since either guess could turn a verdict.
 
 What a check takes for JSON in an output is another question (``assertions.kinds.json_search``): every strict value,
-nothing mended.
+nothing repaired.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ParsedReply:
 
     Attributes:
         value: plain JSON data.
-        repaired: whether the JSON itself was broken and had to be mended; fences and text around it do not count.
+        repaired: whether the JSON itself was broken and had to be repaired; fences and text around it do not count.
     """
 
     value: Any
@@ -68,7 +68,7 @@ class _Segment:
 def read_json_reply(text: str) -> ParsedReply:
     """The JSON value of a model's reply.
 
-    Read past: a byte order mark, ``<think>`` blocks, code fences, text before and after. Mended and flagged: trailing
+    Read past: a byte order mark, ``<think>`` blocks, code fences, text before and after. Repaired and flagged: trailing
     commas, single quotes, comments, unquoted keys. Of a ``<think>`` that never ends only a value that closes the text
     is taken, and flagged: what stands further up is a draft.
 
@@ -93,7 +93,7 @@ def read_json_reply(text: str) -> ParsedReply:
 def whole_objects(text: str) -> list[dict[str, Any]]:
     """The objects of the first array in a reply that was cut off or broken, up to the first that is not whole.
 
-    Each is strict JSON, nothing mended; none where the reply is too large or nested too deeply.
+    Each is strict JSON, nothing repaired; none where the reply is too large or nested too deeply.
     """
     start = text.find("[")
     if start < 0 or len(text) > MAX_CHARS:
@@ -183,16 +183,16 @@ def _chosen(segments: list[_Segment]) -> ParsedReply:
     if not longest.closed:
         raise ReplyError("The reply's JSON is cut off before its end.")
     if longest.sound or values:
-        mended = None if longest.sound else _mended(longest)
-        if mended is not None:
-            return mended
+        repaired = None if longest.sound else _repaired(longest)
+        if repaired is not None:
+            return repaired
         if len(values) > 1:
             raise ReplyError(f"The reply holds {len(values)} different JSON values; one is wanted.")
         return ParsedReply(_clean(values[0]))
-    mended = _mended(longest)
-    if mended is None:
+    repaired = _repaired(longest)
+    if repaired is None:
         raise ReplyError("The reply holds brackets, but no JSON that can be read.")
-    return mended
+    return repaired
 
 
 def _distinct(values: list[Any]) -> list[Any]:
@@ -261,7 +261,7 @@ def _fenced(text: str) -> list[str]:
     return blocks
 
 
-def _mended(segment: _Segment) -> ParsedReply | None:
+def _repaired(segment: _Segment) -> ParsedReply | None:
     """What json-repair makes of a broken part, if that has the part's own shape."""
     text = segment.text
     if len(text) > MAX_MENDED or not _JSON_LIKE.match(text) or _depth(text) > MAX_DEPTH:

@@ -36,7 +36,7 @@ class RecordingClient:
 
     Each line is in the file as soon as its answer is here; ``close`` puts the lines into the order of asking, so that
     two recordings of the same run can be compared. Requests that the file answers already are not written again; a
-    file that ends in half a line, after a crash, is mended.
+    file that ends in half a line, after a crash, is repaired.
 
     Args:
         inner: who answers.

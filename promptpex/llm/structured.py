@@ -42,19 +42,19 @@ class Reply(Generic[T]):
         completion: the answer it was read from.
         request: the id of the request that gave it.
         turns: 1, or 2 when a repair turn was needed.
-        mended: whether the JSON itself was broken and had to be mended.
+        json_repaired: whether the JSON itself was broken and had to be repaired.
     """
 
     value: T
     completion: Completion
     request: str
     turns: int = 1
-    mended: bool = False
+    json_repaired: bool = False
 
     @property
     def repaired(self) -> bool:
         """Whether the reply was not right as it first came."""
-        return self.mended or self.turns > 1
+        return self.json_repaired or self.turns > 1
 
 
 Who = tuple[str, str | None, str]
@@ -69,15 +69,15 @@ class Renewals:
 
     def __init__(self) -> None:
         self._vain: Counter[Who] = Counter()
-        self._mended: set[Who] = set()
+        self._recovered: set[Who] = set()
         self._turns: defaultdict[Who, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def again(self, request: Request, ask: Callable[[], Awaitable[Reply[T]]], stored: ModelError) -> Reply[T]:
         """What ``ask`` gives; or the error that the stored replies gave, when asking again did not help."""
         who = (request.model, request.api_base, request.stage)
-        if who not in self._mended:
+        if who not in self._recovered:
             async with self._turns[who]:
-                if who not in self._mended:
+                if who not in self._recovered:
                     if self._vain[who] >= IN_VAIN:
                         raise _left(stored)
                     return await self._tried(who, ask)
@@ -89,7 +89,7 @@ class Renewals:
         except ModelError as error:
             self._vain[who] += _of_no_use(error)
             raise
-        self._mended.add(who)
+        self._recovered.add(who)
         return reply
 
 
@@ -221,21 +221,21 @@ def _read(completion: Completion, request: Request, reply_type: type[T], *, turn
     check_filtered(completion, request.model)
     if (completion.finish_reason or "").lower() not in CUT:
         check_empty(completion, request.model)
-        value, mended = _value(completion.text, reply_type)
+        value, repaired = _value(completion.text, reply_type)
     else:
-        value, mended = _value_of_cut(completion, request.model, reply_type)
-    return Reply(value=value, completion=completion, request=request.id, turns=turns, mended=mended)
+        value, repaired = _value_of_cut(completion, request.model, reply_type)
+    return Reply(value=value, completion=completion, request=request.id, turns=turns, json_repaired=repaired)
 
 
 def _value_of_cut(completion: Completion, model: str, reply_type: type[T]) -> tuple[T, bool]:
-    """A reply that is whole although it reached the token limit; nothing is mended in it."""
+    """A reply that is whole although it reached the token limit; nothing is repaired in it."""
     try:
-        value, mended = _value(completion.text, reply_type)
+        value, repaired = _value(completion.text, reply_type)
     except ReplyError:
-        mended = True
-    if mended:
+        repaired = True
+    if repaired:
         check_cut(completion, model)
-    return value, mended
+    return value, repaired
 
 
 def _value(text: str, reply_type: type[T]) -> tuple[T, bool]:

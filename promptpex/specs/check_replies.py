@@ -179,19 +179,21 @@ def _schema(text: str) -> dict[str, object]:
     if not text.strip():
         return {}
     try:
-        return {"value": _mended(json.loads(text)), "exact": True}
+        return {"value": _with_plain_patterns(json.loads(text)), "exact": True}
     except (ValueError, RecursionError) as error:
         raise CheckError(f"the schema is not JSON ({str(error)[:80]})") from error
 
 
-def _mended(schema: object) -> object:
+def _with_plain_patterns(schema: object) -> object:
     """The schema with the needless escapes of its patterns left out."""
     if isinstance(schema, list):
-        return [_mended(part) for part in schema]
+        return [_with_plain_patterns(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     return {
-        key: without_needless_escapes(part) if key == "pattern" and isinstance(part, str) else _mended(part)
+        key: without_needless_escapes(part)
+        if key == "pattern" and isinstance(part, str)
+        else _with_plain_patterns(part)
         for key, part in schema.items()
     }
 

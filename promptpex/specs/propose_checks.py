@@ -59,9 +59,9 @@ async def propose_checks(
     proposals = {rule.id: trial.outcome(rule, replies) for rule in todo}
     again = [rule for rule in todo if proposals[rule.id].refused]
     if again:
-        mended = await requests.ask(again, {rule.id: _refusal(proposals[rule.id]) for rule in again})
-        replies = {**replies, **mended}
-        proposals |= {rule.id: trial.outcome(rule, replies, last=True) for rule in again if rule.id in mended}
+        revised = await requests.ask(again, {rule.id: _refusal(proposals[rule.id]) for rule in again})
+        replies = {**replies, **revised}
+        proposals |= {rule.id: trial.outcome(rule, replies, last=True) for rule in again if rule.id in revised}
     return _without_circles(spec.rules, [proposals[rule.id] for rule in todo])
 
 

@@ -55,7 +55,7 @@ def flaky(repeats: PassCounts) -> list[FlakyUnit]:
         for unit, (passed, failed) in repeats.items()
         if passed and failed
     ]
-    return sorted(units, key=lambda flicker: -flicker.flip)
+    return sorted(units, key=lambda unit: -unit.flip)
 
 
 def stability(repeats: PassCounts, confidence: float = 0.95) -> Stability:

@@ -188,8 +188,8 @@ def _stands(rows: pd.DataFrame, cube: pd.DataFrame, keys: list[str]) -> npt.NDAr
     failing = cube.loc[cube["counts"] & cube["status"].eq("fail"), [*on_rule, "source"]]
     by_check = said_by(failing, "check").to_numpy(bool)
     contradicted = pd.MultiIndex.from_frame(failing[on_rule]).isin(pd.MultiIndex.from_frame(milder)) & by_check
-    standing = pd.MultiIndex.from_frame(failing.loc[~contradicted, keys])
-    stands: npt.NDArray[np.bool_] = pd.MultiIndex.from_frame(rows[keys]).isin(standing)
+    uncontradicted = pd.MultiIndex.from_frame(failing.loc[~contradicted, keys])
+    stands: npt.NDArray[np.bool_] = pd.MultiIndex.from_frame(rows[keys]).isin(uncontradicted)
     return stands
 
 

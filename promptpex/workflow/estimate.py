@@ -13,7 +13,7 @@ from math import ceil
 from promptpex.assertions import check_conditions
 from promptpex.cases.batches import MOST_CASES, batches
 from promptpex.cases.case_request import request_text
-from promptpex.cases.plan import Plan
+from promptpex.cases.plan import Generation, Plan
 from promptpex.cases.rate import unrated
 from promptpex.codecs.wording import plural
 from promptpex.core.records import Completion, Message, Output, Prompt, Request, Spec, Suite
@@ -29,7 +29,9 @@ from promptpex.workflow.running import judges_for, rules_of_outputs
 from promptpex.workflow.scoring import expected_outputs, match_judges, settled_by_code
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import TYPICAL_ANSWER, Part, Role, Stage, Workload, find, stages
-from promptpex.workflow.statistical_power import TYPICAL_RULES, cases_per_rule
+
+TYPICAL_RULES = 8
+"""Rules of a prompt whose spec is not written yet; those of ``benchmarks/`` have 6 to 8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +66,27 @@ async def estimate(session: Session, prompt: Prompt, spec: Spec | None, suite: S
     if suite is None:
         lines += _generation(session, prompt, spec)
     if spec is None or suite is None:
-        return lines + _guessed(session, "run", _guessed_run(session, prompt))
+        return lines + _guessed(
+            session, "run", _guessed_run(session, prompt, number_of_cases(session, prompt, spec, suite))
+        )
     outputs = await _output_requests(
         session, prompt, cells(suite.usable(), session.roles.models(), session.settings.repeats)
     )
     judging = await _judging(session, prompt, spec, suite, outputs)
     comparing = await _comparing(session, prompt, spec, suite, outputs)
     return [*lines, *outputs.lines(), *judging, *comparing, *(await _scoring(session, prompt, spec, suite, outputs))]
+
+
+def number_of_cases(session: Session, prompt: Prompt, spec: Spec | None, suite: Suite | None) -> int:
+    """The usable cases of the suite; where it is still to be generated, those that are likely to be made, longer
+    variants among them."""
+    if suite is not None:
+        return len(suite.usable())
+    if spec is None:
+        new = _typical_cases(session, generation(session, prompt))
+    else:
+        new = planned(session, prompt, spec, Suite(prompt=spec.prompt)).missing
+    return new * (1 + session.settings.expansion)
 
 
 def extraction_lines(session: Session, prompt: Prompt) -> list[EstimateLine]:
@@ -126,7 +142,7 @@ def _generation(session: Session, prompt: Prompt, spec: Spec | None) -> list[Est
         return generation_lines(session, prompt, spec, planned(session, prompt, spec, Suite(prompt=spec.prompt)))
     options = generation(session, prompt)
     scenarios = max(1, len(options.scenarios))
-    cases = scenarios * TYPICAL_RULES * cases_per_rule(session.settings)
+    cases = _typical_cases(session, options)
     groups = scenarios * ceil(TYPICAL_RULES / options.rules_per_request) if cases else 0
     work = Workload(
         settings=session.settings,
@@ -138,11 +154,17 @@ def _generation(session: Session, prompt: Prompt, spec: Spec | None) -> list[Est
     return _guessed(session, "generate", work)
 
 
-def _guessed_run(session: Session, prompt: Prompt) -> Workload:
+def _typical_cases(session: Session, options: Generation) -> int:
+    """Cases of a prompt that has no spec yet."""
+    settings = session.settings
+    return max(1, len(options.scenarios)) * TYPICAL_RULES * (settings.cases_per_rule + settings.inverse_cases)
+
+
+def _guessed_run(session: Session, prompt: Prompt, cases: int) -> Workload:
     return Workload(
         settings=session.settings,
         prompt_tokens=tokens_of(prompt.messages),
-        cases=TYPICAL_RULES * cases_per_rule(session.settings),
+        cases=cases,
         models=len(session.roles.models()),
         metrics=sum(metric.criteria is not None for metric in metrics_of(session, prompt)),
         known=False,

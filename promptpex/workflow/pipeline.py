@@ -18,7 +18,13 @@ from promptpex.specs.groundedness import Groundedness
 from promptpex.specs.source_quotes import uncovered
 from promptpex.tables import check_weights
 from promptpex.workflow import generating, running, specifying
-from promptpex.workflow.estimate import EstimateLine, estimate, extraction_lines, generation_lines
+from promptpex.workflow.estimate import (
+    EstimateLine,
+    estimate,
+    extraction_lines,
+    generation_lines,
+    number_of_cases,
+)
 from promptpex.workflow.execute_run import execute_into_folder
 from promptpex.workflow.file_notices import (
     announce_effort,
@@ -69,13 +75,13 @@ async def update(session: Session, files: Files, *, more: bool = False) -> Updat
     done = await specifying.update(session, prompt, spec, suite, more=more, before=_latest_run(session, prompt))
     raise_if_cancelled(session)
     write_spec(files.spec, done.spec)
-    standing = [rule for rule in done.spec.rules if not rule.stale]
-    done = replace(done, uncited=uncovered(standing, prompt))
+    current = [rule for rule in done.spec.rules if not rule.stale]
+    done = replace(done, uncited=uncovered(current, prompt))
     if more and not (done.added or done.back):
         session.emit(Notice("the author names no further rule (--fresh asks it once more)"))
     if done.asked:
-        warn_about_ungrounded_rules(session, prompt, [rule for rule in standing if rule.id in done.added])
-        name_uncited_sentences(session, prompt, standing)
+        warn_about_ungrounded_rules(session, prompt, [rule for rule in current if rule.id in done.added])
+        name_uncited_sentences(session, prompt, current)
     if session.settings.verify:
         return replace(done, groundedness=tuple(await specifying.groundedness(session, prompt, done.spec)))
     return done
@@ -121,7 +127,7 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
         announce_effort(session, await estimate(session, prompt, *read_existing(prompt, files)))
     spec = await _spec_of_run(session, prompt, files)
     suite = await _suite_of_run(session, prompt, files, spec)
-    session.emit(Notice(detectable(session, suite)))
+    session.emit(Notice(detectable(session, len(suite.usable()))))
     begun = await running.begin(session, prompt, spec, suite, author=author.label if author else None)
     return await execute_into_folder(session, begun)
 
@@ -130,7 +136,8 @@ async def estimate_files(session: Session, files: Files) -> tuple[list[EstimateL
     """What ``run`` would ask and what it would cost, and what it can show at best; nothing is sent or written."""
     prompt = read_prompt(session, files.prompt)
     spec, suite = read_existing(prompt, files)
-    return await estimate(session, prompt, spec, suite), detectable(session, suite)
+    cases = number_of_cases(session, prompt, spec, suite)
+    return await estimate(session, prompt, spec, suite), detectable(session, cases, guessed=suite is None)
 
 
 async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> Run:

@@ -184,13 +184,13 @@ async def _asked_for(
 ) -> tuple[list[Rule], list[Rule]]:
     """The rules of the spec, those that the author proposes again being back; and the rules that it adds."""
     author, options = session.roles.author(), _options(session, prompt)
-    standing = [rule for rule in spec.rules if not rule.stale or rule.origin in ("edited", "added")]
+    current = [rule for rule in spec.rules if not rule.stale or rule.origin in ("edited", "added")]
     proposed = await propose_rules(
         author,
         prompt,
         spec.intent,
-        known=standing,
-        uncited=uncovered(standing, prompt)[:MOST_UNCITED],
+        known=current,
+        uncited=uncovered(current, prompt)[:MOST_UNCITED],
         taken={rule.id for rule in spec.rules} | {case.rule for case in (suite.cases if suite else ()) if case.rule},
         options=options,
         emit=session.emit,

@@ -6,31 +6,27 @@ from collections.abc import Iterator
 
 from promptpex.codecs.wording import plural
 from promptpex.config import Settings
-from promptpex.core.records import Suite
 from promptpex.stats import Resolution, smallest_shown
 from promptpex.workflow.session import Session
-
-TYPICAL_RULES = 8
-"""Rules of a prompt whose spec is not written yet; those of ``benchmarks/`` have 6 to 8."""
 
 TYPICAL_RATE = 0.1
 """Non-compliance of a model of which nothing is known yet."""
 
 
-def detectable(session: Session, suite: Suite | None) -> str:
-    """What the suite can show of these models at best.
+def detectable(session: Session, cases: int, *, guessed: bool = False) -> str:
+    """What so many cases can show of these models at best.
 
-    Where there is no suite yet, for as many cases as are likely to be made.
+    Args:
+        guessed: whether the cases are still to be made, so that their number is a guess.
     """
     settings = session.settings
-    cases = len(suite.usable()) if suite is not None else TYPICAL_RULES * cases_per_rule(settings)
     if not cases:
         return "No case, so nothing can be shown."
     alpha = round(1.0 - settings.confidence, 12)
     shown = smallest_shown(
         cases, len(session.roles.models()), alpha, tolerance=settings.tolerance, rate=_rate(settings)
     )
-    about = "" if suite is not None else "about "
+    about = "about " if guessed else ""
     return " ".join(_sentences(shown, f"{about}{plural(cases, 'case')}", settings.repeats))
 
 
@@ -39,11 +35,6 @@ def known_within(settings: Settings, cases: int) -> str:
     alpha = round(1.0 - settings.confidence, 12)
     shown = smallest_shown(cases, 1, alpha, tolerance=settings.tolerance, rate=_rate(settings))
     return _points(shown.half_width)
-
-
-def cases_per_rule(settings: Settings) -> int:
-    """Cases of a rule and its inverse together."""
-    return settings.cases_per_rule + settings.inverse_cases
 
 
 def _rate(settings: Settings) -> float:

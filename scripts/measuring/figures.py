@@ -18,6 +18,11 @@ DOCUMENTED = frozenset({"os._exit", "sys._getframe"})
 NARRATION = frozenset({"found", "said", "told"})
 """Names that tell what happened instead of what they hold."""
 
+PRIVATE_WORDS = frozenset(
+    {"footing", "giveaway", "kin", "lame", "mended", "residue", "salad", "standing", "standings", "tallies", "twins"}
+)
+"""Words that only this project had for what its field calls otherwise."""
+
 
 def longest_function(modules: Iterable[Module]) -> tuple[int, str]:
     """Lines and place of the longest function."""
@@ -52,8 +57,27 @@ def small_files(modules: Iterable[Module]) -> list[str]:
 
 def narration(modules: Iterable[Module]) -> list[str]:
     """Places where a variable or parameter is called ``found``, ``said`` or ``told``."""
+    return _bound_in(modules, NARRATION)
+
+
+def private_words(modules: Iterable[Module]) -> list[str]:
+    """Places where a variable, parameter, function or class has one of the ``PRIVATE_WORDS`` for a name."""
+    parts = list(modules)
+    defined = [
+        f"{one.path}:{node.lineno} {node.name}"
+        for one in parts
+        for node in ast.walk(one.tree)
+        if isinstance(node, FunctionNode | ast.ClassDef) and node.name.strip("_").lower() in PRIVATE_WORDS
+    ]
+    return [*_bound_in(parts, PRIVATE_WORDS), *defined]
+
+
+def _bound_in(modules: Iterable[Module], words: frozenset[str]) -> list[str]:
     return [
-        f"{one.path}:{line} {name}" for one in modules for line, name in sorted(_bound(one.tree)) if name in NARRATION
+        f"{one.path}:{line} {name}"
+        for one in modules
+        for line, name in sorted(_bound(one.tree))
+        if name.strip("_") in words
     ]
 
 

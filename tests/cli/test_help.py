@@ -40,6 +40,19 @@ def test_the_list_of_commands_is_one_screen_by_step_and_uncut(capsys: pytest.Cap
     assert all(line.endswith(".") for line in listed)
 
 
+def test_the_commands_of_a_group_are_uncut(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, "cache", "--help")
+    listed = lines[lines.index("Commands:") + 1 :]
+    assert len(listed) == 3
+    assert all(line.endswith(".") and "..." not in line for line in listed)
+
+
+def test_a_second_name_of_an_option_is_no_switch(capsys: pytest.CaptureFixture[str]) -> None:
+    everything = "\n".join(printed(capsys, "run", "--help-all"))
+    assert "--samples-shown, --samples N" in everything
+    assert "--checks/--no-checks" in everything
+
+
 def test_the_help_of_run_is_two_screens_and_all_of_it_is_one_flag_away(capsys: pytest.CaptureFixture[str]) -> None:
     daily, everything = printed(capsys, "run", "--help"), printed(capsys, "run", "--help-all")
     assert len(daily) <= TWO_SCREENS

@@ -39,7 +39,7 @@ async def test_a_good_reply_takes_one_turn() -> None:
     client = FakeClient([GOOD])
     reply = await ask(client, request(), Verdict)
     assert reply.value == Verdict(verdict="pass", reason="it holds")
-    assert (reply.turns, reply.mended, reply.repaired) == (1, False, False)
+    assert (reply.turns, reply.json_repaired, reply.repaired) == (1, False, False)
     assert client.requests[0].reply_schema is not None
     assert reply.request == client.requests[0].id
 
@@ -48,7 +48,7 @@ async def test_fences_thinking_and_trailing_commas_are_no_second_turn() -> None:
     reply = await verdict('<think>hm</think>\n```json\n{"verdict": "fail", "reason": "x",}\n```')
     assert reply.value.verdict == "fail"
     assert reply.turns == 1
-    assert reply.mended
+    assert reply.json_repaired
 
 
 async def test_the_repair_turn_shows_the_reply_and_what_is_wrong() -> None:
@@ -103,7 +103,7 @@ async def test_a_reply_that_ends_at_the_limit_counts_only_when_it_is_whole() -> 
 async def test_a_bare_array_is_taken_where_one_array_was_asked_for() -> None:
     reply = await ask(FakeClient(['["a", "b"]']), request(), Cases)
     assert reply.value.cases == ["a", "b"]
-    assert reply.mended
+    assert reply.json_repaired
 
 
 @given(text=st.text(max_size=200))

@@ -59,6 +59,8 @@ def test_names_types_and_sizes_are_counted_where_they_stand() -> None:
     parts = [module(text), module("class Row: ...\n", "promptpex/price.py")]
     assert figures.any_per_thousand(parts) == pytest.approx(1000 / 9)
     assert [place.split(" ")[1] for place in figures.narration(parts)] == ["told", "found", "told"]
+    words = module("def _mended(kin): ...\nclass Twins: ...\nstanding = kindred = 1\n")
+    assert {place.split(" ")[1] for place in figures.private_words([words])} == {"_mended", "kin", "Twins", "standing"}
     assert figures.duplicate_classes(parts) == {"Row": ["promptpex/shop/till.py", "promptpex/price.py"]}
     assert figures.private_parts(parts) == ["promptpex/shop/till.py:6 yaml._private"]
     assert figures.small_files(parts) == ["promptpex/shop/till.py", "promptpex/price.py"]

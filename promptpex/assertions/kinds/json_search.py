@@ -4,8 +4,8 @@ promptfoo reads braces as YAML instead, so that ``Hello {name}!`` counts as JSON
 the decision to differ is in ``docs/assertions.md``.
 
 Replies to our own questions are read elsewhere (``codecs.model_json``), by another rule: there one answer is wanted,
-mended where it is broken, and two different ones are an error; here every value counts as it stands, nothing is mended,
-and numbers are read as JavaScript reads them.
+repaired where it is broken, and two different ones are an error; here every value counts as it stands, nothing is
+repaired, and numbers are read as JavaScript reads them.
 """
 
 from __future__ import annotations

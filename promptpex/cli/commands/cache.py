@@ -102,7 +102,10 @@ def prune(
 @options.settings_options
 @options.output_options
 def verify(as_json: bool, **flags: Any) -> int:
-    """Check the file and every entry; exit code 2 when something is wrong."""
+    """Check the file and every entry.
+
+    Exit code 2 when something is wrong.
+    """
     from promptpex.cli.output import print_json
 
     problems = _with_store(flags, lambda store: store.verify())

@@ -129,7 +129,7 @@ class LitellmClient:
 
 
 def _refuse_unsafe(request: Request, key_servers: Collection[str]) -> None:
-    """The wall before litellm, for requests of whatever origin."""
+    """Refuses what litellm must not be handed, whatever the origin of the request."""
     model = request.model
     strange = sorted(set(request.params.extra) - set(FURTHER_PARAMETERS))
     if strange:

@@ -158,7 +158,7 @@ def _notes(figures: Mapping[str, Ours]) -> list[str]:
     open_ = sum(pair.adjusted > 0.05 for pair in pairs)
     lines = [
         *(_sets(name, one) for name, one in figures.items()),
-        "Places: exact sign flips of the differences on the same cases for every pair of models, corrected by Holm "
+        "Decisions: exact sign flips of the differences on the same cases for every pair of models, corrected by Holm "
         "within a benchmark; with one answer to a case this is McNemar's exact test. best: every other model is shown "
         "to be worse; tied: shown to be less than 5 points worse than the best; worse: shown to break its prompt more "
         "often than another; undecided: these data cannot tell; more: so many more cases would probably decide, going "
