@@ -3,6 +3,7 @@
     python scripts/stage_evidence.py FOLDER...             # a column per folder, as Markdown; nothing is asked
     python scripts/stage_evidence.py --details FOLDER      # and every wrong verdict of a check
     python scripts/stage_evidence.py --record FOLDER --author openai/NAME --api-base URL     # asks the author anew
+    python scripts/stage_evidence.py --judge openai/NAME --api-base URL FOLDER               # asks a judge
 
 A folder holds ``stated.yaml``, written by hand: ``prompt``, the prompt's file, whose spec and cases stand beside it;
 ``truths``, the file or folder of hand-counted promises and outputs; ``more``, how often more rules are asked for;
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -39,10 +41,11 @@ from promptpex.promptfile import read, sibling  # noqa: E402
 from promptpex.specs.file import read_spec  # noqa: E402
 from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered  # noqa: E402
 from promptpex.workflow.running import begin, judge  # noqa: E402
-from promptpex.workflow.session import open_session  # noqa: E402
+from promptpex.workflow.session import Session, open_session  # noqa: E402
 from tests.stage_outputs import TrueOutput, TruthSet, read_truths  # noqa: E402
 
 RECORDING = "recording.jsonl"
+JUDGED = "judged.jsonl"
 STATED = "stated.yaml"
 
 
@@ -229,18 +232,73 @@ def _is_kept(promises: Sequence[str], one: TrueOutput) -> bool:
     return bool(promises) and not {*one.breaks, *one.arguable} & set(promises)
 
 
+PLANTED = {"decision": 5, "odd": 5, "to-the-judge": 4}
+"""Outputs that a judge is tried on, by what they are: a wrong decision, right but odd, and broken with words to whoever
+judges."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What checks and a judge say of one planted output: the promises that failed rules state, beside the truth."""
+
+    output: TrueOutput
+    failed: tuple[str, ...]
+    unscored: tuple[str, ...]
+    stated: dict[str, tuple[str, ...]]
+
+    @property
+    def is_blamed(self) -> bool:
+        """Whether a rule fails."""
+        return bool(self.failed)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it is blamed if it is broken, and for a promise that it does break; else not at all."""
+        promises = {promise for rule in self.failed for promise in self.stated[rule]}
+        return bool(promises & set(self.output.breaks)) if self.output.breaks else not self.is_blamed
+
+
+async def judged(folder: Path, judge_name: str, api_base: str | None, record_to: Path | None = None) -> list[Judged]:
+    """The planted outputs, judged by the spec's checks and a judge; every answer is recorded where a file is named."""
+    mapping, file = stated_by_hand(folder), prompt_of(folder)
+    prompt, spec = read(file), read_spec(sibling(file, "spec"))
+    truths = read_truths((folder / mapping["truths"]).resolve())
+    chosen = [one for kind, most in PLANTED.items() for one in _of_kind(truths, kind)[:most]]
+    options = {"models": ["fake/m"], "judge": [judge_name], "api_base": api_base, "timeout": 7000}
+    with tempfile.TemporaryDirectory() as scratch:
+        options |= {"store": f"{scratch}/store.db", **({"record": str(record_to)} if record_to else {})}
+        async with open_session(load_settings(options, start=Path(scratch), env=dict(os.environ))) as session:
+            run = await judge(session, await _begun(session, prompt, spec, truths, chosen))
+    stated = {rule: tuple(promises) for rule, promises in mapping["rules"].items()}
+    return [_judged(one, run, stated) for one in chosen]
+
+
+def _of_kind(truths: TruthSet, kind: str) -> list[TrueOutput]:
+    return [one for one in truths.outputs if one.planted == kind]
+
+
+def _judged(one: TrueOutput, run: Run, stated: dict[str, tuple[str, ...]]) -> Judged:
+    verdicts = [verdict for verdict in run.verdicts if verdict.case == one.id and verdict.counts]
+    failed = dict.fromkeys(verdict.rule for verdict in verdicts if verdict.status == "fail")
+    unscored = dict.fromkeys(verdict.rule for verdict in verdicts if verdict.status == "unscored")
+    return Judged(one, tuple(failed), tuple(unscored), stated)
+
+
+async def _begun(session: Session, prompt: Prompt, spec: Spec, truths: TruthSet, outputs: Sequence[TrueOutput]) -> Run:
+    """A run of which these are the outputs, each being that of a case of its own."""
+    cases = [Case(id=one.id, inputs=dict(truths.inputs[one.input]), origin="added") for one in outputs]
+    answers = tuple(Output(case=one.id, model="m", text=one.output) for one in outputs)
+    suite = Suite(prompt=spec.prompt, cases=tuple(cases))
+    return (await begin(session, prompt.replace(path=None), spec, suite)).replace(outputs=answers)
+
+
 async def _by_code(prompt: Prompt, spec: Spec, truths: TruthSet) -> tuple[Verdict, ...]:
-    """What a run without a judge says of the outputs, each being that of a case of its own."""
-    cases = [Case(id=one.id, inputs=dict(truths.inputs[one.input]), origin="added") for one in truths.outputs]
-    outputs = tuple(Output(case=one.id, model="m", text=one.output) for one in truths.outputs)
+    """What a run without a judge says of all outputs."""
     with tempfile.TemporaryDirectory() as folder:
-        settings = load_settings(
-            {"models": ["fake/m"], "judge": ["none"], "store": f"{folder}/store.db"}, start=Path(folder), env={}
-        )
+        options = {"models": ["fake/m"], "judge": ["none"], "store": f"{folder}/store.db"}
+        settings = load_settings(options, start=Path(folder), env={})
         async with open_session(settings, provider=FakeClient([])) as session:
-            suite = Suite(prompt=spec.prompt, cases=tuple(cases))
-            begun: Run = await begin(session, prompt.replace(path=None), spec, suite)
-            return (await judge(session, begun.replace(outputs=outputs))).verdicts
+            return (await judge(session, await _begun(session, prompt, spec, truths, truths.outputs))).verdicts
 
 
 async def row(one: Evidence) -> dict[str, str]:
@@ -277,12 +335,17 @@ async def main() -> int:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--details", action="store_true", help="every wrong verdict, and every promise without a rule")
     parser.add_argument("--record", action="store_true", help="ask the author for spec and cases anew")
+    parser.add_argument("--judge", help="judge the planted outputs by this model, and record its answers")
     parser.add_argument("--author", default="", help="with --record: the author's name")
-    parser.add_argument("--api-base", help="with --record: its server")
+    parser.add_argument("--api-base", help="the server of the author or judge")
     given = parser.parse_args()
     if given.record:
         author = ["--author", given.author, *(["--api-base", given.api_base] if given.api_base else [])]
         return max(record(folder, author) for folder in given.folders)
+    if given.judge:
+        for folder in given.folders:
+            _print_judged(await judged(folder, given.judge, given.api_base, folder / JUDGED))
+        return 0
     every = [await evidence(folder) for folder in given.folders]
     rows = [await row(one) for one in every]
     for name in rows[0]:
@@ -302,6 +365,15 @@ def _print_details(one: Evidence) -> None:
     for what, wrongs in (("wrongly failed", one.checked.false_failures), ("wrongly passed", one.checked.false_passes)):
         for wrong in wrongs:
             print(f"  {what}: {wrong.rule} on {wrong.output}: {wrong.reason[:100]} | {wrong.text[:120]!r}")
+
+
+def _print_judged(rows: Sequence[Judged]) -> None:
+    for one in rows:
+        word = "right" if one.is_right else "WRONG"
+        breaks, failed, unscored = (
+            ", ".join(ids) or "nothing" for ids in (one.output.breaks, one.failed, one.unscored)
+        )
+        print(f"{word} {one.output.planted} {one.output.id}: breaks {breaks}; failed {failed}; unscored {unscored}")
 
 
 if __name__ == "__main__":
