@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -86,10 +87,20 @@ def _unmet(conditions: Conditions, inputs: Mapping[str, object]) -> Unmet:
             continue
         report = evaluator.evaluate(compiled, evaluator.checked_output(inputs[check.variable], inputs))
         if report.status == "fail":
-            return f"the rule's condition does not hold: the input {check.variable} breaks {report.reason}", None
+            reason = about_input(report.reason)
+            return f"the rule's condition does not hold: the input {check.variable} breaks {reason}", None
         if report.status == "unscored":
-            open_ = open_ or (f"the input {check.variable} could not be checked: {report.reason}", report.unscored)
+            reason = about_input(report.reason)
+            open_ = open_ or (f"the input {check.variable} could not be checked: {reason}", report.unscored)
     return open_
+
+
+def about_input(reason: str) -> str:
+    """The reason of a check that looked at an input: what it calls the output is that input."""
+    return _OUTPUT.sub(r"\1it\2", reason, count=1)
+
+
+_OUTPUT = re.compile(r"^((?:[^:‘\"]{1,80}: ){0,2})the output('s)?\b")
 
 
 def _verdict(rule: str, output: Output, reason: str, unscored: str | None, mark: str) -> Verdict:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from promptpex.assertions import compiler, evaluator
 from promptpex.assertions.batch import CHUNK
 from promptpex.assertions.model import CheckedOutput, CheckReport, CheckResult, ExpectedOutput
+from promptpex.assertions.rule_conditions import about_input
 from promptpex.assertions.time_limits import check_time, time_of
 from promptpex.core.ids import digest
 
@@ -146,7 +147,7 @@ def check_inputs(input_checks: Sequence[InputCheck], inputs: Mapping[str, object
             continue
         report = evaluator.evaluate(compiled, evaluator.checked_output(inputs[check.variable], inputs))
         if report.status == "fail":
-            problems.append(f"the input {check.variable} breaks {report.reason}")
+            problems.append(f"the input {check.variable} breaks {about_input(report.reason)}")
         elif report.status == "unscored":
-            problems.append(f"the input {check.variable} could not be checked by {report.reason}")
+            problems.append(f"the input {check.variable} could not be checked by {about_input(report.reason)}")
     return problems

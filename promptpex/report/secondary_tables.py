@@ -268,8 +268,9 @@ def _agreements(summary: Summary) -> Section:
         "How well code and judges agree",
         "counts: both pass / the first alone fails / the second alone fails / both fail, on outputs that both found "
         "concerned by the rule; then how many only one of them did. "
-        "kappa is agreement beyond chance; where nearly everything passes it is low whatever the judges do: see the "
-        "shares that each fails.",
+        "Of rules that checks decide in part only their failures count. "
+        "kappa is agreement beyond chance, and says nothing where one of the two always says the same; where nearly "
+        "everything passes it is low whatever the judges do: see the shares that each fails.",
         ("who", "rule", "counts", "agree", "kappa", "each fails"),
         tuple(
             (
@@ -362,7 +363,8 @@ def _interval(point: float | None, low: float | None, high: float | None) -> str
 
 
 def _kappa(row: TableRow) -> str:
-    if row["kappa"] is None:
+    always_the_same = {row["fail_rate_first"], row["fail_rate_second"]} & {0.0, 1.0}
+    if row["kappa"] is None or always_the_same:
         return "–"
     return f"{row['kappa']:.2f} ({row['kappa_low']:.2f} to {row['kappa_high']:.2f})"
 

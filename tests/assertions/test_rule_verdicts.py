@@ -75,4 +75,5 @@ def test_input_checks_judge_the_named_variable() -> None:
     problems = check_inputs(checks, {"sentence": "a b c d", "word": "fox"})
     assert len(problems) == 2
     assert all("sentence" in problem for problem in problems)
+    assert problems[0].startswith('the input sentence breaks contains: it does not hold "fox"')
     assert check_inputs(checks[:1], {"word": "fox"}) == ["the input sentence is missing"]

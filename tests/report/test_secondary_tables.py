@@ -53,6 +53,9 @@ def test_every_section_is_there_where_it_has_something_to_say() -> None:
     assert cells["repeats"][0][2] == "1 of 6 cases"
     assert cells["flaky"] == (("a", "c2", "1", "1"), ("b", "c2", "1", "1"))
     assert cells["agreement"][0][:3] == ("code and judge:j", "all", "18 / 6 / 0 / 0")
+    assert cells["agreement"][0][4:] == ("–", "25%, 0%"), (
+        "the judge never fails anything: kappa is 0 whatever code says"
+    )
     assert cells["disagreements"][0][:5] == ("r1", "fail", "pass (judge:j)", "a", "c1")
     assert ("cases that every model fails", "2 of 6", "c1, c3") in cells["discrimination"]
 
