@@ -1,12 +1,16 @@
-"""An author behind an OpenAI-compatible server: what it answers follows from what it is shown, so it can be counted."""
+"""An author behind an OpenAI-compatible server: what it answers follows from what it is shown, so it can be counted.
+
+It writes no input twice: none that it is shown, and none for two aims, however alike their words.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count, islice
 from typing import Any
 
 from promptpex.core.ids import text_digest
@@ -110,17 +114,23 @@ class Author:
         return [{"rule": rule, "source": self.source or sentence} for sentence, rule in promised if rule not in known]
 
     def _cases(self, text: str, schema: Mapping[str, Any]) -> list[dict[str, Any]]:
-        aims = [(name, words) for name, count, words in _AIM.findall(fenced(text, "aims")) for _ in range(int(count))]
-        start = len(fenced(text, "inputs").splitlines())
+        aims = [(name, words) for name, many, words in _AIM.findall(fenced(text, "aims")) for _ in range(int(many))]
+        shown = fenced(text, "inputs")
+        numbers = count(len(shown.splitlines()))
         scenario, names = fenced(text, "scenario"), variables_of(schema)
         return [
-            {
-                "aim": aim,
-                "reasoning": f"case {n}",
-                "inputs": {name: self.value(words + scenario, name, start + n) for name in names},
-            }
+            {"aim": aim, "reasoning": f"case {n}", "inputs": self._inputs(aim, words + scenario, names, shown, numbers)}
             for n, (aim, words) in enumerate(aims)
         ]
+
+    def _inputs(self, aim: str, words: str, names: Sequence[str], shown: str, numbers: Iterator[int]) -> dict[str, str]:
+        """Values with the next number that gives none of those shown; with any, where the number changes nothing."""
+        inputs: dict[str, str] = {}
+        for number in islice(numbers, len(shown.splitlines()) + 1):
+            inputs = {name: self.value(f"{aim} {words}", name, number) for name in names}
+            if not any(value in shown for value in inputs.values()):
+                break
+        return inputs
 
 
 def fenced(text: str, label: str) -> str:

@@ -104,7 +104,7 @@ async def test_the_session_of_a_person_who_edits(session: Session) -> None:
     done = await session("extract", "prompt.md")
     assert "4 rules" in done.out
     assert "4 of 4 rules are backed by the prompt's text (4 by a quote)." in done.out
-    assert author.asked == 1 + 1 + 1 + 4
+    assert author.stages == {"constraints": 1, "rules": 1, "inverse": 4}
     await session("generate", "prompt.md")
     assert author.stages["cases"] == 1
     assert len(session.cases()) == 12

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from promptpex.cases.file import read_suite
@@ -213,7 +213,17 @@ async def scene(folder: Path, steps: list[tuple[str, int]], newline: str) -> Non
         assert (len(author.requests), hands.text("case")) == (asked, text)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
+"""Hypothesis shrinks for up to five minutes, here at some scenes a second; ten steps can be read as they are."""
+ALIKE_RULES = [
+    ("edit rule", 10), ("edit rule", 13), ("swap rules", 15), ("change prompt", 15), ("generate", 27),
+    ("edit rule", 0), ("edit rule", 10), ("generate", 0), ("generate", 27), ("delete case", 0),
+]  # fmt: skip
+"""Two rules in the same words, and a case deleted: what an author writes may be there already."""
+
+
+@settings(max_examples=15, deadline=None, phases=UNSHRUNK, suppress_health_check=[HealthCheck.too_slow])
+@example(ALIKE_RULES, "\n")
 @given(
     st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 60)), min_size=1, max_size=10),
     st.sampled_from(["\n", "\r\n"]),
