@@ -120,7 +120,8 @@ def _evaluated(step: Step, checked: CheckedOutput) -> KindResult:
     plan = _plan(step, checked)
     if step.assertion.path is None:
         return step.kind.evaluate(step.assertion, plan, checked)
-    results = [step.kind.evaluate(step.assertion, plan, part) for part in _looked_at(step.assertion, checked)]
+    parts = time_limits.in_time(_looked_at(step.assertion, checked))
+    results = [step.kind.evaluate(step.assertion, plan, part) for part in parts]
     return _of_all(step.assertion, results)
 
 

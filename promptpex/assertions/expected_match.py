@@ -113,8 +113,13 @@ def _items(text: str) -> frozenset[str]:
     if value is not None and isinstance(value[0], list):
         return frozenset(normalised(item) if isinstance(item, str) else _dumped(item) for item in value[0])
     lines = [line for line in text.splitlines() if line.strip()]
-    parts = [_BULLET.sub("", line, count=1) for line in lines] if len(lines) > 1 else text.split(",")
+    parts = [_without_bullet(line) for line in lines] if len(lines) > 1 else text.split(",")
     return frozenset(filter(None, map(normalised, parts)))
+
+
+def _without_bullet(line: str) -> str:
+    bullet = _BULLET.match(line)
+    return line if bullet is None else line[bullet.end() :]
 
 
 def _dumped(item: Any) -> str:

@@ -133,17 +133,37 @@ def without_own_keys(completion: Completion) -> Completion:
     they are. Log-probabilities, whose tokens spell the text, go with them."""
     keys = environment_keys()
     texts = (completion.text, completion.refusal, completion.reasoning, completion.model_reported)
-    if not any(key in text for text in (*texts, completion.finish_reason) if text for key in keys):
+    if not any(_without(text, keys) != text for text in (*texts, completion.finish_reason) if text):
         return completion
     plain = completion.model_dump(mode="json", exclude={"logprobs"})
     return Completion.model_validate(_each_text(plain, lambda text: _without(text, keys)))
 
 
+_ESCAPABLE = frozenset('"\\/')
+"""Characters that JSON may write behind a backslash and that are themselves."""
+
+
 def _without(text: str, keys: tuple[str, ...]) -> str:
-    """Only these: what merely looks like a key may be what a prompt asks for."""
+    """Only these: what merely looks like a key may be what a prompt asks for. As JSON may write them, too: a reply
+    that is read as JSON would spell them out again."""
     for key in keys:
         text = text.replace(key, HIDDEN)
+        if "\\u" in text or ("\\" in text and _ESCAPABLE & set(key)):
+            text = _escaped(key).sub(HIDDEN, text)
     return text
+
+
+@lru_cache(maxsize=64)
+def _escaped(key: str) -> re.Pattern[str]:
+    """A key, each character of which may be written as JSON allows: as it is, behind a backslash, or by its code."""
+    units = key.encode("utf-16-be", "surrogatepass")
+    codes = [units[at : at + 2] for at in range(0, len(units), 2)]
+    return re.compile("".join(_one_of(code.decode("utf-16-be", "surrogatepass"), code.hex()) for code in codes))
+
+
+def _one_of(character: str, code: str) -> str:
+    behind = r"\\?" if character in _ESCAPABLE else ""
+    return rf"(?:{behind}{re.escape(character)}|\\u(?i:{code}))"
 
 
 def _each_text(value: object, clean: Callable[[str], str]) -> object:

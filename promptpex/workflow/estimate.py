@@ -7,6 +7,7 @@ verdicts of a known suite are looked up in the store, request by request.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -16,6 +17,7 @@ from promptpex.cases.case_request import request_text
 from promptpex.cases.plan import Generation, Plan
 from promptpex.cases.rate import unrated
 from promptpex.codecs.wording import plural
+from promptpex.core.errors import PromptFileError
 from promptpex.core.records import Completion, Message, Output, Prompt, Request, Spec, Suite
 from promptpex.core.time_allowance import Allowance
 from promptpex.judging.judge import Judge
@@ -287,12 +289,12 @@ async def _scoring(
     cases = {case.id: case for case in suite.cases}
     stored, missing = outputs.stored_and_missing()
     requests: dict[str, list[Request]] = {}
+    time = Allowance(RENDERING_SECONDS)
     for judge in metric_judges(session, prompt, metrics_of(session, prompt)):
-        texts = (
-            criteria_text(judge.metric, prompt, spec, cases[output.case], output.text or "")
-            for output in [*stored, *missing]
-        )
-        requests.setdefault(judge.role_model.label, []).extend(map(judge.request, texts))
+        for output in [*stored, *missing]:
+            with suppress(PromptFileError):  # such an output is not asked about
+                text = criteria_text(judge.metric, prompt, spec, cases[output.case], output.text or "", time)
+                requests.setdefault(judge.role_model.label, []).append(judge.request(text))
     replies = await session.store.get_many(request.id for some in requests.values() for request in some)
     return [_line(session, find("metric"), label, some, replies) for label, some in requests.items()]
 

@@ -9,14 +9,15 @@ from typing import Any
 
 from promptpex.assertions import check, check_time
 from promptpex.codecs.inputs_as_text import inputs_text
-from promptpex.codecs.wording import did_you_mean
+from promptpex.codecs.wording import did_you_mean, plural
 from promptpex.core.errors import ConfigError, PromptFileError
-from promptpex.core.events import StageEnded, StageStarted, StepDone
+from promptpex.core.events import Notice, StageEnded, StageStarted, StepDone
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Metric, Output, Prompt, Run, Score, Spec
+from promptpex.core.time_allowance import Allowance
 from promptpex.engines import run_all
 from promptpex.judging.metric_judge import OUTPUT_FORMAT, STAGE, MetricJudge, shown
-from promptpex.promptfile import render
+from promptpex.promptfile import RENDERING_SECONDS, render
 from promptpex.promptfile.metric_files import OTHER_NAMES, metrics_beside
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.session import Session
@@ -48,6 +49,12 @@ def metrics_of(session: Session, prompt: Prompt) -> tuple[Metric, ...]:
     return tuple(metrics[name] for name in (chosen or metrics))
 
 
+def kept_metrics(session: Session, run: Run) -> tuple[Metric, ...]:
+    """The metrics that a run was scored by, or those of them that the settings name."""
+    chosen = session.settings.metrics
+    return tuple(metric for metric in run.metrics if chosen is None or metric.name in chosen)
+
+
 def metric_judges(session: Session, prompt: Prompt, metrics: Sequence[Metric]) -> tuple[MetricJudge, ...]:
     """A judge per model and metric with criteria; none where all are code."""
     if all(metric.criteria is None for metric in metrics):
@@ -60,22 +67,38 @@ def metric_judges(session: Session, prompt: Prompt, metrics: Sequence[Metric]) -
 async def metric_scores(session: Session, run: Run, judges: Sequence[MetricJudge]) -> list[Score]:
     """The scores of all outputs under the run's metrics, in the order of the outputs, then of the metrics."""
     cases = {case.id: case for case in run.suite.cases}
-    usable = [output for output in run.outputs if output.error is None]
+    usable = [output for output in run.outputs if output.error is None and output.case in cases]
     by_code = _by_code(usable, [metric for metric in run.metrics if metric.code], cases)
     by_judge = await _by_judges(session, run, usable, judges, cases)
     return [
         score
         for output in run.outputs
         for metric in run.metrics
-        for score in _of_output(output, metric, by_code, by_judge)
+        for score in _of_output(output, metric, by_code, by_judge, known=output.case in cases)
     ]
 
 
-def criteria_text(metric: Metric, prompt: Prompt, spec: Spec, case: Case, output: str) -> str:
+def announce_requests(session: Session, metrics: Sequence[Metric], outputs: int) -> None:
+    """Says what metrics with criteria cost in requests, before the first: their files may be a stranger's."""
+    asked = [metric.name for metric in metrics if metric.criteria]
+    judges = len(session.roles.judges()) if asked else 0
+    if judges and outputs:
+        requests = plural(len(asked) * judges * outputs, "request")
+        named = ", ".join(asked[:_NAMED]) + (f" and {len(asked) - _NAMED} more" if len(asked) > _NAMED else "")
+        what = f"{plural(len(asked), 'metric')} beside the prompt ({named})"
+        session.emit(Notice(f"{what}: {requests} at most to judges; --metrics none leaves them out"))
+
+
+def criteria_text(
+    metric: Metric, prompt: Prompt, spec: Spec, case: Case, output: str, time: Allowance | None = None
+) -> str:
     """A metric's criteria with one output and its case filled in.
 
+    Args:
+        time: of all criteria of a command together.
+
     Raises:
-        PromptFileError: the criteria's template fails on these values.
+        PromptFileError: the criteria's template fails on these values, or filling in has taken too long already.
     """
     assert metric.criteria is not None
     values = shown(
@@ -93,22 +116,32 @@ def criteria_text(metric: Metric, prompt: Prompt, spec: Spec, case: Case, output
     )
     values["output_format"] = OUTPUT_FORMAT[metric.scale]
     values |= {other: values[name] for other, name in OTHER_NAMES.items()}
-    return "\n\n".join(message.content for message in render(metric.criteria, values))
+    return "\n\n".join(message.content for message in render(metric.criteria, values, time))
 
+
+_NAMED = 5
+"""Metrics that are named before the first request."""
 
 Key = tuple[tuple[str, str, int], str]
 """An output's key and the name of a metric."""
 
 
 def _of_output(
-    output: Output, metric: Metric, by_code: Mapping[Key, Score], by_judge: Mapping[Key, Sequence[Score]]
+    output: Output,
+    metric: Metric,
+    by_code: Mapping[Key, Score],
+    by_judge: Mapping[Key, Sequence[Score]],
+    *,
+    known: bool,
 ) -> Sequence[Score]:
     key = (output.key, metric.name)
     if output.error is not None:
         return [_score(output, metric, "none", None, output.message or "", output.error)]
-    if metric.code:
+    if key in by_code:
         return [by_code[key]]
     scores = by_judge.get(key, ())
+    if not scores and not known:
+        return [_score(output, metric, "none", None, "the run has no such case", "no-case")]
     if not scores:
         return [_score(output, metric, "none", None, "a judge scores this metric, and the run has none", "no-judge")]
     return scores if len(scores) == 1 else [*(score.replace(counts=False) for score in scores), pooled(scores)]
@@ -131,6 +164,7 @@ async def _by_judges(
     session: Session, run: Run, outputs: Sequence[Output], judges: Sequence[MetricJudge], cases: Mapping[str, Case]
 ) -> dict[Key, list[Score]]:
     pairs = [(judge, output) for output in outputs for judge in judges]
+    time = Allowance(RENDERING_SECONDS)
     labels = dict.fromkeys(judge.role_model.label for judge in judges if pairs)
     for label in labels:
         times = sum(judge.role_model.label == label for judge in judges)
@@ -139,10 +173,11 @@ async def _by_judges(
     async def one(pair: tuple[MetricJudge, Output]) -> Score:
         judge, output = pair
         try:
-            text = criteria_text(judge.metric, run.prompt, run.spec, cases[output.case], output.text or "")
+            text = criteria_text(judge.metric, run.prompt, run.spec, cases[output.case], output.text or "", time)
+        except PromptFileError as error:
+            score = _score(output, judge.metric, judge.source, None, error.message, "bad-template")
+        else:
             score = await judge.score(output, text)
-        except PromptFileError as failure:
-            score = _score(output, judge.metric, judge.source, None, failure.message, "bad-template")
         session.emit(StepDone(STAGE, judge.role_model.label, score.unscored))
         return score
 

@@ -35,6 +35,7 @@ from promptpex.workflow.file_notices import (
 )
 from promptpex.workflow.files import Files, read_existing, read_for_update, read_prompt
 from promptpex.workflow.generating import Generated, Wishes
+from promptpex.workflow.metrics import announce_requests, kept_metrics, metrics_of
 from promptpex.workflow.preconditions import (
     raise_if_cancelled,
     require_answers_within_tpm,
@@ -116,6 +117,7 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
     """The main job: extracts and generates what is missing, collects, judges, and writes the run's folder."""
     require_decidable(session)
     prompt = read_prompt(session, files.prompt)
+    metrics = metrics_of(session, prompt)
     author = None if files.spec.exists() and files.suite.exists() else session.roles.author().model
     models, judges = session.roles.models(), session.roles.named_judges()
     require_prices(session, [*models, *judges, *([author] if author else [])])
@@ -128,7 +130,7 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
     spec = await _spec_of_run(session, prompt, files)
     suite = await _suite_of_run(session, prompt, files, spec)
     session.emit(Notice(detectable(session, len(suite.usable()))))
-    begun = await running.begin(session, prompt, spec, suite, author=author.label if author else None)
+    begun = await running.begin(session, prompt, spec, suite, author=author and author.label, metrics=metrics)
     return await execute_into_folder(session, begun)
 
 
@@ -143,9 +145,11 @@ async def estimate_files(session: Session, files: Files) -> tuple[list[EstimateL
 async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> Run:
     """Judges the outputs of a run again, by its own spec or another, and rewrites the folder."""
     run_read = runs.read(folder, verdicts=False)
+    run_read = run_read.replace(metrics=kept_metrics(session, run_read))
     judges = session.roles.named_judges()
     require_prices(session, judges)
     require_answers_within_tpm(session, judges)
+    announce_requests(session, run_read.metrics, len(run_read.outputs))
     judged = await running.judge(session, run_read if spec is None else run_read.replace(spec=read_spec(spec)))
     runs.finish(folder, judged)
     _tell_of_replaced(session, run_read.manifest, judged.manifest)

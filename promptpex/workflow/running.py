@@ -27,7 +27,7 @@ from promptpex.llm.role_model import RoleModel
 from promptpex.workflow.collect import STAGE as OUTPUT
 from promptpex.workflow.collect import cells, collect, requests_for
 from promptpex.workflow.instructions import instructions_of
-from promptpex.workflow.metrics import metric_judges, metric_scores, metrics_of
+from promptpex.workflow.metrics import announce_requests, metric_judges, metric_scores, metrics_of
 from promptpex.workflow.order import cell_order, judging_order, serial_server
 from promptpex.workflow.preconditions import require_answers_within_tpm, require_requests_within_tpm
 from promptpex.workflow.scoring import expected_outputs, match_judges, scores_of
@@ -66,6 +66,7 @@ async def begin(
     await _require_within_tpm(session, prompt, suite, [judge.role_model for judge in asked])
     labels = _labels(asked)
     warn_about_self_preference(session, labels, [model.label for model in models], author)
+    announce_requests(session, metrics, len(suite.usable()) * len(models) * session.settings.repeats)
     marks = [judge.fingerprint() for judge in asked] + [metric.fingerprint() for metric in metrics if metric.code]
     manifest = _manifest(session, prompt, spec, suite, models, marks).replace(author=author, judges=labels)
     return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite, metrics=metrics)

@@ -88,6 +88,8 @@ FILES: dict[str, tuple[str, Any]] = {
     "cases.jsonl": (seeds.CASES_JSONL, seeds.CASES),
     "promptpex.toml": (seeds.SETTINGS, {}),
     "samples.csv": (seeds.SAMPLES_CSV, {}),
+    "tone.metric.md": (seeds.METRIC, {}),
+    "short.metric.js": (seeds.METRIC_CODE, {}),
     "tests.csv": (seeds.TESTS_CSV, {}),
     "outputs.jsonl": (json.dumps(seeds.ROW) + "\n", seeds.ROW),
     "asserts.yaml": (seeds.ASSERTIONS_YAML, seeds.ASSERTIONS),

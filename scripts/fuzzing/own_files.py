@@ -16,6 +16,7 @@ from promptpex.core.records import (
     Completion,
     Manifest,
     Message,
+    Metric,
     Output,
     Prompt,
     Request,
@@ -30,6 +31,7 @@ from promptpex.interchange import junit
 from promptpex.llm.record_replay import RecordingClient, ReplayClient
 from promptpex.llm.redaction import scrubbed_request
 from promptpex.report import html, runs, summarise, to_dict
+from promptpex.report.run_comparison import compare_runs
 from promptpex.store import SqliteStore
 
 REQUEST = Request(model="openai/a", messages=(Message(role="user", content="apple"),), stage="output")
@@ -85,7 +87,9 @@ def run_folders(maker: Maker, folder: Path) -> object:
     run = runs.read(folder)
     if maker.rng.random() < 0.2:
         junit.text(run)
-    return _reported(folder) if maker.rng.random() < 0.05 else runs.read_columns(folder)
+    if maker.rng.random() < 0.05:
+        return _reported(folder), compare_runs(_good_run(), runs.read_columns(folder))
+    return runs.read_columns(folder)
 
 
 def run_files(maker: Maker, folder: Path, *, hurt: bool) -> None:
@@ -108,6 +112,13 @@ def _record_changed(maker: Maker, text: str) -> str:
         return json.dumps(maker.changed(json.loads(first))) + "\n" + rest
 
 
+def _good_run() -> Run:
+    with tempfile.TemporaryDirectory() as place:
+        for name, text in _run_files().items():
+            (Path(place) / name).write_text(text, encoding="utf-8")
+        return runs.read(Path(place))
+
+
 def _reported(folder: Path) -> object:
     summary = summarise(runs.read_columns(folder), folder=folder)
     return json.dumps(to_dict(summary)), html.html(summary)
@@ -123,10 +134,16 @@ def _run_files() -> Mapping[str, str]:
             for one in outputs
             for rule in ("r1", "r2")
         ]
-        scores = [
-            {"case": one["case"], "model": one["model"], "name": "expected", "value": 1.0, "source": "match:exact"}
-            for one in outputs
+        verdicts += [
+            {"case": "c1", "model": "a", "rule": "r3", "status": "not_concerned", "source": "check:when"},
+            {"case": "c1", "model": "b", "rule": "r3", "status": "unscored", "unscored": "after", "source": "none"},
         ]
+        scores = [
+            {"case": one["case"], "model": one["model"], "name": name, "value": 1.0, "source": "match:exact"}
+            for one in outputs
+            for name in ("expected", "tone", "short")
+        ]
+        scores[-1] |= {"value": None, "unscored": "judge-unclear", "reason": "who knows"}
         manifest = {
             "run": "run-1", "prompt": "p", "prompt_fingerprint": "f1", "spec_digest": "d1", "suite_digest": "d2",
             "models": ["a", "b"], "created": "2026-01-02T03:04:05Z",
@@ -138,6 +155,7 @@ def _run_files() -> Mapping[str, str]:
             ),
             spec=spec,
             suite=suite,
+            metrics=_metrics(),
             outputs=tuple(Output.model_validate(one) for one in outputs),
             verdicts=tuple(Verdict.model_validate(one) for one in verdicts),
             scores=tuple(Score.model_validate(one) for one in scores),
@@ -149,6 +167,19 @@ def _run_files() -> Mapping[str, str]:
 
 
 _RUN: dict[str, str] = {}
+
+
+def _metrics() -> tuple[Metric, ...]:
+    criteria = Prompt(
+        name="tone",
+        messages=(Message(role="system", content="{{output}}"),),
+        variables=("output",),
+        fingerprint="f",
+    )
+    return (
+        Metric(name="tone", description="How plainly it speaks.", scale="0-100", criteria=criteria),
+        Metric(name="short", code=seeds.METRIC_CODE),
+    )
 
 
 def _suite() -> Suite:

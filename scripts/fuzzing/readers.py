@@ -25,6 +25,7 @@ from promptpex.assertions import (
     assertion_file,
     batch,
     check,
+    check_conditions,
     compare,
     report_formats,
     rows_to_check,
@@ -40,17 +41,20 @@ from promptpex.codecs import safe_csv
 from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.core.errors import PromptpexError
 from promptpex.core.matching import ASKED, MATCH_KINDS
-from promptpex.core.records import Completion, Message, Prompt, Spec
+from promptpex.core.records import Case, Completion, Message, Prompt, Spec
 from promptpex.engines import LocalEngine
 from promptpex.interchange import promptfoo, promptpex_tests, suite_csv, suite_jsonl
+from promptpex.judging.verdict_precedence import after_broken
 from promptpex.llm.names import parse_models, provider_of
 from promptpex.llm.providers import gguf, http, ollama, openai_format
 from promptpex.llm.usable_answers import usable
 from promptpex.promptfile import read_with_warnings, render
+from promptpex.promptfile.metric_files import metrics_beside
 from promptpex.specs.file import examine as examine_spec
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.prompt_diff import diff_prompts
 from promptpex.tables.counts_per_case import check_weights
+from promptpex.workflow.metrics import criteria_text
 from promptpex.workflow.validation import validate
 
 Reader = Callable[[Maker, Path], object]
@@ -313,15 +317,37 @@ def error_replies(maker: Maker, folder: Path) -> object:
 
 
 def rule_checks(maker: Maker, folder: Path) -> object:
-    """A spec that can be read, its checks on hostile outputs."""
+    """A spec that can be read: its conditions, its checks on hostile outputs, and what rules come after others."""
     from promptpex.core.records import Output
 
-    spec = Spec.model_validate(seeds.SPEC)
+    changed = json.dumps(maker.changed(seeds.SPEC) if maker.rng.random() < 0.7 else seeds.SPEC)
+    rules = read_spec(maker.file(folder, "prompt.spec.yaml", changed)).rules
+    rules = tuple(rule.replace(after=maker.rng.choice(("r1", "r2", "r3", None))) for rule in rules)
     made = [
         Output(case="c1", model="m", text=maker.text()),
         Output(case="c2", model="m", text=maker.json(maker.value())),
     ]
-    return asyncio.run(LocalEngine().map(RuleCheckJob(tuple(spec.rules)), rule_chunks(made, lambda _: _inputs(maker))))
+    expected = ExpectedOutput(maker.text(), maker.rng.choice(MATCH_KINDS))
+    unconcerned = check_conditions(rules, made, lambda _: _inputs(maker))
+    chunks = rule_chunks(made, lambda _: _inputs(maker), lambda _: maker.rng.choice((None, expected)))
+    checked = asyncio.run(LocalEngine().map(RuleCheckJob(rules), chunks))
+    return after_broken(rules, [*unconcerned, *chain.from_iterable(checked)])
+
+
+def metrics(maker: Maker, folder: Path) -> object:
+    """Metric files beside a prompt: the criteria filled in with hostile values, the code run on a hostile output."""
+    kind = maker.rng.choice((".md", ".md", ".md", ".prompty", ".js"))
+    name = maker.rng.choice(("tone", "tone", "tone", "Expected", "a b", "x" * 41, "tone\n", "é", "a.b", "\udc80"))
+    good = seeds.METRIC_CODE if kind == ".js" else seeds.METRIC
+    maker.file(folder, f"{name}.metric{kind}", maker.mangled(good) if maker.rng.random() < 0.9 else good)
+    spec, case = Spec.model_validate(seeds.SPEC), Case(id="c1", inputs=_inputs(maker), expected=_typed(maker))
+    prompt = _prompt(maker)
+    return [
+        check(maker.text(), [{"kind": "javascript", "value": metric.code}], vars=case.inputs)
+        if metric.code
+        else criteria_text(metric, prompt, spec, case, maker.text())
+        for metric in metrics_beside(folder / "prompt.md")
+    ]
 
 
 def comparisons(maker: Maker, folder: Path) -> object:
@@ -341,7 +367,7 @@ READERS: dict[Reader, int] = {
     scripts: 6, output_rows: 50, settings_files: 40, settings_values: 40, model_names: 90, weights: 30, gguf_heads: 40,
     samples: 40, schemas: 50, tests_csv: 40, json_replies: 90, server_replies: 90, usage_numbers: 40,
     error_replies: 30, recordings: 30, grade_files: 30, run_folders: 25, stores: 6, rule_checks: 15,
-    comparisons: 30,
+    comparisons: 30, metrics: 30,
 }  # fmt: skip
 """Each reader with its weight among the inputs that are no replies for stages."""
 

@@ -79,8 +79,31 @@ SPEC: dict[str, Any] = {
             "origin": "edited",
         },
         {"id": "r2", "rule": "The output is a colour.", "inverse": "No colour.", "source": "the colour"},
+        {
+            "id": "r3",
+            "rule": "If the thing is red, the output says so.",
+            "needs": "input",
+            "when": [{"variable": "thing", "kind": "word-any", "value": ["apple", "cherry"], "ignore_case": True}],
+            "after": "r1",
+            "checks": [{"kind": "expected", "value": "exact"}, {"kind": "equals", "value": "{{expected}}"}],
+            "decides": "partly",
+            "misquoted": True,
+        },
     ],
 }
+
+METRIC = """---
+description: How plainly it speaks.
+scale: 0-100
+---
+Rules:
+{{rules}} {{ intent }} {{inputSpec}}
+The thing: {{input}}, and the right answer: {{expected}}.
+{% if output %}{{ output | upper }}{% endif %}
+{{output_format}}
+"""
+
+METRIC_CODE = "output.length < 30 ? 1 : context.vars.count / output.length"
 
 SPEC_YAML = """# a comment
 prompt: prompt.md
@@ -106,14 +129,27 @@ rules:
   - id: r2
     rule: "The output is a colour."
     stale: true
+    after: r1
+    needs: input
+    when:
+      - {variable: thing, kind: not-regex, value: '^\\p{Lu}', dialect: unicode, path: a.b[]}
 """
 
 CASES: dict[str, Any] = {
     "prompt": "prompt.md",
+    "match": "set",
     "cases": [
         {"id": "c1", "rule": "r1", "inputs": {"thing": "apple", "count": 2}, "origin": "added"},
         {"id": "c2", "rule": "r2", "inverse": True, "inputs": {"thing": "sky", "count": 1}, "expected": "BLUE"},
         {"id": "c3", "inputs": {"thing": "snow", "count": 3}, "invalid": "too short", "scenario": "short"},
+        {
+            "id": "c4",
+            "inputs": {"thing": "coal", "count": 4},
+            "expected": "1,000.5",
+            "match": "numeric:1%",
+            "rating": {"severity": 5, "importance": 1, "redundant_with": "c1", "of": "x"},
+            "aside": "not now",
+        },
     ],
 }
 
@@ -132,6 +168,8 @@ cases:
         at night
       count: 1
     expected: BLUE
+    match: numeric:0.5
+    rating: {severity: 2, importance: 3}
 """
 
 CASES_CSV = (
@@ -218,7 +256,8 @@ OLLAMA: dict[str, Any] = {
 
 ROW: dict[str, Any] = {
     "id": 1, "output": "RED", "vars": {"thing": "apple"}, "cost": 0.01, "latency_ms": 5, "logprobs": [-0.5],
-    "finish_reason": "stop", "threshold": 0.5, "assert": CHECKS[:2],
+    "finish_reason": "stop", "threshold": 0.5, "assert": [*CHECKS[:2], {"kind": "expected"}],
+    "expected": "RED", "match": "json",
 }  # fmt: skip
 
 NAMES = (

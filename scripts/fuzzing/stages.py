@@ -17,13 +17,27 @@ from promptpex.cases.generate import generate
 from promptpex.cases.plan import Generation, plan
 from promptpex.cases.rate import rate
 from promptpex.cases.validity import ValidityCheck, validity
-from promptpex.core.records import Case, Completion, Message, ModelName, Output, Prompt, Request, Rule, Spec, Suite
+from promptpex.core.records import (
+    Case,
+    Completion,
+    Message,
+    Metric,
+    ModelName,
+    Output,
+    Prompt,
+    Request,
+    Rule,
+    Spec,
+    Suite,
+)
 from promptpex.judging import modes
 from promptpex.judging.judge import Judge, Judging
 from promptpex.judging.match import MatchJudge
+from promptpex.judging.metric_judge import MetricJudge
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.structured import Structured
+from promptpex.promptfile.metric_files import SCALES
 from promptpex.specs.check_replies import KINDS
 from promptpex.specs.extract import extract
 from promptpex.specs.groundedness import grounded
@@ -79,14 +93,19 @@ def fitting(maker: Maker, schema: Mapping[str, Any], depth: int = 0) -> Any:
     if kind == "object":
         return {name: fitting(maker, part, depth + 1) for name, part in schema.get("properties", {}).items()}
     if kind == "array" and depth < 8:
-        return [fitting(maker, schema.get("items", {}), depth + 1) for _ in range(maker.rng.randrange(1, 4))]
+        return [fitting(maker, schema.get("items", {}), depth + 1) for _ in range(_many(maker, depth))]
     plain: dict[Any, Callable[[], Any]] = {
-        "integer": lambda: maker.rng.choice((0, 1, -1, 10**30)),
+        "integer": lambda: maker.rng.choice((0, 1, 1.0, 1.5, -1, 100, 10**30)),
         "number": lambda: maker.rng.choice((0, 0.5, 1, 2.0)),
         "boolean": lambda: maker.rng.random() < 0.5,
         "null": lambda: None,
     }
     return plain[kind]() if kind in plain else maker.text() or "a"
+
+
+def _many(maker: Maker, depth: int) -> int:
+    """How many items a list of a reply gets: seldom far more than were asked for."""
+    return 300 if depth < 2 and maker.rng.random() < 0.02 else maker.rng.randrange(1, 4)
 
 
 async def _extract(maker: Maker) -> object:
@@ -162,10 +181,16 @@ async def _matched(maker: Maker) -> object:
     return await MatchJudge(author(maker), "Name a colour.").compare(OUTPUT, CASE.inputs, [maker.text()])
 
 
+async def _scored(maker: Maker) -> object:
+    criteria = PROMPT.replace(messages=(Message(role="system", content="Is it a colour? {{output}}"),))
+    metric = Metric(name="tone", scale=maker.rng.choice(SCALES), criteria=criteria)
+    return await MetricJudge(author(maker), metric).score(OUTPUT, maker.text())
+
+
 STAGES: Mapping[str, Callable[[Maker], Awaitable[object]]] = {
     "extract": _extract, "inverse": _inverses, "checks": _checks, "groundedness": _grounded, "cases": _cases,
     "expand": _expanded, "validity": _valid, "rate": _rated, "expected": _expected, "baseline": _baseline,
-    "judge": _judged, "match": _matched,
+    "judge": _judged, "match": _matched, "metric": _scored,
 }  # fmt: skip
 
 

@@ -101,11 +101,24 @@ def test_every_text_is_its_own_right_answer_and_none_breaks_a_comparison(text: s
 
 
 @pytest.mark.parametrize(
-    "text", ["1" * 200_000 + "a", ",111" * 100_000, '"' * 200_000, "[" * 200_000, "- \n" * 100_000]
+    "text",
+    [
+        "1" * 200_000 + "a",
+        ",111" * 100_000,
+        '"' * 200_000,
+        "[" * 200_000,
+        "- \n" * 100_000,
+        "a\nb" + " " * 200_000 + "c",
+    ],
 )
 @pytest.mark.parametrize("match", ["normalised", "json", "set", "numeric"])
 def test_long_hostile_outputs_are_compared_as_well(text: str, match: str) -> None:
     assert not compare(text, ExpectedOutput("[1]", match)).right
+
+
+def test_the_sign_of_a_list_is_taken_off_the_beginning_of_a_line_alone() -> None:
+    assert compare("- a\n2. b - c", ExpectedOutput("b - c\n* a", "set")).right
+    assert not compare("a\nbc", ExpectedOutput("a\nb - c", "set")).right
 
 
 def verdict(assertion: dict[str, Any], text: str = "NN", **more: Any) -> tuple[str, str | None]:

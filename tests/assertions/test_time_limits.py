@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +160,15 @@ def test_what_may_go_on_for_long_looks_at_the_clock(name: str) -> None:
     with pytest.raises(Unscorable, match="took longer") as late, TimedCheck(seconds=0.0):
         check_kind.evaluate(made, plan, CheckedOutput(output))
     assert late.value.code == "timeout"
+
+
+def test_each_value_at_a_path_is_looked_at_while_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = count()
+    monkeypatch.setattr(time, "monotonic", lambda: next(ticks) / 100)
+    few, many = (json.dumps(["a"] * values) for values in (100, 1000))
+    looks = {"kind": "contains", "value": "a", "path": "[]"}
+    assert check(few, [looks]).status == "pass"
+    assert check(many, [looks]).unscored == "timeout"
 
 
 def test_reading_a_check_adds_little_to_the_time_of_all() -> None:

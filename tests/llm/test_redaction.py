@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,3 +71,20 @@ def test_an_answer_that_is_nothing_but_a_short_key_is_hidden(monkeypatch: pytest
     monkeypatch.setenv("SOMEBODYS_API_KEY", "ab12cd")
     assert without_own_keys(Completion(text="ab12cd")).text == "[hidden]"
     assert without_own_keys(Completion(text="ab12c")).text == "ab12c"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda key: "".join(f"\\u{ord(letter):04X}" for letter in key),
+        lambda key: json.dumps(key)[1:-1].replace("g", "\\u0067", 1),
+        lambda key: json.dumps(key)[1:-1].replace("/", "\\/"),
+    ],
+)
+def test_a_key_is_hidden_as_json_may_write_it(monkeypatch: pytest.MonkeyPatch, written: Callable[[str], str]) -> None:
+    key = 'gw/PLANTED+"token"==22'
+    monkeypatch.setenv("CORP_GATEWAY_TOKEN", key)
+    reply = f'{{"reason": "asked with {written(key)}, C:\\\\temp", "verdict": "pass"}}'
+    assert key in json.loads(reply)["reason"]
+    hidden = without_own_keys(Completion(text=reply)).text
+    assert json.loads(hidden) == {"reason": f"asked with {HIDDEN}, C:\\temp", "verdict": "pass"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,10 @@ def test_two_of_one_name_and_too_many_are_refused(tmp_path: Path) -> None:
         (tmp_path / f"b{number}.metric.js").write_text("true", encoding="utf-8")
     with pytest.raises(PromptFileError, match=f"{MOST} is the most"):
         metrics_beside(prompt)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have no such names")
+def test_a_line_break_in_a_files_name_is_no_part_of_a_metrics_name(tmp_path: Path) -> None:
+    (tmp_path / "tone\n.metric.js").write_text("true", encoding="utf-8")
+    with pytest.raises(PromptFileError, match="cannot be called"):
+        metrics_beside(tmp_path / "prompt.md")

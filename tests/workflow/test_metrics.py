@@ -13,13 +13,17 @@ import pytest
 
 from promptpex.cli.main import run_cli
 from promptpex.config import load
-from promptpex.core.errors import ConfigError
+from promptpex.core.errors import ConfigError, PromptFileError
+from promptpex.core.events import Event, Notice
 from promptpex.core.records import Request, Run
+from promptpex.core.time_allowance import Allowance
 from promptpex.llm.fake import FakeClient
 from promptpex.report import runs, summarise
 from promptpex.report.files import write
 from promptpex.workflow.estimate import estimate
 from promptpex.workflow.files import files_of
+from promptpex.workflow.metrics import criteria_text, metric_judges, metric_scores
+from promptpex.workflow.pipeline import judge as judge_folder
 from promptpex.workflow.pipeline import run as run_files
 from promptpex.workflow.running import begin, execute
 from promptpex.workflow.running import judge as judge_again
@@ -221,3 +225,58 @@ def test_commands_report_gate_and_compare_metrics(
     assert run_cli(["compare", str(old), str(new), "--fail-on-regression"]) == 0
     compared = " ".join(capsys.readouterr().out.split())
     assert "The metric warm is clearly higher: 50% before, 90% after (20 cases)." in compared
+
+
+async def test_an_estimate_leaves_out_what_criteria_cannot_show(tmp_path: Path) -> None:
+    beside(tmp_path, odd__metric__md="{{ 1 // 0 }}{{ output }}\n", kind__metric__md="Kind? {{output}}\n")
+    here = prompt().replace(path=str(tmp_path / "prompt.md"))
+    async with opened(tmp_path) as session:
+        lines = {line.stage: line.calls for line in await estimate(session, here, spec(), suite())}
+    assert lines["metric"] == 4
+
+
+async def test_filling_in_criteria_has_a_limit_for_all_outputs_together(tmp_path: Path) -> None:
+    beside(tmp_path, kind__metric__md="Kind? {{output}}\n")
+    run = await made(tmp_path)
+    time = Allowance(0.0, each=0.0)
+    with pytest.raises(PromptFileError, match="rendering it has taken more than 0 s in all"):
+        criteria_text(run.metrics[0], run.prompt, run.spec, run.suite.cases[0], "RED", time)
+
+
+async def test_what_metrics_cost_in_requests_is_said_before_the_first(tmp_path: Path) -> None:
+    names = [f"m{number}" for number in range(7)]
+    beside(tmp_path, short__metric__js="true", **{f"{name}__metric__md": "Kind? {{output}}\n" for name in names})
+    events: list[Event] = []
+    client = FakeClient(reply)
+    async with opened(tmp_path, client, judge=["fake/j", "fake/k"]) as session:
+        session.emit = events.append
+        await begin(session, prompt().replace(path=str(tmp_path / "prompt.md")), spec(), suite())
+    assert not client.requests
+    assert [event.message for event in events if isinstance(event, Notice) and "metrics" in event.message] == [
+        "7 metrics beside the prompt (m0, m1, m2, m3, m4 and 2 more): 56 requests at most to judges; "
+        "--metrics none leaves them out"
+    ]
+
+
+async def test_judging_a_run_again_uses_the_metrics_that_are_chosen(tmp_path: Path) -> None:
+    beside(tmp_path, kind__metric__md="Kind? {{output}}\n", short__metric__js="true")
+    folder = tmp_path / "results" / "p" / "r"
+    runs.finish(folder, await made(tmp_path))
+    async with opened(tmp_path, metrics="short") as session:
+        assert {one.name for one in (await judge_folder(session, folder)).scores} == {"short"}
+    async with opened(tmp_path, metrics="none") as session:
+        assert (await judge_folder(session, folder)).scores == ()
+
+
+async def test_an_output_of_a_case_that_the_run_lacks_is_not_scored_and_ends_nothing(tmp_path: Path) -> None:
+    beside(tmp_path, kind__metric__md="Kind? {{output}}\n", short__metric__js="true")
+    run = await made(tmp_path)
+    lost = run.replace(suite=run.suite.replace(cases=run.suite.cases[1:]))
+    gone = run.suite.cases[0].id
+    async with opened(tmp_path) as session:
+        scores = await metric_scores(session, lost, metric_judges(session, lost.prompt, lost.metrics))
+    assert {(one.name, one.unscored) for one in scores if one.case == gone} == {
+        ("kind", "no-case"),
+        ("short", "no-case"),
+    }
+    assert len(scores) == len(run.scores)

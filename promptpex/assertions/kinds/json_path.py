@@ -53,7 +53,7 @@ def looked_at(assertion: Assertion, checked: CheckedOutput) -> list[CheckedOutpu
     for candidate in in_time(checked.json_values):
         values = _at(candidate, steps)
         if values is not None:
-            return [checked.with_output(_as_output(assertion, value)) for value in values]
+            return [checked.with_output(_as_output(assertion, value)) for value in in_time(values)]
     raise Unscorable("no-value", f"the output holds no JSON with the value {assertion.path[:80]}")
 
 
