@@ -130,7 +130,7 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
     spec = await _spec_of_run(session, prompt, files)
     suite = await _suite_of_run(session, prompt, files, spec)
     session.emit(Notice(detectable(session, len(suite.usable()))))
-    begun = await running.begin(session, prompt, spec, suite, author=author and author.label, metrics=metrics)
+    begun = await running.begin(session, prompt, spec, suite, author=author.label if author else None, metrics=metrics)
     return await execute_into_folder(session, begun)
 
 
