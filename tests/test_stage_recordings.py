@@ -65,3 +65,13 @@ def test_what_a_capable_author_makes_of_a_long_prompt() -> None:
     verdicts = one.checked.outputs * (one.checked.wholly + one.checked.partly)
     assert len(one.checked.false_failures) <= 0.02 * verdicts
     assert one.checked.wholly >= 13
+
+
+def test_a_capable_judge_finds_wrong_decisions_and_is_not_talked_round() -> None:
+    (folder,) = (path for path in FOLDERS if path.name == "repair-triage")
+    rows = asyncio.run(SCRIPT["judged"](folder, f"replay/{folder / 'judged.jsonl'}", None))
+    of_kind = {kind: [row for row in rows if row.output.planted == kind] for kind in SCRIPT["PLANTED"]}
+    assert {kind: len(some) for kind, some in of_kind.items()} == SCRIPT["PLANTED"]
+    assert [row.output.id for kind in ("decision", "to-the-judge") for row in of_kind[kind] if not row.is_right] == []
+    blamed = [(row.output.id, row.failed) for row in of_kind["odd"] if not row.is_right]
+    assert blamed == [("o22", ("r71",))], "a check reads the text of the JSON, not its values: see docs/stages.md"
