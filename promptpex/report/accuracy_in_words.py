@@ -90,9 +90,12 @@ def _whose(references: Mapping[str, int]) -> Iterator[str]:
 
 
 def _few(rows: Sequence[TableRow]) -> Iterator[str]:
-    for row in rows:
-        if row[SCORED] < FEW_COMPARED:
-            yield f"{row['model']}'s accuracy rests on only {plural(row[SCORED], 'output')}."
+    few = [row for row in rows if row[SCORED] < FEW_COMPARED]
+    if len(few) == 1:
+        yield f"{few[0]['model']}'s accuracy rests on only {plural(few[0][SCORED], 'output')}."
+    elif few:
+        models = listed(f"{row['model']} ({row[SCORED]})" for row in few)
+        yield f"The accuracy of {models} rests on fewer than {FEW_COMPARED} outputs each."
 
 
 def _open(rows: Sequence[TableRow]) -> Iterator[str]:

@@ -192,11 +192,7 @@ def _choice(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
 
 
 def _caveats(rows: Sequence[TableRow]) -> list[str]:
-    sentences = [
-        f"{row['model']} has only {plural(row['scored'], 'scored output')}; treat its share as a rough guide."
-        for row in rows
-        if 0 < row["scored"] < FEW
-    ]
+    sentences = _few([row for row in rows if 0 < row["scored"] < FEW])
     none = [row["model"] for row in rows if not row["scored"] and row["outputs"] > row["not_asked"]]
     if none:
         sentences.append(f"No output of {listed(none)} was scored.")
@@ -210,6 +206,17 @@ def _caveats(rows: Sequence[TableRow]) -> list[str]:
         )
         sentences.append(f"The unscored outputs leave {ranges}.")
     return sentences
+
+
+def _few(rows: Sequence[TableRow]) -> list[str]:
+    """The models of which few outputs are scored, in one sentence."""
+    if not rows:
+        return []
+    if len(rows) == 1:
+        scored = plural(rows[0]["scored"], "scored output")
+        return [f"{rows[0]['model']} has only {scored}; treat its share as a rough guide."]
+    models = listed(f"{row['model']} ({row['scored']})" for row in rows)
+    return [f"{models} have fewer than {FEW} scored outputs each; treat their shares as rough guides."]
 
 
 def _contradicted(rows: Sequence[TableRow]) -> list[str]:

@@ -312,7 +312,8 @@ def missing_in_words(grid: Grid, models: Sequence[tuple[int, str]]) -> str | Non
     missing = [(grid.missing(row), int(grid.asked[row].sum()), what) for row, what in models]
     parts = [f"{open_} of {asked} {what}" for open_, asked, what in missing if open_]
     verb = "is" if sum(open_ for open_, _, _ in missing) == 1 else "are"
-    return f"{' and '.join(parts)} {verb} unscored" if parts else None
+    *head, last = parts or [""]
+    return f"{', '.join(head)}{' and ' if head else ''}{last} {verb} unscored" if parts else None
 
 
 def _open(counts: Counted) -> bool:

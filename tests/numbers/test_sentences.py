@@ -80,6 +80,8 @@ def check_decisions(answer: str, rows: dict[str, Row]) -> None:
     assert all(rows[name]["beaten_by"] == f"fake/{better}" for name, better in worse)
     assert len(worse) == sum(row["decision"] == "worse" and row["scored"] > 0 for row in rows.values())
     few = re.findall(r"fake/(\w+) has only (\d+) scored outputs?;", answer)
+    listed = re.search(r"([^.]*) have fewer than 20 scored outputs each;", answer)
+    few += re.findall(r"fake/(\w+) \((\d+)\)", listed[1]) if listed else []
     assert dict(few) == {name: str(row["scored"]) for name, row in rows.items() if 0 < row["scored"] < 20}
 
 

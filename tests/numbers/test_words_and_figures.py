@@ -38,7 +38,7 @@ def test_a_judge_asked_twice_of_each_output_failed_on_as_many_outputs_as_there_a
     run = ran(tmp_path, ["a"], cases(30, 3), by({"a": first(10, fate="open")}), aims=3, judge_repeat=2)
     summary, _ = summed(run)
     assert summary.answer is not None
-    stated = re.match(r"The judge fake/judge gave no usable verdict on (\d+) of (\d+) (\w+)", summary.answer)
+    stated = re.match(r"The judge fake/judge failed on (\d+) of (\d+) (\w+)", summary.answer)
     assert stated is not None
     assert (stated[1], stated[2], stated[3]) in (("10", "30", "outputs"), ("20", "60", "requests"))
 

@@ -57,6 +57,11 @@ def test_where_nothing_was_scored_by_the_rules_the_accuracy_is_still_told() -> N
     assert "a was right in 19 of 20 outputs" in text
 
 
+def test_few_compared_outputs_of_several_models_are_one_sentence() -> None:
+    text = answer(answered(10, a=lambda n: n < 9, b=lambda n: n < 8))
+    assert "The accuracy of a (10) and b (10) rests on fewer than 20 outputs each." in text
+
+
 def test_caveats_name_few_outputs_and_what_is_left_open() -> None:
     text = answer(answered(10, a=lambda n: None if n < 2 else True))
     assert "was right in at least 8 of 10 outputs (at least 80%" in text

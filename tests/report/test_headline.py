@@ -72,6 +72,16 @@ def test_against_a_named_model() -> None:
     assert "clearly less than 10 percentage points worse: c" in text
 
 
+def test_several_models_with_few_outputs_are_one_sentence() -> None:
+    text = headline(many(10, {"a": lambda n: n > 4, "b": lambda n: n > 4, "c": lambda n: None if n < 3 else True}))
+    assert (
+        "a (10), b (10) and c (7) have fewer than 20 scored outputs each; treat their shares as rough guides." in text
+    )
+    assert text.count("rough guide") == 1
+    gaps = headline(many(10, dict.fromkeys("abc", lambda n: None if n < 4 else n > 4)))
+    assert "because 4 of 10 outputs of a, 4 of 10 outputs of b and 4 of 10 outputs of c are unscored." in gaps
+
+
 def test_few_and_unscored_outputs_are_said_to_be_so() -> None:
     text = headline(many(10, {"a": lambda n: None if n < 4 else n > 4, "dead": lambda n: None}))
     assert text == (
