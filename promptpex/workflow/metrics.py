@@ -50,8 +50,17 @@ def metrics_of(session: Session, prompt: Prompt) -> tuple[Metric, ...]:
 
 
 def kept_metrics(session: Session, run: Run) -> tuple[Metric, ...]:
-    """The metrics that a run was scored by, or those of them that the settings name."""
+    """The metrics that a run was scored by, or those of them that the settings name.
+
+    Raises:
+        ConfigError: the settings name a metric that the run does not keep.
+    """
     chosen = session.settings.metrics
+    names = [metric.name for metric in run.metrics]
+    for name in chosen or ():
+        if name not in names:
+            hint = did_you_mean(name, names) or "`promptpex run` scores by further metrics"
+            raise ConfigError(f"--metrics names {name!r}, by which this run was not scored; {hint}")
     return tuple(metric for metric in run.metrics if chosen is None or metric.name in chosen)
 
 

@@ -22,7 +22,7 @@ from promptpex.report import runs, summarise
 from promptpex.report.files import write
 from promptpex.workflow.estimate import estimate
 from promptpex.workflow.files import files_of
-from promptpex.workflow.metrics import criteria_text, metric_judges, metric_scores
+from promptpex.workflow.metrics import criteria_text, kept_metrics, metric_judges, metric_scores
 from promptpex.workflow.pipeline import judge as judge_folder
 from promptpex.workflow.pipeline import run as run_files
 from promptpex.workflow.running import begin, execute
@@ -146,6 +146,11 @@ async def test_the_settings_choose_and_the_run_remembers(tmp_path: Path) -> None
     async with opened(tmp_path) as session:
         again = await judge_again(session, kept)
     assert again.scores == run.scores
+    async with opened(tmp_path, metrics="shrt") as session:
+        with pytest.raises(ConfigError, match="by which this run was not scored; did you mean 'short'"):
+            kept_metrics(session, kept)
+    async with opened(tmp_path, metrics="kind") as session:
+        assert [metric.name for metric in kept_metrics(session, kept)] == ["kind"]
 
 
 async def test_another_metric_is_another_run_and_is_paid_for_alone(tmp_path: Path) -> None:
