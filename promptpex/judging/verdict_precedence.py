@@ -68,10 +68,12 @@ def after_broken(rules: Iterable[Rule], verdicts: Sequence[Verdict]) -> list[Ver
     for verdict in verdicts:
         if verdict.counts and verdict.status == "fail":
             broken[verdict.key].add(verdict.rule)
+    cause_of = {key: causes(after, rules_broken) for key, rules_broken in broken.items()}
     kept: list[Verdict] = []
     closed: set[tuple[tuple[str, str, int], str]] = set()
     for verdict in verdicts:
-        cause = _cause(verdict.rule, after, broken[verdict.key]) if verdict.status != NOT_CONCERNED else None
+        of_output = cause_of.get(verdict.key, {}) if verdict.status != NOT_CONCERNED else {}
+        cause = of_output.get(verdict.rule)
         if cause is None:
             kept.append(verdict)
             continue
@@ -83,14 +85,22 @@ def after_broken(rules: Iterable[Rule], verdicts: Sequence[Verdict]) -> list[Ver
     return kept
 
 
-def _cause(rule: str, after: Mapping[str, str], broken: Collection[str]) -> str | None:
-    """The broken rule that this one comes after, directly or not; of several that from which all begins."""
-    cause, seen = None, {rule}
-    while (before := after.get(rule)) is not None and before not in seen:
-        cause = before if before in broken else cause
-        seen.add(before)
-        rule = before
-    return cause
+def causes(after: Mapping[str, str], broken: Collection[str]) -> dict[str, str | None]:
+    """For each rule that comes after another the broken one that it comes after, directly or not; of several that from
+    which all begins. In time linear in the number of rules."""
+    first: dict[str, str | None] = {}
+    for start in after if broken else ():
+        path: list[str] = []
+        rule: str | None = start
+        while rule is not None and rule not in first:
+            first[rule] = None
+            path.append(rule)
+            rule = after.get(rule)
+        for below in reversed(path):
+            before = after.get(below)
+            cause = first.get(before or "") or (before if before in broken else None)
+            first[below] = cause if cause != below else None
+    return first
 
 
 def _after(verdict: Verdict, cause: str) -> Verdict:

@@ -23,11 +23,11 @@ from promptpex.core.records import (
     VariableSpec,
     Verdict,
 )
-from promptpex.judging.verdict_precedence import after_broken
+from promptpex.judging.verdict_precedence import after_broken, causes
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import parse
 from promptpex.report.summary import records, summarise
-from promptpex.specs.file import read_spec
+from promptpex.specs.file import in_circles, read_spec
 from promptpex.workflow import running
 from promptpex.workflow.estimate import estimate
 from promptpex.workflow.session import open_session
@@ -175,6 +175,29 @@ def test_rules_in_a_circle_that_no_file_would_allow_end_all_the_same() -> None:
     circle = [Rule(id="r1", rule="x", after="r2"), Rule(id="r2", rule="x", after="r1")]
     judged: list[Verdict] = [verdict("fail", "r1"), verdict("pass", "r2")]
     assert [v.status for v in after_broken(circle, judged)] == ["fail", "unscored"]
+
+
+class Counted(dict[str, str]):
+    """Counts how often it is looked at."""
+
+    looks = 0
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.looks += 1
+        return super().get(key, default)
+
+
+@pytest.mark.parametrize("work", [in_circles, lambda after: causes(after, {"r400"})])
+def test_an_order_of_many_rules_is_gone_through_once(work: Callable[[Counted], object]) -> None:
+    chain = Counted({f"r{n}": f"r{n + 1}" for n in range(400)})
+    work(chain)
+    assert chain.looks <= 3 * len(chain)
+
+
+def test_of_a_chain_the_broken_rule_that_all_begins_from_is_the_cause() -> None:
+    chain = {f"r{n}": f"r{n + 1}" for n in range(5)}
+    assert causes(chain, {"r2", "r4"}) == {**dict.fromkeys(("r0", "r1", "r2", "r3"), "r4"), "r4": None, "r5": None}
+    assert in_circles({"a": "b", "b": "c", "c": "b", "d": None, "e": "gone", "s": "s"}) == {"b", "c", "s"}
 
 
 @pytest.mark.parametrize(("after", "message", "hint"), [
