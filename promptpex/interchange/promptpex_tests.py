@@ -110,15 +110,13 @@ def _odd(row: csv_table.TableRow, path: Path) -> list[Problem]:
         ignored = f"not used: {', '.join(extra)[:80]}" if extra else "what is beyond is blank"
         cells = len(row.cells) + len(row.beyond)
         problems.append(
-            _warning(path, row.number, f"the row has {cells} cells where the header has {len(row.cells)}; {ignored}")
+            Problem.warning(
+                path, row.number, f"the row has {cells} cells where the header has {len(row.cells)}; {ignored}"
+            )
         )
     if not row["testinput"].strip():
-        problems.append(_warning(path, row.number, "the test's input is empty"))
+        problems.append(Problem.warning(path, row.number, "the test's input is empty"))
     return problems
-
-
-def _warning(path: Path, line: int, message: str) -> Problem:
-    return Problem(path=str(path), line=line, message=message, severity="warning")
 
 
 def read_format(path: Path, *, rules: int | None, variable: str) -> Imported:

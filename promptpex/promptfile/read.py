@@ -139,7 +139,7 @@ def _template_language(template: object) -> str | None:
 
 
 def _warnings(prompt: Prompt, parsed: ParsedPrompt, path: Path | str, also: Collection[str]) -> list[Problem]:
-    warnings = [Problem(path=str(path), message=text, severity="warning") for text in parsed.warnings]
+    warnings = [Problem.warning(path, None, text) for text in parsed.warnings]
 
     def warn(message: str, key: str, suggestion: str = "") -> None:
         line = parsed.lines.get(key)

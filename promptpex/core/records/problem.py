@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from pathlib import Path
+from typing import Literal, Self
 
 from promptpex.core.records._base import Record
 
@@ -25,6 +26,11 @@ class Problem(Record):
     message: str
     suggestion: str = ""
     severity: Severity = "error"
+
+    @classmethod
+    def warning(cls, path: Path | str, line: int | None, message: str) -> Self:
+        """A finding that leaves the file usable."""
+        return cls(path=str(path), line=line, message=message, severity="warning")
 
     def text(self) -> str:
         """The finding on one line, place first, as compilers print it."""

@@ -134,7 +134,7 @@ def _rules(folder: Path) -> tuple[list[Rule], list[Problem]]:
     problems: list[Problem] = []
     if len(texts) != len(inverses):
         message = f"there are {len(inverses)} inverse rules for {len(texts)} rules"
-        problems.append(Problem(path=str(folder / "inverse_rules.txt"), message=message, severity="warning"))
+        problems.append(Problem.warning(folder / "inverse_rules.txt", None, message))
     checks = checks_for(folder.name, len(texts))
     padded = [*inverses, *([None] * len(texts))]
     rules = [
@@ -164,7 +164,7 @@ def _own(
     other = [row for row in rows if row["promptid"] != promptid]
     if other:
         message = f"{len(other)} rows are of another prompt than {promptid} and are not counted"
-        problems.append(_warning(path, other[0].number, message))
+        problems.append(Problem.warning(path, other[0].number, message))
     return [row for row in rows if row["promptid"] == promptid]
 
 
@@ -182,13 +182,13 @@ def _evals(
         place = (*promptpex_tests.numbered(int(number), rules), row["input"].strip()) if number.isdecimal() else None
         case_id = by_place.get(place) if place else None
         if case_id is None:
-            problems.append(_warning(path, row.number, "this evaluation is of no known test; it is not counted"))
+            problems.append(Problem.warning(path, row.number, "this evaluation is of no known test; it is not counted"))
             continue
         verdicts[case_id] = (_verdict(row["validity"]), _verdict(row["coverage"]))
     unseen = [case_id for case_id, (valid, _) in verdicts.items() if valid is None]
     if unseen:
         message = f"{len(unseen)} tests have no verdict on their validity and are not counted valid: "
-        problems.append(_warning(path, None, message + ", ".join(unseen[:5])))
+        problems.append(Problem.warning(path, None, message + ", ".join(unseen[:5])))
     return verdicts, problems
 
 
@@ -200,11 +200,11 @@ def _groundedness(path: Path, promptid: str, rules: Sequence[Rule]) -> tuple[dic
         rule_id = f"r{row['ruleid'].strip()}"
         if rule_id not in grounded:
             message = f"there is no rule {row['ruleid'][:20]!r}; the row is not counted"
-            problems.append(_warning(path, row.number, message))
+            problems.append(Problem.warning(path, row.number, message))
             continue
         grounded[rule_id] = _verdict(row["grounded"])
     problems += [
-        _warning(path, None, f"rule {rule_id} has no verdict on its groundedness and is not counted as grounded")
+        Problem.warning(path, None, f"rule {rule_id} has no verdict on its groundedness and is not counted as grounded")
         for rule_id, verdict in grounded.items()
         if verdict is None
     ]
@@ -221,7 +221,7 @@ def _untried(path: Path, cases: Sequence[Case], variable: str) -> list[Problem]:
     if not missing:
         return []
     message = f"{len(missing)} tests of the baseline have no result, such as {missing[0][:60]!r}"
-    return [_warning(path, None, message)]
+    return [Problem.warning(path, None, message)]
 
 
 def _folded(text: str) -> str:
@@ -263,10 +263,6 @@ def _optional(path: Path) -> list[str]:
         return _text_lines(path, path.stem)
     except InputError:
         return []
-
-
-def _warning(path: Path, line: int | None, message: str) -> Problem:
-    return Problem(path=str(path), line=line, message=message, severity="warning")
 
 
 def problems_of(benchmarks: Iterable[Benchmark]) -> list[Problem]:

@@ -25,7 +25,7 @@ def against_overview(path: Path, results: Sequence[Result]) -> list[Problem]:
         for column, counted in _counts(row["model"], results).items():
             if row[column].strip() != str(counted):
                 message = f"{row['model']}: the overview says {row[column][:20]!r} {column}, the results {counted}"
-                problems.append(Problem(path=str(path), line=row.number, message=message, severity="warning"))
+                problems.append(Problem.warning(path, row.number, message))
     return problems
 
 

@@ -40,15 +40,15 @@ def find(benchmark: Path, promptid: str) -> FoundPrompt:
             prompt = promptfile.read(path).replace(name=name)
         except PromptFileError as failure:
             message = f"the prompt cannot be read ({failure.message}); its recordings are counted only"
-            return FoundPrompt(_stand_in(name), False, (_warning(path, failure.line, message),))
+            return FoundPrompt(_stand_in(name), False, (Problem.warning(path, failure.line, message),))
         if len(prompt.variables) != 1:
             message = (
                 f"the prompt takes {len(prompt.variables)} inputs and the recordings hold one; they are counted only"
             )
-            return FoundPrompt(_stand_in(name), False, (_warning(path, None, message),))
+            return FoundPrompt(_stand_in(name), False, (Problem.warning(path, None, message),))
         return FoundPrompt(prompt, True, tuple(_doubts(prompt, path, promptid)))
     message = f"no prompt {name} is in a folder above (prompts/, samples/*/); its recordings are counted only"
-    return FoundPrompt(_stand_in(name), False, (_warning(benchmark, None, message),))
+    return FoundPrompt(_stand_in(name), False, (Problem.warning(benchmark, None, message),))
 
 
 def _places(benchmark: Path) -> Iterator[Path]:
@@ -67,14 +67,10 @@ def _doubts(prompt: Prompt, path: Path, promptid: str) -> Iterator[Problem]:
         )
         yield Problem(path=str(path), message=message, severity="info")
     elif own != promptid:
-        yield _warning(path, None, f"this is the prompt {own}, and the recordings are of {promptid}")
+        yield Problem.warning(path, None, f"this is the prompt {own}, and the recordings are of {promptid}")
 
 
 def _stand_in(name: str) -> Prompt:
     return Prompt(
         name=name, messages=(), variables=(INPUT_VARIABLE,), implicit_input=True, fingerprint=text_digest(name)
     )
-
-
-def _warning(path: Path, line: int | None, message: str) -> Problem:
-    return Problem(path=str(path), line=line, message=message, severity="warning")

@@ -190,7 +190,7 @@ class _Reader:
         self._results.verdicts.append(_verdict(output, "unscored", message, "not-recorded", "none"))
 
     def _warn(self, line: int | None, message: str) -> None:
-        self._results.problems.append(Problem(path=str(self._path), line=line, message=message, severity="warning"))
+        self._results.problems.append(Problem.warning(self._path, line, message))
 
 
 def _verdict(
