@@ -37,7 +37,8 @@ METRIC_COLUMNS: Mapping[str, str] = {
     "unscored_reasons": "string",
 }
 """Columns of ``metrics``. ``mean`` is the mean over the ``cases`` with a score of the mean over their scored outputs,
-from 0 to 1; missing where nothing was scored. ``unscored`` outputs were asked for and have no score. The interval
+from 0 to 1; missing where nothing was scored. ``unscored`` outputs were asked for and have no score; cases of weight 0
+are in no count. The interval
 (``open_mean_interval``) lies around the means of the cases and holds whatever the missing scores are, from all 0 to all
 1; ``worst_case`` is the mean if all were 0, with its interval ``worst_low`` and ``worst_high``. ``counts`` is true for
 the scores that count, false for those of one judge of several. What a budget, a deadline or a stop left out is in no
@@ -208,20 +209,19 @@ def _of_judges(scores: pd.DataFrame) -> npt.NDArray[np.bool_]:
 
 def _figures(own: pd.DataFrame, weights: Weights, confidence: float) -> dict[str, Any]:
     cases = case_means(own)
-    if cases.empty:
+    times = weights_of(cases, weights)
+    counting, times = cases[[one > 0 for one in times]], [one for one in times if one]
+    if counting.empty:
         return {"cases": 0, "scored": 0, "unscored": 0}
-    scored, asked = int(cases["scored"].sum()), int(cases["asked"].sum())
-    missing = own["unscored"].dropna()
+    scored, asked = int(counting["scored"].sum()), int(counting["asked"].sum())
+    missing = own.loc[own["case"].isin(counting.index.get_level_values("case")), "unscored"].dropna()
     reasons = Counter(missing[~marked(missing, NOT_ASKED.__contains__)].tolist())
     cells: dict[str, Any] = {
-        "cases": int((cases["scored"] > 0).sum()),
+        "cases": int((counting["scored"] > 0).sum()),
         "scored": scored,
         "unscored": asked - scored,
         "unscored_reasons": ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or None,
     }
-    weight = weights_of(cases, weights)
-    known = [bool(times) for times in weight]
-    counting, times = cases[known], [one for one in weight if one]
     seen = counting[counting["scored"].gt(0).to_numpy(bool)]
     if seen.empty:
         return cells

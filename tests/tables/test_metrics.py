@@ -149,6 +149,16 @@ def test_cases_count_as_often_as_their_weight_says() -> None:
     assert alone["mean"] == 1.0
 
 
+def test_cases_of_weight_0_are_in_no_count() -> None:
+    made = scored(6, rules=2, a=lambda n: None if n in (0, 1, 2) else 0.5)
+    ranked = rankings(outputs(made), ["a"], RankingOptions(weights={"r1": 0, "r2": 5}))
+    figures = row(made, ranking=ranked)
+    assert (figures["cases"], figures["scored"], figures["unscored"]) == (2, 2, 1)
+    assert figures["unscored_reasons"] == row(made)["unscored_reasons"].replace("3", "1")
+    nothing = row(made, ranking=rankings(outputs(made), ["a"], RankingOptions(weights={"r1": 0, "r2": 0})))
+    assert (nothing["cases"], nothing["scored"], nothing["unscored"]) == (0, 0, 0)
+
+
 def test_the_tables_of_models_and_outputs_get_columns_after_their_own() -> None:
     made = scored(3, a=lambda n: n / 2, b=lambda n: None)
     table = metrics(scores(made), order=["b", "a"])
