@@ -2,7 +2,7 @@
 
 Two cases are compared by the longer words of their texts, in any order and without their endings; where there are too
 few of them, as in scripts without blanks, by the wording. Numbers have to be the same, since a boundary may lie between
-them; only long ones are taken for ids, which mean nothing. So have the values that are no texts.
+them; only long ones are taken for ids, which mean nothing. So have the values that are not texts.
 """
 
 from __future__ import annotations

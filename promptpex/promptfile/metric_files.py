@@ -38,7 +38,7 @@ def metrics_beside(prompt: Path) -> tuple[Metric, ...]:
     """The metrics in a prompt's folder, by name.
 
     Raises:
-        PromptFileError: a file that is no metric, with its line; two of one name; or too many.
+        PromptFileError: a file that is not a metric, with its line; two of one name; or too many.
     """
     metrics, problems = examine_beside(prompt)
     for problem in problems:
@@ -67,7 +67,7 @@ def examine_beside(prompt: Path) -> tuple[tuple[Metric, ...], list[Problem]]:
 
 
 def metric_files(prompt: Path) -> list[Path]:
-    """The metric files in a prompt's folder, by name; hidden ones are no metrics."""
+    """The metric files in a prompt's folder, by name; hidden ones are not metrics."""
     if not prompt.parent.is_dir():
         return []
     return sorted(file for file in prompt.parent.iterdir() if is_metric(file) and not file.name.startswith("."))

@@ -118,7 +118,7 @@ def read_condition(reply: ConditionReply, variables: frozenset[str]) -> InputChe
         CheckError: as ``read_check``; or the variable is none of the prompt.
     """
     if reply.variable not in variables:
-        raise CheckError(f"the condition names {reply.variable[:40]!r}, which is no input of the prompt")
+        raise CheckError(f"the condition names {reply.variable[:40]!r}, which is not an input of the prompt")
     return InputCheck.model_validate({**read_check(reply, variables).to_dict(), "variable": reply.variable})
 
 
@@ -132,7 +132,7 @@ def _check_template(base: str, value: str, variables: frozenset[str]) -> None:
         raise CheckError("a proposed value may hold no template syntax but the names of inputs")
     unknown = names - variables
     if unknown:
-        raise CheckError(f"the value names {sorted(unknown)[0]!r}, which is no input of the prompt")
+        raise CheckError(f"the value names {sorted(unknown)[0]!r}, which is not an input of the prompt")
 
 
 def _whatever_case(kind: str, base: str, value: str) -> dict[str, object]:

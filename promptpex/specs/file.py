@@ -113,7 +113,7 @@ def _check_order(rules: tuple[Rule, ...], findings: Findings) -> None:
         place = (*findings.places["rules", rule.id], "after")
         if rule.after is not None and rule.after not in after:
             near = did_you_mean(rule.after, after) if hints < _MOST_HINTS else ""
-            message = f"the rule {rule.id!r} comes after {rule.after!r}, which is no rule"
+            message = f"the rule {rule.id!r} comes after {rule.after!r}, which is not a rule"
             findings.add(message, *place, suggestion=near or "name a rule of this spec")
             hints += 1
         elif rule.id in circular:

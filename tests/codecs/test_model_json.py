@@ -78,7 +78,7 @@ def test_any_text_gives_a_value_or_a_reply_error(text: str) -> None:
         ('{"rules": [{"a": 1}, {"b": 2},]}', {"rules": [{"a": 1}, {"b": 2}]}),
     ],
 )
-def test_broken_json_is_mended_and_flagged(text: str, value: Any) -> None:
+def test_broken_json_is_repaired_and_flagged(text: str, value: Any) -> None:
     parsed = read_json_reply(text)
     assert parsed.value == value
     assert parsed.repaired

@@ -64,7 +64,7 @@ def test_escapes_that_the_dialect_refuses_and_that_mean_nothing_are_left_out(wri
     assert without_needless_escapes(written) == kept
 
 
-def test_patterns_in_schemas_are_mended_as_well() -> None:
+def test_patterns_in_schemas_are_repaired_as_well() -> None:
     value = r'{"type": "object", "properties": {"pattern": {"type": "string", "pattern": "^\\#\\w+$"}}}'
     made: Any = read_check(CheckReply(path="$", kind="is-json", value=value), frozenset())
     assert check('{"pattern": "#a"}', [made]).status == "pass"

@@ -96,7 +96,7 @@ class TestConditions:
         assert (whole.dropped, whole.checks) == (None, (Check(kind="equals", value="{{expected}}"),))
         for cases in ([], [case, case.replace(id="c2", expected=None)]):
             refused = await self.outcome(answers, evidence=Evidence(cases=cases))
-            assert "'expected', which is no input of the prompt" in str(refused.dropped)
+            assert "'expected', which is not an input of the prompt" in str(refused.dropped)
 
     async def test_the_condition_of_a_person_stays(self) -> None:
         own = InputCheck(variable="question", kind="contains", value="where")

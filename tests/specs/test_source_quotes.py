@@ -68,7 +68,7 @@ def test_a_prompt_does_not_differ_from_itself(text: str, other: str) -> None:
     assert {change.new for change in changes if change.new} <= set(sentences(other))
 
 
-def test_footing_tells_kept_changed_and_gone() -> None:
+def test_sources_are_kept_changed_or_missing() -> None:
     rules = (
         Rule(id="a", rule="x", source="return only the part of   speech tag"),
         Rule(id="b", rule="x", source="Return only one part of speech label"),

@@ -71,6 +71,6 @@ def test_pass_hat_k_falls_with_k() -> None:
         pass_hat_k(repeats, 0)
 
 
-def test_flickers_come_least_decided_first() -> None:
+def test_flaky_rows_come_least_decided_first() -> None:
     units = flaky({"a": (3, 1), "b": (1, 1), "c": (2, 0), "d": (0, 0)})
     assert units == [FlakyUnit("b", 1, 1, 1.0), FlakyUnit("a", 3, 1, 0.5)]

@@ -48,7 +48,7 @@ def test_flip_rate_and_pass_hat_k_are_as_counted_by_hand() -> None:
     assert of_model["flip_rate"] == row["flip_rate"]
 
 
-def test_flickering_cases_come_with_the_least_decided_first() -> None:
+def test_flaky_cases_come_least_decided_first() -> None:
     table = flaky(outputs(thrice()))
     assert {name: str(kind) for name, kind in table.dtypes.items()} == dict(FLAKY_COLUMNS)
     assert [tuple(row) for row in table[["case", "passed", "failed"]].itertuples(index=False)] == [

@@ -201,7 +201,7 @@ def test_of_a_chain_the_broken_rule_that_all_begins_from_is_the_cause() -> None:
 
 
 @pytest.mark.parametrize(("after", "message", "hint"), [
-    ("r3", "the rule 'r1' comes after 'r3', which is no rule", "name a rule of this spec"),
+    ("r3", "the rule 'r1' comes after 'r3', which is not a rule", "name a rule of this spec"),
     ("r1", "the rule 'r1' comes after itself", "leave 'after' out"),
     ("r2", "the rule 'r1' comes after itself, by way of 'r2'", "leave 'after' out"),
 ])  # fmt: skip

@@ -140,7 +140,7 @@ async def test_judging_again_needs_no_verdict_of_before(tmp_path: Path) -> None:
     assert runs.read(folder) == judged
 
 
-async def test_judging_again_tells_of_kin_and_the_manifest_says_how_it_was_judged(tmp_path: Path) -> None:
+async def test_judging_again_warns_of_self_preference_and_the_manifest_says_how_it_was_judged(tmp_path: Path) -> None:
     _, folder = await execute(tmp_path, client(), models=["fake/a"])
     resolved = load(settings(tmp_path, judge=["fake/a"], judge_sees_input=True), start=tmp_path, env={})
     heard: list[Event] = []

@@ -36,7 +36,7 @@ def steps_of(path: str) -> Steps:
         steps.append(key or quoted or (int(index) if index else None))
         at = match.end()
     if at < len(path) or not steps:
-        raise Unscorable("bad-value", f"{quoted_json(path)} is no path; write one such as reply or items[].sku")
+        raise Unscorable("bad-value", f"{quoted_json(path)} is not a path; write one such as reply or items[].sku")
     return tuple(steps)
 
 
@@ -64,7 +64,7 @@ def _as_output(assertion: Assertion, value: object) -> object:
         return value
     if value is None or isinstance(value, list | dict):
         raise Unscorable(
-            "no-value", f"the value {assertion.path} is no text: {beginning(js_values.compact_json(value))}"
+            "no-value", f"the value {assertion.path} is not text: {beginning(js_values.compact_json(value))}"
         )
     return js_values.compact_json(value)
 

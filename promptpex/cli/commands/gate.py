@@ -128,7 +128,7 @@ def _metric(text: str) -> tuple[str, float]:
     number = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", mean)
     value = float(number[1]) if number else -1.0
     if not name.strip() or not 0 <= value <= 100:
-        raise click.BadParameter(f"{text!r} is no limit of a metric: write tone=80", param_hint="--min-metric")
+        raise click.BadParameter(f"{text!r} is not a limit of a metric: write tone=80", param_hint="--min-metric")
     if 0 < value <= 1 and number and not number[2]:
         raise click.BadParameter(
             f"{text!r}: means go from 0 to 100; write {name}={100 * value:g}, or {name}={value:g}% if that is meant",
