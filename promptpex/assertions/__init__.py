@@ -2,7 +2,8 @@
 
 ``check`` evaluates assertions on one output; ``compile_checks`` refuses those that cannot be used. ``RuleCheckJob`` is
 the job of checking outputs, in ``rule_chunks``, by a spec's rules; ``check_inputs`` evaluates its input checks,
-``check_conditions`` the conditions of its rules; ``compare`` says whether an output is the expected one.
+``check_conditions`` and ``unmet_conditions`` those of its rules' ``when``; ``compare`` says whether an output is the
+expected one.
 ``named_variables`` are those that values name. ``check_time`` is what all of that may take together. Whoever compiles
 many checks, of which there are at most ``MAX_CHECKS`` (``count_checks``), hands what ``prepare`` gives to
 ``compile_patterns``.
@@ -23,7 +24,7 @@ from promptpex.assertions.evaluator import check
 from promptpex.assertions.expected_match import Comparison, compare
 from promptpex.assertions.model import CheckReport, CheckResult, ExpectedOutput, Unscorable
 from promptpex.assertions.registry import KIND_NAMES
-from promptpex.assertions.rule_conditions import check_conditions
+from promptpex.assertions.rule_conditions import check_conditions, unmet_conditions
 from promptpex.assertions.rule_verdicts import CHECKS_VERSION, RuleCheckJob, check_inputs, rule_chunks
 from promptpex.assertions.time_limits import check_time
 
@@ -49,4 +50,5 @@ __all__ = [
     "named_variables",
     "prepare",
     "rule_chunks",
+    "unmet_conditions",
 ]

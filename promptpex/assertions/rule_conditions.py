@@ -41,17 +41,30 @@ def check_conditions(
     Raises:
         CheckError: a check that cannot be used as written.
     """
+    usable = [output for output in outputs if output.error is None]
+    unmet = unmet_conditions(rules, {output.case: inputs_of(output) for output in usable})
+    marks = {rule.id: digest([check.to_dict() for check in rule.when], 16) for rule in rules if rule.when}
+    return [
+        _verdict(rule, output, *why, mark)
+        for output in usable
+        for rule, mark in marks.items()
+        if (why := unmet[rule, output.case]) is not None
+    ]
+
+
+def unmet_conditions(rules: Sequence[Rule], cases: Mapping[str, Mapping[str, object]]) -> dict[tuple[str, str], Unmet]:
+    """By the ids of a rule with ``when`` and of a case, why the rule does not concern the case, or cannot be said to.
+
+    Args:
+        rules: those without ``when`` are left out.
+        cases: the inputs of each case, by its id.
+
+    Raises:
+        CheckError: a check that cannot be used as written.
+    """
     with check_time(time_of(sum(len(rule.when) for rule in rules))):
         conditional = {rule.id: _compiled(rule) for rule in rules if rule.when}
-        usable = [output for output in outputs if output.error is None] if conditional else []
-        unmet = _unmet_by_case(conditional, {output.case: inputs_of(output) for output in usable})
-        marks = {rule.id: digest([check.to_dict() for check in rule.when], 16) for rule in rules if rule.when}
-        return [
-            _verdict(rule, output, *why, mark)
-            for output in usable
-            for rule, mark in marks.items()
-            if (why := unmet[rule, output.case]) is not None
-        ]
+        return _unmet_by_case(conditional, cases) if conditional else {}
 
 
 def _compiled(rule: Rule) -> Conditions:

@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from promptpex import promptfile
-from promptpex.assertions import check_inputs, check_time, named_variables
-from promptpex.assertions.javascript.value_templates import EXPECTED
+from promptpex.assertions import check_inputs, check_time
 from promptpex.cases import file as case_file
 from promptpex.cases.input_types import unusable_schemas
 from promptpex.cases.read_scenarios import read_scenarios
@@ -28,7 +27,7 @@ from promptpex.promptfile.metric_files import is_metric
 from promptpex.specs import file as spec_file
 from promptpex.specs.input_declarations import declared
 from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered
-from promptpex.workflow import metric_problems
+from promptpex.workflow import metric_problems, rule_problems
 from promptpex.workflow.instructions import checked_instructions, checked_language
 from promptpex.workflow.scoring import unusable_expected
 
@@ -124,6 +123,10 @@ def _of_set(files: _Set) -> list[Problem]:
         of_cases = [*case_reading.problems, *_far_prompts(files.cases, case_reading.record.prompt)]
         of_cases += _invalid_inputs(files.cases, spec, case_reading) if spec is not None else []
         of_cases += _unusable_expected(files.cases, case_reading)
+        if spec is not None and files.spec is not None:
+            of_rules, of_concern = rule_problems.against_cases(files.spec, spec_reading, files.cases, case_reading)
+            problems += _sorted(of_rules)
+            of_cases += of_concern
         problems += _sorted(of_cases)
     if files.prompt is not None:
         problems += metric_problems.problems_beside(files.prompt)
@@ -179,18 +182,7 @@ def _spec_against(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[Pr
     for name in prompt.variables:
         if spec.inputs and name not in spec.inputs:
             add(f"the input spec lacks {name!r}", None, "warning", "add it under 'inputs'")
-    takes = ", ".join(prompt.variables)
-    named = [("an input check", "", check.variable) for check in spec.input_checks]
-    for rule in spec.rules:
-        named += [(f"the condition of the rule {rule.id!r}", rule.id, check.variable) for check in rule.when]
-    for what, rule_id, variable in named:
-        if variable not in prompt.variables:
-            add(f"{what} names {variable!r}; the prompt takes {takes}", lines.get(rule_id), "error")
-    for rule in spec.rules:
-        for name in sorted(named_variables((*rule.checks, *rule.when)) - {*prompt.variables, EXPECTED}):
-            message = f"a value in a check of the rule {rule.id!r} names {name!r}, which is empty"
-            add(message, lines.get(rule.id), "warning", f"the prompt takes {takes}")
-    return problems
+    return problems + rule_problems.against_prompt(path, reading, prompt)
 
 
 def _against_words(rules: Sequence[Rule], prompt: Prompt, lines: Mapping[str, int], add: Callable[..., None]) -> None:

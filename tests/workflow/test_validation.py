@@ -235,13 +235,16 @@ def test_a_condition_on_what_the_prompt_does_not_take(tmp_path: Path) -> None:
     _folder(tmp_path, spec=SPEC.replace("source: Return only the tag}", "source: Return only the tag" + condition))
     wrong = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
     assert [(problem.line, problem.message) for problem in wrong] == [
-        (6, "the condition of the rule 'r1' names 'mood'; the prompt takes word")
+        (6, "the condition of the rule 'r1' names 'mood'")
     ]
 
 
 def test_a_value_that_names_what_the_prompt_does_not_take(tmp_path: Path) -> None:
     checks = ", checks: [{kind: contains, value: '{{wrod}} {{word}} {{expected}} {{ range(2) }}'}]}"
-    _folder(tmp_path, spec=SPEC.replace("source: Return only the tag}", "source: Return only the tag" + checks))
+    cases = CASES.replace("rule: r1,", "rule: r1, expected: NN,")
+    _folder(
+        tmp_path, spec=SPEC.replace("source: Return only the tag}", "source: Return only the tag" + checks), cases=cases
+    )
     warnings = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "warning"]
     assert [(problem.line, problem.message) for problem in warnings] == [
         (6, "a value in a check of the rule 'r1' names 'wrod', which is empty")
@@ -298,3 +301,71 @@ def test_metrics_that_can_be_used_are_no_problem(tmp_path: Path) -> None:
     )
     (tmp_path / "wild.metric.js").write_text("context.vars.word.length", encoding="utf-8")
     assert [problem.text() for problem in validate([path])] == before
+
+
+def _spec_with(part: str) -> str:
+    """The spec with keys of ``r1`` on lines of their own: line 7 on."""
+    return SPEC.replace(
+        "  - {id: r1, rule: One tag., source: Return only the tag}\n",
+        f"  - id: r1\n    rule: One tag.\n    source: Return only the tag\n{part}",
+    )
+
+
+def _warnings(tmp_path: Path, part: str, cases: str) -> list[tuple[str, int | None, str]]:
+    _folder(tmp_path, spec=_spec_with(part), cases=f"prompt: prompt.md\ncases:\n{cases}")
+    found = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "warning"]
+    return [(Path(problem.path).name, problem.line, problem.message) for problem in found]
+
+
+ON_PATH = "    when:\n      - {variable: word, path: order.state, kind: equals, value: open}\n"
+FITTING = '  - {id: c1, rule: r1, inputs: {word: \'{"order":{"state":"open"}}\'}}\n'
+UNFIT = '  - {id: c2, rule: r1, inputs: {word: \'{"order":{"status":"open"}}\'}}\n'
+SENT = '  - {id: c3, rule: r1, inputs: {word: \'{"order":{"state":"sent"}}\'}}\n'
+
+
+def test_a_condition_that_can_be_decided_for_no_case_is_said(tmp_path: Path) -> None:
+    (warning,) = _warnings(tmp_path, ON_PATH, UNFIT + UNFIT.replace("c2", "c4"))
+    assert warning[:2] == ("prompt.spec.yaml", 9)
+    assert warning[2].startswith("the condition of the rule 'r1' can be decided for no case: the input word could not")
+
+
+def test_cases_for_which_a_condition_cannot_be_decided_are_named(tmp_path: Path) -> None:
+    (warning,) = _warnings(tmp_path, ON_PATH, FITTING + UNFIT)
+    assert "the condition of the rule 'r1' cannot be decided for 1 case (c2): " in warning[2]
+    assert _warnings(tmp_path, ON_PATH, FITTING) == []
+
+
+def test_a_case_that_its_own_rule_does_not_concern_is_said(tmp_path: Path) -> None:
+    (warning,) = _warnings(tmp_path, ON_PATH, FITTING + SENT + SENT.replace("c3, rule: r1", "c5, rule: r2"))
+    assert warning[:2] == ("prompt.cases.yaml", 4)
+    assert warning[2].startswith("the case 'c3' is for the rule 'r1', which does not concern it: the rule's condition")
+
+
+@pytest.mark.parametrize(
+    "check",
+    ["{kind: expected}", "{kind: contains, value: '{{expected}}'}", "{kind: assert-set, assert: [{kind: expected}]}"],
+)
+def test_a_check_that_compares_with_what_no_case_expects_is_said(tmp_path: Path, check: str) -> None:
+    part, case = f"    checks:\n      - {check}\n", "  - {id: c1, rule: r1, inputs: {word: fox}}\n"
+    (warning,) = _warnings(tmp_path, part, case)
+    assert warning[:2] == ("prompt.spec.yaml", 10)
+    assert "a check of the rule 'r1' compares with the expected output, and no case has one" in warning[2]
+    assert _warnings(tmp_path, part, case.replace("inputs:", "expected: NN, inputs:")) == []
+
+
+@pytest.mark.parametrize("condition", ["kind: expected", "kind: contains, value: '{{expected}}'"])
+def test_a_condition_that_names_the_expected_output_is_said_once(tmp_path: Path, condition: str) -> None:
+    part = f"    when:\n      - {{variable: word, {condition}}}\n"
+    (warning,) = _warnings(tmp_path, part, "  - {id: c1, rule: r1, expected: NN, inputs: {word: fox}}\n")
+    assert warning[:2] == ("prompt.spec.yaml", 10)
+    assert "the condition of the rule 'r1' names the expected output, which no condition is shown" in warning[2]
+
+
+def test_a_condition_whose_value_names_nothing_has_its_own_line(tmp_path: Path) -> None:
+    part = "    when:\n      - {variable: word, kind: not-contains, value: 'y{{nope}}'}\n"
+    (warning,) = _warnings(tmp_path, part, "  - {id: c1, rule: r1, inputs: {word: fox}}\n")
+    assert warning == (
+        "prompt.spec.yaml",
+        10,
+        "a value in the condition of the rule 'r1' names 'nope', which is empty",
+    )

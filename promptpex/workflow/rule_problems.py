@@ -1,0 +1,146 @@
+"""What is wrong between the checks of a spec's rules, its prompt and its cases: a run would leave outputs unscored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from promptpex.assertions import named_variables, unmet_conditions
+from promptpex.assertions.javascript.value_templates import EXPECTED
+from promptpex.codecs.wording import named, plural
+from promptpex.core.errors import CheckError
+from promptpex.core.records import Check, InputCheck, Problem, Prompt, Rule, Severity, Spec, Suite
+from promptpex.documents.document import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A check of a spec, and where it stands; ``rule`` is None for an input check."""
+
+    rule: Rule | None
+    what: str
+    check: Check
+    line: int | None
+
+    @property
+    def is_condition(self) -> bool:
+        return self.rule is not None and isinstance(self.check, InputCheck)
+
+
+def against_prompt(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[Problem]:
+    """Checks that name variables which the prompt does not take, and conditions that name the expected output."""
+    problems: list[Problem] = []
+    takes = f"the prompt takes {', '.join(prompt.variables)}"
+
+    def add(written: _Written, message: str, severity: Severity, suggestion: str) -> None:
+        problems.append(
+            Problem(path=str(path), line=written.line, message=message, suggestion=suggestion, severity=severity)
+        )
+
+    for written in _written(reading):
+        check = written.check
+        if isinstance(check, InputCheck) and check.variable not in prompt.variables:
+            add(written, f"{written.what} names {check.variable!r}", "error", takes)
+        for name in sorted(named_variables([check]) - {*prompt.variables, EXPECTED} if written.rule else ()):
+            add(written, f"a value in {written.what} names {name!r}, which is empty", "warning", takes)
+        if written.is_condition and _needs_expected(check, prompt.variables):
+            message = f"{written.what} names the expected output, which no condition is shown: it can never be decided"
+            add(written, message, "warning", "a condition looks at the inputs alone")
+    return problems
+
+
+def against_cases(
+    path: Path, reading: Reading[Spec], cases_path: Path, cases: Reading[Suite]
+) -> tuple[list[Problem], list[Problem]]:
+    """The problems of the spec, by rules, and those of the case file, by cases.
+
+    Of the spec: conditions that can be decided for no case, or not for all, and checks that compare with an expected
+    output where no case has one. Of the case file: cases for a rule that does not concern them.
+    """
+    suite = cases.record
+    inputs = {case.id: case.inputs for case in suite.usable()}
+    of_spec = _without_expected(path, reading, suite)
+    try:
+        unmet = unmet_conditions(reading.record.rules, inputs)
+    except CheckError as failure:
+        return [*of_spec, Problem(path=str(path), message=failure.message)], []
+    for position, rule in enumerate(reading.record.rules):
+        undecided = {case: why[0] for case in inputs if (why := unmet.get((rule.id, case))) and _is_open(why[1])}
+        if undecided and not any(_needs_expected(check, _variables(suite)) for check in rule.when):
+            line = reading.line("rules", position, "when")
+            of_spec.append(_undecided(path, line, rule, undecided, len(inputs)))
+    of_cases = [
+        Problem(
+            path=str(cases_path),
+            line=cases.lines.get(case.id),
+            message=f"the case {case.id!r} is for the rule {case.rule!r}, which does not concern it: {why[0]}",
+            suggestion="change its input, or the rule that it is for",
+            severity="warning",
+        )
+        for case in suite.usable()
+        if (why := unmet.get((case.rule or "", case.id))) is not None and why[1] is None
+    ]
+    return of_spec, of_cases
+
+
+def _variables(suite: Suite) -> frozenset[str]:
+    """The variables that any case of a suite has a value for."""
+    return frozenset(name for case in suite.cases for name in case.inputs)
+
+
+def _is_open(code: str | None) -> bool:
+    """Whether a condition could not be decided; a missing input is a problem of its case, and said there."""
+    return code not in (None, "missing-input")
+
+
+def _undecided(path: Path, line: int | None, rule: Rule, reasons: Mapping[str, str], cases: int) -> Problem:
+    which = "no case" if len(reasons) == cases else f"{plural(len(reasons), 'case')} ({named(list(reasons))})"
+    verb = "can be decided for" if len(reasons) == cases else "cannot be decided for"
+    return Problem(
+        path=str(path),
+        line=line,
+        message=f"the condition of the rule {rule.id!r} {verb} {which}: {next(iter(reasons.values()))}",
+        suggestion="correct the condition, such as its path, or the inputs: outputs to them are unscored",
+        severity="warning",
+    )
+
+
+def _without_expected(path: Path, reading: Reading[Spec], suite: Suite) -> list[Problem]:
+    """The checks that compare with an expected output, where there are cases and none has one."""
+    if not suite.usable() or any(case.expected is not None for case in suite.usable()):
+        return []
+    variables = _variables(suite)
+    return [
+        Problem(
+            path=str(path),
+            line=written.line,
+            message=f"{written.what} compares with the expected output, and no case has one: it leaves all unscored",
+            suggestion="give cases an 'expected', or change the check",
+            severity="warning",
+        )
+        for written in _written(reading)
+        if written.rule is not None and not written.is_condition and _needs_expected(written.check, variables)
+    ]
+
+
+def _needs_expected(check: Check, variables: Sequence[str] | frozenset[str]) -> bool:
+    """Whether a check cannot be decided without the expected output; an input of that name stands for it."""
+    if check.kind.removeprefix("not-") == EXPECTED:
+        return True
+    if EXPECTED not in variables and EXPECTED in named_variables([check.replace(asserts=None)]):
+        return True
+    return any(_needs_expected(part, variables) for part in check.asserts or ())
+
+
+def _written(reading: Reading[Spec]) -> Iterator[_Written]:
+    """All checks of a spec; of one that can be read whole, so that positions in the file are those in the record."""
+    for index, check in enumerate(reading.record.input_checks):
+        yield _Written(None, "an input check", check, reading.line("input_checks", index))
+    for position, rule in enumerate(reading.record.rules):
+        for index, test in enumerate(rule.checks):
+            line = reading.line("rules", position, "checks", index)
+            yield _Written(rule, f"a check of the rule {rule.id!r}", test, line)
+        for index, condition in enumerate(rule.when):
+            line = reading.line("rules", position, "when", index)
+            yield _Written(rule, f"the condition of the rule {rule.id!r}", condition, line)
