@@ -41,7 +41,7 @@ async def test_a_proposal_that_separates_its_examples_is_kept() -> None:
         (reply(proposed("regex", "([")), "does not compile"),
         (reply(proposed("is-json", "{no")), "not JSON"),
         (reply(proposed("word-count", "few")), "needs a number and a unit"),
-        (reply(proposed("contains", "{{ env.HOME }}")), "no input of the prompt"),
+        (reply(proposed("contains", "{{ env.HOME }}")), "not an input of the prompt"),
         (reply(proposed("contains", "{% if thing %}")), "no template syntax"),
         (reply(proposed("contains", "{{ thing | upper }}")), "no template syntax"),
         (reply(proposed("regex", "^[a-z]+$")), "should keep the rule"),

@@ -60,7 +60,7 @@ class TestConditions:
             ({"inputs": []}, "lack the input order"),
             ({"other_inputs": []}, "came without inputs for which it holds and"),
             ({"other_inputs": [{"name": "order", "value": '{"state": "sent"}'}]}, "for which it should not"),
-            ({"when": [{**SENT, "variable": "bill"}]}, "'bill', which is no input"),
+            ({"when": [{**SENT, "variable": "bill"}]}, "'bill', which is not an input"),
             ({"when": [LOST]}, "does not hold for the inputs"),
             ({"when": [{**SENT, "kind": "divination"}]}, "there is no kind 'divination'"),
         ],
@@ -108,4 +108,4 @@ class TestConditions:
 
     async def test_a_rule_about_the_output_alone_may_not_name_inputs(self) -> None:
         proposal = await self.outcome(self.answers(when=[]), rule=self.rule.replace(needs="output"))
-        assert "no input of the prompt" in str(proposal.dropped)
+        assert "not an input of the prompt" in str(proposal.dropped)
