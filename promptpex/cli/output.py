@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from promptpex.report import Summary
 
 NO_ANSWER = 3
-"""Exit code of a command in which a model or a judge gave no usable answer."""
+"""Exit code of a command in which a model, a judge or the script of a metric gave nothing usable."""
 
 
 def say(text: str, *, err: bool = False) -> None:

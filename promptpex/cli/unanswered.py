@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from promptpex.report import Summary
 
 LONGEST = 320
+CODE = "javascript"
+"""The source of scores by a metric's script."""
 
 
 def silent_models(summary: Summary, *, allowed: bool = False) -> Iterator[str]:
@@ -49,17 +51,21 @@ def silent_judges(summary: Summary) -> Iterator[str]:
 
 
 def silent_scorers(summary: Summary) -> Iterator[str]:
-    """What is said of each judge that was asked for scores under a name and gave not one."""
+    """What is said of each judge that was asked for scores under a name, and each script that was run for them, and
+    gave not one."""
     from promptpex.report.terminal import clean
     from promptpex.tables.frames import said_by
 
-    scores = summary.scores[said_by(summary.scores, "judge")]
+    by_code = summary.scores["source"].eq(CODE).fillna(False)
+    scores = summary.scores[said_by(summary.scores, "judge") | by_code]
     asked = scores[~scores["unscored"].isin(NOT_ASKED).fillna(False)]
     for (judge, name), group in asked.groupby(["source", "name"], sort=False, observed=True):
         failed = group["unscored"].notna() & group["unscored"].ne(UNCLEAR)
         if failed.all():
             label, why = clean(str(judge).removeprefix("judge:")), clean(group["reason"].iloc[0], LONGEST)
-            yield f"the judge {label} gave no score of {clean(name)} ({_counted(Counter(group['unscored']))}): {why}"
+            who = f"the script of the metric {clean(name)} scored no output"
+            who = who if judge == CODE else f"the judge {label} gave no score of {clean(name)}"
+            yield f"{who} ({_counted(Counter(group['unscored']))}): {why}"
 
 
 def _counted(reasons: Counter[str]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from promptpex.assertions import check
 from promptpex.core.errors import PromptFileError
 from promptpex.core.records import Metric, Problem
 from promptpex.promptfile import render
@@ -17,6 +16,7 @@ from promptpex.promptfile.metric_files import (
     metric_files,
     name_of,
 )
+from promptpex.workflow.metric_code import code_problem
 
 
 def problems_beside(prompt: Path) -> list[Problem]:
@@ -42,9 +42,9 @@ def _when_tried(metric: Metric, file: Path) -> list[Problem]:
 
 
 def _of_code(code: str) -> Iterator[str]:
-    result = check("", [{"kind": "javascript", "value": code}]).results[0]
-    if result.unscored == "script-error" and "SyntaxError" in result.reason:
-        yield f"the code is no JavaScript: {result.reason}"
+    problem = code_problem(code)
+    if problem is not None:
+        yield problem
 
 
 def _of_criteria(metric: Metric) -> Iterator[str]:

@@ -20,10 +20,9 @@ from promptpex.judging.metric_judge import OUTPUT_FORMAT, STAGE, MetricJudge, sh
 from promptpex.promptfile import RENDERING_SECONDS, render
 from promptpex.promptfile.metric_files import OTHER_NAMES, metrics_beside
 from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.metric_code import KIND as CODE
+from promptpex.workflow.metric_code import code_problem, runnable
 from promptpex.workflow.session import Session
-
-CODE = "javascript"
-"""The source of scores by code."""
 
 POOLED = "judges:mean"
 """The source of the joint score of several judges: the mean of their scores, where all of them gave one."""
@@ -33,7 +32,7 @@ def metrics_of(session: Session, prompt: Prompt) -> tuple[Metric, ...]:
     """The metrics of a run: those beside the prompt's file, or those of them that the settings name.
 
     Raises:
-        PromptFileError: a metric's file cannot be used.
+        PromptFileError: a metric's file cannot be used, or its code is no JavaScript.
         ConfigError: the settings name a metric that is not there.
     """
     chosen = session.settings.metrics
@@ -46,7 +45,17 @@ def metrics_of(session: Session, prompt: Prompt) -> tuple[Metric, ...]:
             place = f"there is no {name}.metric.md, .metric.prompty or .metric.js beside the prompt"
             message = f"--metrics names {name!r}, but {place}"
             raise ConfigError(f"{message}; {hint}" if hint else message)
-    return tuple(metrics[name] for name in (chosen or metrics))
+    used = tuple(metrics[name] for name in (chosen or metrics))
+    _require_code(used, Path(prompt.path))
+    return used
+
+
+def _require_code(metrics: Sequence[Metric], prompt: Path) -> None:
+    with check_time():
+        for metric in metrics:
+            problem = code_problem(metric.code) if metric.code else None
+            if problem:
+                raise PromptFileError(problem, path=prompt.with_name(f"{metric.name}.metric.js"))
 
 
 def kept_metrics(session: Session, run: Run) -> tuple[Metric, ...]:
@@ -200,16 +209,17 @@ async def _by_judges(
 
 def _by_code(outputs: Sequence[Output], metrics: Sequence[Metric], cases: Mapping[str, Case]) -> dict[Key, Score]:
     with check_time():
+        scripts = {metric.name: runnable(metric.code or "") for metric in metrics if outputs}
         return {
-            (output.key, metric.name): _code_score(output, metric, cases[output.case])
+            (output.key, metric.name): _code_score(output, metric, scripts[metric.name], cases[output.case])
             for output in outputs
             for metric in metrics
         }
 
 
-def _code_score(output: Output, metric: Metric, case: Case) -> Score:
+def _code_score(output: Output, metric: Metric, script: str, case: Case) -> Score:
     variables: dict[str, Any] = {**case.inputs, **({} if case.expected is None else {"expected": case.expected})}
-    report = check(output.text, [{"kind": CODE, "value": metric.code}], vars=variables)
+    report = check(output.text, [{"kind": CODE, "value": script}], vars=variables)
     result = report.results[0]
     value = result.score if result.status != "unscored" else None
     if value is not None and not 0 <= value <= 1:

@@ -195,3 +195,25 @@ def test_a_judge_that_gave_not_one_comparison_is_named() -> None:
     assert silent("judge-malformed", "judge-unclear", "judge-malformed") == []
     assert silent("judge-malformed", None, None) == []
     assert silent("judge-budget", "judge-budget", "judge-budget") == []
+
+
+def test_a_script_that_scored_no_output_is_named() -> None:
+    made = answered(2, a=lambda n: True)
+
+    def silent(*values: float | None) -> list[str]:
+        scores = [
+            one.replace(
+                name="short",
+                value=value,
+                unscored="script-error" if value is None else None,
+                source="javascript",
+                reason="the script threw x",
+            )
+            for one, value in zip(made.scores, values, strict=True)
+        ]
+        return list(silent_scorers(summarise(made.replace(scores=tuple(scores)))))
+
+    assert silent(None, None) == [
+        "the script of the metric short scored no output (2 outputs: 2 script-error): the script threw x"
+    ]
+    assert silent(0.0, None) == []

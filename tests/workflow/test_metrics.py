@@ -285,3 +285,38 @@ async def test_an_output_of_a_case_that_the_run_lacks_is_not_scored_and_ends_not
         ("short", "no-case"),
     }
     assert len(scores) == len(run.scores)
+
+
+async def test_a_script_that_is_no_javascript_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    beside(tmp_path, short__metric__js="output.length <", prompt__md="Say {{word}}.")
+    client = FakeClient(reply)
+    async with opened(tmp_path, client) as session:
+        with pytest.raises(PromptFileError, match="no JavaScript: the script threw SyntaxError") as caught:
+            await run_files(session, files_of(tmp_path / "prompt.md"))
+    assert (client.requests, caught.value.exit_code) == ([], 2)
+    assert str(caught.value.path).endswith("short.metric.js")
+    assert (await made(tmp_path, metrics=[])).metrics == ()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "return output.length > 1",
+        "const long = output.length; return long > 1;",
+        "if (output.length > 1) return 1; return 0",
+        "output.length > 1;",
+        "(() => { const long = output.length; return long > 1 })()",
+        "const long = output.length > 1; long",
+        "let long = 0\nfor (const one of output) long += 1\nreturn long > 1",
+        "output ? JSON.parse('1') : JSON.parse(output)",
+    ],
+)
+async def test_code_may_be_an_expression_or_a_body_on_one_line_or_several(tmp_path: Path, code: str) -> None:
+    beside(tmp_path, long__metric__js=code)
+    assert {value for value, _, _ in counting(await made(tmp_path), "long")} == {1.0}
+
+
+async def test_code_that_fails_on_an_empty_output_is_javascript_all_the_same(tmp_path: Path) -> None:
+    beside(tmp_path, parsed__metric__js="JSON.parse(output).kind", thrown__metric__js="throw new SyntaxError('x')")
+    run = await made(tmp_path)
+    assert {unscored for _, unscored, _ in counting(run, "parsed") + counting(run, "thrown")} == {"script-error"}

@@ -42,8 +42,8 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     A missing spec is extracted and missing cases are generated first. The same command again asks only for what is
     missing: every reply is stored before it is used.
 
-    Shares are written as 10% or 0.1. Exit code 1 if --fail-over fails, 3 if a model or a judge gave no usable
-    answer.
+    Shares are written as 10% or 0.1. Exit code 1 if --fail-over fails, 3 if a model, a judge or the
+    script of a metric gave nothing usable.
     """
     from promptpex.cli.command_session import all_problems, work
     from promptpex.cli.output import exit_code, show_run
