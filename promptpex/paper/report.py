@@ -159,10 +159,10 @@ def _star(n: int) -> str:
 
 
 def _gap(row: Mapping[str, Any]) -> str:
-    ends = f"{100 * row['difference_low']:+.0f} to {100 * row['difference_high']:+.0f}"
+    ends = f"{100 * row['difference_low']:+z.0f} to {100 * row['difference_high']:+z.0f}"
     if row["difference"] is None:
         return DASH if (row["difference_low"], row["difference_high"]) == (-1.0, 1.0) else f"\n({ends})"
-    return f"{100 * row['difference']:+.0f}\n({ends})"
+    return f"{100 * row['difference']:+z.0f}\n({ends})"
 
 
 def _p(value: float | None) -> str:

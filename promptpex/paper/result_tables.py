@@ -58,11 +58,12 @@ CONTRAST_COLUMNS: Mapping[str, str] = {
 }
 """Two groups of cases side by side. ``broken`` are outputs that break a rule, of ``n`` scored ones. ``share`` is the
 mean over the cases of the case's mean over its repeats, with its interval from ``low`` to ``high``, and ``at_least``
-says that it is a lower bound: all as in the table of models, with one correlation of repeats for both groups and all
-models. ``difference``, first minus second, has the interval that follows from both; where verdicts are missing it has
-no estimate, and the interval is all that they leave possible. ``p`` is that of the exact permutation test of the cases
-between the groups (with one repeat Fisher's exact test), at the completion of the unscored outputs that speaks most
-against a difference; missing where a group has no scored output."""
+says that it is a lower bound; all four are missing where ``n`` is 0: all as in the table of models, with one
+correlation of repeats for both groups and all models. ``difference``, first minus second, has the interval that
+follows from both; where verdicts are missing it has no estimate, and the interval is all that they leave possible.
+``p`` is that of the exact permutation test of the cases between the groups (with one repeat Fisher's exact test), at
+the completion of the unscored outputs that speaks most against a difference; missing where a group has no scored
+output."""
 
 AGREEMENT_COLUMNS: Mapping[str, str] = {
     "benchmark": "string",
@@ -170,8 +171,9 @@ def _row(
         estimate = estimated(group.usable, number, correlation, CONFIDENCE)
         row |= {side: called, f"{side}_broken": int(grid.broken[number].sum()), f"{side}_n": grid.scored(number)}
         row |= {f"{side}_unscored": grid.missing(number) + group.not_asked[model]}
-        row |= {f"{side}_share": estimate.estimate, f"{side}_low": estimate.low, f"{side}_high": estimate.high}
-        row |= {f"{side}_at_least": bool(group.usable.missing(number))}
+        if grid.scored(number):
+            row |= {f"{side}_share": estimate.estimate, f"{side}_low": estimate.low, f"{side}_high": estimate.high}
+            row |= {f"{side}_at_least": bool(group.usable.missing(number))}
     gap = _gap(groups, number, correlation)
     row |= {"difference": gap.estimate, "difference_low": gap.low, "difference_high": gap.high}
     tested = row["first_n"] and row["second_n"]

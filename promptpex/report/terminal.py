@@ -124,22 +124,17 @@ def _compared_accuracy(row: TableRow) -> tuple[str, ...]:
 
 
 def _compared_metric(row: TableRow) -> tuple[str, ...]:
-    low, high = row["difference_low"], row["difference_high"]
-    points_apart = "–" if low is None else _points(row["difference"], low, high)
+    name, low, high = f"{clean(row['model'], 60)}: {row['metric']}", row["difference_low"], row["difference_high"]
+    if low is None:
+        return (name, row["change"], "–", "–", "–", "–")
     shares = (percent(row[f"mean_{when}"]) for when in ("before", "after"))
-    return (
-        f"{clean(row['model'], 60)}: {row['metric']}",
-        row["change"],
-        *shares,
-        points_apart,
-        f"{row['p_adjusted']:.3g}",
-    )
+    return (name, row["change"], *shares, _points(row["difference"], low, high), f"{row['p_adjusted']:.3g}")
 
 
 def _points(difference: float | None, low: float, high: float) -> str:
     """A difference with its interval, in percentage points."""
-    ends = f"{100 * low:+.0f} to {100 * high:+.0f}"
-    return f"({ends})" if difference is None else f"{100 * difference:+.0f} ({ends})"
+    ends = f"{100 * low:+z.0f} to {100 * high:+z.0f}"
+    return f"({ends})" if difference is None else f"{100 * difference:+z.0f} ({ends})"
 
 
 def _compared(row: TableRow) -> tuple[str, ...]:

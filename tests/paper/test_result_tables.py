@@ -10,6 +10,8 @@ import pytest
 
 from promptpex.core.records import Case, Run
 from promptpex.paper import result_tables
+from promptpex.paper.averages import averages
+from promptpex.paper.report import tables_for_terminal
 from promptpex.stats import clopper_pearson
 from tests.tables.by_hand import output, run, verdict
 
@@ -143,6 +145,19 @@ def test_a_side_without_any_case_has_no_share_and_no_test() -> None:
     assert (row["first_n"], row["second_n"]) == (5, 0)
     table = result_tables.sides("x", marked({"m": always(set())}))
     assert table[["second_share", "difference", "p"]].isna().all(axis=None)
+
+
+def test_a_side_whose_outputs_are_all_unscored_has_no_share_and_is_in_no_average() -> None:
+    marks = dict.fromkeys(AIMED[:4], "?") | dict.fromkeys(FREE, ".")
+    unscored = result_tables.suites("x", marked({"m": marks}))
+    assert unscored[["first_n", "first_unscored"]].to_numpy().tolist() == [[0, 4]]
+    assert unscored[[f"first_{name}" for name in ("share", "low", "high", "at_least")]].isna().all(axis=None)
+    scored = result_tables.suites("y", marked({"m": always({"c0", "c1"})}))
+    table = result_tables.stacked([unscored, scored], result_tables.CONTRAST_COLUMNS)
+    (first, second) = averages({"table2": table}).to_dict("records")
+    assert (first["benchmarks"], first["share"], first["at_least"]) == (1, 0.4, False)
+    assert (second["benchmarks"], second["share"]) == (1, 0.0)
+    assert tables_for_terminal({"table2": table})
 
 
 def test_a_share_has_the_exact_interval_of_what_could_be_told() -> None:

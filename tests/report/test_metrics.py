@@ -99,6 +99,16 @@ def test_two_runs_are_compared_by_each_metric() -> None:
     assert compare_runs(before, after.replace(scores=())).metrics.empty
 
 
+@pytest.mark.parametrize(("now", "cells"), [(0.4999, "50% 50% +0 ("), (None, "undecided – – – –")])
+def test_a_metric_that_stays_or_has_no_score_is_compared_without_a_false_figure(now: float | None, cells: str) -> None:
+    both = compare_runs(scored(30, a=lambda n: 0.5 if now else None), scored(30, a=lambda n: now))
+    file = io.StringIO()
+    show_comparison(both, Console(file=file, width=140))
+    shown = " ".join(file.getvalue().split())
+    assert cells in shown
+    assert not any(zero in shown for zero in ("-0 (", "(-0 ", "-0)"))
+
+
 def reasons(limit: float, value: Value, decide: Decide = "point") -> list[str]:
     summary = summarise(scored(20, a=value))
     limits = Limits(min_metrics={"tone": limit}, decide=decide)
