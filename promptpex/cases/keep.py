@@ -26,6 +26,7 @@ class Kept:
     Attributes:
         suite: with ``aside`` set on the cases that are not kept, and on no other.
         valid, aside: how many valid cases there are, and how many of them are put aside.
+        own: how many of the kept ones are people's, which always stay.
         lost: ids of the rules and inverses that a valid case aims at and no kept one.
     """
 
@@ -33,6 +34,12 @@ class Kept:
     valid: int
     aside: int
     lost: tuple[str, ...]
+    own: int = 0
+
+
+def own_cases(suite: Suite) -> list[Case]:
+    """People's cases that are run, which always stay."""
+    return [case for case in suite.usable() if case.origin != "generated"]
 
 
 def keep_most_valuable(suite: Suite, spec: Spec, most: int) -> Kept:
@@ -42,7 +49,7 @@ def keep_most_valuable(suite: Suite, spec: Spec, most: int) -> Kept:
     has no case yet, less where a chosen case tests the same; of equals the first of the suite.
     """
     valid = [case for case in suite.valid() if case.aside is None or case.origin == "generated"]
-    own = [case for case in valid if case.origin != "generated"]
+    own = own_cases(suite)
     chosen = [*own, *_chosen([case for case in valid if case.origin == "generated"], own, most - len(own))]
     ids = {case.id for case in chosen}
 
@@ -52,7 +59,7 @@ def keep_most_valuable(suite: Suite, spec: Spec, most: int) -> Kept:
         return case.replace(aside=None if case.id in ids else f"not among the {most} most valuable")
 
     kept = suite.replace(cases=tuple(marked(case) for case in suite.cases))
-    return Kept(kept, len(valid), len(valid) - len(chosen), _lost(valid, chosen, spec))
+    return Kept(kept, len(valid), len(valid) - len(chosen), _lost(valid, chosen, spec), len(own))
 
 
 def _chosen(cases: list[Case], own: list[Case], most: int) -> list[Case]:

@@ -43,6 +43,7 @@ class Generation:
         samples: real inputs given as examples.
         instructions: the owner's note for this stage.
         language: BCP 47 tag of the language that inputs have to be in; None = the prompt's.
+        own_count: whether people's cases of a rule or inverse count among these numbers, unless it has stale ones.
     """
 
     per_rule: int = 2
@@ -53,6 +54,7 @@ class Generation:
     samples: tuple[str, ...] = ()
     instructions: str = ""
     language: str | None = None
+    own_count: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,11 @@ class Target:
     def aim(self) -> str:
         """The id of what it aims at: the rule's or its inverse's."""
         return self.rule.inverse_id if self.inverse else self.rule.id
+
+    @property
+    def place(self) -> tuple[str, bool, str | None]:
+        """Rule, side and scenario, as a case of it names them."""
+        return self.rule.id, self.inverse, self.scenario.name if self.scenario else None
 
     @property
     def stem(self) -> str:
@@ -123,12 +130,15 @@ def plan(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, options: Gene
     most = {target.inputs_fingerprint: target.count for target in usual}
     keep: list[Case] = []
     retire: list[Case] = []
+    own: Counter[tuple[str | None, bool, str | None]] = Counter()
     for case in suite.cases:
         same = fresh.get(case.inputs_fingerprint or "")
         if case.origin in ("edited", "added") or case.expanded_from is not None:
             keep.append(case)
             if case.origin == "edited" and same is not None:
                 same.append(case)
+            elif options.own_count and case.origin != "generated" and case.invalid is None:
+                own[case.rule, case.inverse, case.scenario] += 1
             continue
         full = same is not None and len(same) >= most.get(case.inputs_fingerprint or "", len(same) + 1)
         if same is None or (case.invalid is None and full):
@@ -137,7 +147,9 @@ def plan(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, options: Gene
         keep.append(case)
         if case.invalid is None:
             same.append(case)
-    make = [(target, target.count - len(fresh[target.inputs_fingerprint])) for target in usual]
+    for case in retire:
+        own.pop((case.rule, case.inverse, case.scenario), None)
+    make = [(target, target.count - len(fresh[target.inputs_fingerprint]) - own[target.place]) for target in usual]
     make += [(target, target.count - len(fresh[target.inputs_fingerprint])) for target in extra]
     current = {rule.id for rule in spec.rules if not rule.stale}
     return Plan(

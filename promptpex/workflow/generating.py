@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from promptpex.cases.baseline import baseline
@@ -12,14 +12,14 @@ from promptpex.cases.expand import Expanding, expand
 from promptpex.cases.expected import expected_outputs, lacking, with_expected
 from promptpex.cases.generate import generate as generate_cases
 from promptpex.cases.generate import keep_unreplaced
-from promptpex.cases.keep import Kept, keep_most_valuable
+from promptpex.cases.keep import Kept, keep_most_valuable, own_cases
 from promptpex.cases.lint import LintFinding, lint_all
 from promptpex.cases.plan import RULES_PER_REQUEST, Generation, Plan, plan, with_more
 from promptpex.cases.rate import rate
 from promptpex.cases.read_scenarios import read_scenarios
 from promptpex.cases.replace_invalid import mark_invalid, replace_invalid, within_tries
 from promptpex.cases.validity import ValidityCheck
-from promptpex.codecs.wording import plural
+from promptpex.codecs.wording import named, plural
 from promptpex.config import Settings
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Output, Prompt, Spec, Suite
@@ -86,27 +86,51 @@ class Wishes:
         """Whether cases have to be rated."""
         return self.rate or self.keep is not None
 
+    def only_own(self, suite: Suite) -> bool:
+        """Whether people's cases are already as many as are to be kept, so that no other need be made or rated."""
+        return self.keep is not None and not self.more and not self.rate and len(own_cases(suite)) >= self.keep
 
-def planned(session: Session, prompt: Prompt, spec: Spec, suite: Suite, more: int = 0) -> Plan:
+
+def planned(session: Session, prompt: Prompt, spec: Spec, suite: Suite, wishes: Wishes = Wishes()) -> Plan:
     """What ``generate`` would do; no request is sent."""
-    options = _options(session, prompt, spec, suite, more)
+    if wishes.only_own(suite):
+        return Plan(keep=suite.cases, retire=(), make=(), orphans=())
+    options = _options(session, prompt, spec, suite, wishes)
     todo = plan(prompt, spec, suite, author=session.roles.author().label, options=options)
     return within_tries(todo, tries=session.settings.rounds)
 
 
-def _options(session: Session, prompt: Prompt, spec: Spec, suite: Suite, more: int) -> Generation:
+def _options(session: Session, prompt: Prompt, spec: Spec, suite: Suite, wishes: Wishes) -> Generation:
     options = generation(session, prompt)
-    if not more:
-        return options
-    return with_more(options, prompt, spec, suite, author=session.roles.author().label, more=more)
+    if not wishes.more:
+        return replace(options, own_count=wishes.rating)
+    return with_more(options, prompt, spec, suite, author=session.roles.author().label, more=wishes.more)
 
 
 async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite, wishes: Wishes = Wishes()) -> Generated:
     """The suite with what is missing or stale generated, unusable cases excluded, and its quality measured."""
+    settings = session.settings
+    todo = planned(session, prompt, spec, suite, wishes)
+    if wishes.only_own(suite):
+        grown, done = suite, todo
+    else:
+        grown, done = await _filled(session, prompt, spec, suite, wishes, todo)
+    choice = keep_most_valuable(grown, spec, wishes.keep) if wishes.keep is not None else None
+    grown = choice.suite if choice is not None else grown
+    if settings.expected:
+        grown = await _with_expected(session, prompt, spec, grown, settings.expected)
+    measured = quality(prompt, spec, grown, language_of(settings, prompt))
+    return Generated(grown, done, measured, choice, _resolution(settings, choice))
+
+
+async def _filled(
+    session: Session, prompt: Prompt, spec: Spec, suite: Suite, wishes: Wishes, todo: Plan
+) -> tuple[Suite, Plan]:
+    """The suite with its missing cases, checked, expanded and rated as wished; and the plan as it was carried out."""
     settings, author, emit = session.settings, session.roles.author(), session.emit
-    options = _options(session, prompt, spec, suite, wishes.more)
-    todo = planned(session, prompt, spec, suite, wishes.more)
+    options = _options(session, prompt, spec, suite, wishes)
     _say_what_no_rule_has(session, spec, todo)
+    _say_what_comes_before_rating(session, todo, wishes)
     new = await generate_cases(author, prompt, spec, todo, suite_for=suite.prompt, options=options, emit=emit)
     made = new.replace(match=suite.match)
     instructions = instructions_of(settings, prompt)
@@ -122,11 +146,16 @@ async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite, w
     if wishes.rating:
         rater = session.roles.author(as_judge=True)
         grown = await rate(rater, prompt, spec, grown, instructions=instructions.get("rate", ""), emit=emit)
-    choice = keep_most_valuable(grown, spec, wishes.keep) if wishes.keep is not None else None
-    grown = choice.suite if choice is not None else grown
-    if settings.expected:
-        grown = await _with_expected(session, prompt, spec, grown, settings.expected)
-    return Generated(grown, kept, quality(prompt, spec, grown, options.language), choice, _resolution(settings, choice))
+    return grown, kept
+
+
+def _say_what_comes_before_rating(session: Session, todo: Plan, wishes: Wishes) -> None:
+    """Tells who asks for a rating that cases are missing or outdated, and made before any is rated."""
+    if wishes.rating and not wishes.more and todo.missing:
+        aims = named(list(dict.fromkeys(target.stem for target, _ in todo.make)))
+        how = "cases_per_rule and inverse_cases say how many there should be"
+        made = f"{plural(todo.missing, 'case is', 'cases are')} made before the rating, for {aims}: {how}"
+        session.emit(Notice(made))
 
 
 def _say_what_no_rule_has(session: Session, spec: Spec, todo: Plan) -> None:

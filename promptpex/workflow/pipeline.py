@@ -91,17 +91,23 @@ async def update(session: Session, files: Files, *, more: bool = False) -> Updat
 async def generate(session: Session, files: Files, wishes: Wishes = Wishes()) -> Generated:
     """Generates the cases that are missing or stale and writes the suite; people's cases stay as they are."""
     prompt, spec, suite = read_for_update(session, files)
-    _require_author(session)
-    todo = generating.planned(session, prompt, spec, suite, wishes.more)
-    announce_effort(session, generation_lines(session, prompt, spec, todo, rating=wishes.rating))
+    if not wishes.only_own(suite):
+        _require_author(session)
+    announce_effort(session, _planned(session, prompt, spec, suite, wishes)[1])
     return await _generate(session, files, prompt, spec, suite, wishes)
 
 
 def planned(session: Session, files: Files, wishes: Wishes = Wishes()) -> tuple[Plan, list[EstimateLine]]:
     """What ``generate`` would do and what that would cost; nothing is asked and nothing written."""
-    prompt, spec, suite = read_for_update(session, files)
-    todo = generating.planned(session, prompt, spec, suite, wishes.more)
-    return todo, generation_lines(session, prompt, spec, todo, rating=wishes.rating)
+    return _planned(session, *read_for_update(session, files), wishes)
+
+
+def _planned(
+    session: Session, prompt: Prompt, spec: Spec, suite: Suite, wishes: Wishes
+) -> tuple[Plan, list[EstimateLine]]:
+    todo = generating.planned(session, prompt, spec, suite, wishes)
+    rating = wishes.rating and not wishes.only_own(suite)
+    return todo, generation_lines(session, prompt, spec, todo, rating=rating)
 
 
 async def make_baseline(session: Session, files: Files, path: Path, count: int) -> Suite:

@@ -246,3 +246,42 @@ async def test_more_cases_and_fewer(place: Place) -> None:
     assert "of 14 usable cases" in back.out
     assert author.asked == asked
     assert not any("aside" in case for case in place.yaml("prompt.cases.yaml")["cases"])
+
+
+OWN = """\
+prompt: prompt.md
+cases:
+  - {id: a, rule: r1, inputs: {review: Good shoes.}}
+  - {id: b, rule: r1, inputs: {review: The parcel never came.}}
+  - {id: c, rule: r1, inverse: true, inputs: {review: A long story about a coat that was blue.}}
+"""
+
+
+async def test_keeping_fewer_than_are_people_s_own_asks_nobody(place: Place) -> None:
+    place.write("prompt.md", "Label it. Reply in one word.\n\n{{review}}\n")
+    author = Author({"Reply in one word.": "It is one word."})
+    await place(author, "extract", "prompt.md")
+    place.write("prompt.cases.yaml", OWN)
+    asked = author.asked
+    dry = json.loads((await place(author, "generate", "prompt.md", "--keep", "2", "--dry-run", "--json")).out)
+    assert (dry["make"], dry["requests"], dry["keep"]) == ({}, [], 3)
+    kept = await place(author, "generate", "prompt.md", "--keep", "2")
+    assert "3 cases in prompt.cases.yaml (0 made, 3 kept, 0 retired)" in kept.out
+    assert "3 are yours and stay." in kept.out
+    assert author.asked == asked
+    assert (place.folder / "prompt.cases.yaml").read_text(encoding="utf-8").endswith(OWN.partition("cases:")[2])
+
+
+async def test_people_s_cases_fill_their_places_before_cases_are_rated(place: Place) -> None:
+    place.write("prompt.md", "Label it. Reply in one word.\n\n{{review}}\n")
+    author = Author({"Reply in one word.": "It is one word."})
+    await place(author, "extract", "prompt.md")
+    place.write("prompt.cases.yaml", OWN)
+    asked = author.asked
+    done = await place(author, "generate", "prompt.md", "--keep", "20")
+    assert "(0 made, 3 kept, 0 retired)" in done.out
+    assert "made before the rating" not in done.err
+    assert author.asked == asked
+    done = await place(author, "generate", "prompt.md", "--keep", "20", "--cases-per-rule", "3")
+    assert "1 case is made before the rating, for r1: cases_per_rule and inverse_cases say how many" in done.err
+    assert "(1 made, 3 kept, 0 retired)" in done.out

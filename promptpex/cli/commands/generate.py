@@ -91,17 +91,21 @@ def _generate(files: Files, wishes: Wishes, as_json: bool, flags: dict[str, Any]
         print_json({"made": new, "kept": kept, "retired": retired, "quality": asdict(made.quality), **lost})
         return 0
     say(f"{plural(len(made.suite.cases), 'case')} in {files.suite} ({new} made, {kept} kept, {retired} retired)")
-    for line in (*quality_lines(made.quality), *_choice_lines(made)):
+    for line in (*quality_lines(made.quality), *_choice_lines(made, wishes.keep)):
         say(line)
     return 0
 
 
-def _choice_lines(made: Generated) -> list[str]:
+def _choice_lines(made: Generated, keep: int | None) -> list[str]:
     """What the ratings say, and what putting cases aside has cost, in sentences."""
     choice = made.choice
     ratings = [case.rating for case in made.suite.valid() if case.rating is not None]
     repeats = sum(rating.redundant_with is not None for rating in ratings)
     rated = [f"Rated: {plural(len(ratings), 'case')}; {repeats} of them test what another one does."] if ratings else []
+    if choice is not None and keep is not None and choice.own >= keep:
+        rated.append(
+            f"{choice.own} {'is' if choice.own == 1 else 'are'} yours and stay{'s' if choice.own == 1 else ''}."
+        )
     if choice is None or not choice.aside:
         return rated
     lines = [*rated, f"{plural(choice.aside, 'case')} put aside; `generate --keep {choice.valid}` brings them back."]
