@@ -107,3 +107,10 @@ def test_a_chosen_judge_is_said_even_when_quiet(
     assert "none was set" in err
     assert run_cli(["run", str(there), "--models", "fake/RED", "-q", "--judge", "none"]) in (0, 3)
     assert "none was set" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", [["--more", "1"], ["--rate"], ["--keep", "3"], ["--dry-run"]])
+def test_a_baseline_is_asked_for_alone(there: Path, capsys: pytest.CaptureFixture[str], flag: list[str]) -> None:
+    """It would be paid for, and what the other option asks for left undone."""
+    assert run_cli(["generate", str(there), "--baseline", "2", "--author", "fake/x", *flag]) == 2
+    assert f"and {flag[0]} says nothing about it" in capsys.readouterr().err

@@ -73,9 +73,21 @@ def command(
 
     files = files_of(prompt, spec=spec, suite=cases)
     if baseline is not None:
+        _require_alone(more=more, rate=rate, keep=keep, dry_run=dry_run)
         return _baseline(files, baseline, as_json, flags)
     wishes = Wishes(more or 0, rate, keep)
     return _dry(files, wishes, as_json, flags) if dry_run else _generate(files, wishes, as_json, flags)
+
+
+def _require_alone(**given: object) -> None:
+    """Refuses what has no meaning for a baseline suite, which has no rules and is written as a whole."""
+    for name, value in given.items():
+        if value:
+            flag = f"--{name.replace('_', '-')}"
+            message = (
+                f"--baseline makes a suite of its own, without rules, and {flag} says nothing about it: leave one out"
+            )
+            raise click.UsageError(message)
 
 
 def _generate(files: Files, wishes: Wishes, as_json: bool, flags: dict[str, Any]) -> int:
