@@ -66,9 +66,13 @@ def rule_section(summary: Summary, most: int = 6) -> Section:
 
 
 def _rule_cell(row: TableRow | None) -> str:
-    """Failures of scored outputs, and how many outputs the rule does not concern."""
-    left_out = row["not_concerned"] if row else 0
-    return _broken(row) + (f", {left_out} not concerned" if left_out else "")
+    """Failures of scored outputs, a lower bound marked, and how many outputs are unscored or not concerned."""
+    if row is None:
+        return _broken(row)
+    unscored = row["unscored"] if row["at_least"] or not row["scored"] else 0
+    left_out = f", {unscored} unscored" if unscored else ""
+    left_out += f", {row['not_concerned']} not concerned" if row["not_concerned"] else ""
+    return f"{'≥' if row['at_least'] else ''}{_broken(row)}{left_out}"
 
 
 def many(shares: int, confidence: float) -> str:
@@ -106,7 +110,7 @@ def _interval_notes(summary: Summary) -> Iterator[str]:
             f"{level} intervals count the repeats of a case as far as they are independent of each other: one figure, "
             "from the model whose repeats are most alike, serves all models."
         )
-    if summary.models["at_least"].fillna(False).any():
+    if any(frame["at_least"].fillna(False).any() for frame in (summary.models, summary.rules)):
         yield (
             "at least: some usable outputs have no verdict, so the share counts the known failures "
             "among all usable outputs, and the interval holds whatever the missing verdicts are."

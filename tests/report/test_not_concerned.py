@@ -41,6 +41,16 @@ def test_terminal_page_and_json_show_how_many_outputs_a_rule_does_not_concern() 
     assert {verdict.status for verdict in half_concerned().verdicts} == set(summary.verdicts["status"])
 
 
+def test_the_terminal_marks_a_lower_bound_of_a_rule_and_counts_what_is_unscored() -> None:
+    made = half_concerned()
+    judged = [one.replace(status="unscored", unscored="judge-malformed") if one.case == "c1" and one.rule == "r1" else one
+              for one in made.verdicts]  # fmt: skip
+    text = printed(summarise(made.replace(verdicts=tuple(judged))))
+    assert "≥1 of 2, 1 unscored, 2 not concerned" in text
+    assert "at least: some usable outputs have no verdict" in text
+    assert "≥" not in printed(summarise(made))
+
+
 def test_a_failure_that_a_judge_contradicts_is_said_in_the_answer_and_never_called_sure() -> None:
     summary = summarise(half_concerned())
     assert summary.answer is not None
