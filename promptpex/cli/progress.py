@@ -27,7 +27,7 @@ from promptpex.core.events import (
     StageStarted,
     StepDone,
 )
-from promptpex.core.records import NOT_ASKED
+from promptpex.core.records import NOT_ASKED, UNCLEAR
 from promptpex.workflow.stages import label
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class StageProgress:
     total: int
     done: int = 0
     failed: int = 0
+    unclear: int = 0
     unasked: int = 0
     cached: int = 0
     cost: float = 0.0
@@ -62,6 +63,8 @@ class StageProgress:
         parts = [f"{self.done - self.unasked}/{self.total}"]
         if self.failed:
             parts.append(f"{self.failed} failed")
+        if self.unclear:
+            parts.append(f"{self.unclear} unclear")
         if self.unasked:
             parts.append(f"{self.unasked} not asked")
         if self.cached:
@@ -115,7 +118,8 @@ class ProgressCounts:
             tally.done += 1
             unasked = event.error is not None and event.error in NOT_ASKED
             tally.unasked += unasked
-            tally.failed += event.error is not None and not unasked
+            tally.unclear += event.error == UNCLEAR
+            tally.failed += event.error is not None and event.error != UNCLEAR and not unasked
         if isinstance(event, Answered):
             tally.cached += event.cached
             if not event.cached:

@@ -39,6 +39,13 @@ def scored(row: TableRow) -> str:
     return str(asked) if not row["unscored"] else f"{row['scored']} of {asked}"
 
 
-def points(value: float) -> str:
-    """A single score."""
+def points(value: float, scale: str | None = None) -> str:
+    """A single score; of a pass-fail metric what the judge said."""
+    if scale == "pass-fail" and value in (0.0, 1.0):
+        return "OK" if value else "ERR"
     return f"{100 * value:.0f} of 100"
+
+
+def scales(summary: Summary) -> dict[str, str]:
+    """The scale of each metric that the run keeps, by its name."""
+    return {metric.name: metric.scale for metric in summary.run.metrics}

@@ -10,7 +10,7 @@ from promptpex.codecs.wording import plural
 from promptpex.core.records import RUNNING
 from promptpex.report import percentages
 from promptpex.report.headline import FEW
-from promptpex.report.metrics_in_words import metric_section, points
+from promptpex.report.metrics_in_words import metric_section, points, scales
 from promptpex.report.percentages import TableRow
 from promptpex.report.secondary_tables import DAGGER, Section, cut, footnotes, rule_section, sections
 from promptpex.report.summary import Example, Summary, records
@@ -69,10 +69,11 @@ def show(summary: Summary, console: Console) -> None:
 def _metrics(summary: Summary, console: Console) -> None:
     """How the models do by the owner's metrics, and the output that each metric scores lowest."""
     _section(metric_section(summary), console)
+    scale_of = scales(summary)
     for row in records(summary.lowest.drop_duplicates("metric")):
         place = f"{clean(row['model'], 60)}, case {clean(row['case'], 60)}"
         lines = [
-            f"  lowest {row['metric']}: {points(row['value'])}, {place}",
+            f"  lowest {row['metric']}: {points(row['value'], scale_of.get(row['metric']))}, {place}",
             f"      output: {clean(row['output'])}",
             f"      {clean(row['reason'])}",
         ]

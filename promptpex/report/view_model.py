@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptpex.core.records import EXPECTED, NOT_CONCERNED, Case
 from promptpex.report.headline import FEW
-from promptpex.report.metrics_in_words import points
+from promptpex.report.metrics_in_words import points, scales
 from promptpex.report.summary import Summary, records
 from promptpex.report.terminal import has_accuracy
 
@@ -329,19 +329,20 @@ def _scores(summary: Summary, shown: list[dict[str, Any]]) -> Mapping[Key, list[
     by_output: dict[Key, list[ShownScore]] = defaultdict(list)
     cases = {row["case"] for row in shown}
     counting = summary.scores["counts"].to_numpy(bool) & summary.scores["case"].isin(cases).to_numpy(bool)
+    scale_of = scales(summary)
     for row in records(summary.scores[counting]):
-        by_output[_key(row)].append(_score(row))
+        by_output[_key(row)].append(_score(row, scale_of.get(row["name"])))
     return by_output
 
 
-def _score(row: Mapping[str, Any]) -> ShownScore:
+def _score(row: Mapping[str, Any], scale: str | None) -> ShownScore:
     value, name = row["value"], row["name"]
     if value is None:
         text, mark = row["unscored"], "unscored"
     elif name == EXPECTED:
         text, mark = ("right", "pass") if value == 1.0 else ("wrong", "fail")
     else:
-        text, mark = points(value), ""
+        text, mark = points(value, scale), ""
     return ShownScore(name, text, mark, row["reason"] or "", row["source"])
 
 

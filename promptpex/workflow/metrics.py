@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from promptpex.assertions import check, check_time
+from promptpex.assertions.kinds.javascript import SCORE_WORDS
 from promptpex.codecs.inputs_as_text import inputs_text
 from promptpex.codecs.wording import did_you_mean, plural
 from promptpex.core.errors import ConfigError, PromptFileError
@@ -226,7 +227,9 @@ def _code_score(output: Output, metric: Metric, script: str, case: Case) -> Scor
         return _score(
             output, metric, CODE, None, f"the code gave {value:g}: give true, false or 0 to 1", "out-of-range"
         )
-    return _score(output, metric, CODE, value, result.reason, None if value is not None else result.unscored or "error")
+    by_number = value is not None and result.reason.startswith(SCORE_WORDS)
+    reason = f"the script gives {value:g}" if by_number else result.reason
+    return _score(output, metric, CODE, value, reason, None if value is not None else result.unscored or "error")
 
 
 def _score(

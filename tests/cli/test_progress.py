@@ -75,6 +75,15 @@ def test_what_was_not_asked_is_no_failure() -> None:
     assert tally.text(0.0) == "1/4, 1 failed, 3 not asked"
 
 
+def test_a_judge_that_could_not_tell_has_not_failed() -> None:
+    tallies = ProgressCounts(Clock())
+    tallies.count(StageStarted("metric", 4, MODEL))
+    for error in (None, "judge-unclear", "judge-unclear", "judge-malformed"):
+        tally = tallies.count(StepDone("metric", MODEL, error))
+    assert tally is not None
+    assert tally.text(0.0) == "4/4, 1 failed, 2 unclear"
+
+
 def test_an_unknown_price_is_not_hidden_in_a_known_one() -> None:
     tallies = ProgressCounts(Clock())
     tallies.count(StageStarted("output", 2, MODEL))

@@ -214,3 +214,13 @@ def test_the_page_has_each_judge_of_several() -> None:
     assert "\x1b" not in text
     assert "20% (" in text
     assert "80% (" in text
+
+
+def test_a_pass_fail_metric_has_ok_and_err_and_no_points() -> None:
+    made = run().replace(metrics=(Metric(name="tone", criteria=prompt()),))
+    assert "lowest tone: ERR, a, case c0" in " ".join(printed(summarise(made)).split())
+    page = " ".join(html(summarise(made)).split())
+    assert ">ERR: <bdi>a</bdi>" in page
+    assert ">0 of 100: <bdi>" not in page
+    percent = Metric(name="tone", scale="0-100", criteria=prompt())
+    assert "lowest tone: 0 of 100, a" in " ".join(printed(summarise(made.replace(metrics=(percent,)))).split())

@@ -43,8 +43,8 @@ def test_terminal_page_and_json_show_how_many_outputs_a_rule_does_not_concern() 
 
 def test_the_terminal_marks_a_lower_bound_of_a_rule_and_counts_what_is_unscored() -> None:
     made = half_concerned()
-    judged = [one.replace(status="unscored", unscored="judge-malformed") if one.case == "c1" and one.rule == "r1" else one
-              for one in made.verdicts]  # fmt: skip
+    lost = {"status": "unscored", "unscored": "judge-malformed"}
+    judged = [one.replace(**lost) if (one.case, one.rule) == ("c1", "r1") else one for one in made.verdicts]
     text = printed(summarise(made.replace(verdicts=tuple(judged))))
     assert "≥1 of 2, 1 unscored, 2 not concerned" in text
     assert "at least: some usable outputs have no verdict" in text

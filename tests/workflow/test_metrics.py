@@ -320,3 +320,10 @@ async def test_code_that_fails_on_an_empty_output_is_javascript_all_the_same(tmp
     beside(tmp_path, parsed__metric__js="JSON.parse(output).kind", thrown__metric__js="throw new SyntaxError('x')")
     run = await made(tmp_path)
     assert {unscored for _, unscored, _ in counting(run, "parsed") + counting(run, "thrown")} == {"script-error"}
+
+
+async def test_the_reason_for_a_number_of_a_script_is_the_number(tmp_path: Path) -> None:
+    beside(tmp_path, part__metric__js="0.25", told__metric__js="output.length > 1")
+    run = await made(tmp_path)
+    assert {one.reason for one in run.scores if one.name == "part"} == {"the script gives 0.25"}
+    assert {one.reason for one in run.scores if one.name == "told"} == {"the script gave true"}

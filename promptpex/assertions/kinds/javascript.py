@@ -9,6 +9,9 @@ from promptpex.assertions.javascript.js_values import MISSING
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 
+SCORE_WORDS = "the script's score "
+"""What the reason begins with where a script gave a number."""
+
 _DECLARATIONS = ("const", "let", "var")
 
 
@@ -88,7 +91,7 @@ def _by_number(assertion: Assertion, score: float) -> KindResult:
     else:
         passed, bound = score > 0, f"is {'' if score > 0 else 'not '}above 0"
     shown = "NaN" if math.isnan(score) else js_values.number_text(score)
-    return KindResult(passed, f"the script's score {shown} {bound}", score, inverts=False)
+    return KindResult(passed, f"{SCORE_WORDS}{shown} {bound}", score, inverts=False)
 
 
 def _line(reason: str) -> str:
