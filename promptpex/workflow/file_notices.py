@@ -13,6 +13,7 @@ from promptpex.core.records import Prompt, Rule, Spec, Suite
 from promptpex.specs.drift import changed, notices, orphans, uncited, ungrounded
 from promptpex.workflow.estimate import EstimateLine, total_in_words
 from promptpex.workflow.files import Files
+from promptpex.workflow.scoring import unusable_expected
 from promptpex.workflow.session import Session
 
 
@@ -61,6 +62,17 @@ def warn_about_changed_prompt(session: Session, prompt: Prompt, spec: Spec, file
     for warning in (change, *notices(prompt, spec)):
         session.emit(Notice(warning, "warning"))
     session.emit(Notice(f"to bring the spec up to date: promptpex extract {shlex.quote(str(files.prompt))} --update"))
+
+
+def warn_about_unusable_expected(session: Session, suite: Suite) -> None:
+    """Names the cases whose expected output their comparison cannot use, with the reason of the first."""
+    usable = {case.id for case in suite.usable()}
+    problems = {case: why for case, why in unusable_expected(suite, session.settings.match).items() if case in usable}
+    if problems:
+        count = plural(len(problems), "case has", "cases have")
+        what = f"{count} an expected output that cannot be compared with ({named(list(problems))})"
+        why = f"{next(iter(problems.values()))}; change it, or the comparison under match"
+        session.emit(Notice(f"{what}, so that outputs stay unscored: {why}", "warning"))
 
 
 def warn_about_orphans(session: Session, spec: Spec, suite: Suite) -> None:

@@ -32,6 +32,7 @@ from promptpex.workflow.file_notices import (
     warn_about_changed_prompt,
     warn_about_orphans,
     warn_about_ungrounded_rules,
+    warn_about_unusable_expected,
 )
 from promptpex.workflow.files import Files, read_existing, read_for_update, read_prompt
 from promptpex.workflow.generating import Generated, Wishes
@@ -249,6 +250,7 @@ async def _suite_of_run(session: Session, prompt: Prompt, files: Files, spec: Sp
         await _generate(session, files, prompt, spec, Suite(prompt=files.prompt.name))
     suite = read_suite(files.suite, spec, prompt)
     warn_about_orphans(session, spec, suite)
+    warn_about_unusable_expected(session, suite)
     usable = suite.usable()
     if not usable:
         raise SuiteError("holds no usable case; add some or run `promptpex generate`", path=files.suite)

@@ -30,10 +30,11 @@ def expected_outputs(suite: Suite, chosen: str | None) -> dict[str, ExpectedOutp
     }
 
 
-def unusable_expected(suite: Suite) -> dict[str, str]:
-    """By the ids of their cases, why expected outputs cannot be compared with as the case file says; in a sentence."""
+def unusable_expected(suite: Suite, chosen: str | None = None) -> dict[str, str]:
+    """By the ids of their cases, why expected outputs cannot be compared with as the case file, or the comparison
+    ``chosen`` by the settings, says; in a sentence."""
     problems: dict[str, str] = {}
-    for case, expected in expected_outputs(suite, None).items():
+    for case, expected in expected_outputs(suite, chosen).items():
         try:
             compare("", expected)
         except Unscorable as error:

@@ -8,10 +8,15 @@ from typing import Any
 
 import pytest
 
+from promptpex.cases.file import write_suite
 from promptpex.config import load
+from promptpex.core.events import Event, Notice
 from promptpex.core.records import Case, Request, Run, Suite
 from promptpex.llm.fake import FakeClient
+from promptpex.specs.file import write_spec
 from promptpex.workflow.estimate import estimate
+from promptpex.workflow.files import files_of
+from promptpex.workflow.pipeline import run as run_files
 from promptpex.workflow.running import begin, execute
 from promptpex.workflow.running import judge as judge_again
 from promptpex.workflow.session import Session, open_session
@@ -170,3 +175,22 @@ def test_validate_names_expected_outputs_that_their_comparison_cannot_use(tmp_pa
         (5, "the case 'c2': the expected output \"none\" is not one number"),
         (6, "the case 'c3': the expected output \"none\" is no JSON"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("match", "named"), [("json", "2 cases have an expected output that cannot be compared with (c1, c2)"), (None, "")]
+)
+async def test_a_run_names_expected_outputs_that_their_comparison_cannot_use(
+    tmp_path: Path, match: str | None, named: str
+) -> None:
+    (tmp_path / "prompt.md").write_text("Name the colour of {{thing}} in {{place}}.", encoding="utf-8")
+    files = files_of(tmp_path / "prompt.md")
+    write_spec(files.spec, spec())
+    write_suite(files.suite, with_answers("red", "blue", None, '"RED."'))
+    given = load(settings(tmp_path, results=str(tmp_path / "results"), match=match), start=tmp_path, env={})
+    heard: list[Event] = []
+    async with open_session(given, provider=FakeClient(reply), emit=heard.append) as session:
+        await run_files(session, files)
+    notices = [one.message for one in heard if isinstance(one, Notice) and "cannot be compared" in one.message]
+    assert len(notices) == bool(match)
+    assert all(one.startswith(named) and 'the expected output "red" is no JSON' in one for one in notices)
