@@ -113,7 +113,7 @@ def about_input(reason: str) -> str:
     return _OUTPUT.sub(r"\1it\2", reason, count=1)
 
 
-_OUTPUT = re.compile(r"^((?:[^:‘\"]{1,80}: ){0,2})the output('s)?\b")
+_OUTPUT = re.compile(r"^((?:(?:[^:‘\"]|\[\"[^\"]{1,80}\"\]){1,80}: ){0,4})the output('s)?\b")
 
 
 def _verdict(rule: str, output: Output, reason: str, unscored: str | None, mark: str) -> Verdict:

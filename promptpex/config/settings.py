@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from promptpex.config.effort import Effort
 from promptpex.config.wording import dollars
@@ -185,10 +185,16 @@ class Settings(Record):
 
     @field_validator("tolerance", "decide_at", "confidence", "fail_over", mode="before")
     @classmethod
-    def _from_percent(cls, value: object) -> object:
+    def _from_percent(cls, value: object, info: ValidationInfo) -> object:
         """``5%`` is 0.05."""
-        percent = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", value) if isinstance(value, str) else None
-        return float(percent[1]) / 100 if percent else value
+        share: object = value
+        if isinstance(value, str) and value.strip():
+            number = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)\s*", value)
+            share = float(number[1]) / (100 if number[2] else 1) if number else -1.0
+        if isinstance(share, int | float) and not 0 <= share <= 1:
+            example = "95% or 0.95" if info.field_name == "confidence" else "10% or 0.1"
+            raise ValueError(f"{value!r} is not a share: write {example}")
+        return share
 
     @field_validator("weights", mode="before")
     @classmethod

@@ -58,6 +58,8 @@ def in_words(error: ErrorDetails) -> str:
     message = message.replace("a valid tuple", "a list").replace("a valid dictionary", "a table")
     shown = json.dumps(error.get("input"), default=str, ensure_ascii=False)[:60]
     given = f", not {shown}" if str(error.get("input")).strip() else "; give one, or leave the setting out"
+    if error["type"] == "value_error" and repr(error.get("input")) in message:
+        given = ""
     return f"{inner[:-1] + ': ' if inner else ''}{message}{given}"
 
 

@@ -23,6 +23,9 @@ VARIABLES = ("prompt", "intent", "input_spec", "rules", "input", "output", "expe
 OTHER_NAMES = {"inputSpec": "input_spec", "outputFormat": "output_format", "groundtruth": "expected"}
 """PromptPex's own names for some of them."""
 
+KEYS = ("description", "scale")
+"""Front matter keys of a metric."""
+
 SUFFIXES = (".metric.md", ".metric.prompty", ".metric.js")
 MOST = 50
 """Metrics of one folder: each costs a request for every output and judge."""
@@ -113,7 +116,7 @@ def _code(file: Path) -> tuple[Metric | None, list[Problem]]:
 
 
 def _criteria(file: Path) -> tuple[Metric | None, list[Problem]]:
-    prompt, odd = examine(file, also=("scale",))
+    prompt, odd = examine(file, what="metric", keys=KEYS)
     text = read_text(file, error=PromptFileError, what="metric")
     problems = [*odd, *_wrong_scale(prompt, file, text), *_wrong_variables(prompt, file, text)]
     description = prompt.meta.get("description")

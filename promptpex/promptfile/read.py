@@ -42,14 +42,15 @@ def read_with_warnings(path: Path | str) -> tuple[Prompt, list[str]]:
     return prompt, [problem.sentence() for problem in problems]
 
 
-def examine(path: Path | str, *, also: Collection[str] = ()) -> tuple[Prompt, list[Problem]]:
+def examine(path: Path | str, *, what: str = WHAT, keys: Collection[str] = KNOWN) -> tuple[Prompt, list[Problem]]:
     """As ``read``, with the warnings as problems that know their lines.
 
     Args:
-        also: keys of the front matter that mean something beside ``KNOWN``.
+        what: the file, for messages.
+        keys: of the front matter that mean something there; those of ``KNOWN`` are never warned about.
     """
-    text = read_text(path, error=PromptFileError, what=WHAT)
-    return _build(parse_text(_lines(text), path), path, also)
+    text = read_text(path, error=PromptFileError, what=what)
+    return _build(parse_text(_lines(text), path), path, what, keys)
 
 
 def parse(text: str, path: Path | str = "prompt.md") -> Prompt:
@@ -61,9 +62,12 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _build(parsed: ParsedPrompt, path: Path | str, also: Collection[str] = ()) -> tuple[Prompt, list[Problem]]:
+def _build(
+    parsed: ParsedPrompt, path: Path | str, what: str = WHAT, keys: Collection[str] = KNOWN
+) -> tuple[Prompt, list[Problem]]:
     if not parsed.messages:
-        raise PromptFileError("the prompt is empty: there is no text below the front matter", path=path)
+        noun = what.removesuffix(" file")
+        raise PromptFileError(f"the {noun} is empty: there is no text below the front matter", path=path)
     messages = tuple(each.message for each in parsed.messages)
     named = _variables(parsed, path)
     meta = {key: value for key, value in parsed.front.items() if key in KNOWN}
@@ -80,7 +84,7 @@ def _build(parsed: ParsedPrompt, path: Path | str, also: Collection[str] = ()) -
         unknown=unknown,
         path=str(path),
     )
-    return prompt, _warnings(prompt, parsed, path, also)
+    return prompt, _warnings(prompt, parsed, path, keys)
 
 
 def _variables(parsed: ParsedPrompt, path: Path | str) -> tuple[str, ...]:
@@ -138,15 +142,15 @@ def _template_language(template: object) -> str | None:
     return template.lower() if isinstance(template, str) else None
 
 
-def _warnings(prompt: Prompt, parsed: ParsedPrompt, path: Path | str, also: Collection[str]) -> list[Problem]:
+def _warnings(prompt: Prompt, parsed: ParsedPrompt, path: Path | str, keys: Collection[str]) -> list[Problem]:
     warnings = [Problem.warning(path, None, text) for text in parsed.warnings]
 
     def warn(message: str, key: str, suggestion: str = "") -> None:
         line = parsed.lines.get(key)
         warnings.append(Problem(path=str(path), line=line, message=message, suggestion=suggestion, severity="warning"))
 
-    for key in (key for key in prompt.unknown if key not in also):
-        hint = did_you_mean(key, KNOWN) or "it is kept and not used"
+    for key in (key for key in prompt.unknown if key not in keys):
+        hint = did_you_mean(key, keys) or "it is kept and not used"
         warn(f"the front matter key {key!r} is not known", key, hint)
     language = _template_language(prompt.meta.get("template"))
     if language not in (None, "jinja2", "jinja"):

@@ -117,8 +117,9 @@ def _check_order(rules: tuple[Rule, ...], findings: Findings) -> None:
             findings.add(message, *place, suggestion=near or "name a rule of this spec")
             hints += 1
         elif rule.id in circular:
-            message = f"the rule {rule.id!r} comes after itself, by way of {rule.after!r}"
-            findings.add(message, *place, suggestion="leave 'after' out of one of them")
+            direct = rule.after == rule.id
+            message = f"the rule {rule.id!r} comes after itself{'' if direct else f', by way of {rule.after!r}'}"
+            findings.add(message, *place, suggestion=f"leave 'after' out{'' if direct else ' of one of them'}")
 
 
 _MOST_HINTS = 20

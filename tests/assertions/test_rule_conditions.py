@@ -54,3 +54,19 @@ def test_a_condition_that_cannot_be_used_is_named() -> None:
     wrong = CANCEL.replace(when=(InputCheck(variable="status", kind="regex", value="("),))
     with pytest.raises(CheckError, match="the condition of rule cancel"):
         check_conditions([wrong], [Output(case="c1", model="m", text="x")], lambda output: {"status": "open"})
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"kind": "equals", "value": "open"},
+        {"kind": "equals", "value": "open", "path": '["the state"]'},
+        {"kind": "assert-set", "assert": [{"kind": "equals", "value": "open", "path": "state"}]},
+    ],
+)
+def test_the_reason_speaks_of_the_input_however_deep_the_check_is(condition: dict[str, object]) -> None:
+    rule = CANCEL.replace(when=(InputCheck.model_validate({"variable": "status", **condition}),))
+    state = '{"state": "shipped", "the state": "shipped"}'
+    (one,) = check_conditions([rule], [Output(case="c1", model="m", text="x")], lambda output: {"status": state})
+    assert "the output" not in one.reason
+    assert "it is" in one.reason

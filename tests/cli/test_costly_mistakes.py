@@ -114,3 +114,22 @@ def test_a_baseline_is_asked_for_alone(there: Path, capsys: pytest.CaptureFixtur
     """It would be paid for, and what the other option asks for left undone."""
     assert run_cli(["generate", str(there), "--baseline", "2", "--author", "fake/x", *flag]) == 2
     assert f"and {flag[0]} says nothing about it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--fail-over", "5x"], "--fail-over: '5x' is not a share: write 10% or 0.1\n"),
+        (["--fail-over", "1.5"], "--fail-over: '1.5' is not a share: write 10% or 0.1\n"),
+        (["--confidence", "95"], "--confidence: '95' is not a share: write 95% or 0.95\n"),
+        (["--match", "fuzzy"], "--match: there is no comparison 'fuzzy'; they are "),
+    ],
+)
+def test_a_wrong_value_is_named_once(
+    there: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert run_cli(["run", str(there), "--models", "fake/RED", "--judge", "none", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count(arguments[1].join("''")) == 1
+    assert f'"{arguments[1]}"' not in err

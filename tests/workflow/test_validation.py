@@ -369,3 +369,14 @@ def test_a_condition_whose_value_names_nothing_has_its_own_line(tmp_path: Path) 
         10,
         "a value in the condition of the rule 'r1' names 'nope', which is empty",
     )
+
+
+def test_a_metric_file_is_called_one_and_its_keys_are_guessed_among_a_metric_s(tmp_path: Path) -> None:
+    for name, text in (("empty.metric.md", ""), ("bare.metric.md", "---\nscale: 0-100\n---\n")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        (problem, *_) = validate([tmp_path / name])
+        assert problem.message.startswith("the metric is empty")
+    file = tmp_path / "odd.metric.md"
+    file.write_text("---\nscael: 0-100\ntagz: x\n---\nKind? {{output}}\n", encoding="utf-8")
+    hints = [problem.suggestion for problem in validate([file])]
+    assert hints == ["did you mean 'scale'?", "it is kept and not used"]
