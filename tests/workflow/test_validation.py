@@ -313,8 +313,8 @@ def _spec_with(part: str) -> str:
 
 def _warnings(tmp_path: Path, part: str, cases: str) -> list[tuple[str, int | None, str]]:
     _folder(tmp_path, spec=_spec_with(part), cases=f"prompt: prompt.md\ncases:\n{cases}")
-    found = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "warning"]
-    return [(Path(problem.path).name, problem.line, problem.message) for problem in found]
+    warnings = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "warning"]
+    return [(Path(problem.path).name, problem.line, problem.message) for problem in warnings]
 
 
 ON_PATH = "    when:\n      - {variable: word, path: order.state, kind: equals, value: open}\n"
