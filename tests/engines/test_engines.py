@@ -16,7 +16,7 @@ import pytest
 
 from promptpex.core.errors import EngineError, SpecError
 from promptpex.core.records import Output
-from promptpex.engines import Engine, FunctionJob, LocalEngine
+from promptpex.engines import Engine, FunctionJob, LocalEngine, local_engine, usable_cpus
 from promptpex.engines.processes import ProcessEngine
 from tests.engines.jobs import (
     Journal,
@@ -210,3 +210,15 @@ def _alive(process: int) -> bool:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
         return state not in "ZX"
     return False
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system does not say which CPUs may be used")
+def test_there_are_no_more_processes_than_cpus_to_run_on() -> None:
+    allowed = os.sched_getaffinity(0)
+    assert usable_cpus() == len(allowed)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        assert usable_cpus() == 1
+        assert isinstance(local_engine(4), LocalEngine)
+    finally:
+        os.sched_setaffinity(0, allowed)

@@ -33,7 +33,13 @@ if TYPE_CHECKING:
     default="table",
     help="[table] json: a JSON line a row, as with --json.",
 )
-@options.of_limits("--workers", type=options.COUNT, metavar="N", default=1, help="Processes that check rows [1].")
+@options.of_limits(
+    "--workers",
+    type=options.COUNT,
+    metavar="N",
+    default=1,
+    help="Processes that check rows, at most one per CPU that is there to use [1].",
+)
 @options.of_output("--fail-unscored", is_flag=True, help="Exit 1 also when a row could not be judged.")
 @options.output_options
 def command(
@@ -51,7 +57,7 @@ def command(
     FILE holds JSON lines or CSV, or is a run's folder, or - for JSON lines on stdin. A row is {id, output,
     assert: [...], vars, cost, latency_ms, logprobs, finish_reason, threshold}; all but the output may be left
     out. Where a row has no assertions they come from --assertions, for a run's folder from the spec that it
-    keeps. Exit code 1 if a row fails.
+    keeps. With --json each row gives a JSON object on a line of its own. Exit code 1 if a row fails.
     """
     from promptpex.assertions import batch, report_formats
     from promptpex.assertions.rows_to_check import read
