@@ -25,6 +25,7 @@ class Interrupts:
     def attach(self, stop: Callable[[], None]) -> None:
         """From now on the first signal calls ``stop`` in the running loop; until now it ends the command."""
         self._loop, self._stop = asyncio.get_running_loop(), stop
+        self._loop.set_exception_handler(_report)
 
     def handle(self, number: int, frame: FrameType | None) -> None:
         """The signal handler; Python calls it between two bytecodes, also while the loop is busy."""
@@ -40,6 +41,12 @@ class Interrupts:
     def _stop_and_say(self) -> None:
         self._stop()
         click.echo("stopping: waiting a few seconds for what is in flight (Ctrl-C again stops at once)", err=True)
+
+
+def _report(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+    """Reports what nobody took, as asyncio does, but for the second signal: it may have ended a task in mid-step."""
+    if not isinstance(context.get("exception"), KeyboardInterrupt):
+        loop.default_exception_handler(context)
 
 
 @contextlib.contextmanager
