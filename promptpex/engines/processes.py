@@ -122,6 +122,10 @@ class _Pool(Generic[Item, Result]):
             self._waiting.put(None)
         for worker in self._workers if at_once else ():
             worker.terminate()
+        for thread in self._threads if at_once else ():
+            thread.join(EXIT_S)
+        for worker in self._workers if at_once else ():
+            worker.kill()
         for thread in self._threads:
             thread.join()
 
@@ -193,6 +197,11 @@ class _Worker:
         """Has it close what its job opened, and end, if it has not ended."""
         with contextlib.suppress(ValueError):  # its thread has just closed it
             self._process.terminate()
+
+    def kill(self) -> None:
+        """Ends it by force, if it has not ended: a task of it may not let itself be cancelled."""
+        with contextlib.suppress(ValueError):  # its thread has just closed it
+            self._process.kill()
 
     def close(self) -> None:
         """Waits for its end, which is forced where it takes too long."""
