@@ -39,8 +39,10 @@ FOR_LATER = {
 
 SMALL_FILES = {
     "promptpex/codecs/controls.py": "what a terminal would obey: everything that prints shares it",
+    "promptpex/codecs/comparable_texts.py": "when two texts are the same: comparisons by code and by judges share it",
     "promptpex/codecs/inputs_as_text.py": "inputs as a model is shown them: author, judge and report share it",
     "promptpex/core/ids.py": "how everything is hashed",
+    "promptpex/core/normal_forms.py": "the one place that takes Unicode's normal forms; four packages share it",
     "promptpex/core/records/gc_pause.py": "unlike anything around it",
     "promptpex/promptfile/write.py": "the other way of reading, for imports",
     "promptpex/stats/argument_checks.py": "the figures share it",

@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 from promptpex.core.ids import text_digest
+from promptpex.core.normal_forms import normal_form
 from promptpex.core.sentences import split
 
 
@@ -16,7 +17,7 @@ def folded(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """The runs of letters, marks and digits in a text, case folded, in NFKC."""
-    plain = unicodedata.normalize("NFKC", text).casefold()
+    plain = normal_form("NFKC", text).casefold()
     return "".join(char if unicodedata.category(char)[0] in "LMN" else " " for char in plain).split()
 
 
@@ -30,6 +31,6 @@ def slug(name: str) -> str:
     """A name as it may stand in a case's id: itself where it can, else its ASCII letters and a hash of it."""
     if re.fullmatch(r"[A-Za-z0-9_.-]+", name):
         return name
-    ascii_part = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    ascii_part = normal_form("NFKD", name).encode("ascii", "ignore").decode()
     kept = re.sub(r"[^A-Za-z0-9_.]+", "-", ascii_part).strip("-")
     return f"{kept}-{text_digest(name, 6)}" if kept else text_digest(name, 6)

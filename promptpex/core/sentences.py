@@ -8,8 +8,9 @@ themselves.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
+
+from promptpex.core.normal_forms import normal_form
 
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
 _OWN_LINE = re.compile(
@@ -51,7 +52,7 @@ def headings(text: str) -> frozenset[str]:
 
 def folded(text: str) -> str:
     """The text as it is compared: one form per character (NFKC), white space single, case folded."""
-    return " ".join(unicodedata.normalize("NFKC", text).split()).casefold()
+    return " ".join(normal_form("NFKC", text).split()).casefold()
 
 
 def _blocks(text: str) -> Iterator[tuple[str, bool]]:

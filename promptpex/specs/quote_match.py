@@ -7,9 +7,10 @@ may have one letter wrong, as happens when authors copy; another number, short w
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Literal
+
+from promptpex.core.normal_forms import normal_form
 
 How = Literal["exact", "near"]
 
@@ -89,7 +90,7 @@ def split_at_gaps(source: str) -> list[str]:
 
 def normalize(text: str) -> str:
     """Words and signs without case, width, quotation marks, emphasis and line breaks."""
-    plain = _BREAKS.sub(" ", _MARKS.sub("", unicodedata.normalize("NFKC", text)))
+    plain = _BREAKS.sub(" ", _MARKS.sub("", normal_form("NFKC", text)))
     return " ".join(plain.split()).casefold().strip(" .,;:。、")
 
 

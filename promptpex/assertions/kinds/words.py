@@ -17,8 +17,8 @@ from promptpex.assertions.kinds.text import bad_value, items_of, refuse_empty
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time, tick
-from promptpex.codecs.comparable_texts import composed
 from promptpex.codecs.wording import around, beginning, quoted_json
+from promptpex.core.normal_forms import normal_form
 
 _APOSTROPHES = str.maketrans("’ʼ＇", "'''")
 _BLANKLESS = (
@@ -33,7 +33,7 @@ _BLANKLESS_STARTS = [first for first, _ in _BLANKLESS]
 @lru_cache(maxsize=4)
 def _plain(text: str, ignore_case: bool) -> str:
     """The text as words are looked for in it. The last texts are kept: all words of a rule look at the same output."""
-    single = " ".join(composed(text).translate(_APOSTROPHES).split())
+    single = " ".join(normal_form("NFC", text).translate(_APOSTROPHES).split())
     return single.casefold() if ignore_case else single
 
 
