@@ -15,8 +15,38 @@ from promptpex.core.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
 from promptpex.core.records.run import RUNNING, Manifest, Run
 from promptpex.core.records.score import EXPECTED, Score
 from promptpex.core.records.spec import ALSO_VALID, WHOLE_INPUT, Check, InputCheck, Origin, Rule, Spec, VariableSpec
+from promptpex.core.records.synthesis import (
+    Candidate,
+    CandidateResult,
+    CandidateStatus,
+    CategorisedPhrase,
+    Category,
+    Change,
+    Choice,
+    Criterion,
+    Delta,
+    Example,
+    Implication,
+    PromptVersion,
+    Synthesis,
+    Tag,
+)
 
 __all__ = [
+    "Candidate",
+    "CandidateResult",
+    "CandidateStatus",
+    "CategorisedPhrase",
+    "Category",
+    "Change",
+    "Choice",
+    "Criterion",
+    "Delta",
+    "Example",
+    "Implication",
+    "PromptVersion",
+    "Synthesis",
+    "Tag",
     "ALSO_VALID",
     "EXPECTED",
     "INPUT_VARIABLE",

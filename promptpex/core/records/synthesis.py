@@ -1,0 +1,198 @@
+"""What assertions are synthesised from, and the assertions that are: versions, deltas, criteria, candidates.
+
+The terms are SPADE's (arXiv 2401.03038, sections 2 to 4).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from promptpex.core.ids import digest
+from promptpex.core.records._base import OwnedRecord, Record
+from promptpex.core.records.prompt import Message, Role
+from promptpex.core.records.spec import Check, Origin
+
+Tag = Literal["added", "removed"]
+Category = Literal[
+    "response-format",
+    "example-demonstration",
+    "prompt-clarification",
+    "workflow-description",
+    "data-integration",
+    "quantity",
+    "inclusion",
+    "exclusion",
+    "qualitative-criteria",
+    "other",
+]
+"""The second level of SPADE's taxonomy (Figure 2, Table 2). The first three are structural, then come those about
+content, then the rest; ``synthesis.taxonomy`` says what each is."""
+
+Choice = Literal["must", "never"]
+"""What a person decided of a candidate: it is part of every selection, or of none."""
+
+CandidateStatus = Literal["pass", "fail", "error"]
+"""What a candidate says of an example. An error counts as a fail in selection (section 4.1) and is shown apart."""
+
+
+class PromptVersion(Record):
+    """The prompt as it once was.
+
+    Attributes:
+        name: a commit's short id, a file's name, or ``working copy``.
+        messages: its turns, as Jinja text.
+        time: when it was committed or changed, ISO 8601; None where that is unknown.
+        note: the commit's subject.
+        fingerprint: of the messages, as ``Prompt.fingerprint``.
+    """
+
+    name: str
+    messages: tuple[Message, ...]
+    time: str | None = None
+    note: str = ""
+    fingerprint: str
+
+
+class Change(Record):
+    """A sentence that a version added or removed, in the turn of this role."""
+
+    tag: Tag
+    text: str
+    role: Role = "system"
+
+
+class CategorisedPhrase(Record):
+    """A category that a delta falls into, with the words of the delta that show it."""
+
+    category: Category
+    source: str
+
+
+class Delta(Record):
+    """What a version changed. The first version is compared with the empty prompt.
+
+    Attributes:
+        version, previous: names; ``previous`` is None for the first version.
+        changes: a modified sentence is one removed and one added.
+        categories: empty until a model has named them.
+    """
+
+    version: str
+    previous: str | None = None
+    changes: tuple[Change, ...]
+    categories: tuple[CategorisedPhrase, ...] = ()
+
+
+class Criterion(OwnedRecord):
+    """What an output should be like, in words (section 3.2).
+
+    Attributes:
+        text: decidable on one output, with its input where needed.
+        source: the words of the prompt that it rests on.
+        version: the version whose delta it comes from; None where it comes from a rule of the spec.
+        rule: the id of that rule; None where it comes from a delta.
+        origin, content: as in ``Rule``.
+    """
+
+    id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
+    text: str = Field(min_length=1)
+    category: Category = "other"
+    source: str = ""
+    version: str | None = None
+    rule: str | None = None
+    origin: Origin = "extracted"
+    content: str | None = None
+
+
+class Candidate(OwnedRecord):
+    """An assertion that implements one or two criteria.
+
+    Attributes:
+        id: a telling name, such as ``mentions_every_product``.
+        criteria: ids of the criteria.
+        description: what it looks at, in one sentence.
+        check: the check itself, of any kind, ``python`` and ``question`` among them.
+        choice: what a person decided; None: selection decides.
+        origin, content: as in ``Rule``.
+    """
+
+    not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin", "choice"))
+
+    id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
+    criteria: tuple[str, ...] = ()
+    description: str = ""
+    check: Check
+    choice: Choice | None = None
+    origin: Origin = "generated"
+    content: str | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of what decides its results: the check alone."""
+        return digest(self.check.to_dict(), 16)
+
+
+class Implication(Record):
+    """That every output which passes one candidate passes another, so that choosing the first spares the second.
+
+    Attributes:
+        stronger, weaker: ids of candidates: ``stronger`` implies ``weaker``.
+        evidence: who says so: the same code, a judge, or a person.
+        accepted: a person's word; None: nobody has looked, and the evidence counts. False strikes the pair.
+    """
+
+    stronger: str
+    weaker: str
+    evidence: Literal["same-code", "judge", "person"]
+    accepted: bool | None = None
+
+
+class Synthesis(Record):
+    """The file ``candidates.yaml``: what a prompt's assertions are chosen from, edited by people."""
+
+    prompt: str
+    criteria: tuple[Criterion, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    implications: tuple[Implication, ...] = ()
+
+
+class Example(Record):
+    """An output of the final version, with its label.
+
+    Attributes:
+        id: the digest of the inputs and the output (``output_key``).
+        inputs: of the prompt.
+        prompt: what the model was sent, as one text.
+        output: what it answered.
+        label: what people say of it; None where they say nothing, or nothing that counts.
+        label_from: how the label came about, in words, such as ``2 of 3 graders`` or ``column label``.
+        case, model, repeat: where it comes from; empty for imported ones.
+    """
+
+    id: str
+    inputs: dict[str, object] = Field(default_factory=dict)
+    prompt: str = ""
+    output: str
+    label: Literal["good", "bad"] | None = None
+    label_from: str = ""
+    case: str = ""
+    model: str = ""
+    repeat: int = 0
+
+
+class CandidateResult(Record):
+    """A cell of the matrix: what a candidate says of an example.
+
+    Attributes:
+        candidate: the fingerprint of the candidate's check, so that an edited one is run again.
+        example: the example's id.
+        status: an error is anything that is neither pass nor fail.
+        reason: in words; of an error also its code.
+    """
+
+    candidate: str
+    example: str
+    status: CandidateStatus
+    reason: str = ""
