@@ -54,6 +54,35 @@ def left_open(checked: Iterable[Verdict], rules: Iterable[Rule], asked: Collecti
     ]
 
 
+def closed_by_code(rules: Iterable[Rule], checked: Sequence[Verdict]) -> list[Verdict]:
+    """Unscored verdicts on the rules that come ``after`` one which the output breaks as code says: whatever a judge
+    said of them would not count, so none has to be asked.
+
+    Args:
+        rules: all that are in force.
+        checked: the verdicts of code, which count.
+    """
+    after = {rule.id: rule.after for rule in rules if rule.after}
+    return [
+        _closed(verdict.replace(rule=rule), cause)
+        for verdict, cause_of in _first_failures(after, checked)
+        for rule, cause in cause_of.items()
+        if cause is not None
+    ]
+
+
+def _first_failures(
+    after: Mapping[str, str], verdicts: Iterable[Verdict]
+) -> list[tuple[Verdict, dict[str, str | None]]]:
+    """For each output that breaks a rule, by a verdict that counts, the first such verdict and the causes of all rules
+    that come after another."""
+    failures: dict[tuple[str, str, int], dict[str, Verdict]] = defaultdict(dict)
+    for verdict in verdicts if after else ():
+        if verdict.counts and verdict.status == "fail":
+            failures[verdict.key].setdefault(verdict.rule, verdict)
+    return [(next(iter(broken.values())), causes(after, broken)) for broken in failures.values()]
+
+
 def after_broken(rules: Iterable[Rule], verdicts: Sequence[Verdict]) -> list[Verdict]:
     """The verdicts, with those on rules unscored that come ``after`` a rule which the output breaks: one cause is one
     failure.
@@ -64,11 +93,7 @@ def after_broken(rules: Iterable[Rule], verdicts: Sequence[Verdict]) -> list[Ver
     after = {rule.id: rule.after for rule in rules if rule.after}
     if not after:
         return list(verdicts)
-    broken: dict[tuple[str, str, int], set[str]] = defaultdict(set)
-    for verdict in verdicts:
-        if verdict.counts and verdict.status == "fail":
-            broken[verdict.key].add(verdict.rule)
-    cause_of = {key: causes(after, rules_broken) for key, rules_broken in broken.items()}
+    cause_of = {failure.key: closed for failure, closed in _first_failures(after, verdicts)}
     kept: list[Verdict] = []
     closed: set[tuple[tuple[str, str, int], str]] = set()
     for verdict in verdicts:
@@ -79,7 +104,7 @@ def after_broken(rules: Iterable[Rule], verdicts: Sequence[Verdict]) -> list[Ver
             continue
         if verdict.counts and (verdict.key, verdict.rule) not in closed:
             closed.add((verdict.key, verdict.rule))
-            kept.append(_after(verdict, cause))
+            kept.append(_closed(verdict, cause))
         if verdict.source.startswith("judge:"):
             kept.append(verdict.replace(counts=False))
     return kept
@@ -103,7 +128,7 @@ def causes(after: Mapping[str, str], broken: Collection[str]) -> dict[str, str |
     return first
 
 
-def _after(verdict: Verdict, cause: str) -> Verdict:
+def _closed(verdict: Verdict, cause: str) -> Verdict:
     return verdict.replace(
         status="unscored",
         unscored="after",

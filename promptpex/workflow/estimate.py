@@ -27,7 +27,7 @@ from promptpex.promptfile import RENDERING_SECONDS
 from promptpex.workflow.collect import Cell, cells, request_for
 from promptpex.workflow.generating import generation, planned
 from promptpex.workflow.metrics import criteria_text, metric_judges, metrics_of
-from promptpex.workflow.running import judges_for, rules_of_outputs
+from promptpex.workflow.running import judges_for, rules_of_outputs, verdicts_of_code
 from promptpex.workflow.scoring import expected_outputs, match_judges, settled_by_code
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import TYPICAL_ANSWER, Part, Role, Stage, Workload, find, stages
@@ -240,12 +240,17 @@ async def _output_requests(session: Session, prompt: Prompt, cells: Sequence[Cel
 async def _judging(
     session: Session, prompt: Prompt, spec: Spec, suite: Suite, outputs: _OutputRequests
 ) -> list[EstimateLine]:
+    judges = judges_for(session, prompt, spec)
+    if not judges:
+        return []
     inputs = {case.id: case.inputs for case in suite.cases}
     stored, missing = outputs.stored_and_missing()
     turns = range(session.settings.judge_repeat)
     lines = []
-    unmet = check_conditions(spec.rules, [*stored, *missing], lambda output: inputs[output.case])
-    left_out = rules_of_outputs(unmet)
+    rules = [rule for rule in spec.rules if not rule.stale]
+    unmet = check_conditions(rules, missing, lambda output: inputs[output.case])
+    code = await verdicts_of_code(session, rules, suite, stored)
+    left_out = {**rules_of_outputs(unmet), **code.settled}
 
     def requests(judge: Judge, outputs: Sequence[Output]) -> list[Request]:
         return [
@@ -255,7 +260,7 @@ async def _judging(
             for question in judge.questions(inputs[output.case], turn=turn, left_out=left_out.get(output.key, ()))
         ]
 
-    for judge in judges_for(session, prompt, spec):
+    for judge in judges:
         of_stored, of_missing = requests(judge, stored), requests(judge, missing)
         replies = await session.store.get_many(request.id for request in of_stored)
         lines.append(_line(session, find("judge"), judge.role_model.label, [*of_stored, *of_missing], replies))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import chain
 from typing import Any
@@ -13,7 +14,7 @@ from promptpex.config import Settings
 from promptpex.core import stage_templates
 from promptpex.core.events import Notice, StageEnded, StageStarted, StepDone
 from promptpex.core.ids import digest
-from promptpex.core.records import Manifest, Metric, ModelName, Output, Prompt, Run, Spec, Suite, Verdict
+from promptpex.core.records import Manifest, Metric, ModelName, Output, Prompt, Rule, Run, Spec, Suite, Verdict
 from promptpex.engines import run_all
 from promptpex.judging.judge import STAGE as JUDGE
 from promptpex.judging.judge import Judge, Judging, judgeable
@@ -22,7 +23,7 @@ from promptpex.judging.match import MatchJudge
 from promptpex.judging.metric_judge import STAGE as METRIC
 from promptpex.judging.metric_judge import MetricJudge
 from promptpex.judging.model_families import self_preference_warnings
-from promptpex.judging.verdict_precedence import after_broken, left_open, unjudged, unusable, weigh
+from promptpex.judging.verdict_precedence import after_broken, closed_by_code, left_open, unjudged, unusable, weigh
 from promptpex.llm.role_model import RoleModel
 from promptpex.workflow.collect import STAGE as OUTPUT
 from promptpex.workflow.collect import cells, collect, requests_for
@@ -121,16 +122,12 @@ async def judge(session: Session, run: Run) -> Run:
     judges = judges_for(session, run.prompt, run.spec)
     comparers = match_judges(session, run.prompt, run.spec, run.suite)
     rules = [rule for rule in run.spec.rules if not rule.stale]
-    inputs, expected = _inputs(run.suite), expected_outputs(run.suite, session.settings.match)
     usable = judgeable(outputs)
-    unmet = check_conditions(rules, usable, lambda output: inputs.get(output.case, {}))
-    left_out = rules_of_outputs(unmet)
-    chunks = rule_chunks(usable, lambda output: inputs.get(output.case, {}), lambda output: expected.get(output.case))
-    checked = list(chain.from_iterable(await session.engine.map(RuleCheckJob(tuple(rules)), chunks)))
-    checked = [verdict for verdict in checked if verdict.rule not in left_out.get(verdict.key, ())]
+    code = await verdicts_of_code(session, rules, run.suite, usable)
+    left_out = rules_of_outputs(code.unmet)
     asked = {rule.id for judge in judges for rule in judge.rules}
-    judged = await _ask_judges(session, judges, usable, run.suite, left_out)
-    by_code = [*unmet, *left_open(checked, rules, asked)]
+    judged = await _ask_judges(session, judges, usable, run.suite, code.settled)
+    by_code = [*code.unmet, *left_open(code.checked, rules, asked), *code.closed_for(asked)]
     verdicts = after_broken(rules, weigh(run.spec, by_code, judged, quorum=session.settings.quorum))
     if not judges:
         verdicts += [verdict for output in usable for verdict in unjudged(output, rules, left_out.get(output.key, ()))]
@@ -151,6 +148,45 @@ async def judge(session: Session, run: Run) -> Run:
         verdicts=tuple(_in_order(outputs, names, verdicts)),
         scores=tuple(scores),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictsOfCode:
+    """What code says of outputs before a judge is asked.
+
+    Attributes:
+        unmet: verdicts on rules that do not concern an output, or of which that cannot be told.
+        checked: verdicts of the checks of all other rules.
+        closed: unscored verdicts on rules that come after one which the output breaks, without those in ``unmet``.
+    """
+
+    unmet: Sequence[Verdict]
+    checked: Sequence[Verdict]
+    closed: Sequence[Verdict]
+
+    @property
+    def settled(self) -> RulesOfOutputs:
+        """The rules that no judge has to be asked about, by the outputs."""
+        return rules_of_outputs([*self.unmet, *self.closed])
+
+    def closed_for(self, asked: Collection[str]) -> list[Verdict]:
+        """The verdicts on closed rules that a judge would have been asked about and no check speaks of."""
+        checked = {(verdict.key, verdict.rule) for verdict in self.checked} if self.closed else set()
+        return [one for one in self.closed if one.rule in asked and (one.key, one.rule) not in checked]
+
+
+async def verdicts_of_code(
+    session: Session, rules: Sequence[Rule], suite: Suite, outputs: Sequence[Output]
+) -> VerdictsOfCode:
+    """What code says of usable outputs, by the rules that are in force."""
+    inputs, expected = _inputs(suite), expected_outputs(suite, session.settings.match)
+    unmet = check_conditions(rules, outputs, lambda output: inputs.get(output.case, {}))
+    left_out = rules_of_outputs(unmet)
+    chunks = rule_chunks(outputs, lambda output: inputs.get(output.case, {}), lambda output: expected.get(output.case))
+    checked = list(chain.from_iterable(await session.engine.map(RuleCheckJob(tuple(rules)), chunks)))
+    checked = [verdict for verdict in checked if verdict.rule not in left_out.get(verdict.key, ())]
+    closed = closed_by_code(rules, checked)
+    return VerdictsOfCode(unmet, checked, [one for one in closed if one.rule not in left_out.get(one.key, ())])
 
 
 def _judged_by(session: Session, manifest: Manifest) -> Manifest:

@@ -121,6 +121,69 @@ async def test_an_answer_that_is_no_json_fails_the_rule_that_says_so_and_no_othe
     assert summary.outputs["broken_rules"].dropna().tolist() == ["json"]
 
 
+KIND = Rule(id="kind", rule="The reply is kind.", after="reply")
+SHORT = Rule(
+    id="short", rule="It is short.", after="json", checks=(Check(kind="contains", value="{"),), decides="partly"
+)
+
+
+def asked_of_judges(client: FakeClient) -> list[list[str]]:
+    """The rules that each request to a judge asks about, in the order of the outputs."""
+    asked = sorted((one for one in client.requests if one.stage == "judge"), key=lambda one: str(one.messages))
+    return sorted(sorted((one.reply_schema or {})["properties"]) for one in asked)
+
+
+async def test_no_judge_is_asked_about_a_rule_that_code_has_closed(tmp_path: Path) -> None:
+    rules = (JSON, REPLY, KIND, SHORT, POLITE)
+    made, client = await run(tmp_path, *rules)
+    assert asked_of_judges(client) == [["kind", "polite", "short"]] * 3 + [["polite"]]
+    closed = [v for v in made.verdicts if v.unscored == "after"]
+    assert [(v.case, v.rule, v.source, v.counts) for v in closed] == [
+        ("c1", rule, "none", True) for rule in ("reply", "kind", "short")
+    ]
+    assert all({v.status for v in made.verdicts if v.rule == rule.id and v.case != "c1"} == {"pass"} for rule in rules)
+    assert {v.reason for v in closed} == {"json is broken, and this rule can only be looked at where that one is kept"}
+    assert [v.rule for v in made.verdicts if v.case == "c1" and v.source.startswith("judge:")] == ["polite"]
+
+
+async def test_where_all_rules_are_closed_no_request_is_made_for_that_output(tmp_path: Path) -> None:
+    made, client = await run(tmp_path, JSON, KIND.replace(after="json"))
+    assert asked_of_judges(client) == [["kind"]] * 3
+    assert [unscored for _, unscored, _ in counted(made, "kind")] == [None, "after", None, None]
+    everything, client = await run(tmp_path, JSON, REPLY, judge_all=True, store=str(tmp_path / "all.db"))
+    assert asked_of_judges(client) == [["json"]] + [["json", "reply"]] * 3
+    assert counted(everything, "reply")[1] == ("unscored", "after", "none")
+
+
+async def test_several_judges_give_one_verdict_on_a_closed_rule(tmp_path: Path) -> None:
+    made, _ = await run(tmp_path, JSON, KIND.replace(after="json"), judge=["fake/j", "fake/k"])
+    assert [(v.unscored, v.source) for v in made.verdicts if v.case == "c1" and v.rule == "kind"] == [("after", "none")]
+
+
+async def test_a_rule_that_needs_the_closing_rule_judged_is_asked_about(tmp_path: Path) -> None:
+    """What a judge finds broken closes rules too, but is known only with the verdicts that it came with."""
+    made, client = await run(tmp_path, POLITE, KIND.replace(after="polite"))
+    assert asked_of_judges(client) == [["kind", "polite"]] * 4
+    assert [status for status, _, _ in counted(made, "kind")] == ["pass"] * 4
+
+
+async def test_the_whole_prompt_is_judged_whatever_code_has_closed(tmp_path: Path) -> None:
+    def reply(request: Request) -> str:
+        return answers(request) if request.model == "fake/m" else '{"broken": []}'
+
+    made, client = await run(tmp_path, JSON, KIND.replace(after="json"), reply=reply, judge_mode="prompt")
+    assert sum(request.stage == "judge" for request in client.requests) == 4
+    assert counted(made, "kind") == []
+
+
+async def test_the_estimate_leaves_out_what_stored_answers_have_closed(tmp_path: Path) -> None:
+    rules = (JSON, KIND.replace(after="json"))
+    await run(tmp_path, *rules, judge=["none"])
+    async with open_session(resolved(tmp_path), provider=FakeClient(answers)) as session:
+        lines = await estimate(session, PROMPT, spec_of(*rules), SUITE)
+    assert {line.stage: line.calls for line in lines} == {"output": 0, "judge": 3}
+
+
 async def test_the_estimate_counts_the_requests_that_a_run_then_makes(tmp_path: Path) -> None:
     async def lines() -> dict[str, tuple[int, int]]:
         async with open_session(resolved(tmp_path), provider=FakeClient(answers)) as session:
