@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from promptpex.report.summary import Example, Summary, summarise, to_dict
+from promptpex.report.summary import FailureExample, Summary, summarise, to_dict
 
-__all__ = ["Example", "Summary", "summarise", "to_dict"]
+__all__ = ["FailureExample", "Summary", "summarise", "to_dict"]

@@ -49,7 +49,7 @@ class Summary:
     lowest: pd.DataFrame
     details: Details
     gaps: Gaps
-    examples: tuple[Example, ...]
+    examples: tuple[FailureExample, ...]
     rankings: Rankings
     saved: Saved | None = None
     answer: str | None = None
@@ -113,7 +113,7 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class FailureExample:
     """A rule that fails: how often, and one output that breaks it."""
 
     rule: str
@@ -311,7 +311,7 @@ def _without_judge(cube: pd.DataFrame, spec: Spec, *, half: bool) -> tuple[str, 
     return tuple(rule.id for rule in spec.rules if rule.id in lacking)
 
 
-def _examples(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, by_rule: pd.DataFrame, most: int) -> list[Example]:
+def _examples(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, by_rule: pd.DataFrame, most: int) -> list[FailureExample]:
     of = by_rule["usable"].where(by_rule["at_least"].fillna(False), by_rule["scored"])
     totals = by_rule.assign(scored=of).groupby("rule", sort=False)[["broken", "scored"]].sum()
     worst = totals[totals["broken"] > 0].sort_values("broken", ascending=False, kind="stable").head(most)
@@ -323,7 +323,7 @@ def _examples(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, by_rule: pd.D
         failing = first[str(rule)]
         row = _row_of(rows, failing)
         examples.append(
-            Example(
+            FailureExample(
                 rule=str(rule),
                 text=texts.get(str(rule), ""),
                 broken=int(total["broken"]),

@@ -13,7 +13,7 @@ from promptpex.report.headline import FEW
 from promptpex.report.metrics_in_words import metric_section, points, scales
 from promptpex.report.percentages import TableRow
 from promptpex.report.secondary_tables import DAGGER, Section, cut, footnotes, rule_section, sections
-from promptpex.report.summary import Example, Summary, records
+from promptpex.report.summary import FailureExample, Summary, records
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -332,7 +332,7 @@ def seconds(milliseconds: float | None) -> str:
     return "–" if milliseconds is None else f"{milliseconds / 1000:.2f} s"
 
 
-def _example(example: Example, console: Console) -> None:
+def _example(example: FailureExample, console: Console) -> None:
     lines = [
         f"  {clean(example.rule, 60)}  fails in {example.broken} of {example.scored}: {clean(example.text)}",
         f"      {clean(example.model, 60)}, case {clean(example.case, 60)}: {clean(example.inputs)}",
