@@ -311,7 +311,9 @@ def _without_judge(cube: pd.DataFrame, spec: Spec, *, half: bool) -> tuple[str, 
     return tuple(rule.id for rule in spec.rules if rule.id in lacking)
 
 
-def _examples(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, by_rule: pd.DataFrame, most: int) -> list[FailureExample]:
+def _examples(
+    run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, by_rule: pd.DataFrame, most: int
+) -> list[FailureExample]:
     of = by_rule["usable"].where(by_rule["at_least"].fillna(False), by_rule["scored"])
     totals = by_rule.assign(scored=of).groupby("rule", sort=False)[["broken", "scored"]].sum()
     worst = totals[totals["broken"] > 0].sort_values("broken", ascending=False, kind="stable").head(most)
