@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Literal
 
 from promptpex.assertions import check, check_inputs, named_variables
 from promptpex.assertions.javascript.value_templates import EXPECTED
 from promptpex.codecs.wording import plural
 from promptpex.core.records import Case, Check, InputCheck, Output, Verdict
+from promptpex.specs.json_renderings import json_value, renderings
 
 EXCERPT, LEAD = 120, 30
 """Characters of an example that a reason shows, and how many of them stand before what sets it apart."""
@@ -20,6 +22,8 @@ EXCERPT, LEAD = 120, 30
 
 MAX_OUTPUTS = 200
 """Judged outputs of a rule, and expected ones, that its checks are held against."""
+MAX_RENDERED = 20
+"""Right outputs of JSON that the checks of a rule are held against in other forms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +170,35 @@ def counterexample(proposal: Proposal, right: Iterable[KnownOutput]) -> str | No
         if concerned(proposal, example.inputs) and _status(proposal.checks, example.text, example.inputs) == "fail":
             return f"refuses an output that is right ({example.whose}): {_apart(example.text, ())!r}"
     return None
+
+
+def form_problem(proposal: Proposal, given: Examples, right: Iterable[KnownOutput]) -> str | None:
+    """The first right output of JSON that the checks pass as it stands and refuse when the same JSON is written
+    otherwise, in words; None where there is none, or where the rule is about the form.
+
+    That is sound, as the author has the last word on what a rule is about. A rule about how JSON is written has
+    outputs that break it by their form alone: as soon as one of ``given.breaks`` is the JSON of a right output, no
+    other form counts. Where the author did not think of one, the refusal names one, and the second proposal can give
+    it. All other rules are about what the JSON says, and what it says is the same in every form; a check that is
+    dropped for lack of a second proposal leaves its rule to the judge.
+    """
+    examples = [*(KnownOutput(text, "an example of the rule", given.inputs) for text in given.right), *right]
+    values = [(example, value) for example in examples if (value := json_value(example.text)) is not None]
+    broken = [value for text in given.breaks if (value := json_value(text)) is not None]
+    if any(value in broken for _, value in values):
+        return None
+    passed = (example for example, _ in values if _passes(proposal, example))
+    for example in islice(passed, MAX_RENDERED):
+        for other in renderings(example.text):
+            if _status(proposal.checks, other.text, example.inputs) == "fail":
+                shown = _apart(other.text, (example.text,))
+                return f"refuses an output that is right ({example.whose}, written {other.how}): {shown!r}"
+    return None
+
+
+def _passes(proposal: Proposal, example: KnownOutput) -> bool:
+    is_concerned = concerned(proposal, example.inputs)
+    return is_concerned and _status(proposal.checks, example.text, example.inputs) == "pass"
 
 
 def concerned(proposal: Proposal, inputs: Mapping[str, object]) -> bool:

@@ -27,6 +27,7 @@ from promptpex.specs.check_trials import (
     condition_problem,
     contradicted,
     counterexample,
+    form_problem,
     own_problem,
     right_outputs,
 )
@@ -105,10 +106,12 @@ class _Trial:
             return replace(proposal, dropped="code cannot decide it, says the author")
         given = examples(reply)
         disputed = {text.strip() for text in given.breaks}
-        right = right_outputs(self._evidence, {name: examples(other) for name, other in replies.items()}, rule.id)
+        others = {name: examples(other) for name, other in replies.items()}
+        right = [one for one in right_outputs(self._evidence, others, rule.id) if one.text.strip() not in disputed]
         reason = own_problem(proposal, given)
         reason = reason or (None if rule.when else condition_problem(proposal, given, self._evidence))
-        reason = reason or counterexample(proposal, (one for one in right if one.text.strip() not in disputed))
+        reason = reason or counterexample(proposal, right)
+        reason = reason or form_problem(proposal, given, right)
         reason = reason or contradicted(proposal, self._evidence)
         if proposal.checks and self._has_others and not (reply.keeps_only_this or last):
             reason = reason or "came without an output that keeps this rule and breaks another one"

@@ -267,3 +267,53 @@ class TestBatches:
         assert [asked(request) for request in client.requests] == [["r1"]]
         assert fenced(client.requests[0], "rules").startswith("r0: The output is one word")
         assert [len(rule.checks) for rule in with_checks(rules, proposals)] == [1, 1, 0]
+
+
+JSON_RULE = Rule(id="r1", rule="The value of reply thanks for the letter.")
+LETTER = '{"reply": "Merci pour la lettre déjà reçue.", "cc": []}'
+SHOUT = '{"reply": "No.", "cc": []}'
+OF_LETTERS: dict[str, Any] = {"keeps": [LETTER], "keeps_only_this": ["Merci."], "breaks": [SHOUT]}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "form"),
+    [
+        ("\\breçue|Merci\\.|Danke", "with escapes"),
+        ('"reply": "Merci|Merci\\.', "without white space"),
+        ("^[^\\n]*Merci[^\\n]*(?![\\s\\S])", "indented"),
+        ('^\\s*\\{\\s*"reply"[^}]*Merci|Merci\\.', "with its keys in another order"),
+    ],
+)
+async def test_a_check_that_reads_the_form_of_json_is_refused_with_the_form_that_it_fails(
+    pattern: str, form: str
+) -> None:
+    (proposal,), client = await outcome(Author(reply(proposed("regex", pattern), **OF_LETTERS)), JSON_RULE)
+    assert f"(an example of the rule, written {form})" in str(proposal.dropped)
+    assert form in fenced(client.requests[1], "refused")
+
+
+async def test_a_check_on_a_value_of_json_passes_in_every_form() -> None:
+    check = proposed("word-any", "Merci", path="reply")
+    (proposal,), client = await outcome(Author(reply(check, **OF_LETTERS)), JSON_RULE)
+    assert (proposal.dropped, len(client.requests)) == (None, 1)
+
+
+async def test_a_rule_about_the_form_of_json_has_the_last_word() -> None:
+    """An output that breaks it by its form alone shows what it is about: at once, or after a refusal."""
+    rule = Rule(id="r1", rule="The JSON stands on one line.")
+    one_line = proposed("not-regex", "\\n")
+    unaware = reply(one_line, keeps=['{"a": 1}'], keeps_only_this=["no JSON"], breaks=['{"a":\n2}'])
+    aware = unaware | {"breaks": ['{\n  "a": 1\n}']}
+    (proposal,), client = await outcome(Author(aware), rule)
+    assert (proposal.dropped, len(client.requests)) == (None, 1)
+    (proposal,), client = await outcome(Author(unaware, aware), rule)
+    assert (proposal.dropped, len(client.requests)) == (None, 2)
+    (proposal,), client = await outcome(Author(unaware), rule)
+    assert "written indented" in str(proposal.dropped)
+
+
+async def test_expected_outputs_count_in_every_form_too() -> None:
+    case = Case(id="c2", rule="r1", inputs={"thing": "x"}, expected='{"reply": "Merci à vous."}')
+    author = Author(reply(proposed("regex", "à vous|Merci pour|Merci\\.$"), **OF_LETTERS))
+    (proposal,), _ = await outcome(author, JSON_RULE, evidence=Evidence(cases=[case]))
+    assert "(the expected output of case c2, written with escapes)" in str(proposal.dropped)
