@@ -15,7 +15,7 @@ from promptpex.core.records import NOT_CONCERNED
 
 if TYPE_CHECKING:
     from promptpex.assertions.compiler import Compiled
-    from promptpex.core.records import InputCheck, Output, Rule, Verdict
+    from promptpex.core.records import InputCheck, Output, Rule, Status, Verdict
 
 SOURCE = "check:when"
 """The source of verdicts that rest on a rule's condition."""
@@ -119,14 +119,5 @@ _OUTPUT = re.compile(r"^((?:(?:[^:‘\"]|\[\"[^\"]{1,80}\"\]){1,80}: ){0,4})the 
 def _verdict(rule: str, output: Output, reason: str, unscored: str | None, mark: str) -> Verdict:
     from promptpex.core.records import Verdict
 
-    return Verdict(
-        case=output.case,
-        model=output.model,
-        repeat=output.repeat,
-        rule=rule,
-        status=NOT_CONCERNED if unscored is None else "unscored",
-        reason=reason,
-        unscored=unscored,
-        source=SOURCE,
-        fingerprint=mark,
-    )
+    status: Status = NOT_CONCERNED if unscored is None else "unscored"
+    return Verdict.of(output.key, rule, status, SOURCE, reason=reason, unscored=unscored, fingerprint=mark)

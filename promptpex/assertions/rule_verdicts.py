@@ -112,15 +112,13 @@ def _checked_output(output: Output, inputs: Mapping[str, object], expected: Expe
 def _verdict(rule: Rule, output: Output, report: CheckReport, rule_fingerprint: str) -> Verdict:
     from promptpex.core.records import Verdict
 
-    return Verdict(
-        case=output.case,
-        model=output.model,
-        repeat=output.repeat,
-        rule=rule.id,
-        status=report.status,
+    return Verdict.of(
+        output.key,
+        rule.id,
+        report.status,
+        "check:" + "+".join(_deciding(report)),
         reason=report.reason,
         unscored=report.unscored,
-        source="check:" + "+".join(_deciding(report)),
         fingerprint=rule_fingerprint,
     )
 

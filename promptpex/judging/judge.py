@@ -198,15 +198,13 @@ class Judge:
         own_fingerprint = self.fingerprint()
 
         def verdict(rule: str, finding: JudgeFinding) -> Verdict:
-            return Verdict(
-                case=output.case,
-                model=output.model,
-                repeat=output.repeat,
-                rule=rule,
-                status=finding.status,
+            return Verdict.of(
+                output.key,
+                rule,
+                finding.status,
+                self.source,
                 reason=finding.reason.strip(),
                 unscored=finding.code,
-                source=self.source,
                 fingerprint=own_fingerprint,
                 confidence=finding.confidence,
                 turn=turn,

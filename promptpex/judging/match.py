@@ -85,14 +85,7 @@ class MatchJudge:
         )
 
     def _verdict(self, output: Output, status: Status, reason: str, code: str | None) -> Verdict:
-        return Verdict(
-            case=output.case,
-            model=output.model,
-            repeat=output.repeat,
-            rule=EXPECTED,
-            status=status,
-            reason=reason,
-            unscored=code,
-            source=self.source,
-            fingerprint=self.fingerprint(),
+        own_fingerprint = self.fingerprint()
+        return Verdict.of(
+            output.key, EXPECTED, status, self.source, reason=reason, unscored=code, fingerprint=own_fingerprint
         )

@@ -88,16 +88,9 @@ class MetricJudge:
         return render(TEMPLATE, scale=self.metric.scale, criteria=criteria, instructions=self.instructions)
 
     def _score(self, output: Output, value: float | None, reason: str, code: str | None) -> Score:
-        return Score(
-            case=output.case,
-            model=output.model,
-            repeat=output.repeat,
-            name=self.metric.name,
-            value=value,
-            reason=reason,
-            unscored=code,
-            source=self.source,
-            fingerprint=self.fingerprint(),
+        name, own_fingerprint = self.metric.name, self.fingerprint()
+        return Score.of(
+            output.key, name, self.source, value=value, reason=reason, unscored=code, fingerprint=own_fingerprint
         )
 
 

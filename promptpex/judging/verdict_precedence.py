@@ -202,14 +202,4 @@ def _left_open(group: Sequence[Verdict]) -> str | None:
 
 
 def _verdict(output: Output, rule: str, code: str, reason: str, *, source: str, counts: bool) -> Verdict:
-    return Verdict(
-        case=output.case,
-        model=output.model,
-        repeat=output.repeat,
-        rule=rule,
-        status="unscored",
-        reason=reason,
-        unscored=code,
-        source=source,
-        counts=counts,
-    )
+    return Verdict.of(output.key, rule, "unscored", source, reason=reason, unscored=code, counts=counts)

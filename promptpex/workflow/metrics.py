@@ -235,14 +235,7 @@ def _code_score(output: Output, metric: Metric, script: str, case: Case) -> Scor
 def _score(
     output: Output, metric: Metric, source: str, value: float | None, reason: str, unscored: str | None
 ) -> Score:
-    return Score(
-        case=output.case,
-        model=output.model,
-        repeat=output.repeat,
-        name=metric.name,
-        value=value,
-        reason=reason,
-        unscored=unscored,
-        source=source,
-        fingerprint=metric.fingerprint(),
+    fingerprint = metric.fingerprint()
+    return Score.of(
+        output.key, metric.name, source, value=value, reason=reason, unscored=unscored, fingerprint=fingerprint
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from promptpex.assertions import ExpectedOutput, Unscorable, compare
 from promptpex.codecs.comparable_texts import normalised
@@ -80,16 +81,17 @@ def _same(output: Output, expected: ExpectedOutput) -> bool:
 def _by_code(output: Output, expected: ExpectedOutput) -> Score | None:
     """The score by code; None where a judge has to be asked."""
     if output.error is not None:
-        return _score(output, "none", reason=output.message or "", unscored=output.error)
+        return Score.of(output.key, EXPECTED, "none", reason=output.message or "", unscored=output.error)
     if not settled_by_code(output, expected):
         return None
     used = replace(expected, match=DEFAULT_MATCH) if expected.match == ASKED else expected
-    source, fingerprint = f"match:{used.match}", digest([MATCH_VERSION, used.match], 16)
+    fingerprint = digest([MATCH_VERSION, used.match], 16)
+    score = partial(Score.of, output.key, EXPECTED, f"match:{used.match}", fingerprint=fingerprint)
     try:
         result = compare(output.text or "", used)
     except Unscorable as error:
-        return _score(output, source, reason=error.message, unscored=error.code, fingerprint=fingerprint)
-    return _score(output, source, value=float(result.right), reason=result.reason, fingerprint=fingerprint)
+        return score(reason=error.message, unscored=error.code)
+    return score(value=float(result.right), reason=result.reason)
 
 
 async def _asked(
@@ -123,7 +125,7 @@ def _joint(output: Output, verdicts: Sequence[Verdict], quorum: Quorum) -> list[
     """The scores of an output that judges were to compare: each judge's, and the joint one of several."""
     if not verdicts:
         reason = "a judge compares this output with the expected one, and the run has none"
-        return [_score(output, "none", reason=reason, unscored="no-judge")]
+        return [Score.of(output.key, EXPECTED, "none", reason=reason, unscored="no-judge")]
     if len(verdicts) == 1:
         return [_of_verdict(verdicts[0])]
     return [*(_of_verdict(verdict, counts=False) for verdict in verdicts), _of_verdict(agreed(verdicts, quorum))]
@@ -131,35 +133,13 @@ def _joint(output: Output, verdicts: Sequence[Verdict], quorum: Quorum) -> list[
 
 def _of_verdict(verdict: Verdict, *, counts: bool = True) -> Score:
     value = None if verdict.status == "unscored" else float(verdict.status == "pass")
-    return Score(
-        **dict(zip(("case", "model", "repeat"), verdict.key, strict=True)),
-        name=EXPECTED,
+    return Score.of(
+        verdict.key,
+        EXPECTED,
+        verdict.source,
         value=value,
         reason=verdict.reason,
         unscored=None if value is not None else verdict.unscored or "judges-tied",
-        source=verdict.source,
         fingerprint=verdict.fingerprint,
         counts=counts,
-    )
-
-
-def _score(
-    output: Output,
-    source: str,
-    *,
-    value: float | None = None,
-    reason: str,
-    unscored: str | None = None,
-    fingerprint: str = "",
-) -> Score:
-    return Score(
-        case=output.case,
-        model=output.model,
-        repeat=output.repeat,
-        name=EXPECTED,
-        value=value,
-        reason=reason,
-        unscored=unscored,
-        source=source,
-        fingerprint=fingerprint,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
 from promptpex.core.records._base import Amount, Count, Ordinal, Record
 from promptpex.core.records.call import TokenLogprob
@@ -85,6 +85,38 @@ class Verdict(Record):
     confidence: float | None = None
     counts: bool = True
     turn: Ordinal = 0
+
+    @classmethod
+    def of(
+        cls,
+        key: tuple[str, str, int],
+        rule: str,
+        status: Status,
+        source: str,
+        *,
+        reason: str = "",
+        unscored: str | None = None,
+        fingerprint: str = "",
+        confidence: float | None = None,
+        counts: bool = True,
+        turn: int = 0,
+    ) -> Self:
+        """The verdict on ``rule`` for the output with this ``key``."""
+        case, model, repeat = key
+        return cls(
+            case=case,
+            model=model,
+            repeat=repeat,
+            rule=rule,
+            status=status,
+            reason=reason,
+            unscored=unscored,
+            source=source,
+            fingerprint=fingerprint,
+            confidence=confidence,
+            counts=counts,
+            turn=turn,
+        )
 
     @property
     def key(self) -> tuple[str, str, int]:

@@ -45,6 +45,34 @@ class Score(Record):
             raise ValueError("a score has either a value or the reason why there is none")
         return self
 
+    @classmethod
+    def of(
+        cls,
+        key: tuple[str, str, int],
+        name: str,
+        source: str,
+        *,
+        value: float | None = None,
+        reason: str = "",
+        unscored: str | None = None,
+        fingerprint: str = "",
+        counts: bool = True,
+    ) -> Self:
+        """The score under ``name`` of the output with this ``key``."""
+        case, model, repeat = key
+        return cls(
+            case=case,
+            model=model,
+            repeat=repeat,
+            name=name,
+            value=value,
+            reason=reason,
+            unscored=unscored,
+            source=source,
+            fingerprint=fingerprint,
+            counts=counts,
+        )
+
     @property
     def key(self) -> tuple[str, str, int]:
         """The key of the output that it is about."""

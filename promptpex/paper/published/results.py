@@ -196,17 +196,7 @@ class _Reader:
 def _verdict(
     output: Output, status: Status, reason: str, unscored: str | None, source: str, *, counts: bool = True
 ) -> Verdict:
-    return Verdict(
-        case=output.case,
-        model=output.model,
-        repeat=output.repeat,
-        rule=WHOLE_PROMPT.id,
-        status=status,
-        reason=reason,
-        unscored=unscored,
-        source=source,
-        counts=counts,
-    )
+    return Verdict.of(output.key, WHOLE_PROMPT.id, status, source, reason=reason, unscored=unscored, counts=counts)
 
 
 def _output(result: Result, text: str) -> Output:
