@@ -215,15 +215,9 @@ class Judge:
     def fingerprint(self) -> str:
         """Hash of all that shapes its verdicts: the template, who answers, its settings, the rules and how they are
         put to it."""
-        mode, role_model = self.options.judge_mode, self.role_model
+        mode = self.options.judge_mode
         rules = [rule.to_dict() for rule in self.rules if rule not in mode.own_rules]
-        who = [
-            role_model.label,
-            role_model.model.api_base,
-            role_model.model.backend,
-            role_model.model.params.to_dict(),
-            role_model.defaults.to_dict(),
-        ]
+        who = [*self.role_model.identity, self.role_model.defaults.to_dict()]
         return digest([fingerprint(mode.template), who, asdict(self.options), self.spec.intent, rules], 16)
 
 

@@ -68,11 +68,8 @@ class MatchJudge:
 
     def fingerprint(self) -> str:
         """Hash of all that shapes its comparisons."""
-        model = self.role_model.model
-        who = [self.role_model.label, model.api_base, model.backend, model.params.to_dict()]
-        return digest(
-            [fingerprint(TEMPLATE), who, self.role_model.defaults.to_dict(), self.intent, self.instructions], 16
-        )
+        who, defaults = self.role_model.identity, self.role_model.defaults.to_dict()
+        return digest([fingerprint(TEMPLATE), who, defaults, self.intent, self.instructions], 16)
 
     def _rendered(self, output: Output, inputs: Mapping[str, Any], expected: Sequence[str]) -> Rendered:
         return render(

@@ -75,10 +75,8 @@ class MetricJudge:
 
     def fingerprint(self) -> str:
         """Hash of all that shapes its scores."""
-        model = self.role_model.model
-        who = [self.role_model.label, model.api_base, model.backend, model.params.to_dict()]
         how = [self.role_model.defaults.to_dict(), self.instructions]
-        return digest([fingerprint(TEMPLATE), who, how, self.metric.fingerprint()], 16)
+        return digest([fingerprint(TEMPLATE), self.role_model.identity, how, self.metric.fingerprint()], 16)
 
     @property
     def _reply_type(self) -> type[PassFailScore] | type[PercentScore]:

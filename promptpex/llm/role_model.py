@@ -33,6 +33,11 @@ class RoleModel:
         """The model as the user named it."""
         return self.model.label
 
+    @property
+    def identity(self) -> list[object]:
+        """Who answers, for fingerprints: JSON-ready label, server, backend and the parameters of the model's name."""
+        return [self.model.label, self.model.api_base, self.model.backend, self.model.params.to_dict()]
+
     async def ask(self, rendered: Rendered, reply_type: type[T], *, stage: str, repeat: int = 0) -> Reply[T]:
         """The model's reply to a rendered template, as ``reply_type``; or an ``errors.ModelError``."""
         return await self.structured.ask(self.request(rendered, stage=stage, repeat=repeat), reply_type)
