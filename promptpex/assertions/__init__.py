@@ -4,6 +4,7 @@
 the job of checking outputs, in ``rule_chunks``, by a spec's rules; ``check_inputs`` evaluates its input checks,
 ``check_conditions`` and ``unmet_conditions`` those of its rules' ``when``; ``compare`` says whether an output is the
 expected one.
+``evaluate`` is ``check`` for many outputs: of what ``prepare`` gives, on a ``checked_output``.
 ``named_variables`` are those that values name. ``check_time`` is what all of that may take together. Whoever compiles
 many checks, of which there are at most ``MAX_CHECKS`` (``count_checks``), hands what ``prepare`` gives to
 ``compile_patterns``.
@@ -20,7 +21,7 @@ from promptpex.assertions.compiler import (
     named_variables,
     prepare,
 )
-from promptpex.assertions.evaluator import check
+from promptpex.assertions.evaluator import check, checked_output, evaluate
 from promptpex.assertions.expected_match import Comparison, compare
 from promptpex.assertions.model import CheckReport, CheckResult, ExpectedOutput, Unscorable
 from promptpex.assertions.registry import KIND_NAMES
@@ -44,9 +45,11 @@ __all__ = [
     "check_conditions",
     "check_inputs",
     "check_time",
+    "checked_output",
     "compare",
     "compile_checks",
     "count_checks",
+    "evaluate",
     "named_variables",
     "prepare",
     "rule_chunks",

@@ -26,7 +26,8 @@ from promptpex.llm.stack import rates_for
 from promptpex.promptfile import RENDERING_SECONDS
 from promptpex.workflow.collect import Cell, cells, request_for
 from promptpex.workflow.generating import generation, planned
-from promptpex.workflow.metrics import criteria_text, metric_judges, metrics_of
+from promptpex.workflow.metric_criteria import criteria_texts
+from promptpex.workflow.metrics import metric_judges, metrics_of
 from promptpex.workflow.running import judges_for, rules_of_outputs, verdicts_of_code
 from promptpex.workflow.scoring import expected_outputs, match_judges, settled_by_code
 from promptpex.workflow.session import Session
@@ -294,11 +295,11 @@ async def _scoring(
     cases = {case.id: case for case in suite.cases}
     stored, missing = outputs.stored_and_missing()
     requests: dict[str, list[Request]] = {}
-    time = Allowance(RENDERING_SECONDS)
+    criteria = criteria_texts(prompt, spec)
     for judge in metric_judges(session, prompt, metrics_of(session, prompt)):
         for output in [*stored, *missing]:
             with suppress(PromptFileError):  # such an output is not asked about
-                text = criteria_text(judge.metric, prompt, spec, cases[output.case], output.text or "", time)
+                text = criteria.text(judge.metric, cases[output.case], output.text or "")
                 requests.setdefault(judge.role_model.label, []).append(judge.request(text))
     replies = await session.store.get_many(request.id for some in requests.values() for request in some)
     return [_line(session, find("metric"), label, some, replies) for label, some in requests.items()]

@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
-from promptpex.assertions import check
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from promptpex.assertions import CheckResult, Compiled, check, checked_output, evaluate, prepare
 from promptpex.assertions.kinds.javascript import function_body
 
 KIND = "javascript"
 """The kind of check that evaluates the code; the source of its scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricCode:
+    """A metric's code, compiled once for all outputs.
+
+    Attributes:
+        check: the code as a check, which scripts may see.
+        compiled: the check made ready.
+    """
+
+    check: Mapping[str, object]
+    compiled: Compiled
+
+    def result(self, output: str | None, variables: Mapping[str, object]) -> CheckResult:
+        """What the code gives for an output; unscored where it fails, or has had the time of a check on all outputs."""
+        return evaluate(self.compiled, checked_output(output, variables, asserts=[self.check])).results[0]
+
+
+def compiled(code: str) -> MetricCode:
+    """The code made ready for outputs; code that cannot be used gives unscored results."""
+    check = {"kind": KIND, "value": runnable(code)}
+    return MetricCode(check, prepare([check]))
 
 
 def runnable(code: str) -> str:

@@ -7,22 +7,20 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from promptpex.assertions import check, check_time
+from promptpex.assertions import check_time
 from promptpex.assertions.kinds.javascript import SCORE_WORDS
-from promptpex.codecs.inputs_as_text import inputs_text
 from promptpex.codecs.wording import did_you_mean, plural
 from promptpex.core.errors import ConfigError, PromptFileError
 from promptpex.core.events import Notice, StageEnded, StageStarted, StepDone
 from promptpex.core.ids import digest
-from promptpex.core.records import Case, Metric, Output, Prompt, Run, Score, Spec
-from promptpex.core.time_allowance import Allowance
+from promptpex.core.records import Case, Metric, Output, Prompt, Run, Score
 from promptpex.engines import run_all
-from promptpex.judging.metric_judge import OUTPUT_FORMAT, STAGE, MetricJudge, shown
-from promptpex.promptfile import RENDERING_SECONDS, render
-from promptpex.promptfile.metric_files import OTHER_NAMES, metrics_beside
+from promptpex.judging.metric_judge import STAGE, MetricJudge
+from promptpex.promptfile.metric_files import metrics_beside
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.metric_code import KIND as CODE
-from promptpex.workflow.metric_code import code_problem, runnable
+from promptpex.workflow.metric_code import MetricCode, code_problem, compiled
+from promptpex.workflow.metric_criteria import criteria_texts
 from promptpex.workflow.session import Session
 
 POOLED = "judges:mean"
@@ -108,36 +106,6 @@ def announce_requests(session: Session, metrics: Sequence[Metric], outputs: int)
         session.emit(Notice(f"{what}: {requests} at most to judges; --metrics none leaves them out"))
 
 
-def criteria_text(
-    metric: Metric, prompt: Prompt, spec: Spec, case: Case, output: str, time: Allowance | None = None
-) -> str:
-    """A metric's criteria with one output and its case filled in.
-
-    Args:
-        time: of all criteria of a command together.
-
-    Raises:
-        PromptFileError: the criteria's template fails on these values, or filling in has taken too long already.
-    """
-    assert metric.criteria is not None
-    values = shown(
-        {
-            "prompt": prompt.text(),
-            "intent": spec.intent,
-            "input_spec": "\n".join(
-                f"- {name}: {line}" for name, each in spec.inputs.items() for line in each.constraints
-            ),
-            "rules": "\n".join(f"- {rule.rule}" for rule in spec.rules if not rule.stale),
-            "input": inputs_text(case.inputs),
-            "output": output,
-            "expected": case.expected or "",
-        }
-    )
-    values["output_format"] = OUTPUT_FORMAT[metric.scale]
-    values |= {other: values[name] for other, name in OTHER_NAMES.items()}
-    return "\n\n".join(message.content for message in render(metric.criteria, values, time))
-
-
 _NAMED = 5
 """Metrics that are named before the first request."""
 
@@ -183,7 +151,7 @@ async def _by_judges(
     session: Session, run: Run, outputs: Sequence[Output], judges: Sequence[MetricJudge], cases: Mapping[str, Case]
 ) -> dict[Key, list[Score]]:
     pairs = [(judge, output) for output in outputs for judge in judges]
-    time = Allowance(RENDERING_SECONDS)
+    criteria = criteria_texts(run.prompt, run.spec)
     labels = dict.fromkeys(judge.role_model.label for judge in judges if pairs)
     for label in labels:
         times = sum(judge.role_model.label == label for judge in judges)
@@ -192,7 +160,7 @@ async def _by_judges(
     async def one(pair: tuple[MetricJudge, Output]) -> Score:
         judge, output = pair
         try:
-            text = criteria_text(judge.metric, run.prompt, run.spec, cases[output.case], output.text or "", time)
+            text = criteria.text(judge.metric, cases[output.case], output.text or "")
         except PromptFileError as error:
             score = _score(output, judge.metric, judge.source, None, error.message, "bad-template")
         else:
@@ -210,18 +178,17 @@ async def _by_judges(
 
 def _by_code(outputs: Sequence[Output], metrics: Sequence[Metric], cases: Mapping[str, Case]) -> dict[Key, Score]:
     with check_time():
-        scripts = {metric.name: runnable(metric.code or "") for metric in metrics if outputs}
+        codes = {metric.name: compiled(metric.code or "") for metric in metrics if outputs}
         return {
-            (output.key, metric.name): _code_score(output, metric, scripts[metric.name], cases[output.case])
+            (output.key, metric.name): _code_score(output, metric, codes[metric.name], cases[output.case])
             for output in outputs
             for metric in metrics
         }
 
 
-def _code_score(output: Output, metric: Metric, script: str, case: Case) -> Score:
+def _code_score(output: Output, metric: Metric, code: MetricCode, case: Case) -> Score:
     variables: dict[str, Any] = {**case.inputs, **({} if case.expected is None else {"expected": case.expected})}
-    report = check(output.text, [{"kind": CODE, "value": script}], vars=variables)
-    result = report.results[0]
+    result = code.result(output.text, variables)
     value = result.score if result.status != "unscored" else None
     if value is not None and not 0 <= value <= 1:
         return _score(

@@ -54,7 +54,7 @@ from promptpex.specs.file import examine as examine_spec
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.prompt_diff import diff_prompts
 from promptpex.tables.counts_per_case import check_weights
-from promptpex.workflow.metrics import criteria_text
+from promptpex.workflow.metric_criteria import criteria_texts
 from promptpex.workflow.validation import validate
 
 Reader = Callable[[Maker, Path], object]
@@ -341,11 +341,11 @@ def metrics(maker: Maker, folder: Path) -> object:
     good = seeds.METRIC_CODE if kind == ".js" else seeds.METRIC
     maker.file(folder, f"{name}.metric{kind}", maker.mangled(good) if maker.rng.random() < 0.9 else good)
     spec, case = Spec.model_validate(seeds.SPEC), Case(id="c1", inputs=_inputs(maker), expected=_typed(maker))
-    prompt = _prompt(maker)
+    criteria = criteria_texts(_prompt(maker), spec)
     return [
         check(maker.text(), [{"kind": "javascript", "value": metric.code}], vars=case.inputs)
         if metric.code
-        else criteria_text(metric, prompt, spec, case, maker.text())
+        else criteria.text(metric, case, maker.text())
         for metric in metrics_beside(folder / "prompt.md")
     ]
 

@@ -1,4 +1,4 @@
-"""What the fingerprints of judges are made of: verdicts and scores of earlier runs carry them, so they may not change."""
+"""What the fingerprints of judges are made of: verdicts and scores of earlier runs carry them, so they stay."""
 
 from __future__ import annotations
 

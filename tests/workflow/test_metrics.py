@@ -6,6 +6,7 @@ import asyncio
 import csv
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from promptpex.report import runs, summarise
 from promptpex.report.files import write
 from promptpex.workflow.estimate import estimate
 from promptpex.workflow.files import files_of
-from promptpex.workflow.metrics import criteria_text, kept_metrics, metric_judges, metric_scores
+from promptpex.workflow.metric_criteria import criteria_texts
+from promptpex.workflow.metrics import kept_metrics, metric_judges, metric_scores
 from promptpex.workflow.pipeline import judge as judge_folder
 from promptpex.workflow.pipeline import run as run_files
 from promptpex.workflow.running import begin, execute
@@ -243,9 +245,9 @@ async def test_an_estimate_leaves_out_what_criteria_cannot_show(tmp_path: Path) 
 async def test_filling_in_criteria_has_a_limit_for_all_outputs_together(tmp_path: Path) -> None:
     beside(tmp_path, kind__metric__md="Kind? {{output}}\n")
     run = await made(tmp_path)
-    time = Allowance(0.0, each=0.0)
+    criteria = replace(criteria_texts(run.prompt, run.spec), time=Allowance(0.0, each=0.0))
     with pytest.raises(PromptFileError, match="rendering it has taken more than 0 s in all"):
-        criteria_text(run.metrics[0], run.prompt, run.spec, run.suite.cases[0], "RED", time)
+        criteria.text(run.metrics[0], run.suite.cases[0], "RED")
 
 
 async def test_what_metrics_cost_in_requests_is_said_before_the_first(tmp_path: Path) -> None:
