@@ -57,8 +57,8 @@ def _require_code(metrics: Sequence[Metric], prompt: Path) -> None:
                 raise PromptFileError(problem, path=prompt.with_name(f"{metric.name}.metric.js"))
 
 
-def kept_metrics(session: Session, run: Run) -> tuple[Metric, ...]:
-    """The metrics that a run was scored by, or those of them that the settings name.
+def metrics_to_score(session: Session, run: Run) -> tuple[Metric, ...]:
+    """The run's metrics that outputs are scored by now: all, or those that the settings name.
 
     Raises:
         ConfigError: the settings name a metric that the run does not keep.
@@ -82,16 +82,27 @@ def metric_judges(session: Session, prompt: Prompt, metrics: Sequence[Metric]) -
 
 
 async def metric_scores(session: Session, run: Run, judges: Sequence[MetricJudge]) -> list[Score]:
-    """The scores of all outputs under the run's metrics, in the order of the outputs, then of the metrics."""
+    """The scores of all outputs under the run's metrics, in the order of the outputs, then of the metrics.
+
+    Where the settings name some metrics, the run's scores under the others stay as they are.
+    """
     cases = {case.id: case for case in run.suite.cases}
     usable = [output for output in run.outputs if output.error is None and output.case in cases]
-    by_code = _by_code(usable, [metric for metric in run.metrics if metric.code], cases)
+    anew = metrics_to_score(session, run)
+    by_code = _by_code(usable, [metric for metric in anew if metric.code], cases)
     by_judge = await _by_judges(session, run, usable, judges, cases)
+    before: dict[Key, list[Score]] = {}
+    for score in run.scores:
+        before.setdefault((score.key, score.name), []).append(score)
     return [
         score
         for output in run.outputs
         for metric in run.metrics
-        for score in _of_output(output, metric, by_code, by_judge, known=output.case in cases)
+        for score in (
+            _of_output(output, metric, by_code, by_judge, known=output.case in cases)
+            if metric in anew
+            else before.get((output.key, metric.name), ())
+        )
     ]
 
 

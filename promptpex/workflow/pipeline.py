@@ -36,7 +36,7 @@ from promptpex.workflow.file_notices import (
 )
 from promptpex.workflow.files import Files, read_existing, read_for_update, read_prompt
 from promptpex.workflow.generating import Generated, Wishes
-from promptpex.workflow.metrics import announce_requests, kept_metrics, metrics_of
+from promptpex.workflow.metrics import announce_requests, metrics_of, metrics_to_score
 from promptpex.workflow.preconditions import (
     raise_if_cancelled,
     require_answers_within_tpm,
@@ -152,11 +152,13 @@ async def estimate_files(session: Session, files: Files) -> tuple[list[EstimateL
 async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> Run:
     """Judges the outputs of a run again, by its own spec or another, and rewrites the folder."""
     run_read = runs.read(folder, verdicts=False)
-    run_read = run_read.replace(metrics=kept_metrics(session, run_read))
+    anew = metrics_to_score(session, run_read)
+    if anew != run_read.metrics:
+        run_read = run_read.replace(scores=runs.read_scores(folder, run_read))
     judges = session.roles.named_judges()
     require_prices(session, judges)
     require_answers_within_tpm(session, judges)
-    announce_requests(session, run_read.metrics, len(run_read.outputs))
+    announce_requests(session, anew, len(run_read.outputs))
     judged = await running.judge(session, run_read if spec is None else run_read.replace(spec=read_spec(spec)))
     runs.finish(folder, judged)
     _tell_of_replaced(session, run_read.manifest, judged.manifest)

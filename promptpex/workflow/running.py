@@ -14,7 +14,7 @@ from promptpex.config import Settings
 from promptpex.core import stage_templates
 from promptpex.core.events import Notice, StageEnded, StageStarted, StepDone
 from promptpex.core.ids import digest
-from promptpex.core.records import Manifest, Metric, ModelName, Output, Prompt, Rule, Run, Spec, Suite, Verdict
+from promptpex.core.records import Manifest, Metric, ModelName, Output, Prompt, Rule, Run, Score, Spec, Suite, Verdict
 from promptpex.engines import run_all
 from promptpex.judging.judge import STAGE as JUDGE
 from promptpex.judging.judge import Judge, Judging, judgeable
@@ -28,7 +28,7 @@ from promptpex.llm.role_model import RoleModel
 from promptpex.workflow.collect import STAGE as OUTPUT
 from promptpex.workflow.collect import cells, collect, requests_for
 from promptpex.workflow.instructions import instructions_of
-from promptpex.workflow.metrics import announce_requests, metric_judges, metric_scores, metrics_of
+from promptpex.workflow.metrics import announce_requests, metric_judges, metric_scores, metrics_of, metrics_to_score
 from promptpex.workflow.order import cell_order, judging_order, serial_server
 from promptpex.workflow.preconditions import require_answers_within_tpm, require_requests_within_tpm
 from promptpex.workflow.scoring import expected_outputs, match_judges, scores_of
@@ -76,6 +76,12 @@ async def begin(
 def _labels(judges: Iterable[AnyJudge]) -> tuple[str, ...]:
     """The judges that a run asks, for rules, expected outputs or metrics, by their labels."""
     return tuple(dict.fromkeys(judge.role_model.label for judge in judges))
+
+
+def _still_counting(run: Run, scores: Iterable[Score]) -> list[str]:
+    """The judges of a run some of whose scores stay when it is judged again."""
+    sources = {score.source for score in scores}
+    return [label for label in run.manifest.judges if f"judge:{label}" in sources]
 
 
 async def _require_within_tpm(session: Session, prompt: Prompt, suite: Suite, judges: Sequence[RoleModel]) -> None:
@@ -134,12 +140,12 @@ async def judge(session: Session, run: Run) -> Run:
     mode_rules = {rule.id: rule.rule for judge in judges for rule in judge.options.judge_mode.own_rules}
     names = [*(rule.id for rule in rules), *mode_rules]
     verdicts += [verdict for output in outputs if output.error for verdict in unusable(output, names)]
-    scorers = metric_judges(session, run.prompt, run.metrics)
+    scorers = metric_judges(session, run.prompt, metrics_to_score(session, run))
     scores = [*await scores_of(session, run, comparers), *await metric_scores(session, run, scorers)]
     codes = [output.error for output in outputs] + [verdict.unscored for verdict in verdicts]
     codes += [score.unscored for score in scores]
     manifest = _judged_by(session, run.manifest).replace(
-        judges=_labels([*judges, *comparers, *scorers]),
+        judges=tuple(dict.fromkeys([*_labels([*judges, *comparers, *scorers]), *_still_counting(run, scores)])),
         mode_rules=mode_rules,
         partial=_partial(codes),
     )

@@ -24,7 +24,7 @@ from promptpex.report.files import write
 from promptpex.workflow.estimate import estimate
 from promptpex.workflow.files import files_of
 from promptpex.workflow.metric_criteria import criteria_texts
-from promptpex.workflow.metrics import kept_metrics, metric_judges, metric_scores
+from promptpex.workflow.metrics import metric_judges, metric_scores, metrics_to_score
 from promptpex.workflow.pipeline import judge as judge_folder
 from promptpex.workflow.pipeline import run as run_files
 from promptpex.workflow.running import begin, execute
@@ -150,9 +150,9 @@ async def test_the_settings_choose_and_the_run_remembers(tmp_path: Path) -> None
     assert again.scores == run.scores
     async with opened(tmp_path, metrics="shrt") as session:
         with pytest.raises(ConfigError, match="by which this run was not scored; did you mean 'short'"):
-            kept_metrics(session, kept)
+            metrics_to_score(session, kept)
     async with opened(tmp_path, metrics="kind") as session:
-        assert [metric.name for metric in kept_metrics(session, kept)] == ["kind"]
+        assert [metric.name for metric in metrics_to_score(session, kept)] == ["kind"]
 
 
 async def test_another_metric_is_another_run_and_is_paid_for_alone(tmp_path: Path) -> None:
@@ -265,14 +265,34 @@ async def test_what_metrics_cost_in_requests_is_said_before_the_first(tmp_path: 
     ]
 
 
-async def test_judging_a_run_again_uses_the_metrics_that_are_chosen(tmp_path: Path) -> None:
+async def test_judging_again_by_some_metrics_keeps_the_scores_of_the_others(tmp_path: Path) -> None:
+    beside(
+        tmp_path, kind__metric__md="Kind? {{output}}\n", short__metric__js="true", warm__metric__md="Warm? {{output}}\n"
+    )
+    folder = tmp_path / "results" / "p" / "r"
+    before = await made(tmp_path)
+    runs.finish(folder, before)
+    client = FakeClient(reply)
+    async with opened(tmp_path, client, metrics="kind", judge=["fake/k"]) as session:
+        after = await judge_folder(session, folder)
+    asked_about = {asked(request).split("?")[0][-4:] for request in client.requests if request.stage == "metric"}
+    assert asked_about == {"Kind"}
+    assert {one.source for one in after.scores if one.name == "kind"} == {"judge:fake/k"}
+    for name in ("short", "warm"):
+        assert [one for one in after.scores if one.name == name] == [one for one in before.scores if one.name == name]
+    assert [(one.key, one.name) for one in after.scores] == [(one.key, one.name) for one in before.scores]
+    assert after.manifest.judges == ("fake/k", "fake/j")
+    assert (after.metrics, runs.read(folder)) == (before.metrics, after)
+    async with opened(tmp_path, metrics="none") as session:
+        assert (await judge_folder(session, folder)).scores == after.scores
+
+
+async def test_a_run_without_scores_so_far_is_scored_by_what_is_named_alone(tmp_path: Path) -> None:
     beside(tmp_path, kind__metric__md="Kind? {{output}}\n", short__metric__js="true")
     folder = tmp_path / "results" / "p" / "r"
-    runs.finish(folder, await made(tmp_path))
+    runs.finish(folder, (await made(tmp_path)).replace(scores=()))
     async with opened(tmp_path, metrics="short") as session:
         assert {one.name for one in (await judge_folder(session, folder)).scores} == {"short"}
-    async with opened(tmp_path, metrics="none") as session:
-        assert (await judge_folder(session, folder)).scores == ()
 
 
 async def test_an_output_of_a_case_that_the_run_lacks_is_not_scored_and_ends_nothing(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from promptpex.report.runs.folder import (
     read,
     read_columns,
     read_manifest,
+    read_scores,
     resolve,
 )
 
@@ -25,5 +26,6 @@ __all__ = [
     "read",
     "read_columns",
     "read_manifest",
+    "read_scores",
     "resolve",
 ]

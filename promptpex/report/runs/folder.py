@@ -164,6 +164,15 @@ def read(folder: Path | str, *, verdicts: bool = True) -> Run:
     )
 
 
+def read_scores(folder: Path, run: Run) -> tuple[Score, ...]:
+    """The scores that are kept in a run's folder, of the outputs that the run has.
+
+    Raises:
+        RunError: as ``read``.
+    """
+    return tuple(_on_outputs(folder / SCORES, Score, {output.key for output in run.outputs}))
+
+
 @collector_paused()
 def read_columns(folder: Path) -> RunColumns:
     """The run kept in a folder, as a report needs it: with many verdicts far smaller than what ``read`` gives.
