@@ -29,6 +29,7 @@ from promptpex.specs.input_declarations import declared
 from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered
 from promptpex.workflow import metric_problems, rule_problems
 from promptpex.workflow.instructions import checked_instructions, checked_language
+from promptpex.workflow.json_problems import paths_without_json
 from promptpex.workflow.scoring import unusable_expected
 
 SPEC_END, CASES_END, GRADES_END = ".spec.yaml", ".cases.yaml", grade_file.ENDING
@@ -114,7 +115,7 @@ def _of_set(files: _Set) -> list[Problem]:
         spec_reading = spec_file.examine(files.spec)
         spec = spec_reading.usable
         of_spec = [*spec_reading.problems, *_far_prompts(files.spec, spec.prompt if spec else "")]
-        of_spec += _schemas(files.spec, spec_reading) if spec else []
+        of_spec += [*_schemas(files.spec, spec_reading), *paths_without_json(files.spec, spec_reading)] if spec else []
         problems += _sorted(of_spec + (_spec_against(files.spec, spec_reading, prompt) if spec and prompt else []))
     if files.grades is not None:
         problems += _grades(files.grades, spec)
