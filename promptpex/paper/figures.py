@@ -60,22 +60,21 @@ Groups = Sequence[tuple[str, Sequence[FigureBar]]]
 def figures(tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
     """The pictures of an evaluation's tables by file name; a figure without a bar is left out."""
     drawn = {
-        "figure-9": ("Average non-compliance: generated and baseline cases", _averages(tables["averages"], "table2")),
+        "figure-9": ("Average non-compliance: generated and baseline cases",
+                     _averages(tables["averages"], "table2"), MEANS),
         "figure-10": ("Average non-compliance: cases of rules and of inverse rules",
-                      _averages(tables["averages"], "table3")),
-        "figure-11": ("Valid cases", _shares(tables["shares"], "cases valid")),
-        "figure-12": ("Rules that the prompt states", _shares(tables["shares"], "rules grounded")),
-        "figure-13": ("Non-compliance on generated cases, by benchmark and model", _by_benchmark(tables["table2"])),
+                      _averages(tables["averages"], "table3"), MEANS),
+        "figure-11": ("Valid cases", _shares(tables["shares"], "cases valid"), INTERVALS),
+        "figure-12": ("Rules that the prompt states", _shares(tables["shares"], "rules grounded"), INTERVALS),
+        "figure-13": ("Non-compliance on generated cases, by benchmark and model",
+                      _by_benchmark(tables["table2"]), INTERVALS),
     }  # fmt: skip
-    return {
-        f"{name}.svg": bars(title, groups, MEANS if title.startswith("Average") else INTERVALS)
-        for name, (title, groups) in drawn.items()
-        if groups
-    }
+    return {f"{name}.svg": bars(title, groups, note) for name, (title, groups, note) in drawn.items() if groups}
 
 
-def bars(title: str, groups: Groups, note: str = INTERVALS) -> str:
-    """Horizontal bars from 0 to 100%, grouped, with the interval of each as a line across its end."""
+def bars(title: str, groups: Groups, note: str) -> str:
+    """Horizontal bars from 0 to 100%, grouped, with the interval of each as a line across its end; ``note`` below them
+    says what the lines are."""
     title = clean(title, 120)
     series = list(dict.fromkeys(bar.series for _, some in groups for bar in some))
     height = TOP + sum(len(some) * BAR + GAP for _, some in groups) + BOTTOM

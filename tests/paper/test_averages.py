@@ -57,9 +57,8 @@ def test_spec_agreement_is_the_cosine_of_shares_over_benchmarks() -> None:
 
 
 def test_a_picture_says_every_figure_as_text_and_no_name_breaks_it() -> None:
-    made = figures.bars(
-        HOSTILE, [(HOSTILE, [figures.FigureBar("one", 0.25, 0.1, 0.4, True), figures.FigureBar(HOSTILE, None)])]
-    )
+    groups = [(HOSTILE, [figures.FigureBar("one", 0.25, 0.1, 0.4, True), figures.FigureBar(HOSTILE, None)])]
+    made = figures.bars(HOSTILE, groups, figures.INTERVALS)
     root = ElementTree.fromstring(made)
     names = {element.tag.rpartition("}")[2] for element in root.iter()}
     assert names == {"svg", "title", "desc", "style", "rect", "text", "line"}

@@ -1,4 +1,4 @@
-"""The paper's averages, pictures and two sentences, from the published recordings (arXiv 2503.05070v1, section 4).
+"""The published tables as frames, the paper's averages, and two of its sentences (arXiv 2503.05070v1, section 4).
 
 Shares are the paper's: a lost verdict counts as non-compliant. Their intervals are exact (Clopper and Pearson).
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpex.paper import averages, figures, result_tables
+from promptpex.paper import averages, result_tables
 from promptpex.paper.averages import Row
 from promptpex.paper.published.dataset import Benchmark
 from promptpex.paper.result_tables import CONTRAST_COLUMNS, SHARE_COLUMNS
@@ -61,15 +61,11 @@ def _share(name: str, what: str, counts: Mapping[str, int], keys: tuple[str, str
     return result_tables.share(name, what, [True] * yes + [False] * (n - yes))
 
 
-def pictures(tables: Mapping[str, Any]) -> dict[str, str]:
-    """Figures 9 to 13 as SVG, by file name."""
-    return figures.figures(frames(tables))
-
-
-def average_cells(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """The Average rows of Tables 2 and 3, in per cent, as JSON-ready data: table, model, part."""
+def average_cells(rows: pd.DataFrame) -> dict[str, Any]:
+    """The Average rows of Tables 2 and 3, in per cent, as JSON-ready data by table, model and part; from the frame
+    ``averages``."""
     cells: dict[str, Any] = {}
-    for row in frames(tables)["averages"].to_dict("records"):
+    for row in rows.to_dict("records"):
         part = next(part for part, side in SIDES[row["table"]].items() if side == row["side"])
         place = cells.setdefault(row["table"], {}).setdefault(row["model"], {})
         place[part] = {"percent": 100 * row["share"], "benchmarks": row["benchmarks"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ from promptpex.core.records import Case, ModelName, Params, Prompt, Request
 from promptpex.interchange.format import Format, Imported
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from promptpex.paper.published.dataset import Benchmark
 
 
@@ -22,21 +25,34 @@ class PublishedTables:
         self._benchmarks = list(benchmarks)
         self._tables = measures.tables(self._benchmarks)
 
+    @cached_property
+    def _frames(self) -> dict[str, pd.DataFrame]:
+        from promptpex.paper.published import averages
+
+        return averages.frames(self._tables)
+
+    @cached_property
+    def _averages(self) -> dict[str, Any]:
+        from promptpex.paper.published import averages
+
+        return averages.average_cells(self._frames["averages"])
+
     def show(self) -> None:
         """Prints the tables."""
         from promptpex.paper.published import report
 
-        report.print_all(self._benchmarks, self._tables)
+        report.print_all(self._benchmarks, self._tables, self._averages)
 
     def write(self, folder: Path, params: Params) -> tuple[str, ...]:
         """Writes ``tables.json``, pictures, runs and recordings; gives the lines that say where."""
+        from promptpex.paper.figures import figures
         from promptpex.paper.published import project_files, report
         from promptpex.workflow.collect import Cell, request_for
 
         def ask(prompt: Prompt, case: Case, model: str) -> Request:
             return request_for(prompt, Cell(case, ModelName(name=model, label=model), 0), params)
 
-        recordings = project_files.write(folder, self._benchmarks, self._tables, ask)
+        recordings = project_files.write(folder, self._benchmarks, self._tables, figures(self._frames), ask)
         return report.lines_written(folder, self._benchmarks, recordings)
 
     def to_dict(self) -> dict[str, Any]:
@@ -45,7 +61,7 @@ class PublishedTables:
 
         return {
             **self._tables,
-            "averages": averages.average_cells(self._tables),
+            "averages": self._averages,
             "sentences": averages.sentences(self._benchmarks),
             "ours": measures.to_dict(self._benchmarks),
             "misprints": measures.misprints(self._tables),

@@ -13,7 +13,6 @@ from promptpex.codecs.atomic import write_text
 from promptpex.core.errors import NotRecorded, RunError
 from promptpex.core.records import Case, Completion, Output, Prompt, Request
 from promptpex.llm.record_replay import RecordingClient
-from promptpex.paper.published.averages import pictures
 from promptpex.paper.published.dataset import Benchmark
 from promptpex.paper.published.measures import Tables
 from promptpex.report import runs
@@ -27,8 +26,11 @@ SPEC = "prompt.spec.yaml"
 SUITE = "prompt.cases.yaml"
 
 
-def write(out: Path, benchmarks: Sequence[Benchmark], tables: Tables, ask: Ask) -> dict[str, tuple[Path, ...]]:
-    """Writes ``tables.json``, Figures 9 to 13 and, per benchmark, its files, its run and a recording per model.
+def write(
+    out: Path, benchmarks: Sequence[Benchmark], tables: Tables, pictures: Mapping[str, str], ask: Ask
+) -> dict[str, tuple[Path, ...]]:
+    """Writes ``tables.json``, the pictures by their file names, and per benchmark
+    its files, its run and a recording per model.
 
     Returns:
         per benchmark, the recordings: empty where the prompt's text is not known.
@@ -39,7 +41,7 @@ def write(out: Path, benchmarks: Sequence[Benchmark], tables: Tables, ask: Ask) 
     try:
         recordings = {benchmark.name: _write_one(out / benchmark.name, benchmark, ask) for benchmark in benchmarks}
         write_text(out / TABLES, json.dumps(tables, ensure_ascii=False, indent=1) + "\n")
-        for name, picture in pictures(tables).items():
+        for name, picture in pictures.items():
             write_text(out / name, picture)
     except OSError as failure:
         raise RunError(f"cannot be written ({failure.strerror}); name another folder with --out", path=out) from None

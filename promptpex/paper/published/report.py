@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from promptpex.tables import Decision
 
 
-def print_all(benchmarks: Sequence[Benchmark], tables: Tables) -> None:
-    """Tables 2 and 3, validity and groundedness, then our figures for the same data."""
+def print_all(benchmarks: Sequence[Benchmark], tables: Tables, averages: Mapping[str, Any]) -> None:
+    """Tables 2 and 3 with their ``averages``, validity and groundedness, then our figures for the same data."""
     from rich.console import Console
 
     from promptpex.paper.published.averages import sentences
     from promptpex.paper.published.measures import misprints, ours
 
     console = Console(soft_wrap=False)
-    console.print(_table2(tables))
-    console.print(_table3(tables))
+    console.print(_table2(tables, averages))
+    console.print(_table3(tables, averages))
     for misprint in misprints(tables):
         console.print(f"* {misprint}.", markup=False, highlight=False)
     console.print(_validity(tables))
@@ -51,19 +51,15 @@ def lines_written(
     return (*where, "To judge the answers again by code, asking no model:", command)
 
 
-def _table2(tables: Tables) -> Table:
-    from promptpex.paper.published.averages import average_cells
-
+def _table2(tables: Tables, averages: Mapping[str, Any]) -> Table:
     table = _new("Table 2: non-compliance, generated / baseline tests (a lost verdict counts as non-compliant)")
-    _rows(table, tables["table2"], ("promptpex", "baseline"), average_cells(tables).get("table2", {}))
+    _rows(table, tables["table2"], ("promptpex", "baseline"), averages.get("table2", {}))
     return table
 
 
-def _table3(tables: Tables) -> Table:
-    from promptpex.paper.published.averages import average_cells
-
+def _table3(tables: Tables, averages: Mapping[str, Any]) -> Table:
     table = _new("Table 3: non-compliance, tests of rules / of inverse rules")
-    _rows(table, tables["table3"], ("rules", "inverse"), average_cells(tables).get("table3", {}))
+    _rows(table, tables["table3"], ("rules", "inverse"), averages.get("table3", {}))
     return table
 
 

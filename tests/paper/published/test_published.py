@@ -12,8 +12,10 @@ import pytest
 
 from promptpex.core.errors import InputError, RunError
 from promptpex.judging.modes.prompt import WHOLE_PROMPT
+from promptpex.paper.figures import INTERVALS, MEANS
+from promptpex.paper.figures import figures as pictures
 from promptpex.paper.published import dataset, measures
-from promptpex.paper.published.averages import average_cells, pictures, sentences
+from promptpex.paper.published.averages import average_cells, frames, sentences
 from promptpex.paper.published.dataset import Benchmark
 from promptpex.paper.published.measures import Tables, misprints, ours, paper_percent, tables
 from promptpex.stats import clopper_pearson, holm
@@ -409,7 +411,8 @@ def test_a_share_of_nothing_is_no_percentage() -> None:
 
 
 def test_the_averages_of_both_tables_and_their_pictures(counted: Tables, expected: dict[str, Any]) -> None:
-    cells = average_cells(counted)
+    made = frames(counted)
+    cells = average_cells(made["averages"])
     for table, stems in (("table2", {"promptpex": "ppex", "baseline": "bl"}),
                          ("table3", {"rules": "rule", "inverse": "inv"})):  # fmt: skip
         for model, parts in cells[table].items():
@@ -417,10 +420,14 @@ def test_the_averages_of_both_tables_and_their_pictures(counted: Tables, expecte
                 shares = [100 * models[model][f"{stem}_nc"] / models[model][f"{stem}_n"]
                           for models in expected[table].values()]  # fmt: skip
                 assert parts[part] == {"percent": pytest.approx(sum(shares) / 6), "benchmarks": 6}
-    drawn = pictures(counted)
+    drawn = pictures(made)
     assert list(drawn) == [f"figure-{number}.svg" for number in range(9, 14)]
     assert "speech-tag: gpt-4o-mini 0% (0–8). speech-tag: gemma2:9b 5% (1–16)." in drawn["figure-13.svg"]
     assert "speech-tag: generated cases valid 71% (55–84)." in drawn["figure-11.svg"]
+    assert {name for name, picture in drawn.items() if MEANS in picture} == {"figure-9.svg", "figure-10.svg"}
+    assert {name for name, picture in drawn.items() if INTERVALS in picture} == {
+        f"figure-{number}.svg" for number in (11, 12, 13)
+    }
 
 
 def test_two_sentences_of_the_paper_are_counted_again_or_said_not_to_be(benchmarks: list[Benchmark]) -> None:
