@@ -15,6 +15,7 @@ import pickle
 import queue
 import signal
 import threading
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from itertools import islice
@@ -34,7 +35,7 @@ CHUNKS_PER_PROCESS = 4
 are held for each, so that the others have work while the result of a slow one is waited for."""
 
 EXIT_S = 5.0
-"""Seconds that a process has to close what its job opened, before it is killed."""
+"""Seconds to close what a job opened: a file or a connection takes far less."""
 
 
 class ProcessEngine:
@@ -43,11 +44,13 @@ class ProcessEngine:
     Args:
         processes: how many at most; None = one per CPU.
         chunk: items of one message; None = by the number of items, in a stream one.
+        exit_s: seconds that a process has to close what its job opened, before it is killed.
     """
 
-    def __init__(self, processes: int | None = None, *, chunk: int | None = None) -> None:
+    def __init__(self, processes: int | None = None, *, chunk: int | None = None, exit_s: float = EXIT_S) -> None:
         self._processes = max(1, processes or os.cpu_count() or 1)
         self._chunk = chunk
+        self._exit_s = exit_s
 
     async def map(self, job: Job[Item, Result], items: Iterable[Item]) -> list[Result]:
         """See ``Engine``.
@@ -72,7 +75,7 @@ class ProcessEngine:
 
     @asynccontextmanager
     async def _opened(self, job: Job[Item, Result]) -> AsyncIterator[_Pool[Item, Result]]:
-        pool: _Pool[Item, Result] = _Pool(_pickled(job), self._processes, asyncio.get_running_loop())
+        pool: _Pool[Item, Result] = _Pool(_pickled(job), self._processes, asyncio.get_running_loop(), self._exit_s)
         done = False
         try:
             yield pool
@@ -90,10 +93,11 @@ def _chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 class _Pool(Generic[Item, Result]):
     """The processes of one ``map`` or ``stream``, a thread for each, and the chunks that wait for one of them."""
 
-    def __init__(self, job: bytes, processes: int, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, job: bytes, processes: int, loop: asyncio.AbstractEventLoop, exit_s: float) -> None:
         self._job = job
         self._most = processes
         self._loop = loop
+        self._exit_s = exit_s
         self._waiting: queue.SimpleQueue[tuple[asyncio.Future[list[Result]], Sequence[Item]] | None]
         self._waiting = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
@@ -120,14 +124,20 @@ class _Pool(Generic[Item, Result]):
                 self._waiting.get_nowait()
         for _ in self._threads:
             self._waiting.put(None)
-        for worker in self._workers if at_once else ():
-            worker.terminate()
-        for thread in self._threads if at_once else ():
-            thread.join(EXIT_S)
-        for worker in self._workers if at_once else ():
-            worker.kill()
+        if at_once:
+            self._end_processes()
         for thread in self._threads:
             thread.join()
+
+    def _end_processes(self) -> None:
+        """Has all of them close what their jobs opened, and kills those that take too long: a job may not let itself be
+        cancelled."""
+        for worker in self._workers:
+            worker.process.terminate()
+        latest = time.monotonic() + self._exit_s
+        for worker in self._workers:
+            worker.process.join(max(0.0, latest - time.monotonic()))
+            worker.process.kill()
 
     def _work(self) -> None:
         """Has chunks done by a process of its own, until there are no more or one fails."""
@@ -143,7 +153,7 @@ class _Pool(Generic[Item, Result]):
             if isinstance(outcome, Exception):
                 break
         if worker is not None:
-            worker.close()
+            worker.close(self._exit_s)
 
     def _started(self) -> _Worker:
         with self._starting:
@@ -172,8 +182,8 @@ class _Worker:
     def __init__(self, job: bytes) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,), name="promptpex-engine", daemon=True)
-        self._process.start()
+        self.process = context.Process(target=_serve, args=(theirs,), name="promptpex-engine", daemon=True)
+        self.process.start()
         theirs.close()
         self._connection.send_bytes(job)
 
@@ -193,25 +203,14 @@ class _Worker:
         outcome: list[Result] | Exception = pickle.loads(reply)  # our own process wrote it
         return outcome
 
-    def terminate(self) -> None:
-        """Has it close what its job opened, and end, if it has not ended."""
-        with contextlib.suppress(ValueError):  # its thread has just closed it
-            self._process.terminate()
-
-    def kill(self) -> None:
-        """Ends it by force, if it has not ended: a task of it may not let itself be cancelled."""
-        with contextlib.suppress(ValueError):  # its thread has just closed it
-            self._process.kill()
-
-    def close(self) -> None:
-        """Waits for its end, which is forced where it takes too long."""
+    def close(self, exit_s: float) -> None:
+        """Waits ``exit_s`` seconds for its end, and then forces it."""
         with contextlib.suppress(OSError):
             self._connection.send_bytes(b"")
-        self._process.join(EXIT_S)
-        self._process.kill()
-        self._process.join()
+        self.process.join(exit_s)
+        self.process.kill()
+        self.process.join()
         self._connection.close()
-        self._process.close()
 
 
 def _pickled(value: object) -> bytes:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import signal
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -54,6 +56,31 @@ def busy(place: Path) -> None:
             pass
     finally:
         place.write_text("ended")
+
+
+def ignore_sigterm(folder: Path) -> None:
+    """Cannot be ended but by force; its process is the name of a file, as in ``Journal``."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    (folder / f"{os.getpid()}.txt").write_text("opened\n1\n")
+    while True:
+        time.sleep(60)
+
+
+async def ignore_cancelling(folder: Path) -> None:
+    """Goes on after it was cancelled, which the end of an event loop waits for."""
+    (folder / f"{os.getpid()}.txt").write_text("opened\n1\n")
+    while True:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+
+
+@dataclass(frozen=True)
+class Uncancellable:
+    """The job of ``ignore_cancelling``."""
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Callable[[Path], Awaitable[None]]]:
+        yield ignore_cancelling
 
 
 def give_a_lambda(number: int) -> object:

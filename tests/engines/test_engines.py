@@ -16,13 +16,15 @@ import pytest
 
 from promptpex.core.errors import EngineError, SpecError
 from promptpex.core.records import Output
-from promptpex.engines import Engine, FunctionJob, LocalEngine, local_engine, usable_cpus
+from promptpex.engines import Engine, FunctionJob, Job, LocalEngine, local_engine, usable_cpus
 from promptpex.engines.processes import ProcessEngine
 from tests.engines.jobs import (
     Journal,
+    Uncancellable,
     busy,
     die_at_forty,
     give_a_lambda,
+    ignore_sigterm,
     open_forty,
     process_of,
     refuse_forty,
@@ -156,6 +158,17 @@ async def test_a_busy_process_is_interrupted(tmp_path: Path) -> None:
     with pytest.raises(asyncio.CancelledError):
         await running
     assert (tmp_path / "begun").read_text() == "ended"
+
+
+@pytest.mark.parametrize("job", [FunctionJob(ignore_sigterm), Uncancellable()], ids=["signal", "cancellation"])
+async def test_a_process_that_does_not_end_is_killed(job: Job[Path, None], tmp_path: Path) -> None:
+    running = asyncio.ensure_future(ProcessEngine(2, chunk=1, exit_s=0.1).map(job, [tmp_path, tmp_path]))
+    journal = Journal(tmp_path)
+    await _until(lambda: len([lines for lines in journal.lines() if len(lines) > 1]) == 2)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert not any(_alive(process) for process in journal.processes())
 
 
 async def test_what_cannot_be_pickled_is_named() -> None:
