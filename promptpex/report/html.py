@@ -19,9 +19,10 @@ from promptpex.report.headline import FEW
 from promptpex.report.metrics_in_words import NOTE, mean, points
 from promptpex.report.metrics_in_words import scored as metric_scored
 from promptpex.report.percentages import ends
+from promptpex.report.quantities import counted
 from promptpex.report.secondary_tables import footnotes, sections
 from promptpex.report.summary import Summary, records
-from promptpex.report.terminal import accuracy, counted, decision_text, money, percent, right, seconds
+from promptpex.report.terminal import decision_text, money, percent, seconds
 from promptpex.report.view_model import VERDICTS, page
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -113,8 +114,6 @@ def _environment() -> jinja2.Environment:
         "figure": figure,
         "decision_text": decision_text,
         "counted": counted,
-        "right": right,
-        "accuracy": accuracy,
         "mean": mean,
         "metric_scored": metric_scored,
         "points": points,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptpex.codecs.wording import plural
 from promptpex.core.records import RUNNING
@@ -12,6 +13,7 @@ from promptpex.report import percentages
 from promptpex.report.headline import FEW
 from promptpex.report.metrics_in_words import metric_section, points, scales
 from promptpex.report.percentages import TableRow
+from promptpex.report.quantities import NON_COMPLIANCE, Quantity, quantities
 from promptpex.report.secondary_tables import DAGGER, Section, cut, footnotes, rule_section, sections
 from promptpex.report.summary import FailureExample, Summary, records
 
@@ -26,20 +28,28 @@ WHY = 320
 LONG = 4096
 CELL = 48
 WIDE = 100
-"""Columns of a terminal from which on a table has wide gaps."""
+"""Columns of a terminal from which on a table has wide gaps and headings of one line, where it is whole so."""
 
-SPARED = ("p50", "cost")
-"""Columns of the models' table that a narrow terminal goes without, in this order; beside accuracy ``unscored`` too,
-which the notes say as well."""
+NAME = 24
+"""Columns of a terminal that names keep before figures give way to them; longer names are folded."""
+SHORTEST_NAME = 8
+"""Columns that names keep where nothing more can give way."""
 
 WORDS = ("decision", "change")
 """Columns of words among those of figures."""
 
-Column = tuple[str, list[str]]
-"""A header and its cells."""
 
 MOST_ROWS = 8
 """Rows of a section in the terminal; the page and the CSV files have all."""
+
+
+class Column(NamedTuple):
+    """A header and its cells; of the columns that may give way to the others on a narrow terminal, the greater
+    ``gives_way``, the sooner."""
+
+    header: str
+    cells: list[str]
+    gives_way: int = 0
 
 
 def show(summary: Summary, console: Console) -> None:
@@ -83,19 +93,19 @@ def _metrics(summary: Summary, console: Console) -> None:
 def show_comparison(comparison: RunComparison, console: Console) -> None:
     """Prints what changed from one run to another."""
     level = f"{100 * comparison.confidence:g}%"
-    header = ("model", "change", "before", "after", f"points ({level} CI)", "newly failing", "fixed", "p (Holm)")
+    header = ("model", "change", "before", "after", f"points ({level} CI)", "newly failing", "fixed", P)
     rows = [_compared(row) for row in records(comparison.models)]
     _line(clean(comparison.answer, LONG), console)
-    _compared_table("Outputs that break a rule", header, rows, console, spared=header[-3:])
+    _compared_table("Outputs that break a rule", header, rows, console)
     compared = [row for row in records(comparison.models) if row["accuracy_cases"]]
     if compared:
-        columns = ("model", "change", "before", "after", f"points ({level} CI)", "p (Holm)")
+        columns = ("model", "change", "before", "after", f"points ({level} CI)", P)
         shown = [_compared_accuracy(row) for row in compared]
-        _compared_table("Right outputs", columns, shown, console, spared=columns[-1:])
+        _compared_table("Right outputs", columns, shown, console)
     by_metric = [_compared_metric(row) for row in records(comparison.metrics)]
     if by_metric:
-        columns = ("model: metric", "change", "before", "after", f"points ({level} CI)", "p (Holm)")
-        _compared_table("Own metrics", columns, by_metric, console, spared=columns[-1:])
+        columns = ("model: metric", "change", "before", "after", f"points ({level} CI)", P)
+        _compared_table("Own metrics", columns, by_metric, console)
     changed = tuple(
         tuple(str(row[name] or "") for name in ("model", "case", "change", "broken_rules", "output"))
         for row in records(comparison.changed)
@@ -106,11 +116,17 @@ def show_comparison(comparison: RunComparison, console: Console) -> None:
         _line(clean(note, LONG), console)
 
 
-def _compared_table(
-    title: str, header: Sequence[str], rows: Sequence[tuple[str, ...]], console: Console, *, spared: Sequence[str]
-) -> None:
-    columns = [(name, [row[at] for row in rows]) for at, name in enumerate(header)]
-    table, left_out = _fitting(title, columns, console.width, spared=spared)
+P = "p (Holm)"
+GIVE_WAY = ("before", "after", "newly failing", "fixed", P)
+"""Columns of a comparison that a narrow terminal goes without, the last one first."""
+
+
+def _compared_table(title: str, header: Sequence[str], rows: Sequence[tuple[str, ...]], console: Console) -> None:
+    columns = [
+        Column(name, [row[at] for row in rows], GIVE_WAY.index(name) + 1 if name in GIVE_WAY else 0)
+        for at, name in enumerate(header)
+    ]
+    table, left_out = _fitting(title, columns, console.width)
     console.print()
     console.print(table)
     if left_out:
@@ -221,103 +237,84 @@ def percent(share: float | None) -> str:
 
 def _models(summary: Summary, width: int) -> tuple[Table, list[str]]:
     """The table per model, and the columns that did not fit."""
-    beside = ", and right ones" if has_accuracy(summary) else ""
-    title = f"{clean(summary.run.prompt.name)}: outputs that break a rule{beside}"
-    spared = (*SPARED, "unscored") if has_accuracy(summary) else SPARED
-    return _fitting(title, _columns(summary), width, spared=spared)
+    shown = quantities(summary)
+    title = f"{clean(summary.run.prompt.name)}: {' and '.join(clean(quantity.title) for quantity in shown)}"
+    return _fitting(title, _columns(summary, shown), width)
 
 
-def _fitting(title: str, columns: list[Column], width: int, *, spared: Sequence[str]) -> tuple[Table, list[str]]:
-    """A table with names in its first column, and which of the last columns, those that can be ``spared``, did not
-    fit: a figure is shown whole or not at all."""
+def _fitting(title: str, columns: Sequence[Column], width: int) -> tuple[Table, list[str]]:
+    """A table with names in its first column, and the columns that gave way: a figure is shown whole or not at all."""
+    shown = list(columns)
+    name = min(max(map(len, columns[0].cells), default=0), NAME)
+    narrow = width < WIDE or _least_width(shown, name, narrow=False) > width
+    while (over := _least_width(shown, name, narrow=narrow) - width) > 0:
+        yielding = [column for column in shown if column.gives_way]
+        if not yielding:
+            name = max(SHORTEST_NAME, name - over)
+            break
+        shown.remove(max(yielding, key=lambda column: column.gives_way))
+    left_out = [column.header for column in columns if column not in shown]
+    return _table_of(title, shown, name, narrow=narrow), left_out
+
+
+def _least_width(columns: Sequence[Column], name: int, *, narrow: bool) -> int:
+    """What a table takes if its names are folded to ``name`` letters."""
     from rich.console import Console
 
-    left_out: list[str] = []
-    ruler = Console(width=max(width, LONG))
-    while True:
-        table = _table_of(title, columns, narrow=width < WIDE)
-        if columns[-1][0] not in spared or ruler.measure(table).minimum <= width:
-            return table, left_out
-        left_out.insert(0, columns.pop()[0])
+    folded = columns[0]._replace(cells=[cell[:name] for cell in columns[0].cells])
+    return Console(width=LONG).measure(_table_of("", [folded, *columns[1:]], name, narrow=narrow)).minimum
 
 
-def _columns(summary: Summary) -> list[Column]:
+def _columns(summary: Summary, shown: Sequence[Quantity]) -> list[Column]:
+    """The columns of the models: last to give way is what the models are ranked by, and the decision never does."""
     rows = records(summary.models)
-    failures = [f"{row['non_compliant']} of {counted(row)}{'*' if 0 < row['scored'] < FEW else ''}" for row in rows]
-    figures = [
-        ("failures", failures),
-        (f"share ({100 * summary.confidence:g}% CI)", [_share(row) for row in rows]),
-        *_accuracy(summary, rows),
-        ("unscored", [str(row["unscored"]) for row in rows]),
-        ("cost", [money(row["cost_usd"]) for row in rows]),
-        ("p50", [seconds(row["latency_p50_ms"]) for row in rows]),
-    ]
+    decision = Column("decision", [decision_text(row) for row in rows])
     several = any(row["decision"] != "only model" for row in rows)
-    decision = [("decision", [decision_text(row) for row in rows])] if several else []
-    return [("model", [clean(row["model"], 60) for row in rows]), *decision, *figures]
+    figures = [_quantity(quantity, rows, summary.confidence, first=quantity is shown[0]) for quantity in shown]
+    return [
+        Column("model", [clean(row["model"], 60) for row in rows]),
+        *([decision] if several else []),
+        *chain.from_iterable(figures),
+        Column("unscored", [str(row["unscored"]) for row in rows], 4),
+        Column("cost", [money(row["cost_usd"]) for row in rows], 5),
+        Column("p50", [seconds(row["latency_p50_ms"]) for row in rows], 6),
+    ]
 
 
-def has_accuracy(summary: Summary) -> bool:
-    """Whether any output was compared with an expected one."""
-    return bool(summary.models["accuracy_scored"].notna().any())
+def _quantity(quantity: Quantity, rows: Sequence[TableRow], confidence: float, *, first: bool) -> list[Column]:
+    """A quantity, and what it was computed from; of the ``first`` one the estimates always stay."""
+    estimates = [quantity.estimates[row["model"]] for row in rows]
+    few = "*" if quantity.name == NON_COMPLIANCE else ""
+    counts = [f"{one.count}{few if 0 < one.scored < FEW else ''}" for one in estimates]
+    level = f"{clean(quantity.column, NAME)} ({100 * confidence:g}% CI)"
+    return [
+        Column(quantity.count_column, counts, 1 if first else 3),
+        Column(level, [one.text() for one in estimates], 0 if first else 2),
+    ]
 
 
-def _accuracy(summary: Summary, rows: Sequence[TableRow]) -> list[Column]:
-    """The columns of right outputs, where outputs were compared with expected ones."""
-    if not has_accuracy(summary):
-        return []
-    level = f"{100 * summary.confidence:g}%"
-    return [("right", [right(row) for row in rows]), (f"accuracy ({level} CI)", [accuracy(row) for row in rows])]
-
-
-def right(row: TableRow) -> str:
-    """How many of a model's compared outputs are right."""
-    if row["accuracy"] is None:
-        return "–"
-    of = row["accuracy_scored"] + (row["accuracy_unscored"] if row["accuracy_at_least"] else 0)
-    return f"{row['accuracy_right']} of {of}"
-
-
-def accuracy(row: TableRow) -> str:
-    """A model's accuracy with its interval."""
-    if row["accuracy"] is None:
-        return "–"
-    bound = "≥" if row["accuracy_at_least"] else ""
-    return f"{bound}{percent(row['accuracy'])} ({percentages.ends(row['accuracy_ci_low'], row['accuracy_ci_high'])})"
-
-
-def _table_of(title: str, columns: list[Column], narrow: bool) -> Table:
+def _table_of(title: str, columns: Sequence[Column], name: int, *, narrow: bool) -> Table:
+    """A table in which the first column has room for ``name`` letters at least, and every other for its cells; a
+    ``narrow`` one has small gaps and headings of two lines."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     gap = (0, 1, 0, 0) if narrow else (0, 1)
     table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=gap)
-    names = [name.replace(" (", "\n(", 1) if narrow else name for name, _ in columns]
-    table.add_column(names[0], overflow="fold", min_width=20)
-    for name, (_, cells) in zip(names[1:], columns[1:], strict=True):
-        widest = max(map(len, (*name.split("\n"), *cells)))
-        table.add_column(name, justify="left" if name in WORDS else "right", no_wrap=True, min_width=widest)
-    for row in zip(*(cells for _, cells in columns), strict=True):
+    headers = [column.header.replace(" (", "\n(", 1) if narrow else column.header for column in columns]
+    table.add_column(headers[0], overflow="fold", min_width=name)
+    for header, column in zip(headers[1:], columns[1:], strict=True):
+        widest = max(map(len, (*header.split("\n"), *column.cells)))
+        table.add_column(header, justify="left" if header in WORDS else "right", no_wrap=True, min_width=widest)
+    for row in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*map(Text, row))
     return table
-
-
-def counted(row: TableRow) -> int:
-    """The outputs that a model's share is of."""
-    return int(row["usable"] if row["at_least"] else row["scored"])
 
 
 def decision_text(row: TableRow) -> str:
     """The decision about a model, marked where it would not hold if the rules were a sample."""
     return f"{row['decision']}{DAGGER if row['holds_sampled'] is False else ''}"
-
-
-def _share(row: TableRow) -> str:
-    if row["ci_low"] is None:
-        return "–"
-    bound = "≥" if row["at_least"] else ""
-    return f"{bound}{percent(row['non_compliance'])} ({percentages.ends(row['ci_low'], row['ci_high'])})"
 
 
 def money(usd: float | None) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptpex.core.records import EXPECTED, NOT_CONCERNED, Case
 from promptpex.report.headline import FEW
 from promptpex.report.metrics_in_words import points, scales
+from promptpex.report.quantities import Estimate, Quantity, quantities
 from promptpex.report.summary import Summary, records
-from promptpex.report.terminal import has_accuracy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,9 +40,11 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """A row of the models table: its figures under ``MODEL_COLUMNS``, and how they are drawn."""
+    """A row of the models table: its figures under ``MODEL_COLUMNS``, the estimates of the page's quantities, and how
+    the first of them, what models are ranked by, is drawn."""
 
     row: Mapping[str, Any]
+    estimates: tuple[Estimate, ...]
     reported: tuple[str, ...]
     bar: Bar | None
     few: bool
@@ -146,7 +148,7 @@ class Page:
     names: tuple[str, ...]
     axis: float
     at_least: bool
-    accuracy: bool
+    quantities: tuple[Quantity, ...]
     models: tuple[ModelRow, ...]
     reasons: tuple[str, ...]
     rules: tuple[RuleRow, ...]
@@ -164,15 +166,16 @@ def page(summary: Summary) -> Page:
     names = _names(summary)
     shown = _shown(summary)
     rows = records(shown)
-    axis = _axis(summary)
+    shown_quantities = quantities(summary)
+    axis = _axis(shown_quantities[0])
     verdict_counts = Counter(summary.outputs["verdict"])
     model_counts = Counter(summary.outputs["model"])
     return Page(
         names=names,
         axis=axis,
         at_least=any(frame["at_least"].fillna(False).any() for frame in (summary.models, summary.rules)),
-        accuracy=has_accuracy(summary),
-        models=tuple(_model(row, summary, axis) for row in records(summary.models)),
+        quantities=shown_quantities,
+        models=tuple(_model(row, summary, shown_quantities, axis) for row in records(summary.models)),
         reasons=tuple(dict.fromkeys(reason for reasons in summary.gaps.unscored.values() for reason in reasons)),
         rules=tuple(_rules(summary, names)),
         metrics=tuple(_metrics(summary)),
@@ -196,15 +199,20 @@ def _names(summary: Summary) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(name) for frame in frames for name in frame["model"].unique()))
 
 
-def _axis(summary: Summary) -> float:
-    highest = summary.models["ci_high"].dropna()
-    return next(end for end in AXES if highest.empty or highest.max() <= end)
+def _axis(ranked_by: Quantity) -> float:
+    return next(end for end in AXES if ranked_by.highest <= end)
 
 
-def _model(row: Mapping[str, Any], summary: Summary, axis: float) -> ModelRow:
-    bar = _bar((row["ci_low"], row["non_compliance"], row["ci_high"]), axis)
-    reported = summary.run.manifest.reported.get(row["model"], ())
-    return ModelRow(row=row, reported=reported, bar=bar, few=0 < row["scored"] < FEW)
+def _model(row: Mapping[str, Any], summary: Summary, shown: Sequence[Quantity], axis: float) -> ModelRow:
+    estimates = tuple(quantity.estimates[row["model"]] for quantity in shown)
+    first = estimates[0]
+    return ModelRow(
+        row=row,
+        estimates=estimates,
+        reported=summary.run.manifest.reported.get(row["model"], ()),
+        bar=_bar((first.low, first.point, first.high), axis),
+        few=0 < first.scored < FEW,
+    )
 
 
 def _bar(shares: tuple[float | None, ...], axis: float) -> Bar | None:

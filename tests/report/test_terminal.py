@@ -62,7 +62,7 @@ def test_a_figure_is_shown_whole_or_said_to_be_left_out(width: int) -> None:
     row = next(line for line in lines[start:] if line.lstrip().startswith("a "))
     assert ("cost" in spared) != ("$0.0300" in row)
     assert ("p50" in spared) != ("0.20 s" in row)
-    assert bool(spared) == (width < 90)
+    assert bool(spared) == (width < 72)
 
 
 def test_a_model_alone_has_no_place() -> None:

@@ -1,0 +1,107 @@
+"""The quantities that reports show of each model, first the one that the models are ranked by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from promptpex.report.metrics_in_words import scored
+from promptpex.report.percentages import TableRow, ends, percent
+from promptpex.report.summary import Summary, records
+
+NON_COMPLIANCE = "non-compliance"
+ACCURACY = "accuracy"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A model's share or mean, from 0 to 1, with the ends of its interval; all three None where nothing was scored.
+
+    Attributes:
+        count: what it was computed from, as text: ``3 of 60``.
+        scored: from how many outputs.
+        at_least: whether the share is a lower bound.
+    """
+
+    count: str
+    scored: int
+    point: float | None = None
+    low: float | None = None
+    high: float | None = None
+    at_least: bool = False
+
+    def text(self, bound: str = "≥") -> str:
+        """The share with its interval, after ``bound`` where it is a lower one; a dash where nothing was scored."""
+        if self.point is None or self.low is None or self.high is None:
+            return "–"
+        return f"{bound if self.at_least else ''}{percent(self.point)} ({ends(self.low, self.high)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A figure that models have, and can be ranked by.
+
+    Attributes:
+        name: as in ``--rank-by``.
+        title: what its table shows.
+        column, count_column: the headings of the estimates, and of what they were computed from.
+        estimates: by model; one for every model.
+    """
+
+    name: str
+    title: str
+    column: str
+    count_column: str
+    estimates: Mapping[str, Estimate]
+
+    @property
+    def highest(self) -> float:
+        """The greatest upper end of an interval; 0 where nothing was scored."""
+        return max((one.high for one in self.estimates.values() if one.high is not None), default=0.0)
+
+
+def quantities(summary: Summary) -> tuple[Quantity, ...]:
+    """What the table of models shows: what they are ranked by, then non-compliance and, where there is any,
+    accuracy."""
+    rows, rank_by = records(summary.models), summary.rankings.options.rank_by
+    shown = [_non_compliance(rows)]
+    if any(row["accuracy_scored"] is not None for row in rows):
+        shown.append(_accuracy(rows))
+    if rank_by not in {one.name for one in shown}:
+        shown.append(_metric(rank_by, [row["model"] for row in rows], records(summary.metrics)))
+    if len(shown) == 1:
+        shown = [replace(shown[0], column="share")]
+    return tuple(sorted(shown, key=lambda one: one.name != rank_by))
+
+
+def counted(row: TableRow) -> int:
+    """The outputs that a model's share is of."""
+    return int(row["usable"] if row["at_least"] else row["scored"])
+
+
+def _non_compliance(rows: Sequence[TableRow]) -> Quantity:
+    estimates = {}
+    for row in rows:
+        count = f"{row['non_compliant']} of {counted(row)}"
+        share = (row["non_compliance"], row["ci_low"], row["ci_high"], bool(row["at_least"]))
+        estimates[row["model"]] = Estimate(count, row["scored"], *share)
+    return Quantity(NON_COMPLIANCE, "outputs that break a rule", NON_COMPLIANCE, "failures", estimates)
+
+
+def _accuracy(rows: Sequence[TableRow]) -> Quantity:
+    estimates = {}
+    for row in rows:
+        compared, bound = row["accuracy_scored"] or 0, bool(row["accuracy_at_least"])
+        count = f"{row['accuracy_right']} of {compared + (row['accuracy_unscored'] if bound else 0)}"
+        share = (row["accuracy"], row["accuracy_ci_low"], row["accuracy_ci_high"], bound)
+        estimates[row["model"]] = Estimate(count, compared, *share) if compared else Estimate("–", 0)
+    return Quantity(ACCURACY, "right outputs", "accuracy", "right", estimates)
+
+
+def _metric(name: str, models: Sequence[str], rows: Sequence[TableRow]) -> Quantity:
+    """An own metric: of several judges' scores those that count."""
+    counting = {row["model"]: row for row in rows if row["metric"] == name and row["counts"]}
+    estimates = {model: Estimate("–", 0) for model in models}
+    for model, row in counting.items():
+        estimates[model] = Estimate(scored(row), row["scored"], row["mean"], row["ci_low"], row["ci_high"])
+    return Quantity(name, f"the metric {name}", name, "scored", estimates)
