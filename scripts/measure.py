@@ -34,10 +34,11 @@ FOR_LATER = {
     "promptpex.core.response_store.ResponseStore.entries": "stores: moving replies from one backend to another",
     "promptpex.store.sqlite_store.SqliteStore.entries": "stores: moving replies from one backend to another",
     "promptpex.core.records.synthesis.CandidateResult": "synthesis of assertions",
-    "promptpex.core.records.synthesis.Delta": "synthesis of assertions",
     "promptpex.core.records.synthesis.Example": "synthesis of assertions",
-    "promptpex.core.records.synthesis.PromptVersion": "synthesis of assertions",
     "promptpex.core.records.synthesis.Synthesis": "synthesis of assertions",
+    "promptpex.synthesis.deltas.deltas": "synthesis of assertions",
+    "promptpex.synthesis.versions.from_files": "synthesis of assertions",
+    "promptpex.synthesis.versions.from_git": "synthesis of assertions",
     "promptpex.stats.ppi.ppi_mean": "alignment: judges' verdicts corrected by people's grades",
 }
 """Definitions that nothing calls yet, with the work that will; what only they use needs no line of its own."""

@@ -57,7 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "judging": ASKING,
     "specs": ASKING | {"assertions", "judging", "promptfile"},
     "cases": ASKING | {"assertions", "interchange", "promptfile"},
-    "synthesis": ASKING | {"assertions", "solver", "stats"},
+    "synthesis": ASKING | {"assertions", "promptfile", "solver", "stats"},
     "alignment": ASKING | {"assertions", "stats"},
     "workflow": ASKING
     | STAGES

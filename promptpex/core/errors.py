@@ -9,6 +9,7 @@
     │   ├── SuiteError                   2   the case file
     │   ├── GradeError                   2   the file of people's grades
     │   ├── CheckError                   2   an assertion that cannot be used as written
+    │   ├── SynthesisError               2   a prompt's history, or the folder of its candidates
     │   ├── ConfigError                  2   settings, environment, flags
     │   └── RunError                     2   a run folder
     ├── StoreError                       2   the response store
@@ -91,6 +92,10 @@ class GradeError(InputError):
 
 class CheckError(InputError):
     """An assertion that cannot be used as written: unknown kind, bad value, pattern that does not compile."""
+
+
+class SynthesisError(InputError):
+    """A history of a prompt that cannot be read, or a folder of candidate assertions that cannot be used."""
 
 
 class ConfigError(InputError):

@@ -35,13 +35,16 @@ _TAG = re.compile(r"(?=(\{[{%#]))")
 _TAG_END = {"{{": "}}", "{%": "%}", "{#": "#}"}
 
 
-def sentences(text: str) -> tuple[str, ...]:
+def sentences(text: str, *, tags: bool = False) -> tuple[str, ...]:
     """The sentences of the text in order, white space made single, list marks left out.
 
-    What holds no letter and no digit outside of template tags (rules, bare variables) is no sentence.
+    What holds no letter and no digit (rules, rows of signs) is no sentence.
+
+    Args:
+        tags: whether the letters of template tags count, so that a bare variable is one as well.
     """
     parts = (" ".join(part.split()) for block, _ in _blocks(text) for part in split(block))
-    return tuple(part for part in parts if any(map(str.isalnum, _outside_tags(part))))
+    return tuple(part for part in parts if any(map(str.isalnum, part if tags else _outside_tags(part))))
 
 
 def headings(text: str) -> frozenset[str]:

@@ -76,12 +76,15 @@ class Delta(Record):
     Attributes:
         version, previous: names; ``previous`` is None for the first version.
         changes: a modified sentence is one removed and one added.
+        moved: sentences that stand elsewhere and are the same. Where there are none and no changes, the version only
+            looks different: white space, lists, quotation marks.
         categories: empty until a model has named them.
     """
 
     version: str
     previous: str | None = None
     changes: tuple[Change, ...]
+    moved: int = 0
     categories: tuple[CategorisedPhrase, ...] = ()
 
 
