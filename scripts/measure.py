@@ -22,10 +22,8 @@ from measuring import figures, settings, usage  # noqa: E402
 from measuring.tree import Module, modules  # noqa: E402
 
 FOR_LATER = {
-    "promptpex.core.records.grade.superseded": "grading",
     "promptpex.documents.human_grades.append_grades": "grading: people's verdicts on outputs, in a file of their own",
     "promptpex.documents.human_grades.current": "grading",
-    "promptpex.documents.human_grades.read_grades": "grading",
     "promptpex.engines.jobs.FunctionJob": "engines: matrices of assertions and examples",
     "promptpex.judging.modes.register": "judge modes of other programs",
     "promptpex.judging.modes.unregister": "judge modes of other programs",
@@ -39,6 +37,8 @@ FOR_LATER = {
     "promptpex.synthesis.deltas.deltas": "synthesis of assertions",
     "promptpex.synthesis.versions.from_files": "synthesis of assertions",
     "promptpex.synthesis.versions.from_git": "synthesis of assertions",
+    "promptpex.workflow.synthesis_examples.update_examples": "synthesis: the command that fills a prompt's folder",
+    "promptpex.synthesis.shortages.shortages_of": "synthesis: choosing from a folder",
     "promptpex.stats.ppi.ppi_mean": "alignment: judges' verdicts corrected by people's grades",
 }
 """Definitions that nothing calls yet, with the work that will; what only they use needs no line of its own."""

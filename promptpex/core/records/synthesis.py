@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from promptpex.core.ids import digest
-from promptpex.core.records._base import OwnedRecord, Record
+from promptpex.core.records._base import Ordinal, OwnedRecord, Record
 from promptpex.core.records.prompt import Message, Role
 from promptpex.core.records.spec import Check, Origin
 
@@ -170,8 +170,11 @@ class Example(Record):
         prompt: what the model was sent, as one text.
         output: what it answered.
         label: what people say of it; None where they say nothing, or nothing that counts.
-        label_from: how the label came about, in words, such as ``2 of 3 graders`` or ``column label``.
+        label_from: how the label came about, in words, such as ``2 of 3 graders``.
+        from_table: whether the label comes from a table of labels, which may be gone, and not from the file of grades.
         case, model, repeat: where it comes from; empty for imported ones.
+        times: how many outputs of the run have this text for these inputs: they are one example.
+        version: the fingerprint of the prompt that gave it; empty where that is not known, as of imported ones.
     """
 
     id: str
@@ -180,9 +183,12 @@ class Example(Record):
     output: str
     label: Literal["good", "bad"] | None = None
     label_from: str = ""
+    from_table: bool = False
     case: str = ""
     model: str = ""
-    repeat: int = 0
+    repeat: Ordinal = 0
+    times: int = Field(default=1, ge=1)
+    version: str = ""
 
 
 class CandidateResult(Record):
@@ -193,9 +199,11 @@ class CandidateResult(Record):
         example: the example's id.
         status: an error is anything that is neither pass nor fail.
         reason: in words; of an error also its code.
+        basis: the digest of all else that decided it: the version of the checks, the prompt as it was sent, the judge.
     """
 
     candidate: str
     example: str
     status: CandidateStatus
     reason: str = ""
+    basis: str = ""

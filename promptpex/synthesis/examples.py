@@ -1,0 +1,122 @@
+"""Examples: what candidates are tried on, usable outputs of the final version of the prompt (SPADE, section 4.1).
+
+An example is known by its inputs and its text. So outputs that repeat each other are one example, and a label holds in
+every run that gives the same text to the same inputs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from promptpex.codecs.wording import plural
+from promptpex.core.errors import InputError, RunError
+from promptpex.core.records import Example, Message, Output, Prompt, Run, output_key
+from promptpex.core.time_allowance import Allowance
+from promptpex.promptfile import RENDERING_SECONDS, render
+
+OutputKey = tuple[str, str, int]
+"""Case, model, repeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunExamples:
+    """The examples that a run gives.
+
+    Attributes:
+        examples: each text once per inputs, in the order of the outputs.
+        of_output: the id of the example that each usable output is, by the output's key.
+        unusable: outputs with an error, which are no examples.
+    """
+
+    examples: tuple[Example, ...] = ()
+    of_output: Mapping[OutputKey, str] = field(default_factory=dict)
+    unusable: int = 0
+
+    def sentence(self) -> str:
+        """How many there are, and what outputs of the run are not among them."""
+        parts = [plural(len(self.examples), "example")]
+        repeated = len(self.of_output) - len(self.examples)
+        if repeated:
+            parts.append(f"{plural(repeated, 'output')} with the same text as another one for the same inputs")
+        if self.unusable:
+            parts.append(f"{plural(self.unusable, 'output')} that cannot be used")
+        return "; ".join(parts)
+
+
+def require_final(run: Run, prompt: Prompt) -> None:
+    """Refuses a run of another version of the prompt.
+
+    Raises:
+        RunError: with what to do.
+    """
+    if run.prompt.fingerprint != prompt.fingerprint:
+        message = (
+            f"the run {run.manifest.run} was made with other words of {run.prompt.name} than its file has now; examples"
+            " are outputs of the final version: run the prompt again, or name a run of this version with --run"
+        )
+        raise RunError(message, path=prompt.path)
+
+
+def examples_of(run: Run) -> RunExamples:
+    """The examples of a run: its outputs without an error, those with the same inputs and text once."""
+    inputs = {case.id: case.inputs for case in run.suite.cases}
+    usable = [output for output in run.outputs if _is_usable(output) and output.case in inputs]
+    ids = {output.key: output_key(inputs[output.case], output.text or "") for output in usable}
+    times = Counter(ids.values())
+    time = Allowance(RENDERING_SECONDS)
+    examples: dict[str, Example] = {}
+    for output in usable:
+        name = ids[output.key]
+        if name not in examples:
+            examples[name] = Example(
+                id=name,
+                inputs=inputs[output.case],
+                prompt=_sent(run.prompt, inputs[output.case], time),
+                output=output.text or "",
+                case=output.case,
+                model=output.model,
+                repeat=output.repeat,
+                times=times[name],
+                version=run.prompt.fingerprint,
+            )
+    return RunExamples(tuple(examples.values()), ids, len(run.outputs) - len(usable))
+
+
+def merged(kept: Iterable[Example], new: Iterable[Example]) -> tuple[Example, ...]:
+    """All examples, each once: what was there stays in its place, and is described as the new one of its id is.
+
+    The label of an earlier table is kept.
+    """
+    examples = {example.id: example for example in kept}
+    for example in new:
+        before = examples.get(example.id)
+        if before is not None and before.from_table and not example.from_table:
+            example = example.replace(label=before.label, label_from=before.label_from, from_table=True)
+        examples[example.id] = example
+    return tuple(examples.values())
+
+
+def of_version(examples: Iterable[Example], version: str) -> tuple[Example, ...]:
+    """The examples that a choice is made on: those of this version of the prompt, and imported ones."""
+    return tuple(example for example in examples if example.version in ("", version))
+
+
+def _is_usable(output: Output) -> bool:
+    return output.error is None and output.text is not None
+
+
+def _sent(prompt: Prompt, inputs: Mapping[str, object], time: Allowance) -> str:
+    """What the model was sent, as one text; empty where it cannot be rendered any more."""
+    with suppress(InputError):
+        return as_text(render(prompt, inputs, time))
+    return ""
+
+
+def as_text(messages: tuple[Message, ...]) -> str:
+    """A request as one text: its only turn, or each turn under its role."""
+    if len(messages) == 1:
+        return messages[0].content
+    return "\n\n".join(f"{message.role}:\n{message.content}" for message in messages)

@@ -1,0 +1,85 @@
+"""The synthesis folder, ``PROMPT.synthesis/`` beside the prompt: where its files are, and the examples in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from promptpex.codecs import jsonl
+from promptpex.codecs.atomic import write_text
+from promptpex.core.errors import SynthesisError
+from promptpex.core.records import Example
+from promptpex.documents.record_problems import record_problems
+from promptpex.promptfile import stem
+
+ENDING = ".synthesis"
+LONGEST_LINE = 50_000_000
+"""Bytes of an example: its inputs, the prompt with them, and the output."""
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisFolder:
+    """The folder of a prompt's synthesis; it need not exist."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, prompt: Path) -> SynthesisFolder:
+        """The folder beside a prompt's file."""
+        return cls(prompt.with_name(f"{stem(prompt) or prompt.name}{ENDING}"))
+
+    @property
+    def candidates(self) -> Path:
+        """Criteria, candidates and implications, edited by people."""
+        return self.path / "candidates.yaml"
+
+    @property
+    def examples(self) -> Path:
+        """The examples with their labels, one on a line."""
+        return self.path / "examples.jsonl"
+
+    def read_examples(self) -> tuple[Example, ...]:
+        """The examples, each once; none where there is no such file.
+
+        Raises:
+            SynthesisError: a line that is not an example, or an id that occurs twice; with file and line.
+        """
+        if not self.examples.exists():
+            return ()
+        examples: dict[str, Example] = {}
+        for line in jsonl.raw_lines(self.examples, what="file of examples", error=SynthesisError, longest=LONGEST_LINE):
+            if not line.data.strip():
+                continue
+            example = _example(line, self.examples)
+            if example.id in examples:
+                message = f"the example {example.id} is there twice; take one out"
+                raise SynthesisError(message, path=self.examples, line=line.number)
+            examples[example.id] = example
+        return tuple(examples.values())
+
+    def write_examples(self, examples: Iterable[Example]) -> None:
+        """Replaces the file of examples in one step.
+
+        Raises:
+            SynthesisError: it cannot be written.
+        """
+        try:
+            write_text(self.examples, "".join(map(jsonl.dump_record, examples)), links=False)
+        except OSError as failure:
+            message = f"the file of examples cannot be written ({failure.strerror or failure}); make it writable"
+            raise SynthesisError(message, path=self.examples) from None
+
+
+def _example(line: jsonl.RawLine, path: Path) -> Example:
+    try:
+        return jsonl.parse_record(line.data, Example)
+    except ValidationError as failure:
+        problem = record_problems(failure, Example)[0]
+        raise SynthesisError(problem.message, path=path, line=line.number) from None
+    except (ValueError, RecursionError) as failure:
+        reason = jsonl.why_not_json(failure)
+        message = f"the line is not valid JSON: {reason}; restore it from git, or remove the file and its labels"
+        raise SynthesisError(message, path=path, line=line.number) from None

@@ -1,0 +1,203 @@
+"""Labels: how what people say of an output comes to good or bad.
+
+A label is made of people's words alone: of their grades, or of a table that they filled in. Nothing that a check or a
+judge says of an output gets here, so that assertions are never chosen by their own verdicts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from promptpex.codecs.wording import did_you_mean, plural
+from promptpex.core.errors import SynthesisError
+from promptpex.core.ids import text_digest
+from promptpex.core.records import KEY_LENGTH, OUTPUT_SUBJECT, Example, Grade, GradeValue, Rule, superseded
+
+Label = Literal["good", "bad"]
+
+JOINT = ("majority", "any-bad", "latest")
+"""The ways in which several graders come to one label; any other word is the name of the only one that counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRules:
+    """How grades become labels.
+
+    Attributes:
+        graders: ``majority`` (a tie gives no label), ``any-bad`` (one bad is enough), ``latest`` (the grade that was
+            given last), or the name of the one grader who counts.
+        rules: what makes an output good that has grades on single rules only: ``every`` rule of the spec is graded
+            good, those with a condition aside; all ``graded`` ones are; or ``none``: such grades make none good.
+            One bad rule always makes it bad.
+        unsure: what "unsure" is: ``no-vote``, or ``bad``.
+    """
+
+    graders: str = "majority"
+    rules: Literal["every", "graded", "none"] = "every"
+    unsure: Literal["no-vote", "bad"] = "no-vote"
+
+    def sentence(self) -> str:
+        """The rules in words, to be printed with the labels."""
+        joint = {
+            "majority": "the majority of the graders decides, a tie gives no label",
+            "any-bad": "bad where one grader says so",
+            "latest": "the latest grade decides",
+        }
+        by_rules = {
+            "every": "without a grade on the whole output, it is good where every rule is graded good",
+            "graded": "without a grade on the whole output, it is good where every graded rule is good",
+            "none": "without a grade on the whole output, it is never good",
+        }
+        who = joint.get(self.graders, f"{self.graders} alone decides")
+        unsure = "unsure is no vote" if self.unsure == "no-vote" else "unsure counts as bad"
+        return f"{who}; {by_rules[self.rules]}, and bad where one is graded bad; {unsure}"
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What one person says of one output: ``order`` is greater for what was said later."""
+
+    grader: str
+    value: GradeValue
+    order: float
+    by_rules: bool = False
+
+
+@dataclass(slots=True)
+class GradeVotes:
+    """The votes that grades come to.
+
+    Attributes:
+        votes: by the key of the output.
+        outdated: grades on rules that were reworded since, or are gone: they count no more.
+        partial: outputs of which a person graded some rules, all of them good: too little for a vote.
+    """
+
+    votes: dict[str, list[Vote]] = field(default_factory=dict)
+    outdated: int = 0
+    partial: int = 0
+
+
+def votes_of_grades(grades: Sequence[Grade], rules: Sequence[Rule], how: LabelRules) -> GradeVotes:
+    """The vote of each grader on each output: the grade on the whole, else what those on single rules come to.
+
+    Of several grades of one person on the same thing the latest counts, and none that another one replaces.
+    """
+    wording = {rule.id: text_digest(rule.rule, KEY_LENGTH) for rule in rules}
+    wanted = frozenset(rule.id for rule in rules if not rule.when and not rule.stale)
+    result = GradeVotes()
+    for (key, grader), latest in _latest(grades).items():
+        whole = latest.pop(OUTPUT_SUBJECT, None)
+        current = {name: grade for name, grade in latest.items() if grade.subject_digest == wording.get(name)}
+        result.outdated += len(latest) - len(current)
+        if whole is not None:
+            vote: Vote | None = Vote(grader, whole.value, _moment(whole))
+        else:
+            vote = _by_rules(grader, current, wanted, how)
+            result.partial += bool(current) and vote is None
+        if vote is not None:
+            result.votes.setdefault(key, []).append(vote)
+    return result
+
+
+def _latest(grades: Sequence[Grade]) -> dict[tuple[str, str], dict[str, Grade]]:
+    """By output and grader, the grade that counts on each subject."""
+    replaced = superseded(grades)
+    latest: defaultdict[tuple[str, str], dict[str, Grade]] = defaultdict(dict)
+    for grade in sorted(
+        (grade for grade in grades if grade.id not in replaced), key=lambda one: (_moment(one), one.id)
+    ):
+        latest[grade.key, grade.grader][grade.subject] = grade
+    return latest
+
+
+def _moment(grade: Grade) -> float:
+    return datetime.fromisoformat(grade.time).timestamp()
+
+
+def _by_rules(grader: str, grades: Mapping[str, Grade], wanted: frozenset[str], how: LabelRules) -> Vote | None:
+    """The vote that grades on single rules come to; None where they are too few to say good."""
+    if not grades:
+        return None
+    values = {name: grade.value for name, grade in grades.items()}
+    order = max(map(_moment, grades.values()))
+    if "bad" in values.values():
+        return Vote(grader, "bad", order, by_rules=True)
+    if "unsure" in values.values():
+        return Vote(grader, "unsure", order, by_rules=True)
+    enough = {"every": bool(wanted) and wanted <= values.keys(), "graded": True, "none": False}[how.rules]
+    return Vote(grader, "good", order, by_rules=True) if enough else None
+
+
+def label_of(votes: Sequence[Vote], how: LabelRules) -> tuple[Label | None, str]:
+    """The label that votes on one output come to, and how it came about; None where they come to none."""
+    one_grader = how.graders not in JOINT
+    counted = [vote for vote in votes if not one_grader or vote.grader == how.graders]
+    clear: list[tuple[Label, Vote]] = []
+    for vote in counted:
+        if vote.value != "unsure":
+            clear.append((vote.value, vote))
+        elif how.unsure == "bad":
+            clear.append(("bad", vote))
+    if not clear:
+        return None, f"unsure: {_who(counted)}" if counted else ""
+    label = _joint(clear, how)
+    if label is None:
+        tally = Counter(value for value, _ in clear)
+        return None, f"the graders disagree: {tally['good']} good, {tally['bad']} bad"
+    agreeing = [vote for value, vote in clear if value == label]
+    return label, _who(agreeing) if len(agreeing) == len(clear) else f"{len(agreeing)} of {len(clear)} graders"
+
+
+def _joint(clear: Sequence[tuple[Label, Vote]], how: LabelRules) -> Label | None:
+    tally = Counter(value for value, _ in clear)
+    if how.graders == "any-bad":
+        return "bad" if tally["bad"] else "good"
+    if how.graders == "majority":
+        if tally["good"] == tally["bad"]:
+            return None
+        return "good" if tally["good"] > tally["bad"] else "bad"
+    return max(clear, key=lambda pair: pair[1].order)[0]
+
+
+def _who(votes: Sequence[Vote]) -> str:
+    names = list(dict.fromkeys(f"{vote.grader}, by rules" if vote.by_rules else vote.grader for vote in votes))
+    return ", ".join(names) if len(names) <= 3 else plural(len(names), "grader")
+
+
+def require_grader(how: LabelRules, votes: Iterable[Vote]) -> None:
+    """Refuses the name of a grader who gave no grade.
+
+    Raises:
+        SynthesisError: with those who did.
+    """
+    names = sorted({vote.grader for vote in votes})
+    if how.graders in JOINT or how.graders in names:
+        return
+    hint = did_you_mean(how.graders, [*names, *JOINT]) or f"the graders are {', '.join(names[:8]) or 'none'}"
+    raise SynthesisError(f"no grader is called {how.graders!r}; {hint}; or give one of {', '.join(JOINT)}")
+
+
+def labelled(
+    examples: Iterable[Example],
+    grades: Mapping[str, Sequence[Vote]],
+    table: Mapping[str, Sequence[Vote]],
+    how: LabelRules,
+) -> tuple[Example, ...]:
+    """The examples with their labels. A table that people filled in counts before the grades of the same output.
+
+    Where neither says anything, a label from an earlier table stays; one from grades does not.
+    """
+
+    def one(example: Example) -> Example:
+        votes = table.get(example.id)
+        if votes is None and example.from_table:
+            return example
+        label, source = label_of(votes or grades.get(example.id, ()), how)
+        return example.replace(label=label, label_from=source, from_table=votes is not None)
+
+    return tuple(map(one, examples))

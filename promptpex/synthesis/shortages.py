@@ -1,0 +1,84 @@
+"""Whether there are enough good and bad examples for a choice, and which number would be enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from promptpex.codecs.wording import plural
+from promptpex.core.records import Example
+
+CONFIDENCE = 0.95
+"""Of the intervals that shares of a choice are given with."""
+
+MOST_ASKED = 1000
+"""Examples that a sentence asks for at most: limits of 0 and 1 cannot be shown by any number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """Too few examples of a kind.
+
+    Attributes:
+        state: ``no-good`` and ``no-bad`` leave nothing to choose by; ``few-good`` and ``few-bad`` leave figures that
+            even the best outcome does not show.
+        there, wanted: how many there are, and how many would do.
+        sentence: the same in words, with why.
+    """
+
+    state: Literal["no-good", "no-bad", "few-good", "few-bad"]
+    there: int
+    wanted: int
+    sentence: str
+
+
+def shortages_of(examples: Iterable[Example], *, coverage: float, ffr: float) -> tuple[Shortage, ...]:
+    """What the labelled examples are too few for, at these thresholds."""
+    labels = [example.label for example in examples]
+    return shortages(labels.count("good"), labels.count("bad"), coverage=coverage, ffr=ffr)
+
+
+def shortages(good: int, bad: int, *, coverage: float, ffr: float) -> tuple[Shortage, ...]:
+    """What so many good and bad examples are too few for.
+
+    Enough is where the best outcome would show what is asked for: that none of the good examples is flagged, that the
+    true rate is at most ``ffr``; that all bad ones are caught, that the true coverage is at least ``coverage``; by the
+    exact interval (Clopper and Pearson 1934).
+    """
+    enough_good, enough_bad = least_shown(1.0 - ffr), least_shown(coverage)
+    short = []
+    if good < enough_good:
+        why = f"if none of {enough_good} is flagged, at most {ffr:.0%} of all good outputs are" + _sure()
+        short.append(_shortage("good", good, enough_good, why))
+    if bad < enough_bad:
+        why = f"if all of {enough_bad} are caught, at least {coverage:.0%} of all bad outputs are" + _sure()
+        short.append(_shortage("bad", bad, enough_bad, why))
+    return tuple(short)
+
+
+def least_shown(share: float) -> int:
+    """How many successes without a failure show that at least this share are successes; at most ``MOST_ASKED``."""
+    if share <= 0.0:
+        return 1
+    if share >= 1.0:
+        return MOST_ASKED
+    exact = math.log((1.0 - CONFIDENCE) / 2.0) / math.log(share)
+    return min(MOST_ASKED, max(1, math.ceil(exact - 1e-9)))
+
+
+def _sure() -> str:
+    return f" ({CONFIDENCE:.0%} interval)"
+
+
+def _shortage(kind: Literal["good", "bad"], there: int, wanted: int, why: str) -> Shortage:
+    examples = plural(there, f"{kind} example")
+    if there == 0:
+        nothing = "no rate of false alarms" if kind == "good" else "no coverage"
+        sentence = f"there is no {kind} example, so there is {nothing}: label at least {wanted} ({why})"
+        return Shortage("no-good" if kind == "good" else "no-bad", there, wanted, sentence)
+    state: Literal["few-good", "few-bad"] = "few-good" if kind == "good" else "few-bad"
+    return Shortage(
+        state, there, wanted, f"{examples} {'shows' if there == 1 else 'show'} little: label at least {wanted} ({why})"
+    )

@@ -1,0 +1,103 @@
+"""The examples of a prompt's synthesis, brought up to date with a run, people's grades and a table of labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from promptpex.codecs.wording import plural
+from promptpex.core.events import Listener, Notice
+from promptpex.core.records import Example, Prompt, Rule, Run
+from promptpex.documents.human_grades import read_grades
+from promptpex.promptfile import sibling
+from promptpex.synthesis.examples import RunExamples, examples_of, merged, of_version, require_final
+from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.label_table import read_labels
+from promptpex.synthesis.labels import GradeVotes, LabelRules, labelled, require_grader, votes_of_grades
+from promptpex.synthesis.table_examples import TableExamples, examples_of_table
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleSources:
+    """Where examples and labels come from.
+
+    Attributes:
+        run: whose outputs are examples; None = those that the folder has already.
+        table: a file of labels, and of examples with labels; None = none.
+        rules: how what people say becomes a label.
+    """
+
+    run: Run | None = None
+    table: Path | None = None
+    rules: LabelRules = field(default_factory=LabelRules)
+
+
+def update_examples(
+    folder: SynthesisFolder, file: Path, prompt: Prompt, rules: Sequence[Rule], sources: ExampleSources, emit: Listener
+) -> tuple[Example, ...]:
+    """The examples that a choice is made on, after the folder's file has been brought up to date.
+
+    Earlier examples stay in the file, those of other versions of the prompt too. What is read, how labels came about
+    and how many there are is emitted.
+
+    Args:
+        file: the prompt's file, beside which its grades are.
+        rules: of the spec, as it is now; grades on rules are held against them.
+
+    Raises:
+        RunError: the run is of another version of the prompt.
+        GradeError, SynthesisError: a file that cannot be used, with its line.
+    """
+    run = _of_run(prompt, sources.run, emit)
+    known = merged(folder.read_examples(), run.examples)
+    table = _of_table(prompt, known, run, sources, emit)
+    grades = votes_of_grades(read_grades(sibling(file, "grades")), rules, sources.rules)
+    votes = [vote for voices in (grades.votes, table.votes) for spoken in voices.values() for vote in spoken]
+    require_grader(sources.rules, votes)
+    examples = labelled((*known, *table.imported.values()), grades.votes, table.votes, sources.rules)
+    folder.write_examples(examples)
+    current = of_version(examples, prompt.fingerprint)
+    _report(current, len(examples), grades, sources.rules, emit)
+    return current
+
+
+def _of_run(prompt: Prompt, run: Run | None, emit: Listener) -> RunExamples:
+    if run is None:
+        return RunExamples()
+    require_final(run, prompt)
+    made = examples_of(run)
+    emit(Notice(f"run {run.manifest.run}: {made.sentence()}"))
+    return made
+
+
+def _of_table(
+    prompt: Prompt, known: Iterable[Example], run: RunExamples, sources: ExampleSources, emit: Listener
+) -> TableExamples:
+    if sources.table is None:
+        return TableExamples()
+    inputs = {case.id: case.inputs for case in sources.run.suite.cases} if sources.run is not None else {}
+    made = examples_of_table(read_labels(sources.table, prompt.variables), known, run, inputs)
+    emit(Notice(f"{sources.table.name}: {made.sentence()}"))
+    return made
+
+
+def _report(examples: Sequence[Example], total: int, grades: GradeVotes, rules: LabelRules, emit: Listener) -> None:
+    """Says how labels came about, how many there are, and what gave none."""
+    tally = Counter(example.label for example in examples)
+    counts = f"{plural(tally['good'], 'good example')}, {tally['bad']} bad, {tally[None]} without a label"
+    emit(Notice(f"labels: {counts}; {rules.sentence()}", "always"))
+    if total > len(examples):
+        other = plural(total - len(examples), "example")
+        emit(Notice(f"{other} of other versions of the prompt: kept, and not chosen by"))
+    disagreeing = sum(example.label is None and "disagree" in example.label_from for example in examples)
+    for count, what in (
+        (disagreeing, "without a label since the graders disagree evenly"),
+        (grades.partial, "with all graded rules good, but not every rule graded: no label from that person"),
+    ):
+        if count:
+            emit(Notice(f"labels: {plural(count, 'output')} {what}"))
+    if grades.outdated:
+        was = "was" if grades.outdated == 1 else "were"
+        emit(Notice(f"labels: {plural(grades.outdated, 'grade')} on rules that have other words now {was} left out"))
