@@ -40,6 +40,11 @@ def did_you_mean(name: str, names: Iterable[str], *, count: int = 1, likeness: f
     return f"did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
+def with_hint(message: str, hint: str) -> str:
+    """``the message; the hint``; the message alone where the hint is empty."""
+    return f"{message}; {hint}" if hint else message
+
+
 def cut(text: str, length: int) -> str:
     """The text, or its beginning and an ellipsis: at most ``length`` characters in all."""
     return text if len(text) <= length else f"{text[: length - 1]}…"

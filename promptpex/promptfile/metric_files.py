@@ -145,7 +145,7 @@ def _wrong_variables(prompt: Prompt, file: Path, text: str) -> Iterator[Problem]
     for name in prompt.variables if not prompt.implicit_input else ():
         if name not in (*VARIABLES, *OTHER_NAMES):
             message = f"a metric has no {name!r} to show; it may name {', '.join(VARIABLES)}"
-            hint = did_you_mean(name, VARIABLES) or ""
+            hint = did_you_mean(name, VARIABLES)
             line = _line(text, rf"\{{[{{%][^\n]*\b{re.escape(name)}\b")
             yield Problem(path=str(file), line=line, message=message, suggestion=hint)
     if prompt.implicit_input or "output" not in prompt.variables:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal
 
-from promptpex.codecs.wording import did_you_mean, plural
+from promptpex.codecs.wording import did_you_mean, plural, with_hint
 from promptpex.core.errors import InputError
 from promptpex.report.percentages import FINEST, TableRow, as_given, ends, percent
 
@@ -93,9 +93,8 @@ def _refuse_unknown(named: Iterable[str], known: Sequence[str]) -> None:
     for name in named:
         if name not in names:
             has = f"its metrics are {', '.join(names)}" if names else "it has none"
-            hint = did_you_mean(name, names)
             message = f"{name!r} is not a metric of the run; {has}"
-            raise InputError(f"{message}; {hint}" if hint else message)
+            raise InputError(with_hint(message, did_you_mean(name, names)))
 
 
 def _of_model(row: TableRow, limits: Limits) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from promptpex.assertions import check_time
 from promptpex.assertions.kinds.javascript import SCORE_WORDS
-from promptpex.codecs.wording import did_you_mean, plural
+from promptpex.codecs.wording import did_you_mean, plural, with_hint
 from promptpex.core.errors import ConfigError, PromptFileError
 from promptpex.core.events import Notice, StageEnded, StageStarted, StepDone
 from promptpex.core.ids import digest
@@ -40,10 +40,9 @@ def metrics_of(session: Session, prompt: Prompt) -> tuple[Metric, ...]:
     metrics = {metric.name: metric for metric in metrics_beside(Path(prompt.path))}
     for name in chosen or ():
         if name not in metrics:
-            hint = did_you_mean(name, tuple(metrics))
             place = f"there is no {name}.metric.md, .metric.prompty or .metric.js beside the prompt"
             message = f"--metrics names {name!r}, but {place}"
-            raise ConfigError(f"{message}; {hint}" if hint else message)
+            raise ConfigError(with_hint(message, did_you_mean(name, metrics)))
     used = tuple(metrics[name] for name in (chosen or metrics))
     _require_code(used, Path(prompt.path))
     return used
