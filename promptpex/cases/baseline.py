@@ -13,7 +13,7 @@ from pydantic import BaseModel, create_model
 
 from promptpex.cases.case_request import inputs_type, read_value
 from promptpex.codecs.inputs_as_text import inputs_text
-from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, ignore_events
+from promptpex.core.events import Listener, Notice, StepDone, ignore_events, stage_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Spec, Suite
 from promptpex.core.stage_templates import Rendered, fingerprint, render
@@ -51,12 +51,11 @@ async def baseline(
     """
     if not 1 <= count <= MOST:
         raise ValueError(f"a baseline has 1 to {MOST} cases, not {count}")
-    emit(StageStarted(STAGE, 1, author.label))
-    reply = await _roomy(author, count).ask(
-        request_text(prompt, count, instructions), reply_type(prompt.variables, count), stage=STAGE
-    )
-    emit(StepDone(STAGE, author.label))
-    emit(StageEnded(STAGE, author.label))
+    with stage_events(emit, STAGE, {author.label: 1}):
+        reply = await _roomy(author, count).ask(
+            request_text(prompt, count, instructions), reply_type(prompt.variables, count), stage=STAGE
+        )
+        emit(StepDone(STAGE, author.label))
     cases = _cases(reply.value, prompt, spec, author.label, count, instructions)
     if len(cases) < count:
         emit(Notice(f"baseline: {len(cases)} of {count} cases were made", "warning"))

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from promptpex.codecs.inputs_as_text import inputs_text
 from promptpex.codecs.wording import named
 from promptpex.core.errors import ModelError
-from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, ignore_events
+from promptpex.core.events import Listener, Notice, StepDone, ignore_events, stage_events
 from promptpex.core.matching import ASKED
 from promptpex.core.records import Case, Output, Prompt, Spec, Suite
 from promptpex.core.stage_templates import Rendered, render
@@ -186,7 +186,6 @@ def request_text(prompt: Prompt, spec: Spec, case: Case, output: Output, instruc
 async def _answers(cases: Sequence[Case], answer: Answer, attempt: int, emit: Listener) -> list[Output]:
     if not cases:
         return []
-    emit(StageStarted(STAGE, len(cases)))
 
     async def one(case: Case) -> Output:
         try:
@@ -198,9 +197,8 @@ async def _answers(cases: Sequence[Case], answer: Answer, attempt: int, emit: Li
         emit(StepDone(STAGE, output.model, output.error))
         return output
 
-    outputs = await run_all(one, cases)
-    emit(StageEnded(STAGE))
-    return outputs
+    with stage_events(emit, STAGE, {"": len(cases)}):
+        return await run_all(one, cases)
 
 
 async def _scores(

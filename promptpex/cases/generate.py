@@ -22,7 +22,7 @@ from promptpex.cases.situations import Situation, first_alike, situation_of
 from promptpex.codecs.model_json import whole_objects
 from promptpex.codecs.wording import plural
 from promptpex.core.errors import ModelError
-from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, ignore_events
+from promptpex.core.events import Listener, Notice, StepDone, ignore_events, stage_events
 from promptpex.core.records import Case, Prompt, Spec, Suite
 from promptpex.engines import run_all
 from promptpex.llm.map_requests import SMALLER_MAY_HELP
@@ -124,9 +124,8 @@ class _Work:
         """Asks for these batches and keeps what comes; one that is of no use is asked for part by part."""
         todo = with_contexts(list(requests), self.prompt, self.spec, self.new.cases())
         while todo:
-            self.emit(StageStarted(STAGE, len(todo), self.author.label))
-            todo = [part for batch in await self._in_waves(todo) for part in batch.alone()]
-            self.emit(StageEnded(STAGE, self.author.label))
+            with stage_events(self.emit, STAGE, {self.author.label: len(todo)}):
+                todo = [part for batch in await self._in_waves(todo) for part in batch.alone()]
 
     async def _in_waves(self, waiting: list[Batch]) -> list[Batch]:
         """Asks for the batches, each wave as large as all before it; those to be divided."""

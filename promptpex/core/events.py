@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -102,3 +103,13 @@ def fan_out(listeners: Iterable[Listener]) -> Listener:
             listener(event)
 
     return emit
+
+
+@contextmanager
+def stage_events(emit: Listener, stage: str, totals: Mapping[str, int]) -> Iterator[None]:
+    """Reports that a stage begins, and that it is over unless it fails; ``totals`` are the steps of each model."""
+    for model, total in totals.items():
+        emit(StageStarted(stage, total, model))
+    yield
+    for model in totals:
+        emit(StageEnded(stage, model))

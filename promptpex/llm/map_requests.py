@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from promptpex.core.errors import ContextTooSmall, EmptyReply, Filtered, MalformedReply, ModelError, TruncatedReply
-from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone
+from promptpex.core.events import Listener, Notice, StepDone, stage_events
 from promptpex.engines import run_all
 
 Item = TypeVar("Item")
@@ -45,10 +45,8 @@ async def map_requests(
 
     if not items:
         return []
-    emit(StageStarted(stage, len(items), label))
-    results = await run_all(one, items)
-    emit(StageEnded(stage, label))
-    return results
+    with stage_events(emit, stage, {label: len(items)}):
+        return await run_all(one, items)
 
 
 async def map_batches(

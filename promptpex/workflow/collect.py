@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from promptpex.core.errors import InputError, ModelError
-from promptpex.core.events import Listener, StageEnded, StageStarted, StepDone, ignore_events
+from promptpex.core.events import Listener, StepDone, ignore_events, stage_events
 from promptpex.core.records import Case, Completion, ModelName, Output, Params, Prompt, Request
 from promptpex.core.time_allowance import Allowance
 from promptpex.engines import run_all
@@ -80,10 +81,6 @@ async def collect(
     An answer that is empty, cut off, filtered or missing is an output with the reason in ``error``; one model's
     failure never ends another's requests.
     """
-    labels = list(dict.fromkeys(question.model.label for question in questions))
-    for label in labels:
-        emit(StageStarted(STAGE, sum(q.model.label == label for q in questions), label))
-
     rendering = rendering or Allowance(RENDERING_SECONDS)
 
     async def answer(number: int) -> tuple[int, Output]:
@@ -92,9 +89,8 @@ async def collect(
         on_output(output)
         return number, output
 
-    outputs = dict(await run_all(answer, range(len(questions)) if order is None else order))
-    for label in labels:
-        emit(StageEnded(STAGE, label))
+    with stage_events(emit, STAGE, Counter(question.model.label for question in questions)):
+        outputs = dict(await run_all(answer, range(len(questions)) if order is None else order))
     return [outputs[number] for number in range(len(questions))]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -11,7 +12,7 @@ from promptpex.assertions import check_time
 from promptpex.assertions.kinds.javascript import SCORE_WORDS
 from promptpex.codecs.wording import did_you_mean, plural, with_hint
 from promptpex.core.errors import ConfigError, PromptFileError
-from promptpex.core.events import Notice, StageEnded, StageStarted, StepDone
+from promptpex.core.events import Notice, StepDone, stage_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Metric, Output, Prompt, Run, Score
 from promptpex.engines import run_all
@@ -162,10 +163,6 @@ async def _by_judges(
 ) -> dict[Key, list[Score]]:
     pairs = [(judge, output) for output in outputs for judge in judges]
     criteria = criteria_texts(run.prompt, run.spec)
-    labels = dict.fromkeys(judge.role_model.label for judge in judges if pairs)
-    for label in labels:
-        times = sum(judge.role_model.label == label for judge in judges)
-        session.emit(StageStarted(STAGE, len(outputs) * times, label))
 
     async def one(pair: tuple[MetricJudge, Output]) -> Score:
         judge, output = pair
@@ -179,10 +176,10 @@ async def _by_judges(
         return score
 
     scores: dict[Key, list[Score]] = {}
-    for (judge, output), score in zip(pairs, await run_all(one, pairs), strict=True):
+    with stage_events(session.emit, STAGE, Counter(judge.role_model.label for judge, _ in pairs)):
+        given = await run_all(one, pairs)
+    for (judge, output), score in zip(pairs, given, strict=True):
         scores.setdefault((output.key, judge.metric.name), []).append(score)
-    for label in labels:
-        session.emit(StageEnded(STAGE, label))
     return scores
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from promptpex.assertions import RuleCheckJob, check_conditions, rule_chunks
 from promptpex.config import Settings
 from promptpex.core import stage_templates
-from promptpex.core.events import Notice, StageEnded, StageStarted, StepDone
+from promptpex.core.events import Notice, StepDone, stage_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Manifest, Metric, ModelName, Output, Prompt, Rule, Run, Score, Spec, Suite, Verdict
 from promptpex.engines import run_all
@@ -240,8 +240,7 @@ async def _ask_judges(
     turns = settings.judge_repeat
     models = [judge.role_model.model for judge in judges]
     order = judging_order(outputs, suite.usable(), models, turns=turns, seed=settings.seed, serial=serial_server)
-    for judge in judges:
-        session.emit(StageStarted(JUDGE, len(outputs) * turns, judge.role_model.label))
+    totals = {judge.role_model.label: len(outputs) * turns for judge in judges}
 
     async def judge_one(asked: tuple[int, int, int]) -> list[Verdict]:
         judge, output, turn = judges[asked[0]], outputs[asked[1]], asked[2]
@@ -251,9 +250,8 @@ async def _ask_judges(
         session.emit(StepDone(JUDGE, judge.role_model.label, missing))
         return verdicts
 
-    verdicts_of = dict(zip(order, await run_all(judge_one, order), strict=True))
-    for judge in judges:
-        session.emit(StageEnded(JUDGE, judge.role_model.label))
+    with stage_events(session.emit, JUDGE, totals):
+        verdicts_of = dict(zip(order, await run_all(judge_one, order), strict=True))
     return [
         [verdict for turn in range(turns) for at in range(len(outputs)) for verdict in verdicts_of[number, at, turn]]
         for number in range(len(judges))

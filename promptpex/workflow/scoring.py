@@ -8,7 +8,7 @@ from functools import partial
 
 from promptpex.assertions import ExpectedOutput, Unscorable, compare
 from promptpex.codecs.comparable_texts import normalised
-from promptpex.core.events import StageEnded, StageStarted, StepDone
+from promptpex.core.events import StepDone, stage_events
 from promptpex.core.ids import digest
 from promptpex.core.matching import ASKED, DEFAULT_MATCH
 from promptpex.core.records import EXPECTED, Output, Prompt, Run, Score, Spec, Suite, Verdict
@@ -104,8 +104,7 @@ async def _asked(
     """What the judges say of each output, by its key, in the order of the judges."""
     inputs = {case.id: case.inputs for case in suite.cases}
     pairs = [(judge, output) for output in outputs for judge in judges]
-    for judge in judges if outputs else ():
-        session.emit(StageStarted(STAGE, len(outputs), judge.role_model.label))
+    totals = {judge.role_model.label: len(outputs) for judge in judges if outputs}
 
     async def one(pair: tuple[MatchJudge, Output]) -> Verdict:
         judge, output = pair
@@ -114,10 +113,10 @@ async def _asked(
         return verdict
 
     replies: dict[tuple[str, str, int], list[Verdict]] = {output.key: [] for output in outputs}
-    for (_, output), verdict in zip(pairs, await run_all(one, pairs), strict=True):
+    with stage_events(session.emit, STAGE, totals):
+        verdicts = await run_all(one, pairs)
+    for (_, output), verdict in zip(pairs, verdicts, strict=True):
         replies[output.key].append(verdict)
-    for judge in judges if outputs else ():
-        session.emit(StageEnded(STAGE, judge.role_model.label))
     return replies
 
 
