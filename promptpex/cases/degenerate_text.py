@@ -11,6 +11,7 @@ import re
 import unicodedata
 import zlib
 from collections import Counter
+from functools import lru_cache
 from itertools import pairwise
 
 from promptpex.cases.comparable_words import words
@@ -45,11 +46,10 @@ def lacks_function_words(text: str, like: str, *, limit: float = 1e-3) -> str | 
         like: a text of the same language, to learn how often a word has at most three letters, as function words do.
         limit: probability of so few short words under which the text is named.
     """
-    usual = _alphabetic(like)
-    if len(usual) < 40:
+    usual = _usual(like)
+    if usual is None:
         return None
-    share = _short(usual) / len(usual)
-    length = sum(map(len, usual)) / len(usual)
+    share, length = usual
     for part in re.split(r"[^\w\s'’-]|\n", text):
         stretch = _alphabetic(part)
         if len(stretch) < 12 or sum(map(len, stretch)) / len(stretch) < 1.5 * length:
@@ -57,6 +57,14 @@ def lacks_function_words(text: str, like: str, *, limit: float = 1e-3) -> str | 
         if _at_most(_short(stretch), len(stretch), share) < limit:
             return f"{len(stretch)} words in a row with {_short(stretch)} short ones among them"
     return None
+
+
+@lru_cache(maxsize=16)
+def _usual(like: str) -> tuple[float, float] | None:
+    """The share of short words and the mean length of words in a text that many are held against; None: it has too few
+    words."""
+    usual = _alphabetic(like)
+    return None if len(usual) < 40 else (_short(usual) / len(usual), sum(map(len, usual)) / len(usual))
 
 
 def _garbage(text: str) -> str | None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
-from promptpex.cases.comparable_words import folded, sentences, words
+from promptpex.cases.comparable_words import folded, sentences
 from promptpex.core.records import Rule
 
 ECHO = 88
@@ -68,7 +69,7 @@ def hints_at_rule(text: str, aimed_at: str, rules: Sequence[Rule]) -> bool:
     """
     begun = Counter(word for _, rule_text in _texts(rules) for word in set(rule_text.split()[:2]) if len(word) > 3)
     heads = {word for word, count in begun.items() if count >= 2}
-    own = _stems(folded(aimed_at)) - _stems(" ".join(heads))
+    own = _stems(_folded_once(aimed_at)) - _stems(" ".join(heads))
     if len(own) < 4:
         return False
     for sentence in sentences(text):
@@ -90,7 +91,7 @@ def common_subject(rules: Sequence[Rule]) -> str:
 
     Rules that need the input do not count: they begin with a condition, which inputs do speak of.
     """
-    begun = [words(rule.rule)[:2] for rule in rules if rule.rule and rule.needs == "output"]
+    begun = [_folded_once(rule.rule).split()[:2] for rule in rules if rule.rule and rule.needs == "output"]
     if len(begun) < 3:
         return ""
     first, count = Counter(" ".join(beginning) for beginning in begun).most_common(1)[0]
@@ -120,12 +121,18 @@ def leaks_answer(text: str, expected: str, prompt_text: str) -> str | None:
 
 
 def _listed(label: str, prompt_text: str) -> bool:
-    return f" {folded(label)} " in f" {folded(prompt_text)} "
+    return f" {folded(label)} " in f" {_folded_once(prompt_text)} "
 
 
 def _texts(rules: Sequence[Rule]) -> list[tuple[str, str]]:
-    texts = [(rule.id, folded(rule.rule)) for rule in rules]
-    return texts + [(rule.inverse_id, folded(rule.inverse)) for rule in rules if rule.inverse]
+    texts = [(rule.id, _folded_once(rule.rule)) for rule in rules]
+    return texts + [(rule.inverse_id, _folded_once(rule.inverse)) for rule in rules if rule.inverse]
+
+
+@lru_cache(maxsize=2048)
+def _folded_once(text: str) -> str:
+    """As ``folded``, for what all cases of a suite are held against: rules, inverses and the prompt."""
+    return folded(text)
 
 
 def _has(text: str, part: str) -> bool:
