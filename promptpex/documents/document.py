@@ -16,7 +16,6 @@ from promptpex.core.records import Problem, Record
 from promptpex.documents import yaml_reader, yaml_writer
 from promptpex.documents.field_types import Checker, Items, Part, Text
 from promptpex.documents.findings import Findings, take
-from promptpex.documents.ownership import merged
 from promptpex.documents.record_problems import as_problem, raise_first, unknown_key
 from promptpex.documents.schema_ref import keep_schema, schema_place
 from promptpex.documents.yaml_patch import Edits
@@ -44,9 +43,9 @@ class DocumentKind(Generic[D]):
     parts: tuple[Part, ...]
 
     @property
-    def items(self) -> Items:
-        """The part that belongs to people and the machine item by item."""
-        return next(part for part in self.parts if isinstance(part, Items))
+    def items(self) -> tuple[Items, ...]:
+        """The parts that belong to people and the machine item by item; the first is what the file is for."""
+        return tuple(part for part in self.parts if isinstance(part, Items))
 
 
 @dataclass(frozen=True)
@@ -142,8 +141,8 @@ def update(
 def _load(kind: DocumentKind[D], doc: YamlDoc, checker: Checker | None) -> Reading[D]:
     findings = Findings(doc)
     record = _record(kind, doc.data, findings, checker)
-    name = kind.items.name
-    lines = {str(key): doc.line(*keys) for (part, key), keys in findings.places.items() if part == name}
+    names = [part.name for part in kind.items]
+    lines = {str(key): doc.line(*keys) for (part, key), keys in findings.places.items() if part in names}
     return Reading(record, tuple(findings.problems), lines, doc, kind.error, doc.path)
 
 
@@ -167,14 +166,14 @@ def _record(kind: DocumentKind[D], data: Any, findings: Findings, checker: Check
 
 
 def _main_keys(kind: DocumentKind[D]) -> tuple[str, str]:
-    return repr(kind.parts[0].name), repr(kind.items.name)
+    return repr(kind.parts[0].name), repr(kind.items[0].name)
 
 
 def _merged(kind: DocumentKind[D], old: D, new: D, by_hand: bool) -> D:
-    name = kind.items.name
-    texts = [part.name for part in kind.parts if isinstance(part, Text) and part.stays]
-    kept = {text: getattr(old, text) for text in texts if getattr(new, text) is None}
-    return new.replace(**kept, **{name: merged(getattr(old, name), getattr(new, name), by_hand=by_hand)})
+    values = {
+        part.name: part.merge(getattr(old, part.name), getattr(new, part.name), by_hand=by_hand) for part in kind.parts
+    }
+    return new.replace(**values)
 
 
 def _new_text(kind: DocumentKind[D], record: D, schema: str) -> str:
@@ -205,6 +204,6 @@ def _verify(kind: DocumentKind[D], text: str, doc: YamlDoc, wanted: D, checker: 
 
 def _by_id(kind: DocumentKind[D], record: D) -> tuple[Any, ...]:
     """The record without the order of its items, which follows the file."""
-    name = kind.items.name
-    items = getattr(record, name)
-    return record.replace(**{name: ()}), {item.id: item for item in items}, len(items)
+    lists = {part.name: getattr(record, part.name) for part in kind.items}
+    by_id = [({item.id: item for item in items}, len(items)) for items in lists.values()]
+    return record.replace(**dict.fromkeys(lists, ())), by_id

@@ -12,8 +12,9 @@ from typing import Any, Protocol
 
 from promptpex.core.records import Record
 from promptpex.documents.findings import Findings, take
-from promptpex.documents.ownership import claimed
+from promptpex.documents.ownership import claimed, merged
 from promptpex.documents.yaml_patch import Edits
+from promptpex.documents.yaml_reader import Keys
 
 
 class Part(Protocol):
@@ -28,6 +29,9 @@ class Part(Protocol):
 
     def show(self, value: Any) -> Any:
         """The value as data; None where the key is left out of a new file."""
+
+    def merge(self, old: Any, new: Any, *, by_hand: bool) -> Any:
+        """The value that the file shall have after an update: what a person wrote stays, unless ``by_hand``."""
 
     def edit(self, edits: Edits, old: Any, new: Any) -> None:
         """Brings the file from one value to the other."""
@@ -51,6 +55,10 @@ class Text:
     def show(self, value: Any) -> Any:
         """The text itself."""
         return value
+
+    def merge(self, old: Any, new: Any, *, by_hand: bool) -> Any:
+        """The new text; the old one where that ``stays`` and there is no new one."""
+        return old if self.stays and new is None else new
 
     def edit(self, edits: Edits, old: Any, new: Any) -> None:
         """Sets the key."""
@@ -84,6 +92,10 @@ class Records:
     def show(self, value: Any) -> Any:
         """The records as data."""
         return [record.to_dict() for record in value] or None
+
+    def merge(self, old: Any, new: Any, *, by_hand: bool) -> Any:
+        """The new list."""
+        return new
 
     def edit(self, edits: Edits, old: Any, new: Any) -> None:
         """Sets the whole list."""
@@ -124,6 +136,10 @@ class Named:
     def show(self, value: Any) -> Any:
         """The records as data, in the short form where that says all."""
         return {name: self._shown(record) for name, record in value.items()}
+
+    def merge(self, old: Any, new: Any, *, by_hand: bool) -> Any:
+        """The new mapping."""
+        return new
 
     def _shown(self, record: Record) -> Any:
         fields = record.to_dict()
@@ -170,11 +186,22 @@ class Items:
                 continue
             first = findings.places.setdefault((self.name, item.id), (self.name, number))
             if first != (self.name, number):
-                message = f"the {self.noun} id {item.id!r} is on line {findings.doc.line(*first, 'id')} too"
-                findings.add(message, self.name, number, "id", suggestion="give it another")
+                self._twice(item, first, number, findings)
                 continue
-            items.append(claimed(item, written))
+            items.append(self._taken(item, written))
         return tuple(items)
+
+    def _twice(self, item: Any, first: Keys, number: int, findings: Findings) -> None:
+        message = f"the {self.noun} id {item.id!r} is on line {findings.doc.line(*first, 'id')} too"
+        findings.add(message, self.name, number, "id", suggestion="give it another")
+
+    def _taken(self, item: Any, written: Mapping[str, Any]) -> Any:
+        """The item with the origin it has in truth."""
+        return claimed(item, written)
+
+    def merge(self, old: Any, new: Any, *, by_hand: bool) -> Any:
+        """The items as ``ownership.merged`` has them."""
+        return merged(old, new, by_hand=by_hand)
 
     def show(self, value: Any) -> Any:
         """The items as data."""
@@ -213,6 +240,28 @@ class Items:
                 edits.set((self.name, position), name, shown[name])
             else:
                 edits.remove((self.name, position), name, defaults.get(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs(Items):
+    """A list of records that the machine writes and a person accepts or strikes; its ``id`` follows from the rest.
+
+    Attributes:
+        record: their type, with ``id`` and ``is_peoples``.
+    """
+
+    def _twice(self, item: Any, first: Keys, number: int, findings: Findings) -> None:
+        message = f"the {self.noun} {item.id!r} is on line {findings.doc.line(*first)} too"
+        findings.add(message, self.name, number, suggestion="remove one of them")
+
+    def _taken(self, item: Any, written: Mapping[str, Any]) -> Any:
+        return item
+
+    def merge(self, old: Any, new: Any, *, by_hand: bool) -> Any:
+        """The new ones, and what a person said of old ones."""
+        peoples = {} if by_hand else {item.id: item for item in old if item.is_peoples}
+        kept = [peoples.pop(item.id, item) for item in new]
+        return (*kept, *peoples.values())
 
 
 def _items(data: Any, name: str, findings: Findings, noun: str = "item") -> Sequence[Any]:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from promptpex.core.errors import SpecError, SuiteError
-from promptpex.core.records import Case, InputCheck, Rule, Spec, Suite, VariableSpec
+from promptpex.core.errors import SpecError, SuiteError, SynthesisError
+from promptpex.core.records import (
+    Candidate,
+    Case,
+    Criterion,
+    Implication,
+    InputCheck,
+    Rule,
+    Spec,
+    Suite,
+    Synthesis,
+    VariableSpec,
+)
 from promptpex.documents.document import DocumentKind
-from promptpex.documents.field_types import Items, Named, Records, Text
+from promptpex.documents.field_types import Items, Named, Pairs, Records, Text
 
 SPEC = DocumentKind(
     what="spec file",
@@ -58,4 +69,35 @@ CASES = DocumentKind(
     ),
 )
 
-KINDS = (SPEC, CASES)
+CANDIDATES = DocumentKind(
+    what="file of candidates",
+    schema="candidates",
+    error=SynthesisError,
+    empty=Synthesis(prompt=""),
+    parts=(
+        Text("prompt"),
+        Items(
+            "criteria",
+            Criterion,
+            noun="criterion",
+            texts=("id", "text", "source", "version", "rule", "content"),
+            always=("id", "text", "category", "origin"),
+        ),
+        Items(
+            "candidates",
+            Candidate,
+            noun="candidate",
+            texts=("id", "description", "content"),
+            always=("id", "criteria", "check", "origin"),
+        ),
+        Pairs(
+            "implications",
+            Implication,
+            noun="implication",
+            texts=("stronger", "weaker"),
+            always=("stronger", "weaker", "evidence"),
+        ),
+    ),
+)
+
+KINDS = (SPEC, CASES, CANDIDATES)

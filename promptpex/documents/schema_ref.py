@@ -18,12 +18,15 @@ from promptpex.codecs.ordinary_files import is_inside, opened, project_of, read_
 from promptpex.core.errors import InputError
 
 FOLDER = ".promptpex/schemas"
-_LINE = re.compile(rf"#\s*yaml-language-server:\s*\$schema=(?P<place>(?:\.\./)*{re.escape(FOLDER)}/(?P<name>spec|cases)"
-                   r"\.schema\.json)\s*\Z")  # fmt: skip
+_LINE = re.compile(
+    rf"#\s*yaml-language-server:\s*\$schema=(?P<place>(?:\.\./)*{re.escape(FOLDER)}"
+    r"/(?P<name>spec|cases|candidates)\.schema\.json)\s*\Z"
+)
 
 
 def schema_place(path: Path | str, name: str) -> str:
-    """The schema of ``spec`` or ``cases`` files as the first line of the file at ``path`` should name it."""
+    """The schema of ``spec``, ``cases`` or ``candidates`` files, as the first line of the one at ``path`` should name
+    it."""
     folder = Path(path).resolve().parent
     root = project_of(folder)
     own = _shipped(name)

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from promptpex.codecs import jsonl
 from promptpex.codecs.atomic import write_text
+from promptpex.codecs.ordinary_files import refuse_led_out
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Example
 from promptpex.documents.record_problems import record_problems
@@ -28,8 +29,19 @@ class SynthesisFolder:
 
     @classmethod
     def of(cls, prompt: Path) -> SynthesisFolder:
-        """The folder beside a prompt's file."""
-        return cls(prompt.with_name(f"{stem(prompt) or prompt.name}{ENDING}"))
+        """The folder beside a prompt's file.
+
+        Raises:
+            SynthesisError: a link leads it out of the prompt's folder.
+        """
+        path = prompt.with_name(f"{stem(prompt) or prompt.name}{ENDING}")
+        refuse_led_out(path, prompt.parent, SynthesisError)
+        return cls(path)
+
+    @property
+    def versions(self) -> Path:
+        """The versions of the prompt and what each changed."""
+        return self.path / "versions.json"
 
     @property
     def candidates(self) -> Path:

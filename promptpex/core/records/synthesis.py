@@ -151,6 +151,33 @@ class Implication(Record):
     evidence: Literal["same-code", "judge", "person"]
     accepted: bool | None = None
 
+    @property
+    def id(self) -> str:
+        """What it is known by in its file."""
+        return f"{self.stronger} -> {self.weaker}"
+
+    @property
+    def is_peoples(self) -> bool:
+        """Whether a person said it, or said something of it, so that it stays."""
+        return self.evidence == "person" or self.accepted is not None
+
+
+class History(Record):
+    """The file ``versions.json``: what a prompt was, what of that was asked about, and with which result.
+
+    Attributes:
+        prompt: the file's name.
+        versions, deltas: in order; deltas with their categories.
+        asked: what needs no asking again: digests of added sentences, for criteria; ids of criteria, for candidates.
+        rules: the rules of the spec that criteria were made of, each with the digest of what was taken of it.
+    """
+
+    prompt: str
+    versions: tuple[PromptVersion, ...] = ()
+    deltas: tuple[Delta, ...] = ()
+    asked: tuple[str, ...] = ()
+    rules: dict[str, str] = Field(default_factory=dict)
+
 
 class Synthesis(Record):
     """The file ``candidates.yaml``: what a prompt's assertions are chosen from, edited by people."""

@@ -1,7 +1,6 @@
 """JSON schemas of the files that people write, made from the records, so that editors complete and check them.
 
-``python -m promptpex.documents.schemas`` writes ``spec.schema.json`` and ``cases.schema.json`` again after a record has
-changed.
+``python -m promptpex.documents.schemas`` writes the schema files again after a record has changed.
 """
 
 from __future__ import annotations
@@ -21,7 +20,8 @@ _BARE = ["string", "number", "boolean"]
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The schema of ``spec`` or ``cases`` files: what their readers accept, as far as JSON Schema can say it."""
+    """The schema of ``spec``, ``cases`` or ``candidates`` files: what their readers accept, as far as it can say
+    that."""
     kind = next(kind for kind in KINDS if kind.schema == name)
     record = type(kind.empty)
     made = record.model_json_schema(by_alias=True, mode="validation")
