@@ -79,7 +79,7 @@ def _average(rows: Sequence[Row], table: str) -> list[tuple[str, ...]]:
 
 def _agreement(row: Row) -> tuple[str, ...]:
     counts = (str(row[name]) for name in ("cases", "unscored", "prompt_broken", "spec_broken"))
-    cosine = DASH if row["cosine"] is None else f"{row['cosine']:.2f}"
+    cosine = DASH if row["cosine"] is None else f"{row['cosine']:z.2f}"
     return row["benchmark"], *counts, _gap(row), cosine
 
 
@@ -91,8 +91,8 @@ def _side(row: Row, side: str) -> str:
 def _gap(row: Row) -> str:
     if row["difference"] is None:
         return DASH
-    ends = f"{100 * row['difference_low']:+.0f} to {100 * row['difference_high']:+.0f}"
-    return f"{100 * row['difference']:+.0f} ({ends})"
+    ends = f"{100 * row['difference_low']:+z.0f} to {100 * row['difference_high']:+z.0f}"
+    return f"{100 * row['difference']:+z.0f} ({ends})"
 
 
 def main(folder: Path) -> int:

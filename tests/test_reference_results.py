@@ -56,6 +56,13 @@ def test_the_page_shows_the_committed_tables(tables: Tables) -> None:
         assert line in page
 
 
+def test_what_rounds_to_nothing_has_no_sign() -> None:
+    row = {"difference": -0.004, "difference_low": -0.0049, "difference_high": 0.02, "cosine": -0.001}
+    assert SCRIPT["_gap"](row) == "+0 (+0 to +2)"
+    counts = dict.fromkeys(("cases", "unscored", "prompt_broken", "spec_broken"), 1)
+    assert SCRIPT["_agreement"]({"benchmark": "b", **counts, **row})[-1] == "0.00"
+
+
 def test_the_script_writes_the_same_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("prompt", "spec"):
         (tmp_path / "classify" / name).mkdir(parents=True)

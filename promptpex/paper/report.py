@@ -83,7 +83,7 @@ def _agreement(rows: list[dict[str, Any]]) -> Table:
     header = ("benchmark\nmodel", "prompt", "spec", "difference\nin points", "p", "cosine")
     table = _new(title, note, *header)
     for row in rows:
-        cosine = DASH if row["cosine"] is None else f"{row['cosine']:.2f}"
+        cosine = DASH if row["cosine"] is None else f"{row['cosine']:z.2f}"
         broken = [_count(row, side) for side in ("prompt", "spec")]
         _add(table, row["benchmark"], row["model"], *broken, _gap(row), _p(row["p"]), cosine)
     return table
@@ -103,7 +103,7 @@ def _spec_agreement(rows: list[dict[str, Any]]) -> Table:
     note = "Cosine of the benchmarks' shares of broken outputs under the prompt and under its spec, as in the paper."
     table = _new("Spec agreement over benchmarks", note, "model", "cosine", "benchmarks")
     for row in rows:
-        cosine = DASH if row["cosine"] is None else f"{row['cosine']:.3f}"
+        cosine = DASH if row["cosine"] is None else f"{row['cosine']:z.3f}"
         _add(table, row["model"] or ALL_MODELS, "", cosine, str(row["benchmarks"]))
     return table
 

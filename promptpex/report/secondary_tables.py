@@ -370,7 +370,7 @@ def _kappa(row: TableRow) -> str:
     always_the_same = {row["fail_rate_first"], row["fail_rate_second"]} & {0.0, 1.0}
     if row["kappa"] is None or always_the_same:
         return "–"
-    return f"{row['kappa']:.2f} ({row['kappa_low']:.2f} to {row['kappa_high']:.2f})"
+    return f"{row['kappa']:z.2f} ({row['kappa_low']:z.2f} to {row['kappa_high']:z.2f})"
 
 
 def cut(rows: Iterable[tuple[str, ...]], most: int) -> tuple[list[tuple[str, ...]], int]:

@@ -137,7 +137,7 @@ def _compared_accuracy(row: TableRow) -> tuple[str, ...]:
     low, high = row["accuracy_difference_low"], row["accuracy_difference_high"]
     points = "–" if low is None else _points(row["accuracy_difference"], low, high)
     shares = (percent(row[f"accuracy_{when}"]) for when in ("before", "after"))
-    return (clean(row["model"], 60), row["accuracy_change"], *shares, points, f"{row['accuracy_p_adjusted']:.3g}")
+    return (clean(row["model"], 60), row["accuracy_change"], *shares, points, _p(row["accuracy_p_adjusted"]))
 
 
 def _compared_metric(row: TableRow) -> tuple[str, ...]:
@@ -145,7 +145,7 @@ def _compared_metric(row: TableRow) -> tuple[str, ...]:
     if low is None:
         return (name, row["change"], "–", "–", "–", "–")
     shares = (percent(row[f"mean_{when}"]) for when in ("before", "after"))
-    return (name, row["change"], *shares, _points(row["difference"], low, high), f"{row['p_adjusted']:.3g}")
+    return (name, row["change"], *shares, _points(row["difference"], low, high), _p(row["p_adjusted"]))
 
 
 def _points(difference: float | None, low: float, high: float) -> str:
@@ -154,14 +154,17 @@ def _points(difference: float | None, low: float, high: float) -> str:
     return f"({ends})" if difference is None else f"{100 * difference:+z.0f} ({ends})"
 
 
+def _p(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
+
+
 def _compared(row: TableRow) -> tuple[str, ...]:
     counts = (f"{row[run]} of {row[f'{run}_scored']}" for run in ("before", "after"))
     moved = str(row["newly_failing"]), str(row["fixed"])
     model = clean(row["model"], 60)
-    if row["difference_low"] is None:
-        return (model, row["change"], *counts, "–", *moved, "–")
-    apart = _points(row["difference"], row["difference_low"], row["difference_high"])
-    return (model, row["change"], *counts, apart, *moved, f"{row['p_adjusted']:.3g}")
+    low, high = row["difference_low"], row["difference_high"]
+    apart = "–" if low is None else _points(row["difference"], low, high)
+    return (model, row["change"], *counts, apart, *moved, _p(row["p_adjusted"]))
 
 
 def _line(text: str, console: Console) -> None:

@@ -46,7 +46,7 @@ on the ``cases`` scored in both; the two shares are means over these cases of th
 (``at_least``) counts and shares are of all usable answers, and the shares lower bounds. ``newly_failing`` and
 ``fixed`` are the cases whose mean went up or down. ``p`` is that of exact sign flips of the differences of the cases,
 at the completion of the unscored outputs that speaks most against a change, and ``p_adjusted`` is corrected over the
-models by Holm. ``change`` is ``worse`` or ``better`` where it is shown, else ``undecided``, with ``because`` where
+models by Holm; both are missing where there is no difference. ``change`` is ``worse`` or ``better`` where it is shown, else ``undecided``, with ``because`` where
 unscored outputs keep it so; ``holds_sampled``: whether it would also be shown if the rules were a sample;
 ``within_tolerance``: shown to be less than the tolerance worse, if there is one, corrected over the models by Holm. The
 rest is in ``ACCURACY_CHANGE_COLUMNS``."""
@@ -119,13 +119,14 @@ def _compared(
     close = holm([_tie_p(counts.asked, tolerance) for counts in both]) if tolerance is not None else []
     rows = []
     for number, ((old, new), counts, (change, p, _)) in enumerate(zip(models, both, changes, strict=True)):
-        shown = adjusted[number] <= alpha
+        shown, figures = adjusted[number] <= alpha, _figures(counts, confidence)
+        tested = figures.get("difference_low") is not None
         rows.append(
             {
                 "model": old if old == new else f"{old} -> {new}",
-                **_figures(counts, confidence),
-                "p": p,
-                "p_adjusted": adjusted[number],
+                **figures,
+                "p": p if tested else None,
+                "p_adjusted": adjusted[number] if tested else None,
                 "change": change if shown else "undecided",
                 "holds_sampled": sampled[number] <= alpha if shown else None,
                 "because": missing_in_words(counts.asked, WHEN) if not shown and seen[number] <= alpha else None,

@@ -71,6 +71,7 @@ def metric_changes(
     for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
         shown = p <= round(1.0 - confidence, 12)
         row |= {"p_adjusted": p, "change": row["change"] if shown else "undecided"}
+        row |= {} if row["cases"] else {"p": None, "p_adjusted": None}
     return typed(rows, METRIC_CHANGE_COLUMNS)
 
 

@@ -109,7 +109,7 @@ def test_the_page_counts_as_the_table_does(lost: Fate) -> None:
 
 def test_the_page_marks_a_lower_bound() -> None:
     summary, _ = summed(simulated(["a", "b"], cases(60, 4), by({"a": first(12, else_="open"), "b": first(12)})))
-    cells = re.findall(r'data-label="share">([^<]*)<', html(summary))
+    cells = re.findall(r'data-label="share"><span class="whole">([^<]*)<', html(summary))
     assert len(cells) == 2
     assert "≥" in cells[0] or "at least" in cells[0]
     assert "≥" not in cells[1]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
+from rich.console import Console
 
 from promptpex.cli.unanswered import silent_scorers
 from promptpex.core.errors import InputError
@@ -14,6 +16,7 @@ from promptpex.report.html import html
 from promptpex.report.run_comparison import compare_runs, to_dict
 from promptpex.report.summary import records, summarise
 from promptpex.report.summary import to_dict as summary_dict
+from promptpex.report.terminal import show_comparison
 from tests.report.printed import printed
 from tests.tables.test_accuracy import Right, answered
 
@@ -155,6 +158,23 @@ def test_a_regression_in_accuracy_is_one_where_it_is_asked_for() -> None:
     assert json.loads(json.dumps(to_dict(both)))["models"][0]["accuracy_change"] == "worse"
     with pytest.raises(InputError, match="both runs need it"):
         compare_runs(before, answered(40, 0, a=lambda n: True), rank_by="accuracy")
+
+
+def test_a_model_without_a_difference_in_accuracy_has_no_p() -> None:
+    before = answered(20, a=lambda n: True, b=lambda n: True)
+    lost = [one.replace(text=None, error="truncated") if one.model == "b" else one for one in before.outputs]
+    gone = [
+        one.replace(value=None, unscored="truncated", source="none") if one.model == "b" else one
+        for one in before.scores
+    ]
+    both = compare_runs(before, before.replace(outputs=tuple(lost), scores=tuple(gone)))
+    assert both.models["accuracy_p"].isna().tolist() == [False, True]
+    file = io.StringIO()
+    show_comparison(both, Console(file=file, width=140))
+    table = file.getvalue().partition("Right outputs")[2].partition("Cases that changed")[0]
+    rows = {line.split()[0]: line.split() for line in table.splitlines() if line[:3] in (" a ", " b ")}
+    assert rows["a"][-1] == "1"
+    assert "b" not in rows
 
 
 def test_another_way_of_comparing_is_said() -> None:

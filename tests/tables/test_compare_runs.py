@@ -74,8 +74,8 @@ def test_nothing_in_common_is_no_difference() -> None:
     before = outputs(many(2, {"a": lambda n: True}, asked=lambda model, n: n == 1))
     after = outputs(many(2, {"a": lambda n: True}))
     row = comparison(before, after, models=[("a", "a")], cases=["c0"]).iloc[0]
-    assert (row["cases"], row["change"], row["p"]) == (0, "undecided", 1.0)
-    assert row[["difference", "non_compliance_before"]].isna().all()
+    assert (row["cases"], row["change"]) == (0, "undecided")
+    assert row[["difference", "non_compliance_before", "p", "p_adjusted"]].isna().all()
 
 
 def test_without_a_verdict_the_difference_is_all_that_it_may_be() -> None:

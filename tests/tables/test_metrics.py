@@ -243,6 +243,12 @@ def test_no_change_is_shown_that_missing_scores_could_undo() -> None:
     assert compared(before, scored(30, a=lambda n: None if n < 1 else 0.9))["change"] == "better"
 
 
+def test_where_no_case_is_scored_in_both_runs_there_is_neither_difference_nor_p() -> None:
+    figures = compared(scored(5, a=lambda n: None), scored(5, a=lambda n: 0.5))
+    assert (figures["cases"], figures["change"]) == (0, "undecided")
+    assert all(pd.isna(figures[name]) for name in ("difference", "difference_low", "p", "p_adjusted"))
+
+
 def test_cases_that_weigh_nothing_or_are_not_the_same_are_left_out_of_a_change() -> None:
     before, after = scored(20, rules=2, a=lambda n: 0.5), scored(20, rules=2, a=lambda n: n % 2 / 2)
     assert compared(before, after, weights={"r1": 0})["difference"] == 0.0
