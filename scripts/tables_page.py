@@ -188,8 +188,8 @@ MEANINGS: Mapping[str, str] = {
     "not",
     "output": "the answer",
     "outputs": "number of outputs; of `judges`: those that it was asked about",
-    "p": "p-value of exact sign flips of the differences of the cases, missing where there is no difference; of `models` "
-    "corrected by Holm",
+    "p": "p-value of exact sign flips of the differences of the cases, missing where there is no difference; of "
+    "`models` corrected by Holm",
     "p_adjusted": "p corrected over the models, in `metric_changes` over models and metrics, by Holm",
     "pass_at_high": "upper end of its interval",
     "pass_at_k": "share of cases of which at least one of k repeats passes",

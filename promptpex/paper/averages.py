@@ -19,6 +19,7 @@ AVERAGE_COLUMNS: Mapping[str, str] = {
     "model": "string",
     "side": "string",
     "benchmarks": "Int64",
+    "left_out": "Int64",
     "share": "Float64",
     "low": "Float64",
     "high": "Float64",
@@ -27,8 +28,10 @@ AVERAGE_COLUMNS: Mapping[str, str] = {
 """A row per table, model and side of the table (``generated``, ``baseline``, ``rules``, ``inverse``). ``share``
 is the mean of the benchmarks' shares, each benchmark counting once; ``low`` and ``high`` are the means of the ends of
 their intervals: since errors of independent benchmarks partly cancel, an interval of at least their confidence, wider
-than it had to be. ``benchmarks`` have a scored output on both sides; the others are left out, so that both sides are
-averages of the same ones. ``at_least``: one of the shares is a lower bound, and so is the mean."""
+than it had to be. ``benchmarks`` have a scored output of every model of the table on both sides; ``left_out`` have so
+of some models only, and are in no average: all models and both sides are averages of the same ones. A model without any
+such benchmark has no row and leaves none out, and where the models have none in common there is no average.
+``at_least``: one of the shares is a lower bound, and so is the mean."""
 
 SPEC_AGREEMENT_COLUMNS: Mapping[str, str] = {"model": "string", "benchmarks": "Int64", "cosine": "Float64"}
 """The paper's spec agreement (section 4.3.3): the cosine between the shares of broken outputs under the prompt and
@@ -46,18 +49,22 @@ def averages(contrasts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     rows: list[Row] = []
     for name, table in contrasts.items():
         scored = table[table["first_n"].gt(0) & table["second_n"].gt(0)]
-        for model, some in scored.groupby("model", sort=False):
-            rows += [_average(name, str(model), some, side) for side in ("first", "second")]
+        of_models = [set(some["benchmark"]) for _, some in scored.groupby("model", sort=False)]
+        common = set.intersection(*of_models) if of_models else set()
+        left_out = len(set(scored["benchmark"]) - common)
+        for model, some in scored[scored["benchmark"].isin(list(common))].groupby("model", sort=False):
+            rows += [_average(name, str(model), some, side, left_out) for side in ("first", "second")]
     return typed(rows, AVERAGE_COLUMNS)
 
 
-def _average(name: str, model: str, rows: pd.DataFrame, side: str) -> Row:
+def _average(name: str, model: str, rows: pd.DataFrame, side: str, left_out: int) -> Row:
     means = {column: float(rows[f"{side}_{column}"].mean()) for column in ("share", "low", "high")}
     return {
         "table": name,
         "model": model,
         "side": rows[side].iloc[0],
         "benchmarks": len(rows),
+        "left_out": left_out,
         **means,
         "at_least": bool(rows[f"{side}_at_least"].any()),
     }

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
+from promptpex.codecs.wording import plural
 from promptpex.report.summary import records
 from promptpex.report.terminal import clean
 
@@ -60,10 +61,8 @@ Groups = Sequence[tuple[str, Sequence[FigureBar]]]
 def figures(tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
     """The pictures of an evaluation's tables by file name; a figure without a bar is left out."""
     drawn = {
-        "figure-9": ("Average non-compliance: generated and baseline cases",
-                     _averages(tables["averages"], "table2"), MEANS),
-        "figure-10": ("Average non-compliance: cases of rules and of inverse rules",
-                      _averages(tables["averages"], "table3"), MEANS),
+        "figure-9": _of_averages(tables["averages"], "table2", "generated and baseline cases"),
+        "figure-10": _of_averages(tables["averages"], "table3", "cases of rules and of inverse rules"),
         "figure-11": ("Valid cases", _shares(tables["shares"], "cases valid"), INTERVALS),
         "figure-12": ("Rules that the prompt states", _shares(tables["shares"], "rules grounded"), INTERVALS),
         "figure-13": ("Non-compliance on generated cases, by benchmark and model",
@@ -155,10 +154,16 @@ def _text(text: str) -> str:
     return escape(text, {'"': "&quot;"})
 
 
-def _averages(table: pd.DataFrame, name: str) -> Groups:
+def _of_averages(table: pd.DataFrame, name: str, what: str) -> tuple[str, Groups, str]:
+    """The title, which says of how many benchmarks the averages are, the bars and the note of a figure of averages."""
     some = table[table["table"].eq(name)]
-    return [(str(model), [_made(row, row["side"]) for row in records(rows)])
-            for model, rows in some.groupby("model", sort=False)]  # fmt: skip
+    groups = [(str(model), [_made(row, row["side"]) for row in records(rows)])
+              for model, rows in some.groupby("model", sort=False)]  # fmt: skip
+    if not groups:
+        return what, (), MEANS
+    count, left_out = int(some["benchmarks"].iloc[0]), int(some["left_out"].iloc[0])
+    over = f"{plural(count, 'benchmark')}{f' ({left_out} left out)' if left_out else ''}"
+    return f"Average non-compliance over {over}: {what}", groups, MEANS
 
 
 def _shares(table: pd.DataFrame, ending: str) -> Groups:

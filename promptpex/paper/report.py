@@ -91,11 +91,13 @@ def _agreement(rows: list[dict[str, Any]]) -> Table:
 
 def _averages(rows: list[dict[str, Any]]) -> Table:
     note = "Mean of the benchmarks' shares, each counting once; below it the mean of the ends of their intervals."
-    table = _new("Averages over benchmarks", note, "model\ncases", "share", "benchmarks")
+    if any(row["left_out"] for row in rows):
+        note += " Only of benchmarks that all models have: those of some models are left out."
+    table = _new("Averages over benchmarks", note, "model\ncases", "share", "benchmarks", "left out")
     for row in rows:
         bound = "≥" if row["at_least"] else ""
         share = f"{bound}{100 * row['share']:.0f}%\n({100 * row['low']:.0f}–{100 * row['high']:.0f}%)"
-        _add(table, row["model"], row["side"], share, str(row["benchmarks"]))
+        _add(table, row["model"], row["side"], share, str(row["benchmarks"]), str(row["left_out"]))
     return table
 
 

@@ -46,10 +46,10 @@ on the ``cases`` scored in both; the two shares are means over these cases of th
 (``at_least``) counts and shares are of all usable answers, and the shares lower bounds. ``newly_failing`` and
 ``fixed`` are the cases whose mean went up or down. ``p`` is that of exact sign flips of the differences of the cases,
 at the completion of the unscored outputs that speaks most against a change, and ``p_adjusted`` is corrected over the
-models by Holm; both are missing where there is no difference. ``change`` is ``worse`` or ``better`` where it is shown, else ``undecided``, with ``because`` where
-unscored outputs keep it so; ``holds_sampled``: whether it would also be shown if the rules were a sample;
-``within_tolerance``: shown to be less than the tolerance worse, if there is one, corrected over the models by Holm. The
-rest is in ``ACCURACY_CHANGE_COLUMNS``."""
+models by Holm; both are missing where there is no difference. ``change`` is ``worse`` or ``better`` where it is shown,
+else ``undecided``, with ``because`` where unscored outputs keep it so; ``holds_sampled``: whether it would also be
+shown if the rules were a sample; ``within_tolerance``: shown to be less than the tolerance worse, if there is one,
+corrected over the models by Holm. The rest is in ``ACCURACY_CHANGE_COLUMNS``."""
 
 CHANGED_COLUMNS: Mapping[str, str] = {
     "model": "string",

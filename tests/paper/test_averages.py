@@ -41,6 +41,28 @@ def test_each_benchmark_counts_once_and_only_those_with_both_sides() -> None:
     assert second["share"] == pytest.approx(0.2)
 
 
+def test_all_models_are_averages_of_the_same_benchmarks() -> None:
+    """A model that failed on the hard benchmark does not look better for it."""
+    table = contrasts(
+        contrast("easy", "m", 0.2, 0.2),
+        contrast("hard", "m", 0.8, 0.8),
+        contrast("easy", "n", 0.3, 0.3),
+        contrast("hard", "n", None, 0.9),
+        contrast("easy", "unscored", None, None),
+    )
+    rows = averages.averages({"table2": table}).to_dict("records")
+    assert [(row["model"], row["benchmarks"], row["left_out"]) for row in rows] == [
+        *[("m", 1, 1)] * 2,
+        *[("n", 1, 1)] * 2,
+    ]
+    assert [row["share"] for row in rows] == pytest.approx([0.2, 0.2, 0.3, 0.3])
+    made = figures.figures({"averages": averages.averages({"table2": table}), "table2": contrasts(),
+                            "shares": typed([], result_tables.SHARE_COLUMNS)})  # fmt: skip
+    assert "Average non-compliance over 1 benchmark (1 left out): generated and baseline" in made["figure-9.svg"]
+    apart = contrasts(contrast("easy", "m", 0.2, 0.2), contrast("hard", "n", 0.3, 0.3))
+    assert averages.averages({"table2": apart}).empty
+
+
 def test_spec_agreement_is_the_cosine_of_shares_over_benchmarks() -> None:
     rows = [
         {"benchmark": "a", "model": "m", "cases": 4, "prompt_share": 0.5, "spec_share": 0.5},
