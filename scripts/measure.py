@@ -43,6 +43,8 @@ FOR_LATER = {
     "promptpex.synthesis.versions.from_git": "synthesis of assertions",
     "promptpex.workflow.synthesis_examples.update_examples": "synthesis: the command that fills a prompt's folder",
     "promptpex.synthesis.shortages.shortages_of": "synthesis: choosing from a folder",
+    "promptpex.synthesis.selection.implications.below_ffr": "synthesis: the implications of a folder",
+    "promptpex.synthesis.selection.implications.uncontradicted": "synthesis: the implications of a folder",
     "promptpex.stats.ppi.ppi_mean": "alignment: judges' verdicts corrected by people's grades",
 }
 """Definitions that nothing calls yet, with the work that will; what only they use needs no line of its own."""

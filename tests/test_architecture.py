@@ -22,7 +22,7 @@ ENTRY = "promptpex"
 """What ``import promptpex`` means inside the package: a climb to the public names."""
 
 LEVELS: dict[int, tuple[str, ...]] = {
-    0: ("core", "engines", "solver"),
+    0: ("core", "engines"),
     1: ("codecs", "stats"),
     2: ("documents", "llm", "tables"),
     3: ("assertions", "interchange", "judging", "promptfile", "report", "store"),
@@ -42,7 +42,6 @@ EVERYTHING = set(LEVEL) - {"cli", "__init__", "__main__"}
 MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
     "engines": {"core"},
-    "solver": {"core"},
     "codecs": {"core"},
     "stats": {"core"},
     "documents": {"core", "codecs"},
@@ -57,7 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "judging": ASKING,
     "specs": ASKING | {"assertions", "judging", "promptfile"},
     "cases": ASKING | {"assertions", "interchange", "promptfile"},
-    "synthesis": ASKING | {"assertions", "promptfile", "solver", "stats"},
+    "synthesis": ASKING | {"assertions", "promptfile", "stats"},
     "alignment": ASKING | {"assertions", "stats"},
     "workflow": ASKING
     | STAGES
@@ -88,9 +87,9 @@ STAGES_SEE = {"client", "map_requests", "role_model", "schemas"}
 
 HOMES: dict[str, tuple[str, ...]] = {
     "aiohttp": ("llm",),
-    "highspy": ("solver",),
+    "highspy": ("synthesis",),
     "litellm": ("llm",),
-    "numpy": ("stats", "tables", "paper"),
+    "numpy": ("stats", "tables", "paper", "synthesis"),
     "ollama": ("llm",),
     "pandas": ("tables", "report", "paper"),
     "py_mini_racer": ("assertions",),
@@ -228,7 +227,7 @@ def test_the_table_names_modules_of_the_models_that_exist() -> None:
     assert not [name for name in STAGES_SEE if not (PACKAGE / "llm" / f"{name}.py").exists()]
 
 
-@pytest.mark.parametrize("package", ["tables", "report", "web", "engines", "stats", "solver"])
+@pytest.mark.parametrize("package", ["tables", "report", "web", "engines", "stats"])
 def test_packages_that_cannot_spend_money(package: str) -> None:
     reached, todo = set[str](), [package]
     while todo:

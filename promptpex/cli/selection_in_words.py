@@ -1,0 +1,163 @@
+"""A selection as people read it: its figures beside the limits, and what each chosen candidate does; 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from textwrap import wrap
+
+from promptpex.codecs.wording import NAMED, cut, plural
+from promptpex.report.percentages import as_given, percent
+from promptpex.synthesis.selection.explanation import Explanation
+from promptpex.synthesis.selection.problem import SelectionFigures, SelectionProblem
+from promptpex.synthesis.selection.result import Selection, plain
+
+WIDTH = 80
+NAME = 40
+"""Columns for the name of a candidate."""
+SHOWN = 50
+"""Candidates that are listed one by one."""
+
+GOALS = {
+    "weight": "the size",
+    "weight-and-left-out": "|F'| + |G|",
+    "left-out": "|G|",
+    "uncaught": "the coverage",
+    "flagged": "the FFR",
+}
+MISSING = {
+    "no-examples": "There are no labelled outputs, so neither coverage nor FFR is defined.",
+    "no-good-examples": "No output is labelled good, so the FFR is not defined; label some good outputs.",
+    "no-bad-examples": "No output is labelled bad, so the coverage is not defined; label some bad outputs.",
+}
+
+
+def lines(problem: SelectionProblem, selection: Selection) -> list[str]:
+    """The lines of a selection, or of why there is none."""
+    missing = MISSING.get(selection.state)
+    if selection.chosen is None or selection.figures is None:
+        return [*([missing] if missing else []), *_no_selection(problem, selection)]
+    return [
+        *_wrapped(_headline(problem, selection)),
+        *([missing] if missing else []),
+        "",
+        *_figures(selection, selection.figures),
+        *_table(problem, selection.chosen),
+    ]
+
+
+def _headline(problem: SelectionProblem, selection: Selection) -> str:
+    assert selection.chosen is not None
+    start = f"{selection.method} chooses {len(selection.chosen)} of {plural(problem.candidates, 'candidate')}"
+    if selection.objective is None:
+        return f"{start}."
+    if selection.optimal:
+        return f"{start}; proven optimal."
+    if selection.gap:
+        return (
+            f"{start}; the time ended before that was proven optimal: {_objective(selection.objective)} was reached, "
+            f"less than {_objective(selection.bound)} is impossible (a gap of {percent(selection.gap)})."
+        )
+    open_goals = [GOALS[step.goal] for step in selection.steps if not step.proven]
+    return f"{start}; no set is smaller, but the time ended before {open_goals[0]} was proven best among equals."
+
+
+def _objective(value: Fraction | None) -> str:
+    return f"{plain(value):g}" if value is not None else "nothing"
+
+
+def _figures(selection: Selection, figures: SelectionFigures) -> list[str]:
+    limits = selection.limits
+    coverage = "–" if figures.coverage is None else percent(figures.coverage)
+    ffr = "–" if figures.ffr is None else percent(figures.ffr)
+    rows = [
+        ("coverage", coverage, f"{figures.caught} of {figures.bad} bad outputs caught", "at least", limits.coverage),
+        ("FFR", ffr, f"{figures.flagged} of {figures.good} good outputs flagged", "at most", limits.ffr),
+    ]
+    shown = [
+        f"  {name:<10}{value:>7}   {count:<42}{side} {as_given(float(limit))}"
+        for name, value, count, side, limit in rows
+    ]
+    within = figures.not_subsumed_within_ffr
+    left_out = f"neither chosen nor implied, {within} of which would fit the FFR"
+    shown.append(f"  {'left out':<10}{figures.not_subsumed:>7}   {left_out}")
+    if figures.weight != len(selection.chosen or ()):
+        shown.append(f"  {'weight':<10}{_objective(figures.weight):>7}   of the chosen candidates together")
+    return shown
+
+
+def _table(problem: SelectionProblem, chosen: Sequence[int]) -> list[str]:
+    """What each chosen candidate catches, what it alone catches, what it flags, and how many others it implies."""
+    if not chosen:
+        return []
+    head = f"  {'candidate':<{NAME}}{'catches':>9}{'alone':>8}{'flags':>8}{'implies':>9}"
+    rows = [_row(problem, chosen, candidate) for candidate in chosen[:SHOWN]]
+    more = [f"  and {len(chosen) - SHOWN} more; --json lists all"] if len(chosen) > SHOWN else []
+    return ["", head, *rows, *more]
+
+
+def _row(problem: SelectionProblem, chosen: Sequence[int], candidate: int) -> str:
+    others = problem.flagged_by(other for other in chosen if other != candidate)
+    failed = problem.fails[candidate]
+    caught, flagged = failed & problem.bad, failed & problem.good
+    implied = problem.spares[candidate].bit_count() - 1
+    name = cut(problem.name(candidate), NAME - 2)
+    alone = (caught & ~others).bit_count()
+    return f"  {name:<{NAME}}{caught.bit_count():>9}{alone:>8}{flagged.bit_count():>8}{implied:>9}"
+
+
+def _no_selection(problem: SelectionProblem, selection: Selection) -> list[str]:
+    limits = selection.limits
+    asked = f"coverage of at least {as_given(float(limits.coverage))} and FFR of at most {as_given(float(limits.ffr))}"
+    sentences = {
+        "infeasible": [f"No set of the {plural(problem.candidates, 'candidate')} has {asked}."],
+        "undecided": [f"The time ended before a set with {asked} was found or ruled out; give a longer --time-limit."],
+    }.get(selection.state, [])
+    if selection.explanation:
+        sentences += _explained(selection.explanation, problem, selection)
+    return [line for sentence in sentences for line in _wrapped(sentence)]
+
+
+def _explained(why: Explanation, problem: SelectionProblem, selection: Selection) -> list[str]:
+    sentences = []
+    bad, good = problem.bad.bit_count(), problem.good.bit_count()
+    if (best := why.best_coverage) is not None:
+        known = "" if best.proven else " as far as the search went"
+        sentences.append(
+            f"At this FFR the best coverage is {percent(best.share)} ({best.count} of {bad}){known}: "
+            f"candidates {_listed(problem, best.selection)}."
+        )
+    elif bad and good:
+        sentences.append("The candidates that must be chosen already flag more good outputs than the FFR allows.")
+    if (least := why.least_ffr) is not None:
+        known = "" if least.proven else " as far as the search went"
+        sentences.append(
+            f"At this coverage the least FFR is {percent(least.share)} ({least.count} of {good}){known}: "
+            f"candidates {_listed(problem, least.selection)}."
+        )
+    elif bad and good:
+        sentences.append("This coverage is out of reach at any FFR.")
+    if why.uncaught:
+        sentences.append(f"No candidate catches these bad outputs: {_numbers(why.uncaught)}.")
+    if checked := [number for number in why.bad_to_check if number not in why.uncaught]:
+        sentences.append(f"Only candidates above the FFR limit catch these bad outputs: {_numbers(checked)}.")
+    if why.good_to_check:
+        sentences.append(f"Most candidates flag these good outputs; check their labels: {_numbers(why.good_to_check)}.")
+    return sentences
+
+
+def _listed(problem: SelectionProblem, chosen: Sequence[int]) -> str:
+    return _first([cut(problem.name(candidate), NAME) for candidate in chosen]) if chosen else "none"
+
+
+def _numbers(examples: Sequence[int]) -> str:
+    return _first([str(example) for example in examples])
+
+
+def _first(names: Sequence[str]) -> str:
+    more = len(names) - 2 * NAMED
+    return ", ".join(names[: 2 * NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _wrapped(sentence: str) -> list[str]:
+    return wrap(sentence, WIDTH, break_on_hyphens=False) or [""]

@@ -1,0 +1,44 @@
+"""Sets of small numbers as the bits of an integer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+
+def bits(members: int) -> Iterator[int]:
+    """The numbers in the set, in order."""
+    text = format(members, "b")[::-1]
+    position = text.find("1")
+    while position >= 0:
+        yield position
+        position = text.find("1", position + 1)
+
+
+def as_bits(signs: str) -> int:
+    """The positions of ``1`` in a text of ``0`` and ``1``."""
+    return int(signs[::-1], 2) if signs else 0
+
+
+def union(sets: Sequence[int], chosen: Iterable[int]) -> int:
+    """What is in at least one of the chosen sets."""
+    joined = 0
+    for number in chosen:
+        joined |= sets[number]
+    return joined
+
+
+def transposed(sets: Sequence[int], numbers: Iterable[int], width: int) -> dict[str, int]:
+    """Which of the sets hold a number, and how many of the numbers are held by just these.
+
+    Args:
+        width: more than the largest number of any set.
+
+    Returns:
+        Per pattern, a text with a sign for each set and ``1`` where it holds the number, how often it occurs.
+    """
+    signs = "".join(format(members, f"0{width}b")[::-1] for members in sets)
+    counts: dict[str, int] = {}
+    for number in numbers:
+        pattern = signs[number::width]
+        counts[pattern] = counts.get(pattern, 0) + 1
+    return counts

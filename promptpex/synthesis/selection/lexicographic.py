@@ -1,0 +1,173 @@
+"""The goals of a task one after the other, each proven before the next: exact tie-breaking.
+
+Where the numbers are small, neighbouring goals are one objective in which a unit of the earlier outweighs all that the
+later can amount to, which has the same optima and takes one search. Else a goal is solved alone and then held fast by a
+row while the next is solved.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from promptpex.synthesis.selection.goals import Goal, Score, Task
+from promptpex.synthesis.selection.greedy import greedy
+from promptpex.synthesis.selection.program import SelectionProgram
+from promptpex.synthesis.selection.reduction import reduced
+
+PACKED = 10_000_000
+"""What a joined objective may amount to: far below what a double counts exactly, given the solver's tolerance."""
+
+_ALMOST = 1e-3
+"""How far a bound may fall short of the next whole number and still prove it."""
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class GoalReached:
+    """A goal, what was reached, and below what nothing can be.
+
+    Attributes:
+        value, bound: in the goal's units; ``bound`` is meaningless unless ``tried``.
+    """
+
+    goal: Goal
+    value: int
+    bound: int
+    proven: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """The best selection that was found.
+
+    Attributes:
+        selection: None where there is none, or none was found in time.
+        feasible: whether some selection keeps the limits; None where the time did not suffice to tell.
+        steps: a step per goal, in order; empty without a selection.
+    """
+
+    selection: tuple[int, ...] | None
+    feasible: bool | None
+    steps: tuple[GoalReached, ...] = ()
+
+    @property
+    def proven(self) -> bool:
+        """Whether every goal was proven to be as small as it can be."""
+        return self.selection is not None and all(step.proven for step in self.steps)
+
+
+def optimise(task: Task, seconds: float, *, clock: Clock = time.monotonic) -> Optimum:
+    """The best selection within the limits.
+
+    Args:
+        seconds: how long to search at most; the best so far is given then, with what is proven of it.
+    """
+    ends = clock() + seconds
+    reduction = reduced(task)
+    if reduction.flagged > task.most_flagged:
+        return Optimum(None, False)
+    if reduction.caught + sum(reduction.bad.values()) < task.least_caught:
+        return Optimum(None, False)
+    return _Search(SelectionProgram(task, reduction), greedy(task, reduction), ends, clock).run()
+
+
+class _Search:
+    """The state of a search: the best selection so far, and what is proven."""
+
+    def __init__(self, program: SelectionProgram, start: tuple[int, ...] | None, ends: float, clock: Clock) -> None:
+        self._program = program
+        self._best = start
+        self._score: Score | None = program.task.score(start) if start is not None else None
+        self._ends, self._clock = ends, clock
+        self._bounds: list[int | None] = [None] * len(program.task.goals)
+        self._feasible: bool | None = True if start is not None else None
+
+    def run(self) -> Optimum:
+        first = 0
+        while first < len(self._bounds):
+            last = self._joined(first)
+            if not self._solved(first, last):
+                break
+            first = last
+        if self._best is None or self._score is None:
+            return Optimum(None, self._feasible)
+        return Optimum(self._best, True, tuple(self._steps(self._score)))
+
+    def _steps(self, score: Score) -> list[GoalReached]:
+        steps = []
+        settled = True
+        for goal, value, bound in zip(self._program.task.goals, score, self._bounds, strict=True):
+            lowest = self._program.least(goal) if bound is None else bound
+            settled = settled and lowest >= value
+            steps.append(GoalReached(goal, value, min(lowest, value), settled))
+        return steps
+
+    def _joined(self, first: int) -> int:
+        """Up to which goal they can be one objective."""
+        size, last = 1, first
+        for goal in self._program.task.goals[first:]:
+            size *= self._program.span(goal) + 1
+            if size > PACKED and last > first:
+                break
+            last += 1
+        return last
+
+    def _solved(self, first: int, last: int) -> bool:
+        """Solves the goals from ``first`` to before ``last``; whether they are proven."""
+        program, goals = self._program, self._program.task.goals[first:last]
+        factors = self._factors(goals)
+        objective = [
+            sum(factor * number for factor, number in zip(factors, numbers, strict=True))
+            for numbers in zip(*(program.objective(goal) for goal in goals), strict=True)
+        ]
+        constants = [program.constant(goal) for goal in goals]
+        start = program.solution(self._best) if self._best is not None else []
+        outcome = program.program.minimised(objective, start, self._ends - self._clock())
+        if outcome.infeasible:
+            self._feasible = self._best is not None
+            return False
+        if outcome.chosen is not None:
+            self._take(program.selection(outcome.chosen))
+        if self._score is None or outcome.bound == float("-inf"):
+            return False
+        joined = sum(factor * constant for factor, constant in zip(factors, constants, strict=True))
+        return self._settled(first, last, factors, _whole(outcome.bound) + joined)
+
+    def _settled(self, first: int, last: int, factors: list[int], bound: int) -> bool:
+        """Books what the bound of a joined objective proves; whether it proves the goals."""
+        assert self._score is not None
+        values = self._score[first:last]
+        program = self._program
+        reached = sum(factor * value for factor, value in zip(factors, values, strict=True))
+        if bound >= reached:
+            self._bounds[first:last] = values
+            for goal, value in zip(program.task.goals[first:last], values, strict=True):
+                program.hold(goal, value)
+            return True
+        rest = sum(
+            factor * program.most(goal)
+            for factor, goal in zip(factors[1:], program.task.goals[first + 1 : last], strict=True)
+        )
+        self._bounds[first] = -((rest - bound) // factors[0])
+        return False
+
+    def _factors(self, goals: tuple[Goal, ...]) -> list[int]:
+        """Per goal the number that makes a unit of it outweigh all later ones."""
+        factors = [1]
+        for goal in reversed(goals[1:]):
+            factors.append(factors[-1] * (self._program.span(goal) + 1))
+        return factors[::-1]
+
+    def _take(self, selection: tuple[int, ...]) -> None:
+        """Keeps a selection that is better than the best so far, by its own count."""
+        score = self._program.task.score(selection)
+        if score is not None and (self._score is None or score < self._score):
+            self._best, self._score, self._feasible = selection, score, True
+
+
+def _whole(bound: float) -> int:
+    """The least whole number that the bound leaves."""
+    return -int(-(bound - _ALMOST) // 1)

@@ -1,0 +1,108 @@
+"""The exact programs against every set of candidates there is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+
+from promptpex.synthesis.selection import lexicographic
+from promptpex.synthesis.selection.goals import COV, LEAST_FFR, MOST_COVERAGE, SUB, Task
+from promptpex.synthesis.selection.lexicographic import optimise
+from promptpex.synthesis.selection.limits import SelectionLimits
+from promptpex.synthesis.selection.methods import select
+from promptpex.synthesis.selection.problem import SelectionProblem
+from tests.synthesis.selection import oracle
+
+SEEDS = 400
+
+
+@pytest.mark.parametrize("method", ["cov", "sub"])
+def test_no_set_of_candidates_is_better_than_the_one_that_is_chosen(method: str) -> None:
+    states = Counter[str]()
+    for seed in range(SEEDS):
+        problem, limits = oracle.random_problem(seed)
+        selection = select(problem, "cov" if method == "cov" else "sub", limits)
+        states[selection.state] += 1
+        if selection.state.startswith("no-"):
+            assert selection.chosen is None
+            continue
+        expected = oracle.best(problem, method, limits)
+        assert (selection.chosen is None) == (expected is None), seed
+        assert selection.state == ("ok" if expected else "infeasible"), seed
+        if selection.chosen is not None:
+            chosen = frozenset(selection.chosen)
+            assert list(selection.chosen) == sorted(chosen)
+            assert problem.must <= chosen
+            assert not problem.must_not & chosen
+            assert oracle.keeps(problem, chosen, limits)
+            assert selection.within_limits
+            assert oracle.key_of(problem, chosen, method) == expected, seed
+            assert (selection.optimal, selection.gap) == (True, 0.0)
+            assert expected is not None
+            assert selection.objective == selection.bound == expected[0]
+    assert min(states.values()) > 5
+    assert set(states) == {"ok", "infeasible", "no-examples", "no-good-examples", "no-bad-examples"}
+
+
+def test_goals_solved_one_by_one_have_the_same_optima_as_joined_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(120):
+        problem, limits = oracle.random_problem(seed)
+        for goals in (COV, SUB, MOST_COVERAGE, LEAST_FFR):
+            task = Task(problem, goals, limits.least_caught(problem), limits.most_flagged(problem))
+            joined = optimise(task, 60)
+            with monkeypatch.context() as patch:
+                patch.setattr(lexicographic, "PACKED", 1)
+                single = optimise(task, 60)
+            assert [step.value for step in joined.steps] == [step.value for step in single.steps], (seed, goals)
+            assert (joined.feasible, joined.proven) == (single.feasible, single.proven)
+
+
+def test_why_nothing_keeps_the_limits_names_the_nearest_selections_and_the_examples_in_the_way() -> None:
+    explained = 0
+    for seed in range(SEEDS):
+        problem, limits = oracle.random_problem(seed)
+        selection = select(problem, "cov", limits)
+        if selection.state != "infeasible":
+            continue
+        why = selection.explanation
+        assert why is not None
+        explained += 1
+        bad = problem.examples - problem.good.bit_count()
+        caught = [
+            count
+            for count in range(bad + 1)
+            if oracle.best(problem, "cov", SelectionLimits(Fraction(count, bad), limits.ffr)) is not None
+        ]
+        assert (why.best_coverage.count if why.best_coverage else None) == max(caught, default=None)
+        good = problem.good.bit_count()
+        flagged = [
+            count
+            for count in range(good + 1)
+            if oracle.best(problem, "cov", SelectionLimits(limits.coverage, Fraction(count, good))) is not None
+        ]
+        assert (why.least_ffr.count if why.least_ffr else None) == min(flagged, default=None)
+        allowed = [fails for j, fails in enumerate(problem.fails) if j not in problem.must_not]
+        nothing_catches = [i for i in range(problem.examples) if not any(fails >> i & 1 for fails in allowed)]
+        assert list(why.uncaught) == [i for i in nothing_catches if not problem.good >> i & 1]
+        assert set(why.uncaught) <= set(why.bad_to_check)
+    assert explained > 30
+
+
+def test_the_time_limit_ends_a_search_and_says_what_is_not_proven() -> None:
+    columns = [format(7 * k * k * 2654435761 % 2**40, "040b") for k in range(1, 41)]
+    rows = ["".join(column[i] for column in columns) for i in range(40)]
+    problem = SelectionProblem.from_rows("01" * 20, rows, 40)
+    limits = SelectionLimits(Fraction(1, 2), Fraction(1, 2))
+    stopped = select(problem, "cov", limits, seconds=0.0)
+    assert stopped.chosen is not None
+    assert stopped.within_limits
+    assert not stopped.optimal
+    assert stopped.gap is not None
+    assert stopped.gap > 0
+    finished = select(problem, "cov", limits)
+    assert finished.optimal
+    assert finished.objective is not None
+    assert stopped.bound is not None
+    assert stopped.bound <= finished.objective

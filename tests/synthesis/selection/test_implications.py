@@ -1,0 +1,55 @@
+"""Implications: closed, pruned by examples and by FFR, and large ones in time."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+from promptpex.synthesis.selection.implications import below_ffr, closed, implied_by, sources, uncontradicted
+
+
+def reachable(count: int, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """All pairs that follow, by Warshall's algorithm."""
+    leads = [[(a, b) in set(pairs) for b in range(count)] for a in range(count)]
+    for k in range(count):
+        for a in range(count):
+            for b in range(count):
+                leads[a][b] = leads[a][b] or (leads[a][k] and leads[k][b])
+    return [(a, b) for a in range(count) for b in range(count) if leads[a][b] and a != b]
+
+
+def test_pairs_are_closed_transitively_through_cycles_too() -> None:
+    dice = random.Random(4)
+    for _ in range(150):
+        count = dice.randrange(1, 9)
+        pairs = [(dice.randrange(count), dice.randrange(count)) for _ in range(dice.randrange(12))]
+        assert closed(count, pairs) == reachable(count, pairs)
+
+
+def test_sources_imply_everything_and_none_implies_another() -> None:
+    dice = random.Random(5)
+    for _ in range(150):
+        count = dice.randrange(1, 9)
+        pairs = [(dice.randrange(count), dice.randrange(count)) for _ in range(dice.randrange(12))]
+        implied = implied_by(count, pairs)
+        kept = sources(range(count), implied)
+        assert all(any(one == other or implied[one] >> other & 1 for one in kept) for other in range(count))
+        assert not [(one, other) for one in kept for other in kept if one != other and implied[one] >> other & 1]
+
+
+def test_a_chain_of_thousands_is_closed_without_recursion() -> None:
+    count = 3000
+    implied = implied_by(count, [(number, number + 1) for number in range(count - 1)])
+    assert implied[0].bit_count() == count - 1
+    assert sources(range(count), implied) == [0]
+
+
+def test_a_pair_that_an_example_speaks_against_is_dropped() -> None:
+    assert uncontradicted([(0, 1), (1, 0), (2, 0)], [0b011, 0b001, 0b100]) == [(0, 1)]
+
+
+def test_a_pair_is_pruned_where_either_flags_the_limit_or_more() -> None:
+    fails = [0b0000, 0b0001, 0b0011]
+    assert below_ffr([(0, 1), (1, 2), (2, 0), (0, 0)], fails, 0b1111, Fraction(1, 2)) == [(0, 1), (0, 0)]
+    assert below_ffr([(0, 1)], fails, 0b1111, Fraction(1, 4)) == []
+    assert below_ffr([(1, 2)], fails, 0, Fraction(1, 4)) == [(1, 2)]
