@@ -20,9 +20,7 @@ from promptpex.synthesis.selection.methods import METHODS
 @options.of_statistics("--ffr", default=".25", metavar="SHARE", help="Highest share of good outputs flagged [.25].")
 @options.of_statistics("--screen", is_flag=True, help="topological: pass over what fails every output.")
 @options.of_statistics("--transitive", is_flag=True, help="Count what follows from several implications, too.")
-@options.of_limits(
-    "--time-limit", type=click.IntRange(0), default=60, metavar="S", help="Seconds to search [60]."
-)
+@options.of_limits("--time-limit", type=click.IntRange(0), default=60, metavar="S", help="Seconds to search [60].")
 @options.of_files("--pipeline", metavar="NAME", help="Which problem of a file that holds several.")
 @options.output_options
 def command(

@@ -59,7 +59,9 @@ class Explanation:
         }
 
 
-def explain(problem: SelectionProblem, limits: SelectionLimits, seconds: float, *, clock: Clock = time.monotonic) -> Explanation:
+def explain(
+    problem: SelectionProblem, limits: SelectionLimits, seconds: float, *, clock: Clock = time.monotonic
+) -> Explanation:
     """What is in the way of a selection.
 
     Args:

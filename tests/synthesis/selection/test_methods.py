@@ -12,12 +12,10 @@ from promptpex.synthesis.selection.methods import METHODS, Method, select
 from promptpex.synthesis.selection.problem import SelectionProblem
 
 
-def nodes(edges: str, count: int = 6) -> list[tuple[int, int]]:
-    return [("abcdefgh".index(first), "abcdefgh".index(second)) for first, second in edges.split()]
-
-
-def graph(edges: str, count: int = 6) -> SelectionProblem:
-    return SelectionProblem.from_rows("", [], count, nodes(edges))
+def graph(edges: str) -> SelectionProblem:
+    """Six candidates, a to f, without examples; ``ab`` is: a implies b."""
+    pairs = [("abcdef".index(edge[0]), "abcdef".index(edge[1])) for edge in edges.split()]
+    return SelectionProblem.from_rows("", [], 6, pairs)
 
 
 def test_topological_takes_what_nothing_else_implies() -> None:
@@ -102,7 +100,7 @@ def test_both_ways_to_count_what_is_left_out() -> None:
 def test_implications_count_as_they_stand_unless_they_are_closed() -> None:
     problem = SelectionProblem.from_rows("10", ["111", "000"], 3, [(0, 1), (1, 2)])
     as_given, closed = select(problem, "sub"), select(problem.transitive(), "sub")
-    assert (as_given.objective, closed.objective) == (2, 1)
+    assert (as_given.objective, closed.objective) == (Fraction(2), Fraction(1))
     assert closed.chosen == (0,)
 
 
