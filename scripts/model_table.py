@@ -18,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from promptpex.codecs.atomic import write_text
+from promptpex.llm.providers.litellm import json_providers
 from promptpex.llm.providers.prices import TABLE
 
 NOT_MODELS = ("sample_spec", "fallback_generalizations")
@@ -28,11 +29,10 @@ def table() -> str:
     """The file's text: a line per model, so that a new version is a readable difference."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # as shipped, not as downloaded today
     import litellm
-    from litellm.llms.openai_like.json_loader import JSONProviderRegistry
 
     entries = {name: entry for name, entry in litellm.model_cost.items() if name not in NOT_MODELS}
     listed = {str(getattr(provider, "value", provider)) for provider in litellm.provider_list}
-    providers = listed | set(JSONProviderRegistry.list_providers())
+    providers = listed | json_providers()
     providers |= {str(entry.get("litellm_provider", "")) for entry in entries.values()}
     plain = sorted(name for name in providers if name and " " not in name and "/" not in name)
     rows = ",\n".join(f"{json.dumps(name)}: {json.dumps(row(entry))}" for name, entry in entries.items())

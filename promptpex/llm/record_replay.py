@@ -75,7 +75,7 @@ class RecordingClient:
     async def close(self) -> None:
         """Puts the file in order and closes it, then ``inner``. May be called twice."""
         if not self._file.is_closed:
-            with contextlib.suppress(OSError):  # a full disk: each line that was told of is in the file
+            with contextlib.suppress(OSError, ConfigError):  # a full disk: the file keeps the order of the answers
                 self._file.close()
                 self._put_in_order()
         await self._inner.close()
@@ -117,12 +117,10 @@ class RecordingClient:
 
     def _put_in_order(self) -> None:
         """Rewrites the file, an answered line over an earlier error of the same request, in one step."""
-        lines: dict[str, str] = {}
-        with self._path.open(encoding="utf-8", newline="\n") as file:
-            for text in file:
-                lines[json.loads(text)["id"]] = text
+        recorded = jsonl.read(self._path, what="recording", error=ConfigError, cut_tail=True, lenient=True)
+        lines = {line.value["id"]: line.text for line in recorded}
         order = sorted(lines, key=lambda request_id: self._written[request_id][0])
-        write_text(self._path, "".join(lines[request_id] for request_id in order), links=False)
+        write_text(self._path, "".join(f"{lines[request_id]}\n" for request_id in order), links=False)
 
 
 class ReplayClient:

@@ -1,8 +1,8 @@
 """Who holds a claim on a question, and whether that process still lives.
 
 No wall clock takes part, so a clock that jumps frees no claims: in this process an owner lives until its store
-is closed; on the same host its process is looked up by id and start; on another host its beat, a counter, has to move
-while we watch.
+is closed; on the same host its process is looked up by id and start; on another host the count of its heartbeats (the
+column `beat`) has to grow while we watch.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from functools import lru_cache
 from pathlib import Path
 
 HEARTBEAT_S = 3.0
-"""Seconds between two beats of an owner."""
+"""Seconds between two heartbeats of an owner."""
 
 LEASE_S = 20.0
-"""Seconds without a beat after which an owner on another host counts as dead."""
+"""Seconds without a heartbeat after which an owner on another host counts as dead."""
 
 _OPEN_HERE: set[str] = set()
 """The owners of this process's open stores. One whose claims could not be given back, such as on a full disk, is not
@@ -122,15 +122,15 @@ class Owner:
         row = connection.execute(query, (owner,)).fetchone()
         if row is None:
             return False
-        host, pid, started, beat = row
+        host, pid, started, heartbeats = row
         if host == self.host and pid == os.getpid():
             return owner in _OPEN_HERE
         if host == self.host and started:
             return process_start(pid) == str(started)
         now = self.monotonic()
-        last_beat, since = self._seen.get(owner, (None, now))
-        if beat != last_beat:
-            self._seen[owner] = (beat, now)
+        last_count, since = self._seen.get(owner, (None, now))
+        if heartbeats != last_count:
+            self._seen[owner] = (heartbeats, now)
             return True
         return now - since < LEASE_S
 

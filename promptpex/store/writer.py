@@ -50,7 +50,7 @@ class GroupWriter:
 
     Args:
         path: the store's file.
-        owner: in whose name claims are made; its beat is written while it has any.
+        owner: in whose name claims are made; its heartbeat is counted while it has any.
         synchronous, busy_timeout_s: as in ``open_database``.
     """
 

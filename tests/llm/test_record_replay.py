@@ -65,6 +65,17 @@ async def test_lone_surrogates_do_no_harm(tmp_path: Path) -> None:
     assert (await ReplayClient(tmp_path / "run.jsonl").complete(request("x\ud800"))).text == "fine"
 
 
+@pytest.mark.parametrize("end", ['{"id": ', '{"id": \n'], ids=["cut", "cut and gone on"])
+async def test_a_line_that_a_full_disk_cut_does_not_break_the_end_of_a_recording(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "run.jsonl"
+    client = RecordingClient(FakeClient(["fine"]), path)
+    await client.complete(request())
+    with path.open("a", encoding="utf-8") as file:
+        file.write(end)
+    await client.close()
+    assert json.loads(path.read_text(encoding="utf-8").splitlines()[0])["completion"]["text"] == "fine"
+
+
 async def test_stored_answers_are_recorded_and_replayed_as_if_new(tmp_path: Path) -> None:
     await record(tmp_path / "run.jsonl", (request(), FULL.replace(cached=True)))
     assert await ReplayClient(tmp_path / "run.jsonl").complete(request()) == FULL

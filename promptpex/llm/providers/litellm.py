@@ -162,9 +162,14 @@ def _refuse_openai_for_others(litellm: Any, request: Request) -> None:
 
 def _like_openai(litellm: Any) -> frozenset[str]:
     """Providers that litellm asks by OpenAI's client, with what OpenAI's variables say where theirs say nothing."""
+    return frozenset(litellm.openai_compatible_providers) | json_providers()
+
+
+def json_providers() -> frozenset[str]:
+    """Providers that litellm describes in a JSON file of its own: neither of its public lists has all of them."""
     from litellm.llms.openai_like.json_loader import JSONProviderRegistry
 
-    return frozenset(litellm.openai_compatible_providers) | frozenset(JSONProviderRegistry.list_providers())
+    return frozenset(JSONProviderRegistry.list_providers())
 
 
 @functools.lru_cache(maxsize=1)
@@ -183,14 +188,20 @@ def loaded() -> Any:
         with _offline():
             import litellm
 
-            with contextlib.suppress(ImportError):  # it looks for these headers late, and older ones not at all
-                from litellm.anthropic_beta_headers_manager import get_unsupported_headers
-
-                get_unsupported_headers("anthropic")
+            _load_beta_headers()
     except ImportError as error:
         raise Unavailable(f"litellm cannot be imported ({short(str(error))}); reinstall promptpex.") from error
     _quieten(litellm)
     return litellm
+
+
+def _load_beta_headers() -> None:
+    """Has litellm read its table of Anthropic's headers, which it would fetch at the first request: nothing that it
+    exports does that. Versions that have no such table are left alone."""
+    with contextlib.suppress(ImportError):
+        from litellm.anthropic_beta_headers_manager import get_unsupported_headers
+
+        get_unsupported_headers("anthropic")
 
 
 @contextlib.contextmanager
