@@ -31,6 +31,9 @@ MODULES = {"import": "import_", "evaluate-paper": "evaluate_paper"}
 ELSEWHERE = {"eval": "run", "evaluate": "run", "test": "run", "score": "judge", "grade": "judge", "lint": "validate"}
 """What other tools call our commands."""
 
+VIEWING = ("view", "show", "open")
+"""What other tools call a page with the results, for which there is a file and no command."""
+
 INTERRUPTED = 130
 
 READER_LEFT = 141
@@ -71,6 +74,9 @@ class Commands(click.Group):
             if args[0] in ELSEWHERE:
                 ours = ELSEWHERE[args[0]]
                 message = f"there is no command {args[0]!r} here; it is called {ours!r}: promptpex {ours} --help"
+                raise click.UsageError(message, error.ctx) from None
+            if args[0] in VIEWING:
+                message = f"there is no command {args[0]!r}; promptpex report writes a run's page, report.html"
                 raise click.UsageError(message, error.ctx) from None
             near = nearest(args[0], COMMANDS, likeness=0.5)
             if near is not None:
