@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 
-from promptpex.assertions.javascript import strikes
+from promptpex.assertions import strikes
 from promptpex.llm.providers.weights import found_default
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer, llama_server
 

@@ -93,6 +93,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "ollama": ("llm",),
     "pandas": ("tables", "report", "paper"),
     "py_mini_racer": ("assertions",),
+    "pydantic_monty": ("assertions",),
     "ray": ("engines",),
     "rich": ("cli", "report", "paper"),
     "starlette": ("web",),

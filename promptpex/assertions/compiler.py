@@ -148,7 +148,7 @@ def _planned(assertion: Assertion) -> Step:
     if assertion.asserts is not None:
         return Step(assertion, steps=tuple(_step(part) for part in assertion.asserts))
     kind = registry.kind(assertion.base)
-    if kind.renders and _holds_template(assertion.value, kind.renders_inside):
+    if kind.takes_template(assertion.value) and _holds_template(assertion.value, kind.renders_inside):
         _check_templates(assertion.value)
         return Step(assertion, kind)
     return Step(assertion, kind, kind.plan(assertion, assertion.value), planned=True)
@@ -164,7 +164,8 @@ def _named_in(check: Check) -> Iterable[str]:
         yield from _named_in(part)
     try:
         kind = registry.kind(check.kind.removeprefix("not-")) if check.asserts is None else None
-        if kind is not None and kind.renders and _holds_template(check.value, kind.renders_inside):
+        rendered = kind is not None and kind.takes_template(check.value)
+        if kind is not None and rendered and _holds_template(check.value, kind.renders_inside):
             for text in _texts(check.value):
                 yield from value_templates.names_in(text) if value_templates.has_template(text) else ()
     except Unscorable:

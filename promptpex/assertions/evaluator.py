@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -37,16 +38,41 @@ def evaluate(compiled: Compiled, checked: CheckedOutput, threshold: float | None
 def evaluate_many(rows: Sequence[tuple[Compiled, CheckedOutput, float | None]]) -> list[CheckReport]:
     """``evaluate`` for several rows, with all their regular expressions in one call into V8."""
     with time_limits.check_time():
-        prefetch_matches((compiled, checked) for compiled, checked, _ in rows)
+        work_ahead((compiled, checked) for compiled, checked, _ in rows)
         return [evaluate(compiled, checked, threshold) for compiled, checked, threshold in rows]
 
 
-def prefetch_matches(rows: Iterable[tuple[Compiled, CheckedOutput]]) -> None:
-    """Make the matches of these rows now, in few calls."""
+def work_ahead(rows: Iterable[tuple[Compiled, CheckedOutput]]) -> None:
+    """Make the matches and run the Python code of these rows now, in few calls."""
+    rows = list(rows)
     with time_limits.check_time() as together, together.piece():
         matches = [match for compiled, checked in rows for step in compiled.steps for match in _matches(step, checked)]
         if len(matches) > 1:
             v8.REGEXES.prefetch(matches)
+    _run_code(rows)
+
+
+def _run_code(rows: Iterable[tuple[Compiled, CheckedOutput]]) -> None:
+    """Run each Python check on all outputs together; what does not come to a result is met again by ``evaluate``."""
+    outputs_of: dict[int, tuple[Step, list[CheckedOutput]]] = {}
+    for compiled, checked in rows:
+        for step in _code(compiled.steps) if checked.output is not None else ():
+            outputs_of.setdefault(id(step), (step, []))[1].append(checked)
+    if outputs_of:
+        from promptpex.assertions.kinds import python
+
+        tasks = [(step.assertion, step.plan, outputs, step.time) for step, outputs in outputs_of.values()]
+        with time_limits.check_time() as together, together.piece(), contextlib.suppress(Unscorable):
+            python.prepare(tasks, lambda: together.used_up)
+
+
+def _code(steps: Iterable[Step]) -> Iterable[Step]:
+    """The Python checks whose code is known before the output is."""
+    for step in steps:
+        yield from _code(step.steps)
+        plain = step.assertion.transform is None and step.assertion.path is None
+        if step.planned and step.assertion.base == "python" and plain and step.problem is None:
+            yield step
 
 
 def _matches(step: Step, checked: CheckedOutput) -> Iterable[v8.Match]:
@@ -199,6 +225,7 @@ def _unscored(assertion: Assertion, error: Unscorable, checked: CheckedOutput | 
         unscored=error.code,
         weight=assertion.weight,
         metric=metric_name(assertion, checked),
+        questions=error.questions,
     )
 
 

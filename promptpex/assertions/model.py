@@ -24,13 +24,16 @@ class Unscorable(Exception):
     Args:
         code: the reason code: ``bad-value``, ``bad-template``, ``no-cost``, ``no-latency``, ``no-logprobs``,
             ``no-threshold``, ``no-output``, ``no-value``, ``no-expected``, ``bad-expected``, ``needs-judge``,
-            ``script-error``, ``timeout``, ``memory``, ``unknown-kind``, ``bad-check``.
+            ``script-error``, ``timeout``, ``memory``, ``unsupported-python``, ``no-sandbox``, ``unknown-kind``,
+            ``bad-check``.
         message: one sentence for people.
+        questions: what a judge has to answer first, where the code is ``needs-judge``.
     """
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, *, questions: tuple[str, ...] = ()) -> None:
         self.code = code
         self.message = message
+        self.questions = questions
         super().__init__(message)
 
 
@@ -92,6 +95,25 @@ class ExpectedOutput:
         return (self.text, *self.others)
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a judge says to a yes-or-no question about an output.
+
+    Attributes:
+        value: yes or no; None: there is no answer.
+        reason: in the judge's words; of a missing answer, why.
+        unscored: the reason code of a missing answer.
+        source: who answered, such as ``judge:gpt-4o``.
+        fingerprint: of all that shapes that judge's answers.
+    """
+
+    value: bool | None
+    reason: str = ""
+    unscored: str | None = None
+    source: str = ""
+    fingerprint: str = ""
+
+
 @dataclass
 class CheckedOutput:
     """An output, and all else that a check may look at.
@@ -107,6 +129,8 @@ class CheckedOutput:
         metadata: free data for scripts.
         expected: the right output; None = unknown.
         asserts: the assertions of the row as data, for scripts.
+        answers: what judges have said to questions about it so far.
+        prepared: results of code that was run on many outputs together, by the code.
     """
 
     output: object
@@ -119,6 +143,8 @@ class CheckedOutput:
     metadata: Mapping[str, object] | None = None
     asserts: Sequence[object] = ()
     expected: ExpectedOutput | None = None
+    answers: Mapping[str, Answer] = field(default_factory=dict)
+    prepared: dict[object, Sequence[object]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def text(self) -> str:
@@ -141,7 +167,7 @@ class CheckedOutput:
 
     def with_output(self, output: object) -> CheckedOutput:
         """The same about another output."""
-        return replace(self, output=output)
+        return replace(self, output=output, prepared={})
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +204,7 @@ class CheckResult:
         weight: its share; 0 informs only.
         metric: the name its score is collected under.
         parts: an assert-set's own results.
+        questions: what a judge has to answer before it can be decided.
     """
 
     kind: str
@@ -189,6 +216,7 @@ class CheckResult:
     metric: str | None = None
     parts: tuple[CheckResult, ...] = ()
     named: Mapping[str, float] = field(default_factory=dict)
+    questions: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """As JSON-ready data, empty fields left out."""
@@ -229,6 +257,12 @@ class CheckReport:
     unscored: str | None = None
     results: tuple[CheckResult, ...] = ()
     named_scores: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """What a judge has to answer before all of its assertions can be decided."""
+        each = [question for result in self.results for one in (result, *result.parts) for question in one.questions]
+        return tuple(dict.fromkeys(each))
 
     def to_dict(self, row_id: object = None) -> dict[str, object]:
         """As JSON-ready data: ``{id, status, score, reason, assertions}``."""

@@ -25,6 +25,7 @@ class Kind(Generic[P]):
         evaluate: gives the verdict before ``not-``, or raises ``Unscorable``.
         renders: whether texts in the value are templates.
         renders_inside: whether texts inside of an object are templates too; schemas are taken as they stand.
+        literal: which values are no templates, whatever braces they hold.
         verify: what only a strict compile looks at, such as whether a pattern is one.
         refuse: what only a strict compile refuses, such as a threshold that is not there.
     """
@@ -34,8 +35,13 @@ class Kind(Generic[P]):
     evaluate: Callable[[Assertion, P, CheckedOutput], KindResult]
     renders: bool = True
     renders_inside: bool = True
+    literal: Callable[[object], bool] | None = None
     verify: Callable[[Assertion, P], None] | None = None
     refuse: Callable[[Assertion], None] | None = None
+
+    def takes_template(self, value: object) -> bool:
+        """Whether texts of this value may be templates."""
+        return self.renders and not (self.literal is not None and self.literal(value))
 
 
 _FAMILIES = {
@@ -54,6 +60,7 @@ _FAMILIES = {
     "refusal": "is-refusal",
     "language": "language",
     "javascript": "javascript",
+    "python": "python",
     "expected": "expected",
 }
 _FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names.split()}

@@ -79,7 +79,7 @@ def _unmet_by_case(
     unmet: dict[tuple[str, str], Unmet] = {}
     waiting = iter(cases.items())
     while chunk := list(islice(waiting, CHUNK)):
-        evaluator.prefetch_matches(
+        evaluator.work_ahead(
             (compiled, evaluator.checked_output(inputs[check.variable], inputs))
             for _, inputs in chunk
             for conditions in conditional.values()

@@ -83,7 +83,7 @@ def _compiled(rules: Iterable[Rule]) -> list[CompiledRule]:
 def _verdicts(rules: Sequence[CompiledRule], outputs: Iterable[OutputOfCase]) -> list[Verdict]:
     """The verdicts on a chunk of outputs, whose patterns are matched in one call."""
     chunk = [(output, _checked_output(output, inputs, expected)) for output, inputs, expected in outputs]
-    evaluator.prefetch_matches((compiled, checked) for _, checked in chunk for _, compiled, _ in rules)
+    evaluator.work_ahead((compiled, checked) for _, checked in chunk for _, compiled, _ in rules)
     return [
         _verdict(rule, output, evaluator.evaluate(compiled, checked), rule_fingerprint)
         for output, checked in chunk

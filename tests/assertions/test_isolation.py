@@ -228,7 +228,7 @@ def test_a_script_that_cannot_live_with_the_lasting_context_gets_one_of_its_own_
 
 
 def test_few_lasting_contexts_are_kept() -> None:
-    worker = v8_worker.Worker()
+    worker = v8_worker.V8Worker()
     packed = json.dumps({"output": "x", "context": {}})
     request = {"op": "run", "mode": "verdict", "packed": packed, "seconds": 5, "memory": 128_000_000}
     for number in range(2 * MAX_KEPT):

@@ -8,8 +8,8 @@ import pytest
 
 from promptpex.assertions import check
 from promptpex.assertions.javascript import value_templates
-from promptpex.assertions.javascript.strikes import OVERRUNS
 from promptpex.assertions.model import Unscorable
+from promptpex.assertions.strikes import OVERRUNS
 from promptpex.core.errors import PromptFileError
 from promptpex.core.jinja_limits import TooMuchWork, share, size_of, spend, weighed
 from promptpex.core.records import Message, Prompt

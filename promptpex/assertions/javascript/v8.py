@@ -9,22 +9,16 @@ time limit, and a V8 that does not answer or dies is replaced.
 
 from __future__ import annotations
 
-import atexit
-import importlib.util
 import json
-import os
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import IO, Any
 
 from promptpex.assertions import time_limits
-from promptpex.assertions.javascript.strikes import StrikeCounter
 from promptpex.assertions.model import Unscorable
+from promptpex.assertions.strikes import StrikeCounter
+from promptpex.assertions.worker_process import WorkerAnswer, WorkerDied, WorkerProcess, WorkerRequest, home_of
 from promptpex.codecs.wording import quoted_json
 
 MATCH_SECONDS = 1.0
@@ -37,173 +31,29 @@ SQL_SECONDS = time_limits.CHECK_SECONDS - 1.0
 """Parsing all SQL of one output: the check's time, less what the process may take to answer."""
 SCRIPT_BYTES = 128_000_000
 """V8's heap for one script."""
-_GRACE_SECONDS = 1.0
-"""How much longer than its own limit the process may take to answer before it is ended."""
-_START_SECONDS = 10.0
-"""How long a start may take; it takes 0.1 s on an idle machine."""
-_WATCH_SECONDS = 0.1
-"""How often the watchdog looks: what it adds to a limit at most."""
 _BATCH = 512
 """Matches in one call: enough that the call itself does not count."""
 _MAX_TEXT = 4_000_000
 """Characters of texts in one call, which are copied twice."""
 
-WorkerRequest = dict[str, object]
-WorkerAnswer = dict[str, Any]
-"""What the process says to a request: JSON, its keys by the operation; see ``v8_worker``."""
-
 Match = tuple[str, str, str]
 """A pattern, its flags, and the text it is tried on."""
 
 
-class WorkerDied(Exception):
-    """The process ended, or, ``late``, did not answer in time and was ended."""
-
-    def __init__(self, late: bool) -> None:
-        self.late = late
-        super().__init__(late)
+def _command() -> list[str]:
+    packages = dict.fromkeys(map(home_of, ("py_mini_racer", "regex", "selectolax", "sqlglot")))
+    return [str(Path(__file__).with_name("v8_worker.py")), *packages]
 
 
-class Watchdog:
-    """Ends a process that does not answer in time. One thread a process; arming it costs next to nothing."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.late = False
-        self._process = process
-        self._until = 0.0
-        self._armed = threading.Event()
-        self._over = False
-        threading.Thread(target=self._watch, name="promptpex-v8", daemon=True).start()
-
-    def arm(self, seconds: float) -> None:
-        self._until = time.monotonic() + seconds
-        self._armed.set()
-
-    def disarm(self) -> None:
-        self._armed.clear()
-
-    def end(self) -> None:
-        self._over = True
-        self._armed.set()
-
-    def _watch(self) -> None:
-        while True:
-            self._armed.wait()
-            if self._over:
-                return
-            time.sleep(_WATCH_SECONDS)
-            if self._armed.is_set() and not self._over and time.monotonic() > self._until:
-                self.late = True
-                self._process.kill()
-                return
-
-
-class V8Process:
-    """The process, started with the first request and replaced when it ends. Safe to share between threads."""
+class V8Process(WorkerProcess):
+    """The process that holds V8 and the parsers."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._process: subprocess.Popen[str] | None = None
-        self._watchdog: Watchdog | None = None
-        self._awake = False
-        self._owner = os.getpid()
-
-    def start(self) -> None:
-        """Start V8 now; it comes up while the caller goes on."""
-        with self._lock:
-            if self._owner != os.getpid():  # after a fork the pipes are the parent's
-                self._process, self._watchdog, self._owner = None, None, os.getpid()
-            if self._process is None or self._process.poll() is not None:
-                self._process = _started()
-                self._watchdog = Watchdog(self._process)
-                self._awake = False
-
-    def ask(self, request: WorkerRequest, seconds: float) -> WorkerAnswer:
-        """The reply to a request. A V8 that is just coming up is waited for before the time begins.
-
-        Raises:
-            WorkerDied: the process ended, or did not answer within ``seconds`` and some grace.
-        """
-        with self._lock:
-            self.start()
-            if not self._awake:
-                self._exchange({"op": "wake"}, _START_SECONDS)
-                self._awake = True
-            return self._exchange(request, seconds + _GRACE_SECONDS)
-
-    def _exchange(self, request: WorkerRequest, seconds: float) -> WorkerAnswer:
-        line = json.dumps(request) + "\n"
-        process, watchdog = self._process, self._watchdog
-        assert process is not None
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert watchdog is not None
-        watchdog.arm(seconds)
-        try:
-            process.stdin.write(line)
-            process.stdin.flush()
-            reply = process.stdout.readline()
-        except (OSError, ValueError):
-            reply = ""
-        finally:
-            watchdog.disarm()
-        if not reply.endswith("\n"):
-            self.close()
-            raise WorkerDied(watchdog.late)
-        answer: WorkerAnswer = json.loads(reply)
-        return answer
-
-    def close(self) -> None:
-        """End the process."""
-        with self._lock:
-            process, self._process = self._process, None
-            watchdog, self._watchdog = self._watchdog, None
-        if watchdog is not None:
-            watchdog.end()
-        if process is not None and self._owner == os.getpid():
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                _closed(pipe)
-
-
-def _closed(pipe: IO[str] | None) -> None:
-    try:
-        if pipe is not None:
-            pipe.close()
-    except OSError:
-        return
-
-
-def _started() -> subprocess.Popen[str]:
-    command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("v8_worker.py"))]
-    return subprocess.Popen(
-        [*command, *dict.fromkeys(map(_home, ("py_mini_racer", "regex", "selectolax", "sqlglot")))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=_environment(),
-        encoding="ascii",
-    )
-
-
-def _home(package: str) -> str:
-    spec = importlib.util.find_spec(package)
-    if spec is None or spec.origin is None:
-        raise Unscorable(
-            "not-installed", f"the package {package.replace('_', '-')}, which checks need, is not installed"
-        )
-    return str(Path(spec.origin).parent.parent)
-
-
-def _environment() -> dict[str, str]:
-    """Nothing but what Windows needs to start a process: no key reaches the one that runs scripts."""
-    return {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+        super().__init__(_command)
 
 
 PROCESS = V8Process()
 """The process's own; V8 starts with the first match or script."""
-atexit.register(PROCESS.close)
 
 
 class Regexes:

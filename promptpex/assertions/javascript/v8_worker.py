@@ -5,21 +5,19 @@ A script can end the process of V8 (``new Array(1e9).fill(0)`` does, whatever th
 for 30 nested types. So none of them works in the process of a run. Requests and replies are lines of ASCII
 JSON on stdin and stdout.
 
-Started as ``python -I -S v8_worker.py FOLDER ...``, the folders being where ``py_mini_racer``, ``regex``,
-``selectolax`` and ``sqlglot`` are installed.
+``worker_loop`` starts it with the folders where ``py_mini_racer``, ``regex``, ``selectolax`` and ``sqlglot`` are
+installed.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import secrets
-import signal
 import sys
 import time
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,8 +40,6 @@ _FLAGS = (
 """Linear time where a pattern backtracks without end, and the pattern syntax of the Node that promptfoo runs on."""
 
 _HERE = Path(__file__).parent
-_PROCESS_BYTES = 1_500_000_000
-"""Data of the whole process: V8's own limits hold for scripts alone."""
 
 
 def _literal(text: str) -> str:
@@ -51,11 +47,15 @@ def _literal(text: str) -> str:
     return json.dumps(text)
 
 
-class Worker:
+class V8Worker:
     """The requests: ``match`` in one lasting context; ``run`` in a context of its own, or in the one of its script;
     ``search`` by the package regex; ``html`` by Lexbor; ``sql`` by sqlglot."""
 
-    def __init__(self) -> None:
+    def __init__(self, *folders: str) -> None:
+        sys.path.extend(folders)
+        from py_mini_racer import DEFAULT_V8_FLAGS, init_mini_racer
+
+        init_mini_racer(flags=(*DEFAULT_V8_FLAGS, *_FLAGS), ignore_duplicate_init=True)
         self._regexes: MiniRacer | None = None
         self._frozen = FrozenContexts()
         verdict = _source("verdict.js")
@@ -330,33 +330,15 @@ def _left(deadline: float) -> float:
     return max(deadline - time.monotonic(), 0.001)
 
 
-def _limit() -> None:
-    """No core files, no files written, bounded memory, where the system knows such limits."""
-    try:
-        import resource
-    except ImportError:
-        return
-    for kind, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_DATA, _PROCESS_BYTES)):
-        try:
-            resource.setrlimit(kind, (most, most))
-        except (ValueError, OSError):
-            continue
+@cache
+def _worker() -> V8Worker:
+    return V8Worker(*sys.argv[1:])
 
 
-def serve() -> None:
-    """WorkerAnswer requests until stdin ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's affair; an interrupted V8 may hang as it ends
-    sys.path.extend(sys.argv[1:])
-    _limit()
-    from py_mini_racer import DEFAULT_V8_FLAGS, init_mini_racer
-
-    init_mini_racer(flags=(*DEFAULT_V8_FLAGS, *_FLAGS), ignore_duplicate_init=True)
-    worker = Worker()
-    for line in sys.stdin:
-        sys.stdout.write(json.dumps(worker.answer(json.loads(line))) + "\n")
-        sys.stdout.flush()
-    os._exit(0)
+def answer(request: WorkerRequest) -> WorkerAnswer:
+    """The reply to a request, for ``worker_loop``."""
+    return _worker().answer(request)
 
 
 if __name__ == "__main__":
-    serve()
+    answer({"op": "wake"})

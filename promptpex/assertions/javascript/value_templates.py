@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from promptpex.assertions.javascript import js_values
-from promptpex.assertions.javascript.strikes import StrikeCounter
 from promptpex.assertions.model import Unscorable
+from promptpex.assertions.strikes import StrikeCounter
 from promptpex.codecs.wording import quoted_json
 
 if TYPE_CHECKING:

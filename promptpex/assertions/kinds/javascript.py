@@ -75,26 +75,32 @@ def _evaluate(assertion: Assertion, body: str | None, checked: CheckedOutput) ->
     if kind == "boolean":
         return KindResult(answer["pass"], f"the script gave {js_values.text(answer['pass'])}")
     if kind == "number":
-        return _by_number(assertion, float(answer["score"]))
+        return by_number(assertion, float(answer["score"]), SCORE_WORDS)
     if kind == "object":
         score = float(answer["score"])
-        return KindResult(answer["pass"], _line(answer["reason"]), score, inverts=False, named=answer["named"])
+        return KindResult(answer["pass"], one_line(answer["reason"]), score, inverts=False, named=answer["named"])
     if kind == "other":
         return KindResult(False, f"the script gave {answer['message']}, which is not a verdict", flips=False)
     raise _failure(answer)
 
 
-def _by_number(assertion: Assertion, score: float) -> KindResult:
+def by_number(assertion: Assertion, score: float, words: str) -> KindResult:
+    """The verdict of a script or code that gave a number: whether it reaches the threshold, or is above 0.
+
+    Args:
+        words: what the reason begins with.
+    """
     if assertion.threshold is not None:
         passed = score >= assertion.threshold
         bound = f"{'reaches' if passed else 'is below'} {assertion.threshold:.6g}"
     else:
         passed, bound = score > 0, f"is {'' if score > 0 else 'not '}above 0"
     shown = "NaN" if math.isnan(score) else js_values.number_text(score)
-    return KindResult(passed, f"{SCORE_WORDS}{shown} {bound}", score, inverts=False)
+    return KindResult(passed, f"{words}{shown} {bound}", score, inverts=False)
 
 
-def _line(reason: str) -> str:
+def one_line(reason: str) -> str:
+    """What a script says, on one line, cut."""
     line = " ".join(reason.split())
     return line[:300] or "the script gave no reason"
 
@@ -109,7 +115,7 @@ def _failure(answer: dict[str, object]) -> Unscorable:
         return Unscorable("memory", "the script needed too much memory")
     if kind == "stuck":
         return Unscorable("script-error", "the script waits for a promise that nothing settles")
-    return Unscorable("script-error", f"the script threw {_line(str(answer.get('message', '')))}")
+    return Unscorable("script-error", f"the script threw {one_line(str(answer.get('message', '')))}")
 
 
 def context_of(assertion: Assertion, checked: CheckedOutput) -> dict[str, object]:
@@ -125,19 +131,19 @@ def context_of(assertion: Assertion, checked: CheckedOutput) -> dict[str, object
         "config": assertion.config,
         "metadata": checked.metadata,
     }
-    return {key: _json_ready(value) for key, value in context.items() if value is not None}
+    return {key: json_ready(value) for key, value in context.items() if value is not None}
 
 
 def _plain(item: object) -> object:
     return item.to_dict() if hasattr(item, "to_dict") else item
 
 
-def _json_ready(value: object) -> object:
+def json_ready(value: object) -> object:
     """The data with what JSON does not have written as JavaScript would."""
     if isinstance(value, dict):
-        return {str(key): _json_ready(item) for key, item in value.items() if item is not MISSING}
+        return {str(key): json_ready(item) for key, item in value.items() if item is not MISSING}
     if isinstance(value, list | tuple):
-        return [_json_ready(item) for item in value]
+        return [json_ready(item) for item in value]
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, int | float):

@@ -7,10 +7,10 @@ schemas do; ``dialect: python`` is the package regex's.
 from __future__ import annotations
 
 from promptpex.assertions.javascript import v8
-from promptpex.assertions.javascript.strikes import StrikeCounter
 from promptpex.assertions.kinds.text import filled
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
+from promptpex.assertions.strikes import StrikeCounter
 from promptpex.codecs.wording import beginning, quoted_json
 
 

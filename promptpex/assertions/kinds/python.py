@@ -1,0 +1,275 @@
+"""The kind ``python``: promptfoo's forms and SPADE's functions, run in Monty, never in a process of ours."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from promptpex.assertions.kinds import javascript
+from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
+from promptpex.assertions.python import sandbox, source
+from promptpex.assertions.python.source import Program
+from promptpex.assertions.registry import Kind
+from promptpex.codecs.wording import cut
+from promptpex.core.time_allowance import Allowance
+
+MAX_QUESTION = 2_000
+"""Characters of a question."""
+
+SCORE_WORDS = "the code's score "
+"""What the reason begins with where the code gave a number."""
+
+
+def _program(assertion: Assertion, value: object) -> Program:
+    if not isinstance(value, str) or not value.strip():
+        raise Unscorable("bad-value", f"{assertion.kind} needs code as its value")
+    config = assertion.config
+    return source.program_of(value, config.get("function") if isinstance(config, Mapping) else None)
+
+
+def _verify(assertion: Assertion, program: Program) -> None:
+    """Refuses what is no Python; what Monty cannot run, or is not there to run, is no fault of the check."""
+    try:
+        answer = sandbox.parse(program.code)
+    except Unscorable as missing:
+        if missing.code == "no-sandbox":
+            return
+        raise
+    if answer["kind"] == "failed" and answer["error"] == "SyntaxError" and _TOO_DEEP not in answer["message"]:
+        raise Unscorable("bad-value", f"the code is not Python: {javascript.one_line(answer['message'])}")
+
+
+def _evaluate(assertion: Assertion, program: Program, checked: CheckedOutput) -> KindResult:
+    if program.asks:
+        return _verdict(assertion, program, _asking(assertion, program, checked))
+    result = checked.prepared.get(program)
+    if result is None:
+        result = sandbox.run(program, _row(assertion, program, checked))
+    return _verdict(assertion, program, result)
+
+
+Task = tuple[Assertion, Program, Sequence[CheckedOutput], Allowance]
+"""A check and its code, the outputs that it is to be run on, and the time that it may take on all of them."""
+
+
+def prepare(tasks: Sequence[Task], used_up: Callable[[], bool]) -> None:
+    """Run code on many outputs now, in few calls; each output remembers the results.
+
+    Args:
+        tasks: those that ask are left for later.
+        used_up: whether the time of all checks is over.
+
+    Raises:
+        Unscorable: ``no-sandbox``.
+    """
+    row_sets: dict[object, Sequence[tuple[sandbox.RowSet, Sequence[CheckedOutput]]]] = {}
+    jobs: list[tuple[Program, sandbox.RowSet, Allowance]] = []
+    outputs_of: list[Sequence[CheckedOutput]] = []
+    for assertion, program, outputs, allowance in tasks:
+        if program.asks:
+            continue
+        own = assertion.config if "context" in program.parameters else None
+        key = (program.parameters, repr(own), tuple(map(id, outputs)))
+        if key not in row_sets:
+            row_sets[key] = list(_row_sets(assertion, program, outputs))
+        for rows, some in row_sets[key]:
+            jobs.append((program, rows, allowance))
+            outputs_of.append(some)
+    for (program, _, _), outputs, results in zip(jobs, outputs_of, sandbox.run_many(jobs, used_up), strict=True):
+        for checked, result in zip(outputs, results, strict=True):
+            if result is not None:
+                checked.prepared[program] = result
+
+
+def _row_sets(
+    assertion: Assertion, program: Program, outputs: Sequence[CheckedOutput]
+) -> Iterator[tuple[sandbox.RowSet, Sequence[CheckedOutput]]]:
+    """The rows of the outputs, in sets that are not too large, with the outputs of each set."""
+    rows: list[sandbox.Row] = []
+    begun = size = 0
+    for number, checked in enumerate(outputs):
+        rows.append(_row(assertion, program, checked))
+        size += len(checked.text) + len(checked.prompt or "")
+        if size > sandbox.MAX_SET or number == len(outputs) - 1:
+            yield sandbox.RowSet(rows), outputs[begun : number + 1]
+            rows, begun, size = [], number + 1, 0
+
+
+def _row(assertion: Assertion, program: Program, checked: CheckedOutput) -> sandbox.Row:
+    """What the function is given on an output."""
+    given: list[object] = []
+    for name in program.parameters:
+        if name == "context":
+            given.append(javascript.context_of(assertion, checked))
+        elif name in ("example", "vars"):
+            given.append(javascript.json_ready(dict(checked.vars)))
+        elif name == "prompt":
+            given.append(checked.prompt or "")
+        else:
+            given.append(checked.text if name == "response" else javascript.json_ready(checked.output))
+    return given
+
+
+def _asking(assertion: Assertion, program: Program, checked: CheckedOutput) -> sandbox.Result:
+    """The result, with the answers that are known; a question without one stops it."""
+    known = {question: answer.value for question, answer in checked.answers.items() if answer.value is not None}
+    result, questions = sandbox.run_asking(program, _row(assertion, program, checked), known)
+    if result is not None:
+        return result
+    for question in questions:
+        if question in checked.answers:
+            answer = checked.answers[question]
+            raise Unscorable(answer.unscored or "judge-unclear", f"the question {cut(question, 80)!r}: {answer.reason}")
+        if len(question) > MAX_QUESTION:
+            message = f"the code asks a question of {len(question):,} characters; at most {MAX_QUESTION:,} are put"
+            raise Unscorable("script-error", message)
+    raise Unscorable("needs-judge", f"a judge has to answer {cut(questions[0], 80)!r}", questions=questions)
+
+
+def _verdict(assertion: Assertion, program: Program, result: Sequence[object]) -> KindResult:
+    kind, *about = result
+    if kind == "raised":
+        raise failure(str(about[0]), str(about[1]))
+    who = "the code" if program.name.startswith("_") else program.name
+    if kind == "boolean":
+        return KindResult(about[0] is True, f"{who} gave {about[0]}")
+    if kind == "number":
+        return javascript.by_number(assertion, float(str(about[0])), SCORE_WORDS)
+    if kind == "text":
+        return _of_text(assertion, who, str(about[0]))
+    if kind == "object" and isinstance(about[0], Mapping):
+        return _of_object(assertion, who, about[0])
+    return _no_verdict(who, str(about[0]))
+
+
+def _no_verdict(who: str, what: str) -> KindResult:
+    return KindResult(False, f"{who} gave {cut(what, 60)}, which is not a verdict", flips=False)
+
+
+def _of_text(assertion: Assertion, who: str, text: str) -> KindResult:
+    """As promptfoo reads what a script prints: ``true``, ``false``, a number, or JSON of an object."""
+    word = text.strip()
+    if word.lower() in ("true", "false"):
+        return KindResult(word.lower() == "true", f"{who} gave {word}")
+    if word.startswith("{"):
+        try:
+            data = json.loads(word)
+        except (ValueError, RecursionError):
+            return _no_verdict(who, "a text")
+        return _of_object(assertion, who, {str(key): _field(value) for key, value in data.items()})
+    try:
+        return javascript.by_number(assertion, float(word), SCORE_WORDS)
+    except ValueError:
+        return _no_verdict(who, "a text")
+
+
+def _field(value: object) -> object:
+    """A value of an object as ``driver.txt`` writes it."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return {"number": repr(value) if isinstance(value, float) else str(float(min(value, 10**300)))}
+    return value if value is None or isinstance(value, str | bool) else {}
+
+
+def _of_object(assertion: Assertion, who: str, fields: Mapping[str, object]) -> KindResult:
+    passed = fields.get("pass", fields.get("pass_"))
+    score = _number(fields.get("score"))
+    if not isinstance(passed, bool):
+        if score is None:
+            return _no_verdict(who, "an object without pass and score")
+        passed = score >= assertion.threshold if assertion.threshold is not None else score > 0
+    named = fields.get("named_scores", fields.get("namedScores"))
+    scores = named.get("named") if isinstance(named, Mapping) else None
+    return KindResult(
+        passed,
+        javascript.one_line(str(fields.get("reason") or f"{who} gave no reason")),
+        float(passed) if score is None else score,
+        inverts=False,
+        named={str(name): float(str(value)) for name, value in scores.items()} if isinstance(scores, Mapping) else None,
+    )
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, Mapping) and "number" in value:
+        number = float(str(value["number"]))
+        return None if math.isnan(number) else number
+    return float(value) if isinstance(value, bool) else None
+
+
+_TOO_DEEP = "too deeply nested"
+_MODULE_MEMBER = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
+_MEMBER = re.compile(r"(?:type object )?'(\w+)' object has no attribute '(\w+)'")
+_UNDEFINED = re.compile(r"name '(\w+)' is not defined")
+
+
+def failure(error: str, message: str) -> Unscorable:
+    """What an exception means: ``unsupported-python`` where Python would have gone on and Monty cannot; ``memory``,
+    ``timeout`` or ``script-error`` else."""
+    shown = javascript.one_line(f"{error}: {message}" if message else error)
+    if _is_unsupported(error, message):
+        return Unscorable("unsupported-python", f"the sandbox cannot run this: {shown}")
+    if error in ("MemoryError", "crashed"):
+        return Unscorable("memory", "the code needed too much memory")
+    if error in ("TimeoutError", "late"):
+        took_long = f"the code took longer than {sandbox.RUN_SECONDS:g} s"
+        return Unscorable(
+            "timeout", "the code sleeps, which a check may not" if "sleep limit" in message else took_long
+        )
+    if error == "PatternError" and "backtracking" in message:
+        return Unscorable("timeout", "a pattern of the code backtracks without end")
+    if error == "RuntimeError" and "suspension limit" in message:
+        return Unscorable("script-error", "the code calls out of the sandbox without end")
+    return Unscorable("script-error", f"the code raised {shown}")
+
+
+def _is_unsupported(error: str, message: str) -> bool:
+    if error in ("NotImplementedError", "SyntaxError"):
+        return "monty" in message or _TOO_DEEP in message
+    if error in ("ModuleNotFoundError", "ImportError", "PermissionError"):
+        return True
+    if error == "RuntimeError":
+        return "not supported in this environment" in message or "Internal error in monty" in message
+    if error == "NameError":
+        name = _UNDEFINED.search(message)
+        return name is not None and hasattr(builtins, name[1])
+    if error == "AttributeError":
+        return _is_member(message)
+    return False
+
+
+def _is_member(message: str) -> bool:
+    """Whether Python has the attribute that was not there."""
+    if module := _MODULE_MEMBER.search(message):
+        return module[1] in _MODULES and not module[2].startswith("_")
+    member = _MEMBER.search(message)
+    kind = getattr(builtins, member[1], None) if member else None
+    return member is not None and isinstance(kind, type) and hasattr(kind, member[2])
+
+
+_MODULES = frozenset(
+    [
+        *(
+            "asyncio",
+            "base64",
+            "collections",
+            "copy",
+            "csv",
+            "dataclasses",
+            "datetime",
+            "decimal",
+            "functools",
+            "hashlib",
+        ),
+        *("itertools", "json", "math", "os", "pathlib", "random", "re", "sys", "time", "typing", "unicodedata"),
+    ]
+)
+"""Modules that Monty has, some of them in part."""
+
+
+def _is_function(value: object) -> bool:
+    return isinstance(value, str) and source.is_function(value)
+
+
+KINDS = (Kind("python", _program, _evaluate, renders_inside=False, literal=_is_function, verify=_verify),)

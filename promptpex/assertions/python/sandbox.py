@@ -1,0 +1,212 @@
+"""Running Python checks: the process that holds Monty, limits, and rows that are run together.
+
+No check can hang or end a run. Whoever has many outputs hands them in together.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import itertools
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+
+from promptpex.assertions.model import Unscorable
+from promptpex.assertions.python.source import Program
+from promptpex.assertions.strikes import StrikeCounter
+from promptpex.assertions.worker_process import WorkerAnswer, WorkerDied, WorkerProcess, WorkerRequest, home_of
+from promptpex.core.time_allowance import Allowance
+
+RUN_SECONDS = 2.0
+"""One function on one output, or on as many as are run together."""
+RUN_BYTES = 128_000_000
+"""Monty's heap for one function."""
+MAX_SET = 4_000_000
+"""Characters of rows that are kept together."""
+_MAX_TOGETHER = 512
+_TOGETHER_SECONDS = 0.4
+"""How long rows that are run together should take, going by those before them."""
+_PAYS = 4_000
+"""Results from which on a second process pays for its start."""
+
+Row = Sequence[object]
+"""What a function is given on one output, by position; JSON data."""
+Result = Sequence[object]
+"""What it came to: a kind, and what belongs to it (``driver.txt``)."""
+
+INSTALL = "`pip install pydantic-monty` has it for Linux, macOS and Windows"
+
+
+def command(distribution: str = "pydantic-monty-runtime") -> list[str]:
+    """The worker, where ``pydantic_monty`` is installed, and its program, which comes with a distribution of its own.
+
+    Raises:
+        Unscorable: ``no-sandbox``: one of them is missing; there are systems for which there is no program.
+    """
+    try:
+        files = importlib.metadata.distribution(distribution).files or ()
+        folder = home_of("pydantic_monty")
+    except (importlib.metadata.PackageNotFoundError, Unscorable) as missing:
+        raise Unscorable("no-sandbox", f"there is nothing to run Python in; {INSTALL}") from missing
+    for file in files:
+        if file.name in ("monty", "monty.exe") and (path := Path(str(file.locate()))).is_file():
+            return [str(Path(__file__).with_name("monty_worker.py")), folder, str(path)]
+    raise Unscorable("no-sandbox", f"the program that runs Python is not there for this system; {INSTALL}")
+
+
+PROCESSES = tuple(WorkerProcess(command, own_group=True) for _ in range(min(2, os.cpu_count() or 1)))
+"""The process's own; Monty starts with the first check, the second one where there is much to do."""
+_STRIKES = StrikeCounter()
+
+
+class RowSet:
+    """Rows that are given to many functions, and sent to each process once."""
+
+    _numbers = itertools.count()
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = rows
+        self.number = next(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def parse(code: str) -> WorkerAnswer:
+    """Whether Monty can read the code: ``parsed``, or ``failed`` with ``error`` and ``message``; nothing of it runs."""
+    return _asked({"op": "parse", "code": code})
+
+
+def run_many(
+    jobs: Sequence[tuple[Program, RowSet, Allowance]], used_up: Callable[[], bool]
+) -> Iterator[list[Result | None]]:
+    """For each function and rows, a result per row, in order.
+
+    A row at which the function has to be stopped is tried again alone. None stands for rows that time did not suffice
+    for.
+
+    Args:
+        jobs: with the time that each function may take on all outputs.
+        used_up: whether the time of all checks is over.
+    """
+    processes = PROCESSES if sum(len(rows) for _, rows, _ in jobs) >= _PAYS else PROCESSES[:1]
+    free: SimpleQueue[WorkerProcess] = SimpleQueue()
+    for process in processes:
+        free.put(process)
+
+    def one(job: tuple[Program, RowSet, Allowance]) -> list[Result | None]:
+        process = free.get()
+        try:
+            return _run_set(process, *job, used_up)
+        finally:
+            free.put(process)
+
+    if len(processes) == 1:
+        yield from map(one, jobs)
+        return
+    with ThreadPoolExecutor(len(processes), thread_name_prefix="promptpex-python") as threads:
+        yield from threads.map(one, jobs)
+
+
+def _run_set(
+    process: WorkerProcess, program: Program, rows: RowSet, allowance: Allowance, used_up: Callable[[], bool]
+) -> list[Result | None]:
+    results: list[Result | None] = []
+    size, alone_until = 1, 0
+    with allowance.piece():
+        while len(results) < len(rows) and not (used_up() or allowance.used_up or _STRIKES.struck_out(program)):
+            first = len(results)
+            end = min(len(rows), first + (1 if first < alone_until else size))
+            begun = time.monotonic()
+            answer = _of_set(process, program, rows, first, end)
+            if answer["kind"] != "ran" and end - first > 1:
+                alone_until = end
+                continue
+            _STRIKES.record(program, overran=_overran(answer))
+            results += answer["results"] if answer["kind"] == "ran" else [_result(answer)]
+            each = max((time.monotonic() - begun) / (end - first), 1e-6)
+            size = max(1, min(_MAX_TOGETHER, int(_TOGETHER_SECONDS / each)))
+    return results + [None] * (len(rows) - len(results))
+
+
+def _of_set(process: WorkerProcess, program: Program, rows: RowSet, first: int, end: int) -> WorkerAnswer:
+    request = _request("run", program) | {"rows": rows.number, "first": first, "end": end}
+    answer = _asked(request, process)
+    if answer["kind"] == "unknown":
+        _asked({"op": "keep", "number": rows.number, "rows": [list(row) for row in rows.rows]}, process)
+        answer = _asked(request, process)
+    return answer
+
+
+def run(program: Program, row: Row) -> Result:
+    """The result on one row.
+
+    Raises:
+        Unscorable: ``timeout``: it went over its limits too often before; ``no-sandbox``.
+    """
+    return _result(_alone(program, _on_one("ask", program, row) | {"answers": {}, "futures": False}))
+
+
+def run_asking(program: Program, row: Row, answers: Mapping[str, bool]) -> tuple[Result | None, tuple[str, ...]]:
+    """The result on one row; or None, and the questions whose answers are not known.
+
+    Args:
+        answers: by question.
+
+    Raises:
+        Unscorable: as ``run``.
+    """
+    request = _on_one("ask", program, row) | {"answers": dict(answers), "futures": False}
+    answer = _alone(program, request)
+    if _wants_futures(answer):
+        answer = _alone(program, request | {"futures": True})
+    if answer["kind"] == "asks":
+        return None, tuple(answer["questions"])
+    return _result(answer), ()
+
+
+def _wants_futures(answer: WorkerAnswer) -> bool:
+    """Whether an answer that was given at once met code that awaits it later."""
+    if answer["kind"] != "ran" or answer["results"][0][:2] != ["raised", "TypeError"]:
+        return False
+    return "await" in str(answer["results"][0][2])
+
+
+def _request(op: str, program: Program) -> WorkerRequest:
+    keep = "truth" if program.by_truth else "verdict"
+    return {"op": op, "code": program.code, "name": program.name, "awaited": program.awaited, "keep": keep}
+
+
+def _on_one(op: str, program: Program, row: Row) -> WorkerRequest:
+    return _request(op, program) | {"rows": [list(row)]}
+
+
+def _alone(program: Program, request: WorkerRequest) -> WorkerAnswer:
+    if _STRIKES.struck_out(program):
+        raise Unscorable("timeout", "the code was not tried; it went over its limits too often before")
+    answer = _asked(request)
+    _STRIKES.record(program, overran=_overran(answer))
+    return answer
+
+
+def _overran(answer: WorkerAnswer) -> bool:
+    return answer.get("error") in ("late", "crashed", "TimeoutError", "MemoryError")
+
+
+def _result(answer: WorkerAnswer) -> Result:
+    """The only result of an answer; of a failure what would be one of code that raised."""
+    return answer["results"][0] if answer["kind"] == "ran" else ["raised", answer["error"], answer["message"]]
+
+
+def _asked(request: WorkerRequest, process: WorkerProcess = PROCESSES[0], again: bool = True) -> WorkerAnswer:
+    """The answer; where the process did not live to give one, a failure by its second try."""
+    request = request | {"seconds": RUN_SECONDS, "memory": RUN_BYTES}
+    try:
+        return process.ask(request, RUN_SECONDS)
+    except WorkerDied as death:
+        if death.late or not again:
+            return {"kind": "failed", "error": "late" if death.late else "crashed", "message": ""}
+    return _asked(request, process, again=False)
