@@ -96,7 +96,7 @@ class ExpectedOutput:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class JudgeAnswer:
     """What a judge says to a yes-or-no question about an output.
 
     Attributes:
@@ -143,7 +143,7 @@ class CheckedOutput:
     metadata: Mapping[str, object] | None = None
     asserts: Sequence[object] = ()
     expected: ExpectedOutput | None = None
-    answers: Mapping[str, Answer] = field(default_factory=dict)
+    answers: Mapping[str, JudgeAnswer] = field(default_factory=dict)
     prepared: dict[object, Sequence[object]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property

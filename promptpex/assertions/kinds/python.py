@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from promptpex.assertions.kinds import javascript
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.python import sandbox, source
-from promptpex.assertions.python.source import Program
+from promptpex.assertions.python.source import CheckProgram
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.wording import cut
 from promptpex.core.time_allowance import Allowance
@@ -23,14 +23,14 @@ SCORE_WORDS = "the code's score "
 """What the reason begins with where the code gave a number."""
 
 
-def _program(assertion: Assertion, value: object) -> Program:
+def _program(assertion: Assertion, value: object) -> CheckProgram:
     if not isinstance(value, str) or not value.strip():
         raise Unscorable("bad-value", f"{assertion.kind} needs code as its value")
     config = assertion.config
     return source.program_of(value, config.get("function") if isinstance(config, Mapping) else None)
 
 
-def _verify(assertion: Assertion, program: Program) -> None:
+def _verify(assertion: Assertion, program: CheckProgram) -> None:
     """Refuses what is no Python; what Monty cannot run, or is not there to run, is no fault of the check."""
     try:
         answer = sandbox.parse(program.code)
@@ -42,7 +42,7 @@ def _verify(assertion: Assertion, program: Program) -> None:
         raise Unscorable("bad-value", f"the code is not Python: {javascript.one_line(answer['message'])}")
 
 
-def _evaluate(assertion: Assertion, program: Program, checked: CheckedOutput) -> KindResult:
+def _evaluate(assertion: Assertion, program: CheckProgram, checked: CheckedOutput) -> KindResult:
     if program.asks:
         return _verdict(assertion, program, _asking(assertion, program, checked))
     result = checked.prepared.get(program)
@@ -51,7 +51,7 @@ def _evaluate(assertion: Assertion, program: Program, checked: CheckedOutput) ->
     return _verdict(assertion, program, result)
 
 
-Task = tuple[Assertion, Program, Sequence[CheckedOutput], Allowance]
+Task = tuple[Assertion, CheckProgram, Sequence[CheckedOutput], Allowance]
 """A check and its code, the outputs that it is to be run on, and the time that it may take on all of them."""
 
 
@@ -66,7 +66,7 @@ def prepare(tasks: Sequence[Task], used_up: Callable[[], bool]) -> None:
         Unscorable: ``no-sandbox``.
     """
     row_sets: dict[object, Sequence[tuple[sandbox.RowSet, Sequence[CheckedOutput]]]] = {}
-    jobs: list[tuple[Program, sandbox.RowSet, Allowance]] = []
+    jobs: list[tuple[CheckProgram, sandbox.RowSet, Allowance]] = []
     outputs_of: list[Sequence[CheckedOutput]] = []
     for assertion, program, outputs, allowance in tasks:
         if program.asks:
@@ -85,7 +85,7 @@ def prepare(tasks: Sequence[Task], used_up: Callable[[], bool]) -> None:
 
 
 def _row_sets(
-    assertion: Assertion, program: Program, outputs: Sequence[CheckedOutput]
+    assertion: Assertion, program: CheckProgram, outputs: Sequence[CheckedOutput]
 ) -> Iterator[tuple[sandbox.RowSet, Sequence[CheckedOutput]]]:
     """The rows of the outputs, in sets that are not too large, with the outputs of each set."""
     rows: list[sandbox.Row] = []
@@ -98,7 +98,7 @@ def _row_sets(
             rows, begun, size = [], number + 1, 0
 
 
-def _row(assertion: Assertion, program: Program, checked: CheckedOutput) -> sandbox.Row:
+def _row(assertion: Assertion, program: CheckProgram, checked: CheckedOutput) -> sandbox.Row:
     """What the function is given on an output."""
     given: list[object] = []
     for name in program.parameters:
@@ -113,7 +113,7 @@ def _row(assertion: Assertion, program: Program, checked: CheckedOutput) -> sand
     return given
 
 
-def _asking(assertion: Assertion, program: Program, checked: CheckedOutput) -> sandbox.Result:
+def _asking(assertion: Assertion, program: CheckProgram, checked: CheckedOutput) -> sandbox.Result:
     """The result, with the answers that are known; a question without one stops it."""
     known = {question: answer.value for question, answer in checked.answers.items() if answer.value is not None}
     result, questions = sandbox.run_asking(program, _row(assertion, program, checked), known)
@@ -129,7 +129,7 @@ def _asking(assertion: Assertion, program: Program, checked: CheckedOutput) -> s
     raise Unscorable("needs-judge", f"a judge has to answer {cut(questions[0], 80)!r}", questions=questions)
 
 
-def _verdict(assertion: Assertion, program: Program, result: Sequence[object]) -> KindResult:
+def _verdict(assertion: Assertion, program: CheckProgram, result: Sequence[object]) -> KindResult:
     kind, *about = result
     if kind == "raised":
         raise failure(str(about[0]), str(about[1]))

@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from promptpex.assertions.model import Unscorable
-from promptpex.assertions.python.source import Program
+from promptpex.assertions.python.source import CheckProgram
 from promptpex.assertions.strikes import StrikeCounter
 from promptpex.assertions.worker_process import WorkerAnswer, WorkerDied, WorkerProcess, WorkerRequest, home_of
 from promptpex.core.time_allowance import Allowance
@@ -81,7 +81,7 @@ def parse(code: str) -> WorkerAnswer:
 
 
 def run_many(
-    jobs: Sequence[tuple[Program, RowSet, Allowance]], used_up: Callable[[], bool]
+    jobs: Sequence[tuple[CheckProgram, RowSet, Allowance]], used_up: Callable[[], bool]
 ) -> Iterator[list[Result | None]]:
     """For each function and rows, a result per row, in order.
 
@@ -97,7 +97,7 @@ def run_many(
     for process in processes:
         free.put(process)
 
-    def one(job: tuple[Program, RowSet, Allowance]) -> list[Result | None]:
+    def one(job: tuple[CheckProgram, RowSet, Allowance]) -> list[Result | None]:
         process = free.get()
         try:
             return _run_set(process, *job, used_up)
@@ -112,7 +112,7 @@ def run_many(
 
 
 def _run_set(
-    process: WorkerProcess, program: Program, rows: RowSet, allowance: Allowance, used_up: Callable[[], bool]
+    process: WorkerProcess, program: CheckProgram, rows: RowSet, allowance: Allowance, used_up: Callable[[], bool]
 ) -> list[Result | None]:
     results: list[Result | None] = []
     size, alone_until = 1, 0
@@ -132,7 +132,7 @@ def _run_set(
     return results + [None] * (len(rows) - len(results))
 
 
-def _of_set(process: WorkerProcess, program: Program, rows: RowSet, first: int, end: int) -> WorkerAnswer:
+def _of_set(process: WorkerProcess, program: CheckProgram, rows: RowSet, first: int, end: int) -> WorkerAnswer:
     request = _request("run", program) | {"rows": rows.number, "first": first, "end": end}
     answer = _asked(request, process)
     if answer["kind"] == "unknown":
@@ -141,7 +141,7 @@ def _of_set(process: WorkerProcess, program: Program, rows: RowSet, first: int, 
     return answer
 
 
-def run(program: Program, row: Row) -> Result:
+def run(program: CheckProgram, row: Row) -> Result:
     """The result on one row.
 
     Raises:
@@ -150,7 +150,7 @@ def run(program: Program, row: Row) -> Result:
     return _result(_alone(program, _on_one("ask", program, row) | {"answers": {}, "futures": False}))
 
 
-def run_asking(program: Program, row: Row, answers: Mapping[str, bool]) -> tuple[Result | None, tuple[str, ...]]:
+def run_asking(program: CheckProgram, row: Row, answers: Mapping[str, bool]) -> tuple[Result | None, tuple[str, ...]]:
     """The result on one row; or None, and the questions whose answers are not known.
 
     Args:
@@ -175,16 +175,16 @@ def _wants_futures(answer: WorkerAnswer) -> bool:
     return "await" in str(answer["results"][0][2])
 
 
-def _request(op: str, program: Program) -> WorkerRequest:
+def _request(op: str, program: CheckProgram) -> WorkerRequest:
     keep = "truth" if program.by_truth else "verdict"
     return {"op": op, "code": program.code, "name": program.name, "awaited": program.awaited, "keep": keep}
 
 
-def _on_one(op: str, program: Program, row: Row) -> WorkerRequest:
+def _on_one(op: str, program: CheckProgram, row: Row) -> WorkerRequest:
     return _request(op, program) | {"rows": [list(row)]}
 
 
-def _alone(program: Program, request: WorkerRequest) -> WorkerAnswer:
+def _alone(program: CheckProgram, request: WorkerRequest) -> WorkerAnswer:
     if _STRIKES.struck_out(program):
         raise Unscorable("timeout", "the code was not tried; it went over its limits too often before")
     answer = _asked(request)

@@ -31,7 +31,7 @@ _OURS = "_check"
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class CheckProgram:
     """A check's code, ready to run.
 
     Attributes:
@@ -60,7 +60,7 @@ class Definition:
     awaited: bool
 
 
-def program_of(text: str, function: object = None) -> Program:
+def program_of(text: str, function: object = None) -> CheckProgram:
     """The program of a check's value.
 
     Args:
@@ -81,10 +81,12 @@ def program_of(text: str, function: object = None) -> Program:
         if function is not None:
             raise Unscorable("bad-value", f"there is no function {str(function)[:40]!r} in the code")
         awaited = _AWAITS.search(bare) is not None
-        return Program(_as_function(code, bare, awaited), _OURS, ("output", "context"), awaited, asks, by_truth=False)
+        return CheckProgram(
+            _as_function(code, bare, awaited), _OURS, ("output", "context"), awaited, asks, by_truth=False
+        )
     chosen = _chosen(defined, function)
     parameters = _parameters(chosen)
-    return Program(code, chosen.name, parameters, chosen.awaited, asks, by_truth="response" in parameters)
+    return CheckProgram(code, chosen.name, parameters, chosen.awaited, asks, by_truth="response" in parameters)
 
 
 def is_function(text: str) -> bool:
