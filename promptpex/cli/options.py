@@ -165,9 +165,9 @@ confidence = of_statistics("--confidence", metavar="SHARE", expert=True, help="C
 
 rank_by = of_statistics(
     "--rank-by",
-    type=click.Choice(["non-compliance", "accuracy"]),
+    metavar="NAME",
     expert=True,
-    help="What models are ranked by [non-compliance].",
+    help="What models are ranked by: non-compliance, accuracy or a metric [non-compliance].",
 )
 
 comparison_options = together(

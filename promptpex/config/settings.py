@@ -78,7 +78,7 @@ class Settings(Record):
             ready to accept, as a share.
         weights: how many times each case counts: whole numbers for ``rule`` and ``inverse`` cases, or for a rule's id;
             a case that aims at no rule counts once.
-        rank_by: what models are ranked by, ``non-compliance`` or ``accuracy``.
+        rank_by: what models are ranked by, ``non-compliance``, ``accuracy`` or the name of a metric.
         until_decided: look at a growing part of the suite, and stop asking a model once its place is settled, or, with
             ``decide_at``, once it is known on which side of that non-compliance it lies.
         fail_over: highest non-compliance before the command exits with 1.
@@ -142,7 +142,7 @@ class Settings(Record):
     tolerance: float = Field(default=0.05, gt=0, lt=1)
     against: str | None = None
     weights: dict[str, Annotated[int, Field(ge=0, le=1000)]] = Field(default_factory=dict)
-    rank_by: Literal["non-compliance", "accuracy"] = "non-compliance"
+    rank_by: str = Field(default="non-compliance", min_length=1, max_length=40)
     until_decided: bool = False
     decide_at: float | None = Field(default=None, ge=0, le=1)
     fail_over: float | None = Field(default=None, ge=0, le=1)

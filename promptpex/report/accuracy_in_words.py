@@ -40,6 +40,8 @@ def ranking_words(rows: Sequence[TableRow], rank_by: str) -> RankingWords:
     """The words for these models."""
     if rank_by == "accuracy":
         return _BY_ACCURACY
+    if rank_by != "non-compliance":
+        return RankingWords(*(f"{words} by {rank_by}" for words in RankingWords()))
     return _BY_RULES if any(row["accuracy"] is not None for row in rows) else RankingWords()
 
 

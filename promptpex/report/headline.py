@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from promptpex.codecs.wording import plural
 from promptpex.report import accuracy_in_words as right
+from promptpex.report import ranked_metric
 from promptpex.report.percentages import TableRow, as_given, confidence_interval, listed, percent
-from promptpex.tables import Rankings
+from promptpex.tables import RANKED_BY, Rankings
 
 FEW = 20
 """Scored outputs below which a share is marked: its 95% interval is then more than 40 points wide at 50%."""
@@ -29,16 +30,17 @@ def answer(
     """The paragraph. Where outputs were compared with expected ones, it says of every model how often it was right.
 
     Args:
-        rows: a table of models (``tables.MODEL_COLUMNS``) as plain rows.
+        rows: a table of models (``tables.MODEL_COLUMNS``) as plain rows; with the cells of the metric that models are
+            ranked by, where they are (``with_ranked_metric``).
         rankings: the decisions about those models.
         judges: a table of judges (``tables.JUDGE_COLUMNS``) as plain rows.
         references: how many expected outputs come from which model; people's under no name.
     """
     sentences = _failing(judges)
-    scored = [row for row in rows if row[right.SCORED if _by_accuracy(rankings) else "scored"]]
+    metric = _metric(rankings)
+    scored = [row for row in rows if row[_scored_by(rankings)]]
     if not scored:
-        level = rankings.options.confidence
-        nothing = ["Nothing was scored, so no model can be assessed.", *right.alone(rows, level)]
+        nothing = _nothing_scored(rows, rankings)
         return " ".join([*sentences, *nothing, *_not_asked(rows), *right.caveats(rows, references or {})])
     if rankings.basis == "limit":
         sentences += _versus_limit(scored, rankings)
@@ -51,11 +53,36 @@ def answer(
     sentences += _choice(scored, rankings)
     sentences += _caveats(rows)
     sentences += right.caveats(rows, references or {})
+    sentences += ranked_metric.caveats(rows, metric) if metric else ()
     return " ".join(sentences)
 
 
 def _by_accuracy(rankings: Rankings) -> bool:
     return rankings.options.rank_by == "accuracy"
+
+
+def _metric(rankings: Rankings) -> str | None:
+    """The metric that models are ranked by, if it is one."""
+    rank_by = rankings.options.rank_by
+    return None if rank_by in RANKED_BY else rank_by
+
+
+def _scored_by(rankings: Rankings) -> str:
+    """The cell of the outputs that are scored by what models are ranked by."""
+    if _metric(rankings):
+        return ranked_metric.SCORED
+    return right.SCORED if _by_accuracy(rankings) else "scored"
+
+
+def _nothing_scored(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
+    """That no model can be ranked, and what else is known of them."""
+    metric = _metric(rankings)
+    if metric is None:
+        level = rankings.options.confidence
+        return ["Nothing was scored, so no model can be assessed.", *right.alone(rows, level)]
+    known = [row for row in rows if row["scored"]]
+    by_rules = [f"{row['model']} {_by_rules('broke at least one rule', row, rankings)}." for row in known]
+    return [f"No output has a score by {metric}, so no model can be assessed by it.", *by_rules]
 
 
 def _failing(judges: Sequence[TableRow]) -> list[str]:
@@ -80,6 +107,16 @@ def _only_model(row: TableRow, rankings: Rankings) -> list[str]:
 
 def _did(broke: str, row: TableRow, rankings: Rankings) -> str:
     """What a model did, first by what the models are ranked by: broke rules, and was right."""
+    metric = _metric(rankings)
+    by_rules = _by_rules(broke, row, rankings)
+    if metric is None:
+        return by_rules
+    mean = ranked_metric.scored(row, metric, rankings.options.confidence)
+    return f"{mean}; it {by_rules}" if row["scored"] else f"{mean}; {by_rules}"
+
+
+def _by_rules(broke: str, row: TableRow, rankings: Rankings) -> str:
+    """The same without the metric that models are ranked by, if they are."""
     by_rules = f"{broke} in {_figures(row, rankings)}" if row["scored"] else "nothing was scored by the rules"
     was_right = right.was_right(row, rankings.options.confidence)
     if was_right is None:
@@ -254,9 +291,16 @@ def _not_asked(rows: Sequence[TableRow]) -> list[str]:
 def _by_decision(rows: Iterable[TableRow], rankings: Rankings) -> dict[str, list[TableRow]]:
     """The models by their decision, each group from the best share to the worst."""
     groups: dict[str, list[TableRow]] = {}
-    for row in sorted(rows, key=lambda row: -row["accuracy"] if _by_accuracy(rankings) else row["non_compliance"]):
+    for row in sorted(rows, key=lambda row: _loss(row, rankings)):
         groups.setdefault(row["decision"], []).append(row)
     return groups
+
+
+def _loss(row: TableRow, rankings: Rankings) -> float:
+    """What models are ordered by, the best first."""
+    if _metric(rankings):
+        return -float(row["ranked_mean"])
+    return -float(row["accuracy"]) if _by_accuracy(rankings) else float(row["non_compliance"])
 
 
 def _named(rows: Iterable[TableRow], rankings: Rankings) -> str:
@@ -264,16 +308,26 @@ def _named(rows: Iterable[TableRow], rankings: Rankings) -> str:
 
 
 def _both(row: TableRow, rankings: Rankings) -> str:
-    """The share that breaks rules and the accuracy, first what the models are ranked by."""
+    """The share that breaks rules, the accuracy and the metric, first what the models are ranked by."""
+    metric = _metric(rankings)
+    if metric:
+        return f"{ranked_metric.mean(row, metric, rankings.options.confidence)}; {_with_accuracy(row, rankings)}"
+    return _with_accuracy(row, rankings)
+
+
+def _with_accuracy(row: TableRow, rankings: Rankings) -> str:
+    """The share that breaks rules and the accuracy, where there is one, first what the models are ranked by."""
     accuracy = right.accuracy(row, rankings.options.confidence)
-    if accuracy is None:
+    if accuracy is None and not _metric(rankings):
         return _short(row, rankings)
     by_rules = f"non-compliance {_short(row, rankings)}" if row["scored"] else "nothing scored by the rules"
+    if accuracy is None:
+        return by_rules
     return f"{accuracy}; {by_rules}" if _by_accuracy(rankings) else f"{_short(row, rankings)}; {accuracy}"
 
 
 def _in_words(row: TableRow, rankings: Rankings) -> str:
-    if row["accuracy"] is None:
+    if row["accuracy"] is None and not _metric(rankings):
         return f"{_share(row)} ({_interval(row, rankings)})"
     return _both(row, rankings)
 

@@ -8,7 +8,7 @@ from promptpex.report.summary import Summary, records
 
 NOTE = (
     "The mean over the cases of their scores, from 0 to 100% (of a pass-fail metric: the share of OK); its interval "
-    "holds whatever the missing scores are. No decision rests on these."
+    "holds whatever the missing scores are. Decisions rest on one of these only where models are ranked by it."
 )
 
 

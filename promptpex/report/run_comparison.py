@@ -48,7 +48,7 @@ def compare_runs(
     confidence: float = 0.95,
     tolerance: float | None = None,
     weights: tables.Weights | None = None,
-    rank_by: tables.RankBy = "non-compliance",
+    rank_by: str = "non-compliance",
 ) -> RunComparison:
     """Compares two runs per model, on the cases of the same id and inputs.
 
@@ -79,8 +79,8 @@ def compare_runs(
     scores = tables.scores(before), tables.scores(after)
     by_metric = tables.metric_changes(*scores, models=models, cases=cases, confidence=confidence, weights=weights)
     figures = records(by_model)
-    prefix = "accuracy_" if rank_by == "accuracy" else ""
-    if prefix and not any(row["accuracy_cases"] for row in figures):
+    tables.require_metric(rank_by, list(dict.fromkeys(by_metric["metric"].tolist())))
+    if rank_by == "accuracy" and not any(row["accuracy_cases"] for row in figures):
         raise InputError(f"{NO_EXPECTED}; both runs need it, with the same expected outputs")
     return RunComparison(
         models=by_model,
@@ -88,7 +88,7 @@ def compare_runs(
         changed=tables.changed(*rows, models=models, cases=cases),
         answer=_answer(figures, by_metric),
         notes=(*_notes(before, after, len(cases), figures), *_metric_note(scores, by_metric)),
-        regressions=tuple(_regressions(figures, prefix)),
+        regressions=tuple(_regressions(figures, records(by_metric), rank_by, tolerance)),
         confidence=confidence,
     )
 
@@ -144,8 +144,16 @@ def _comparisons(run: AnyRun) -> list[str]:
     return sorted(set(map(str, sources)))
 
 
-def _regressions(rows: Sequence[TableRow], prefix: str) -> Iterator[str]:
-    """The models that are shown to be worse by the columns with this prefix, and not within the tolerance."""
+def _regressions(
+    rows: Sequence[TableRow], by_metric: Sequence[TableRow], rank_by: str, tolerance: float | None
+) -> Iterator[str]:
+    """The models that are shown to be worse, and not to be so within the tolerance; by a metric that is shown where the
+    whole interval is."""
+    if rank_by not in tables.RANKED_BY:
+        worse = [row for row in by_metric if row["metric"] == rank_by and row["change"] == "worse"]
+        yield from (row["model"] for row in worse if tolerance is None or row["difference_low"] <= -tolerance)
+        return
+    prefix = "accuracy_" if rank_by == "accuracy" else ""
     for row in rows:
         if row[f"{prefix}change"] == "worse" and not row[f"{prefix}within_tolerance"]:
             yield row["model"]

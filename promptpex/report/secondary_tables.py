@@ -183,9 +183,10 @@ def _decision_notes(summary: Summary) -> Iterator[str]:
 
 def _ranked_by(summary: Summary) -> str:
     """What the models are ranked by, where there is more than one figure."""
-    if not summary.models["accuracy_scored"].notna().any():
+    rank_by = summary.rankings.options.rank_by
+    if rank_by == "non-compliance" and not summary.models["accuracy_scored"].notna().any():
         return ""
-    return "by accuracy; " if summary.rankings.options.rank_by == "accuracy" else "by non-compliance; "
+    return f"by {rank_by}; "
 
 
 def _saved_note(summary: Summary) -> Iterator[str]:

@@ -12,6 +12,7 @@ from promptpex import tables
 from promptpex.core.errors import InputError
 from promptpex.core.records import NOT_ASKED, AnyRun, Spec, Suite, collector_paused
 from promptpex.report.headline import answer
+from promptpex.report.ranked_metric import with_ranked_metric
 from promptpex.stats import DEFAULT_TOLERANCE
 from promptpex.tables import Discrimination, RankingOptions, Rankings
 
@@ -136,7 +137,7 @@ def summarise(
     tolerance: float | None = None,
     against: str | None = None,
     weights: tables.Weights | None = None,
-    rank_by: tables.RankBy | None = None,
+    rank_by: str | None = None,
     most: int = 5,
 ) -> Summary:
     """The tables of a run, the decisions about its models, and its ``most`` most frequent failures with an example.
@@ -144,8 +145,8 @@ def summarise(
     ``confidence``, ``tolerance``, ``against``, ``weights`` and ``rank_by`` are by default as the run was made with.
 
     Raises:
-        InputError: ``against`` is none of the run's models, a weight is for no rule of the cases, or models are to be
-            ranked by accuracy where no output was compared with an expected one.
+        InputError: ``against`` is none of the run's models, a weight is for no rule of the cases, models are to be
+            ranked by accuracy where no output was compared with an expected one, or by a metric that the run lacks.
     """
     given = {"tolerance": tolerance, "against": against, "confidence": confidence, "rank_by": rank_by}
     options = _options(run, {**given, "weights": weights})
@@ -157,8 +158,9 @@ def summarise(
     by_rule = tables.rules(cube, order=order, confidence=options.confidence)
     scores = tables.scores(run)
     right = tables.expected_outcomes(rows, scores)
-    rankings = tables.rankings(_ranked_by(options, rows, right), names, options)
+    rankings = _rankings(run, options, rows, right, scores)
     by_model = tables.models(rows, order=names, ranking=rankings, expected=right)
+    by_metric = tables.metrics(scores, order=names, ranking=rankings)
     details = _details(run, rows, cube, options.confidence)
     return Summary(
         run=run,
@@ -168,14 +170,19 @@ def summarise(
         scores=scores,
         models=by_model,
         rules=by_rule,
-        metrics=tables.metrics(scores, order=names, ranking=rankings),
+        metrics=by_metric,
         lowest=tables.lowest_scores(scores, rows),
         details=details,
         gaps=_gaps(run, rows, cube),
         examples=tuple(_examples(run, rows, cube, by_rule, most)),
         rankings=rankings,
         saved=_saved(run, rows) if options.looks else None,
-        answer=answer(records(by_model), rankings, records(details.judges), references=references(run.suite)),
+        answer=answer(
+            with_ranked_metric(records(by_model), records(by_metric), options.rank_by),
+            rankings,
+            records(details.judges),
+            references=references(run.suite),
+        ),
     )
 
 
@@ -192,6 +199,22 @@ def _options(run: AnyRun, given: Mapping[str, Any]) -> RankingOptions:
         weights=chosen["weights"] or {},
         rank_by=chosen["rank_by"] or "non-compliance",
     )
+
+
+def _rankings(
+    run: AnyRun, options: RankingOptions, rows: pd.DataFrame, right: pd.DataFrame, scores: pd.DataFrame
+) -> Rankings:
+    """The decisions about a run's models, by what they are to be ranked by.
+
+    Raises:
+        InputError: as ``summarise``.
+    """
+    tables.require_metric(
+        options.rank_by, list(dict.fromkeys([m.name for m in run.metrics] + [*tables.metric_names(scores)]))
+    )
+    if options.rank_by in tables.RANKED_BY:
+        return tables.rankings(_ranked_by(options, rows, right), list(run.manifest.models), options)
+    return tables.metric_rankings(scores, list(run.manifest.models), options)
 
 
 def _ranked_by(options: RankingOptions, rows: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:

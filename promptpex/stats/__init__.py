@@ -11,6 +11,7 @@ from promptpex.stats.agreement import Agreement
 from promptpex.stats.as_good_as_best import (
     DEFAULT_TOLERANCE,
     ModelDecision,
+    Standings,
     Suitability,
     corrected_worse,
     decide,
@@ -30,6 +31,7 @@ from promptpex.stats.outcome_grid import Completion, Grid, rule_numbers
 from promptpex.stats.ppi import PpiMean, ppi_mean
 from promptpex.stats.proportions import RULE_CORRELATION, repeat_correlation, share, share_interval
 from promptpex.stats.resolution import Resolution, smallest_shown
+from promptpex.stats.score_means import ScoreGrid, suitability_by_scores
 from promptpex.stats.sequential_selection import SequentialSelection, over_looks, sequential_selection, versus_limit
 from promptpex.stats.sign_flip import sign_flip_p
 from promptpex.stats.two_sample import difference_of_intervals, groups_p
@@ -47,7 +49,9 @@ __all__ = [
     "RULE_CORRELATION",
     "Reading",
     "Resolution",
+    "ScoreGrid",
     "SequentialSelection",
+    "Standings",
     "Suitability",
     "clopper_pearson",
     "clustered_agreement",
@@ -80,6 +84,7 @@ __all__ = [
     "stability",
     "statements",
     "suitability",
+    "suitability_by_scores",
     "tie_p",
     "versus_limit",
 ]

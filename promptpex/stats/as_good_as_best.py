@@ -23,14 +23,15 @@ inverse of it squared.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import permutations
 from typing import Literal
 
 from promptpex.core.errors import InputError
 from promptpex.stats.argument_checks import require_share
-from promptpex.stats.compare_two_models import Reading, more_failures_p, statements, tie_p
+from promptpex.stats.compare_two_models import Reading, Statements, more_failures_p, statements, tie_p
 from promptpex.stats.holm import holm
 from promptpex.stats.outcome_grid import Grid
 from promptpex.stats.proportions import share
@@ -56,6 +57,31 @@ class PairTests:
 
     worse: dict[Couple, float]
     close: dict[Couple, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """How models stand before any test.
+
+    Attributes:
+        models: the names, each once.
+        scored: scored outputs of each.
+        losses: what each loses as far as it is known, as a share: of broken outputs, or 1 minus a mean score.
+    """
+
+    models: tuple[str, ...]
+    scored: tuple[int, ...]
+    losses: tuple[float, ...]
+
+    @staticmethod
+    def of(grid: Grid) -> Standings:
+        """By the shares of outputs that break a rule."""
+        rows = range(len(grid.models))
+        return Standings(grid.models, tuple(map(grid.scored, rows)), tuple(share(grid, row) or 0.0 for row in rows))
+
+    def scored_of(self, model: str) -> int:
+        """The scored outputs of a model."""
+        return self.scored[self.models.index(model)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +154,8 @@ def suitability(
         InputError: the reference is none of the models.
     """
     tests = pair_tests(grid, tolerance, against=against, reading=reading)
-    return decide(grid, *tests, alpha=alpha, against=against, incomplete=incomplete if reading == "against" else ())
+    incomplete = incomplete if reading == "against" else ()
+    return decide(Standings.of(grid), *tests, alpha=alpha, against=against, incomplete=incomplete)
 
 
 def pair_tests(
@@ -141,15 +168,28 @@ def pair_tests(
     Raises:
         InputError: the reference is none of the models, or the tolerance is not a share.
     """
+    of_two = partial(statements, grid, reading=reading)
+    return pairwise_tests(Standings.of(grid), of_two, tolerance, against=against)
+
+
+def pairwise_tests(
+    standings: Standings, of_two: Callable[[int, int], Statements], tolerance: float, *, against: str | None = None
+) -> tuple[PairTests, PairTests]:
+    """The same for whatever models lose, from the statements on two of them by their numbers.
+
+    Raises:
+        InputError: as ``pair_tests``.
+    """
     require_share("tolerance", tolerance)
-    if against is not None and against not in grid.models:
-        raise InputError(f"There is no model {against!r} to compare with: name one of {', '.join(grid.models)}.")
-    live = [(number, name) for number, name in enumerate(grid.models) if grid.scored(number)]
+    models = standings.models
+    if against is not None and against not in models:
+        raise InputError(f"There is no model {against!r} to compare with: name one of {', '.join(models)}.")
+    live = [(number, name) for number, name in enumerate(models) if standings.scored[number]]
     fixed, sampled = PairTests({}, {}), PairTests({}, {})
     for (i, first), (j, second) in permutations(live, 2):
         if against not in (None, first, second):
             continue
-        pairs = statements(grid, i, j, reading=reading)
+        pairs = of_two(i, j)
         for tests, rules in ((fixed, False), (sampled, True)):
             tests.worse[first, second] = more_failures_p(pairs.worse, sampled_rules=rules)
             if against in (None, second):
@@ -158,7 +198,7 @@ def pair_tests(
 
 
 def decide(
-    grid: Grid,
+    standings: Standings,
     fixed: PairTests,
     sampled: PairTests,
     *,
@@ -168,10 +208,10 @@ def decide(
 ) -> Suitability:
     """The decisions that p-values lead to, each with whether it also holds by those for a sample of rules."""
     require_share("alpha", alpha)
-    anchor = _anchor(grid, incomplete) if against is None else against
-    if anchor is None or (against is not None and not grid.scored(grid.row(against))):
-        return Suitability(against, {name: ModelDecision(name, _nothing(grid, name)) for name in grid.models})
-    ours, other = (_claims(grid, tests, alpha, anchor, against, incomplete) for tests in (fixed, sampled))
+    anchor = _anchor(standings, incomplete) if against is None else against
+    if anchor is None or (against is not None and not standings.scored_of(against)):
+        return Suitability(against, {name: ModelDecision(name, _nothing(standings, name)) for name in standings.models})
+    ours, other = (_claims(standings, tests, alpha, anchor, against, incomplete) for tests in (fixed, sampled))
     models = {
         name: replace(one, sampled_rules=other[name].outcome == one.outcome) if one.claim else one
         for name, one in ours.items()
@@ -183,12 +223,12 @@ def decide(
 
 
 def _claims(
-    grid: Grid, tests: PairTests, alpha: float, anchor: str, against: str | None, incomplete: Collection[str]
+    standings: Standings, tests: PairTests, alpha: float, anchor: str, against: str | None, incomplete: Collection[str]
 ) -> dict[str, ModelDecision]:
-    worse, close = corrected_worse(tests.worse), corrected_close(grid.models, tests.close, against)
+    worse, close = corrected_worse(tests.worse), corrected_close(standings.models, tests.close, against)
     decisions = {}
-    for name in grid.models:
-        beating = [other for other in grid.models if worse.get((name, other), 1.0) <= alpha]
+    for name in standings.models:
+        beating = [other for other in standings.models if worse.get((name, other), 1.0) <= alpha]
         beaten = min(beating, key=lambda other: (worse[name, other], tests.worse[name, other]), default=None)
         speaking = [(name, anchor), (anchor, name)] if beaten is None else [(name, beaten)]
         p_tie = close.get(name, 1.0)
@@ -200,22 +240,22 @@ def _claims(
             p_tie=p_tie,
             within_tolerance=p_tie <= alpha and name not in incomplete,
         )
-    better = {name for name in grid.models if against is not None and worse.get((against, name), 1.0) <= alpha}
+    better = {name for name in standings.models if against is not None and worse.get((against, name), 1.0) <= alpha}
     return {
-        name: replace(one, outcome=_outcome(grid, one, decisions, better, against, incomplete))
+        name: replace(one, outcome=_outcome(standings, one, decisions, better, against, incomplete))
         for name, one in decisions.items()
     }
 
 
 def _outcome(
-    grid: Grid,
+    standings: Standings,
     one: ModelDecision,
     decisions: Mapping[str, ModelDecision],
     better: Collection[str],
     against: str | None,
     incomplete: Collection[str],
 ) -> Outcome:
-    if not grid.scored(grid.row(one.model)):
+    if not standings.scored_of(one.model):
         return "unscored"
     if one.model == against:
         return "reference"
@@ -250,21 +290,21 @@ def corrected_close(models: Sequence[str], p: PValues, against: str | None = Non
     return dict(zip(live, holm(greatest, most=None if against is not None else max(1, len(models) - 1)), strict=True))
 
 
-def _anchor(grid: Grid, incomplete: Collection[str]) -> str | None:
-    """The least share seen among models with at least half as many scored outputs as the one with most, so that one
-    lucky answer does not win; a share that is a lower bound comes after all that are not."""
-    most = max((grid.scored(number) for number in range(len(grid.models))), default=0)
+def _anchor(standings: Standings, incomplete: Collection[str]) -> str | None:
+    """The least loss seen among models with at least half as many scored outputs as the one with most, so that one
+    lucky answer does not win; a loss that is a lower bound comes after all that are not."""
+    most = max(standings.scored, default=0)
     if most == 0:
         return None
-    rivals = [number for number in range(len(grid.models)) if 2 * grid.scored(number) >= most]
+    rivals = [number for number, scored in enumerate(standings.scored) if 2 * scored >= most]
 
     def rank(number: int) -> tuple[bool, float, int, str]:
-        name = grid.models[number]
-        return (name in incomplete, share(grid, number) or 0.0, -grid.scored(number), name)
+        name = standings.models[number]
+        return (name in incomplete, standings.losses[number], -standings.scored[number], name)
 
-    return grid.models[min(rivals, key=rank)]
+    return standings.models[min(rivals, key=rank)]
 
 
-def _nothing(grid: Grid, model: str) -> Outcome:
+def _nothing(standings: Standings, model: str) -> Outcome:
     """The outcome for a model where there is none to compare with."""
-    return "undecided" if grid.scored(grid.row(model)) else "unscored"
+    return "undecided" if standings.scored_of(model) else "unscored"

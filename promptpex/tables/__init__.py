@@ -22,6 +22,7 @@ from promptpex.tables.frames import (
 )
 from promptpex.tables.judge_failures import JUDGE_COLUMNS, judges
 from promptpex.tables.metric_changes import METRIC_CHANGE_COLUMNS, metric_changes
+from promptpex.tables.metric_rankings import metric_rankings, require_metric
 from promptpex.tables.metrics import (
     LOWEST_COLUMNS,
     METRIC_COLUMNS,
@@ -39,7 +40,7 @@ from promptpex.tables.proportions import (
     by_case_type,
     scenarios,
 )
-from promptpex.tables.rankings import Decision, RankBy, RankingOptions, RankingOutcome, Rankings, rankings
+from promptpex.tables.rankings import RANKED_BY, Decision, RankingOptions, RankingOutcome, Rankings, rankings
 from promptpex.tables.repeats import (
     FLAKY_COLUMNS,
     INCONSISTENT_COLUMNS,
@@ -58,11 +59,13 @@ __all__ = [
     "lowest_scores",
     "metric_changes",
     "metric_names",
+    "metric_rankings",
+    "require_metric",
     "metrics",
     "with_metrics",
     "with_scores",
     "expected_outcomes",
-    "RankBy",
+    "RANKED_BY",
     "AGREEMENT_COLUMNS",
     "Counted",
     "Weights",

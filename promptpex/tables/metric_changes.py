@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import holm, open_mean_interval, sign_flip_p
 from promptpex.stats.intervals import score_bounds
+from promptpex.stats.score_means import UNIT
 from promptpex.stats.special import two_sided_z
 from promptpex.tables.counts_per_case import Weights
 from promptpex.tables.frames import typed
@@ -31,12 +32,10 @@ METRIC_CHANGE_COLUMNS: Mapping[str, str] = {
 }
 """Columns of ``metric_changes``. The means are over the ``cases`` scored in both runs, of their means over repeats, and
 ``difference`` is the second minus the first: above 0 is better. Its interval (``open_mean_interval``) holds whatever
-the missing scores of the cases asked in both are. ``p`` is that of exact sign flips of the differences of the cases, at
-the completion of the missing scores that speaks most against a change, ``p_adjusted`` corrected over models and metrics
-by Holm, and ``change`` is ``better`` or ``worse`` where it is shown, else ``undecided``."""
-
-UNIT = 10_000
-"""Differences are tested in ten-thousandths: what stands in a score, and half of it, is a whole number of them."""
+the missing scores of the cases asked in both are, and the difference itself. ``p`` is that of exact sign flips of the
+differences of the cases, at the completion of the missing scores that speaks most against a change, ``p_adjusted``
+corrected over models and metrics by Holm, and ``change`` is ``better`` or ``worse`` where it is shown, else
+``undecided``."""
 
 Case = Mapping[Hashable, Any]
 
@@ -94,12 +93,13 @@ def _figures(pairs: Sequence[tuple[Case, Case]], confidence: float) -> dict[str,
     total = sum(new["times"] for _, new in both)
     means = [fsum(pair[at]["mean"] * pair[1]["times"] for pair in both) / total for at in (0, 1)]
     low, high = _interval(pairs, confidence)
+    difference = means[1] - means[0]
     return cells | {
         "mean_before": means[0],
         "mean_after": means[1],
-        "difference": means[1] - means[0],
-        "difference_low": low,
-        "difference_high": high,
+        "difference": difference,
+        "difference_low": min(low, difference),
+        "difference_high": max(high, difference),
     }
 
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 RankingOutcome = Literal[
     "only model", "best", "tied", "worse", "undecided", "unscored", "reference", "better", "below limit", "above limit"
 ]
-RankBy = Literal["non-compliance", "accuracy"]
-"""What models are ranked by."""
+RANKED_BY = ("non-compliance", "accuracy")
+"""What models are ranked by, besides the owner's metrics, each by its name."""
 
 FEW_OPEN = 0.05
 """Share of a model's outputs that may lack a verdict and still count as few."""
@@ -81,7 +81,8 @@ class RankingOptions:
         limit: with ``looks``, the non-compliance that models are compared with.
         weights: how many times each case counts.
         rank_by: what the table of outputs says of each: whether it keeps the rules, or whether it is right
-            (``expected_outcomes``). Decisions speak of breaking rules where they mean either.
+            (``expected_outcomes``); or the name of a metric (``metric_rankings``). Decisions speak of breaking rules
+            where they mean any of these.
     """
 
     tolerance: float = DEFAULT_TOLERANCE
@@ -90,7 +91,7 @@ class RankingOptions:
     looks: Looks = ()
     limit: float | None = None
     weights: Weights = field(default_factory=dict)
-    rank_by: RankBy = "non-compliance"
+    rank_by: str = "non-compliance"
 
     @property
     def alpha(self) -> float:
@@ -146,15 +147,23 @@ def rank(counts: Counted, looks: Sequence[Counted], options: RankingOptions) -> 
     """The same from counted outputs, all of them and those known at each look."""
     if not options.looks:
         return _paired(counts, options)
-    if options.rank_by == "accuracy":
-        raise InputError(
-            "This run stopped when its models were ranked by non-compliance: tests of accuracy do not hold."
-        )
+    require_no_looks(options)
     if options.against is not None:
         raise InputError("This run stopped when its models were ranked: tests against one named model do not hold.")
     if options.limit is not None:
         return _versus_limit(counts, looks, options)
     return _sequential(counts, looks, options)
+
+
+def require_no_looks(options: RankingOptions) -> None:
+    """Refuses to rank models by anything else than non-compliance where a run stopped by that.
+
+    Raises:
+        InputError: the run did.
+    """
+    if options.looks and options.rank_by != "non-compliance":
+        stopped = "This run stopped when its models were ranked by non-compliance"
+        raise InputError(f"{stopped}: tests of {options.rank_by} do not hold.")
 
 
 def counts_at_looks(rows: pd.DataFrame, order: Sequence[str], options: RankingOptions) -> list[Counted]:

@@ -132,7 +132,7 @@ def models(
             **_group_cells(groups.get(name)),
             **figures.of_model(name),
             **({} if right is None else right.accuracy_of(name)),
-            **_decision_cells(ranking.models.get(name), by_accuracy=ranking.options.rank_by == "accuracy"),
+            **_decision_cells(ranking.models.get(name), higher_is_better=ranking.options.rank_by != "non-compliance"),
             **{column: stability.get(name, {}).get(column) for column in _OF_REPEATS},
         }
         for name in names
@@ -254,12 +254,12 @@ def _group_cells(group: pd.DataFrame | None) -> dict[str, Any]:
     }
 
 
-def _decision_cells(decision: Decision | None, *, by_accuracy: bool) -> dict[str, Any]:
+def _decision_cells(decision: Decision | None, *, higher_is_better: bool) -> dict[str, Any]:
     """The cells of a decision; the difference is in what the models are ranked by."""
     if decision is None:
         return {"decision": "unscored"}
     gap, more = decision.difference, decision.more_cases
-    if gap is not None and by_accuracy:
+    if gap is not None and higher_is_better:
         gap = mirrored(gap)
     return {
         "decision": decision.outcome,

@@ -18,7 +18,7 @@ from promptpex.stats import looks_at
 from promptpex.workflow import running
 from promptpex.workflow.collect import cells, collect
 from promptpex.workflow.order import cell_order, fair_order, serial_server
-from promptpex.workflow.preconditions import require_decidable, require_expected
+from promptpex.workflow.preconditions import require_decidable, require_expected, require_ranked_metric
 from promptpex.workflow.session import Session
 
 
@@ -26,13 +26,14 @@ async def execute(session: Session, begun: Run, *, on_output: Callable[[Output],
     """The whole suite on every model, or with ``until_decided`` as much of it as decides, judged.
 
     Raises:
-        InputError: the question cannot be answered (``require_decidable``, ``require_expected``), or weights fit no
-            case.
+        InputError: the question cannot be answered (``require_decidable``, ``require_expected``,
+            ``require_ranked_metric``), or weights fit no case.
     """
     require_decidable(session)
     cases = begun.suite.usable()
     tables.check_weights(session.settings.weights, [case.rule for case in cases], [case.inverse for case in cases])
     require_expected(session.settings.rank_by, cases)
+    require_ranked_metric(session, begun.metrics)
     if not session.settings.until_decided:
         return await running.execute(session, begun, on_output=on_output)
     return await _in_looks(session, begun, on_output)

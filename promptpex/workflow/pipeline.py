@@ -43,6 +43,7 @@ from promptpex.workflow.preconditions import (
     require_decidable,
     require_expected,
     require_prices,
+    require_ranked_metric,
 )
 from promptpex.workflow.session import Session
 from promptpex.workflow.specifying import Update
@@ -125,6 +126,7 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
     require_decidable(session)
     prompt = read_prompt(session, files.prompt)
     metrics = metrics_of(session, prompt)
+    require_ranked_metric(session, metrics)
     author = None if files.spec.exists() and files.suite.exists() else session.roles.author().model
     models, judges = session.roles.models(), session.roles.named_judges()
     require_prices(session, [*models, *judges, *([author] if author else [])])
@@ -153,6 +155,7 @@ async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> 
     """Judges the outputs of a run again, by its own spec or another, and rewrites the folder."""
     run_read = runs.read(folder, verdicts=False)
     anew = metrics_to_score(session, run_read)
+    require_ranked_metric(session, run_read.metrics)
     if anew != run_read.metrics:
         run_read = run_read.replace(scores=runs.read_scores(folder, run_read))
     judges = session.roles.named_judges()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from promptpex import tables
 from promptpex.core.errors import ConfigError, InputError
-from promptpex.core.records import Case, ModelName, Request
+from promptpex.core.records import Case, Metric, ModelName, Request
 from promptpex.llm.pacing.cancellation import not_asked
 from promptpex.llm.pacing.server_queue import beyond_tpm, tokens_expected
 from promptpex.llm.role_model import merged
@@ -74,10 +75,19 @@ def require_decidable(session: Session) -> None:
             raise ConfigError("--until-decided ranks the models, or holds each against --decide-at: drop --against")
     if settings.decide_at is not None and not settings.until_decided:
         raise ConfigError("--decide-at is where --until-decided stops: give both, or see --fail-over and `gate`")
-    if settings.until_decided and settings.rank_by == "accuracy":
-        raise ConfigError("--until-decided stops by non-compliance: drop it, or --rank-by accuracy")
+    if settings.until_decided and settings.rank_by != "non-compliance":
+        raise ConfigError(f"--until-decided stops by non-compliance: drop it, or --rank-by {settings.rank_by}")
     if settings.until_decided and settings.decide_at is None and len(session.roles.models()) < 2:
         raise ConfigError("--until-decided needs two models to compare, or --decide-at to hold one against")
+
+
+def require_ranked_metric(session: Session, metrics: Iterable[Metric]) -> None:
+    """Refuses to rank models by a metric that outputs are not scored by.
+
+    Raises:
+        InputError: with the metrics that there are.
+    """
+    tables.require_metric(session.settings.rank_by, [metric.name for metric in metrics])
 
 
 def require_expected(rank_by: str, cases: Iterable[Case]) -> None:

@@ -234,6 +234,13 @@ def test_completing_missing_scores_keeps_a_difference_in_its_interval(
     assert seen["change"] in ("undecided", known["change"])
 
 
+def test_the_interval_of_a_difference_holds_it_also_where_half_a_pair_is_missing() -> None:
+    before, after = [None, 0.0], [0.36, 0.64]
+    figures = compared(scored(2, a=lambda n: before[n]), scored(2, a=lambda n: after[n]), confidence=0.9)
+    assert figures["difference"] == 0.64
+    assert figures["difference_low"] < 0.0 < 0.64 <= figures["difference_high"]
+
+
 def test_no_change_is_shown_that_missing_scores_could_undo() -> None:
     before = scored(30, a=lambda n: 0.25)
     after = scored(30, a=lambda n: None if n < 15 else 0.5)

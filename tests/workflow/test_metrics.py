@@ -226,6 +226,13 @@ def test_commands_report_gate_and_compare_metrics(
     assert "fake/j: &lt;b&gt;cold&lt;/b&gt;" in page
     assert run_cli(["report", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["metrics"]) == 4
+    assert run_cli(["report", "--rank-by", "warm"]) == 0
+    assert "has a mean of 50% by warm (95% CI 43–57%)" in " ".join(capsys.readouterr().out.split())
+    for command in (["report"], ["judge"], ["run", "prompt.md", "-m", "fake/m", "--author", "fake/a"]):
+        assert run_cli([*command, "--rank-by", "wram"]) == 2
+        error = " ".join(capsys.readouterr().err.split())
+        assert "--rank-by names 'wram'" in error
+        assert "the metrics here are short, warm; did you mean 'warm'?" in error
     assert run_cli(["gate", "--min-metric", "short=80", "--min-metric", "warm=50%"]) == 0
     assert run_cli(["gate", "--min-metric", "warm=50", "--decide", "high"]) == 1
     assert "warm is not clearly at least 50%: it may be 43%" in capsys.readouterr().out

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 @options.weights
 @options.of_statistics(
     "--rank-by",
-    type=click.Choice(["non-compliance", "accuracy"]),
-    help="What a regression is told by [non-compliance].",
+    metavar="NAME",
+    help="What a regression is told by: non-compliance, accuracy or a metric [non-compliance].",
 )
 @options.results
 @options.settings_options
