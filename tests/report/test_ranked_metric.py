@@ -25,7 +25,8 @@ def summary(run: Run, **how: Any) -> Summary:
 
 
 def tones(count: int = 40, **value: Value) -> Run:
-    return scored(count, **(value or {"a": lambda n: 0.9 - n % 3 / 10, "b": lambda n: 0.5 + n % 2 / 10}))
+    usual: Any = {"a": lambda n: 0.9 - n % 3 / 10, "b": lambda n: 0.5 + n % 2 / 10}
+    return scored(count, **(value or usual))
 
 
 def test_the_answer_is_by_the_metric_and_says_the_rest_after_it() -> None:

@@ -11,7 +11,6 @@ from promptpex.report import Summary, summarise
 from promptpex.report.html import html
 from promptpex.report.quantities import quantities
 from promptpex.report.view_model import page
-from promptpex.tables import RankBy
 from tests.report.printed import printed
 from tests.tables.by_hand import score
 from tests.tables.test_accuracy import answered
@@ -33,7 +32,7 @@ def made(models: int, label: str, *, metrics: bool, compared: bool = True) -> Ru
 
 
 @cache
-def summary(models: int, label: str, metrics: bool, rank_by: RankBy) -> Summary:
+def summary(models: int, label: str, metrics: bool, rank_by: str) -> Summary:
     return summarise(made(models, label, metrics=metrics), rank_by=rank_by)
 
 
@@ -51,7 +50,7 @@ def table(text: str) -> list[str]:
 @pytest.mark.parametrize("label", [SHORT, LONG], ids=["short", "long"])
 @pytest.mark.parametrize("models", [1, 2, 4, 8])
 def test_what_models_are_ranked_by_is_whole_at_every_width(
-    models: int, label: str, metrics: bool, rank_by: RankBy
+    models: int, label: str, metrics: bool, rank_by: str
 ) -> None:
     ranked = summary(models, label, metrics, rank_by)
     estimates = [one.text() for one in quantities(ranked)[0].estimates.values()]
@@ -95,7 +94,7 @@ def test_a_metric_that_models_are_ranked_by_takes_the_first_place() -> None:
     from dataclasses import replace
 
     ranked = summarise(made(2, SHORT, metrics=True))
-    options = replace(ranked.rankings.options, rank_by="tone")  # type: ignore[arg-type]
+    options = replace(ranked.rankings.options, rank_by="tone")
     by_tone = replace(ranked, rankings=replace(ranked.rankings, options=options))
     assert [one.name for one in quantities(by_tone)] == ["tone", "non-compliance", "accuracy"]
     shown = "\n".join(table(printed(by_tone, width=60)))

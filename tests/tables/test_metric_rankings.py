@@ -24,7 +24,7 @@ from promptpex.tables import (
     scores,
 )
 from tests.tables.many import many
-from tests.tables.test_metrics import Value, scored
+from tests.tables.test_metrics import scored
 
 BY_TONE = RankingOptions(rank_by="tone")
 
@@ -47,10 +47,9 @@ def test_scores_of_0_and_1_are_decided_as_broken_and_kept_outputs_are(
     drawn: list[tuple[bool | None, ...]], against: str | None, by_rules: bool
 ) -> None:
     rules, names = 3 if by_rules else 0, "abc"
-    kept = {name: lambda n, at=at: drawn[n][at] for at, name in enumerate(names)}
-    value = {
-        name: lambda n, at=at: None if drawn[n][at] is None else float(drawn[n][at]) for at, name in enumerate(names)
-    }
+    kept: Any = {name: lambda n, at=at: drawn[n][at] for at, name in enumerate(names)}
+    score_of = {True: 1.0, False: 0.0, None: None}
+    value: Any = {name: lambda n, at=at: score_of[drawn[n][at]] for at, name in enumerate(names)}
     of_verdicts = rankings(
         outputs(many(len(drawn), kept, rules=rules)), list(names), RankingOptions(against=against)
     ).models
@@ -94,7 +93,7 @@ def test_what_is_nearly_as_good_is_tied_and_the_rest_undecided() -> None:
 
 
 def test_missing_scores_may_come_out_either_way() -> None:
-    sure: dict[str, Value] = {"a": lambda n: 0.9, "b": lambda n: 0.5 + n % 2 / 10}
+    sure: Any = {"a": lambda n: 0.9, "b": lambda n: 0.5 + n % 2 / 10}
     some = scored(40, a=sure["a"], b=lambda n: None if n < 30 else sure["b"](n))
     assert outcomes(scored(40, **sure)) == {"a": "best", "b": "worse"}
     open_ = ranked(some)
