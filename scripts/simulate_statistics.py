@@ -29,8 +29,8 @@ from promptpex.stats import (
     DEFAULT_TOLERANCE,
     Grid,
     Interval,
+    Losses,
     SequentialSelection,
-    Standings,
     Suitability,
     decide,
     difference_interval,
@@ -366,7 +366,7 @@ def raced(whole: Grid, rates: Sequence[float]) -> tuple[Suitability, Claims, flo
         for kept, tests in zip((fixed, free), pair_tests(known, DEFAULT_TOLERANCE), strict=True):
             kept.append(tests)
         spent = over_looks(fixed, len(at))
-        decisions = decide(Standings.of(known), spent, over_looks(free, len(at)), alpha=0.05)
+        decisions = decide(Losses.of(known), spent, over_looks(free, len(at)), alpha=0.05)
         ever = tuple(old or new for old, new in zip(ever, claims(decisions, rates), strict=True))  # type: ignore[assignment]
         alive -= SequentialSelection(decisions, spent.close).settled(0.05)
         if not alive:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from promptpex.codecs.wording import plural
+from promptpex.codecs.wording import did_you_mean, named, plural
+from promptpex.core.errors import InputError
 from promptpex.report.percentages import TableRow, confidence_interval, listed, percent
+from promptpex.tables import RANKED_BY
 
 SCORED = "ranked_scored"
 """The cell of the outputs that have a score by the metric."""
@@ -14,6 +16,20 @@ FEW_SCORED = 20
 """Outputs with a score below which a mean is a rough guide, as with scored outputs."""
 
 _CELLS = {"mean": None, "ci_low": None, "ci_high": None, "scored": 0, "unscored": 0}
+
+
+def require_metric(rank_by: str, names: Sequence[str]) -> None:
+    """Refuses to rank models by a metric that there is not.
+
+    Raises:
+        InputError: with the metrics that there are.
+    """
+    if rank_by in RANKED_BY or rank_by in names:
+        return
+    there = f"the metrics here are {named(names)}" if names else "there is no metric here"
+    choices = f"models are ranked by {', '.join(RANKED_BY)} or a metric, and {there}"
+    hint = did_you_mean(rank_by, (*RANKED_BY, *names))
+    raise InputError(f"--rank-by names {rank_by!r}: {choices}{f'; {hint}' if hint else ''}")
 
 
 def with_ranked_metric(rows: Sequence[TableRow], by_metric: Sequence[TableRow], metric: str) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from promptpex.core.errors import InputError, RunError
 from promptpex.core.records import EXPECTED, AnyRun
 from promptpex.report.headline import FEW
 from promptpex.report.percentages import TableRow, percent
+from promptpex.report.ranked_metric import require_metric
 from promptpex.report.summary import NO_EXPECTED, records
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def compare_runs(
     scores = tables.scores(before), tables.scores(after)
     by_metric = tables.metric_changes(*scores, models=models, cases=cases, confidence=confidence, weights=weights)
     figures = records(by_model)
-    tables.require_metric(rank_by, list(dict.fromkeys(by_metric["metric"].tolist())))
+    require_metric(rank_by, list(dict.fromkeys(by_metric["metric"].tolist())))
     if rank_by == "accuracy" and not any(row["accuracy_cases"] for row in figures):
         raise InputError(f"{NO_EXPECTED}; both runs need it, with the same expected outputs")
     return RunComparison(

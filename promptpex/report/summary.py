@@ -12,7 +12,7 @@ from promptpex import tables
 from promptpex.core.errors import InputError
 from promptpex.core.records import NOT_ASKED, AnyRun, Spec, Suite, collector_paused
 from promptpex.report.headline import answer
-from promptpex.report.ranked_metric import with_ranked_metric
+from promptpex.report.ranked_metric import require_metric, with_ranked_metric
 from promptpex.stats import DEFAULT_TOLERANCE
 from promptpex.tables import Discrimination, RankingOptions, Rankings
 
@@ -161,7 +161,7 @@ def summarise(
     rankings = _rankings(run, options, rows, right, scores)
     by_model = tables.models(rows, order=names, ranking=rankings, expected=right)
     by_metric = tables.metrics(scores, order=names, ranking=rankings)
-    details = _details(run, rows, cube, options.confidence)
+    details, whose = _details(run, rows, cube, options.confidence), references(run.suite)
     return Summary(
         run=run,
         folder=folder,
@@ -177,13 +177,13 @@ def summarise(
         examples=tuple(_examples(run, rows, cube, by_rule, most)),
         rankings=rankings,
         saved=_saved(run, rows) if options.looks else None,
-        answer=answer(
-            with_ranked_metric(records(by_model), records(by_metric), options.rank_by),
-            rankings,
-            records(details.judges),
-            references=references(run.suite),
-        ),
+        answer=answer(_answered_of(by_model, by_metric, options), rankings, records(details.judges), references=whose),
     )
+
+
+def _answered_of(by_model: pd.DataFrame, by_metric: pd.DataFrame, options: RankingOptions) -> list[dict[str, Any]]:
+    """The rows that the answer is of."""
+    return with_ranked_metric(records(by_model), records(by_metric), options.rank_by)
 
 
 def _options(run: AnyRun, given: Mapping[str, Any]) -> RankingOptions:
@@ -209,9 +209,7 @@ def _rankings(
     Raises:
         InputError: as ``summarise``.
     """
-    tables.require_metric(
-        options.rank_by, list(dict.fromkeys([m.name for m in run.metrics] + [*tables.metric_names(scores)]))
-    )
+    require_metric(options.rank_by, list(dict.fromkeys([m.name for m in run.metrics] + [*tables.metric_names(scores)])))
     if options.rank_by in tables.RANKED_BY:
         return tables.rankings(_ranked_by(options, rows, right), list(run.manifest.models), options)
     return tables.metric_rankings(scores, list(run.manifest.models), options)

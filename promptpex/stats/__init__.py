@@ -10,8 +10,8 @@ from __future__ import annotations
 from promptpex.stats.agreement import Agreement
 from promptpex.stats.as_good_as_best import (
     DEFAULT_TOLERANCE,
+    Losses,
     ModelDecision,
-    Standings,
     Suitability,
     corrected_worse,
     decide,
@@ -51,7 +51,7 @@ __all__ = [
     "Resolution",
     "ScoreGrid",
     "SequentialSelection",
-    "Standings",
+    "Losses",
     "Suitability",
     "clopper_pearson",
     "clustered_agreement",

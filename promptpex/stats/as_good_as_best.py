@@ -60,7 +60,7 @@ class PairTests:
 
 
 @dataclass(frozen=True, slots=True)
-class Standings:
+class Losses:
     """How models stand before any test.
 
     Attributes:
@@ -74,10 +74,10 @@ class Standings:
     losses: tuple[float, ...]
 
     @staticmethod
-    def of(grid: Grid) -> Standings:
+    def of(grid: Grid) -> Losses:
         """By the shares of outputs that break a rule."""
         rows = range(len(grid.models))
-        return Standings(grid.models, tuple(map(grid.scored, rows)), tuple(share(grid, row) or 0.0 for row in rows))
+        return Losses(grid.models, tuple(map(grid.scored, rows)), tuple(share(grid, row) or 0.0 for row in rows))
 
     def scored_of(self, model: str) -> int:
         """The scored outputs of a model."""
@@ -155,7 +155,7 @@ def suitability(
     """
     tests = pair_tests(grid, tolerance, against=against, reading=reading)
     incomplete = incomplete if reading == "against" else ()
-    return decide(Standings.of(grid), *tests, alpha=alpha, against=against, incomplete=incomplete)
+    return decide(Losses.of(grid), *tests, alpha=alpha, against=against, incomplete=incomplete)
 
 
 def pair_tests(
@@ -169,11 +169,11 @@ def pair_tests(
         InputError: the reference is none of the models, or the tolerance is not a share.
     """
     of_two = partial(statements, grid, reading=reading)
-    return pairwise_tests(Standings.of(grid), of_two, tolerance, against=against)
+    return pairwise_tests(Losses.of(grid), of_two, tolerance, against=against)
 
 
 def pairwise_tests(
-    standings: Standings, of_two: Callable[[int, int], Statements], tolerance: float, *, against: str | None = None
+    losses: Losses, of_two: Callable[[int, int], Statements], tolerance: float, *, against: str | None = None
 ) -> tuple[PairTests, PairTests]:
     """The same for whatever models lose, from the statements on two of them by their numbers.
 
@@ -181,10 +181,10 @@ def pairwise_tests(
         InputError: as ``pair_tests``.
     """
     require_share("tolerance", tolerance)
-    models = standings.models
+    models = losses.models
     if against is not None and against not in models:
         raise InputError(f"There is no model {against!r} to compare with: name one of {', '.join(models)}.")
-    live = [(number, name) for number, name in enumerate(models) if standings.scored[number]]
+    live = [(number, name) for number, name in enumerate(models) if losses.scored[number]]
     fixed, sampled = PairTests({}, {}), PairTests({}, {})
     for (i, first), (j, second) in permutations(live, 2):
         if against not in (None, first, second):
@@ -198,7 +198,7 @@ def pairwise_tests(
 
 
 def decide(
-    standings: Standings,
+    losses: Losses,
     fixed: PairTests,
     sampled: PairTests,
     *,
@@ -208,10 +208,10 @@ def decide(
 ) -> Suitability:
     """The decisions that p-values lead to, each with whether it also holds by those for a sample of rules."""
     require_share("alpha", alpha)
-    anchor = _anchor(standings, incomplete) if against is None else against
-    if anchor is None or (against is not None and not standings.scored_of(against)):
-        return Suitability(against, {name: ModelDecision(name, _nothing(standings, name)) for name in standings.models})
-    ours, other = (_claims(standings, tests, alpha, anchor, against, incomplete) for tests in (fixed, sampled))
+    anchor = _anchor(losses, incomplete) if against is None else against
+    if anchor is None or (against is not None and not losses.scored_of(against)):
+        return Suitability(against, {name: ModelDecision(name, _nothing(losses, name)) for name in losses.models})
+    ours, other = (_claims(losses, tests, alpha, anchor, against, incomplete) for tests in (fixed, sampled))
     models = {
         name: replace(one, sampled_rules=other[name].outcome == one.outcome) if one.claim else one
         for name, one in ours.items()
@@ -223,12 +223,12 @@ def decide(
 
 
 def _claims(
-    standings: Standings, tests: PairTests, alpha: float, anchor: str, against: str | None, incomplete: Collection[str]
+    losses: Losses, tests: PairTests, alpha: float, anchor: str, against: str | None, incomplete: Collection[str]
 ) -> dict[str, ModelDecision]:
-    worse, close = corrected_worse(tests.worse), corrected_close(standings.models, tests.close, against)
+    worse, close = corrected_worse(tests.worse), corrected_close(losses.models, tests.close, against)
     decisions = {}
-    for name in standings.models:
-        beating = [other for other in standings.models if worse.get((name, other), 1.0) <= alpha]
+    for name in losses.models:
+        beating = [other for other in losses.models if worse.get((name, other), 1.0) <= alpha]
         beaten = min(beating, key=lambda other: (worse[name, other], tests.worse[name, other]), default=None)
         speaking = [(name, anchor), (anchor, name)] if beaten is None else [(name, beaten)]
         p_tie = close.get(name, 1.0)
@@ -240,22 +240,22 @@ def _claims(
             p_tie=p_tie,
             within_tolerance=p_tie <= alpha and name not in incomplete,
         )
-    better = {name for name in standings.models if against is not None and worse.get((against, name), 1.0) <= alpha}
+    better = {name for name in losses.models if against is not None and worse.get((against, name), 1.0) <= alpha}
     return {
-        name: replace(one, outcome=_outcome(standings, one, decisions, better, against, incomplete))
+        name: replace(one, outcome=_outcome(losses, one, decisions, better, against, incomplete))
         for name, one in decisions.items()
     }
 
 
 def _outcome(
-    standings: Standings,
+    losses: Losses,
     one: ModelDecision,
     decisions: Mapping[str, ModelDecision],
     better: Collection[str],
     against: str | None,
     incomplete: Collection[str],
 ) -> Outcome:
-    if not standings.scored_of(one.model):
+    if not losses.scored_of(one.model):
         return "unscored"
     if one.model == against:
         return "reference"
@@ -290,21 +290,21 @@ def corrected_close(models: Sequence[str], p: PValues, against: str | None = Non
     return dict(zip(live, holm(greatest, most=None if against is not None else max(1, len(models) - 1)), strict=True))
 
 
-def _anchor(standings: Standings, incomplete: Collection[str]) -> str | None:
+def _anchor(losses: Losses, incomplete: Collection[str]) -> str | None:
     """The least loss seen among models with at least half as many scored outputs as the one with most, so that one
     lucky answer does not win; a loss that is a lower bound comes after all that are not."""
-    most = max(standings.scored, default=0)
+    most = max(losses.scored, default=0)
     if most == 0:
         return None
-    rivals = [number for number, scored in enumerate(standings.scored) if 2 * scored >= most]
+    rivals = [number for number, scored in enumerate(losses.scored) if 2 * scored >= most]
 
     def rank(number: int) -> tuple[bool, float, int, str]:
-        name = standings.models[number]
-        return (name in incomplete, standings.losses[number], -standings.scored[number], name)
+        name = losses.models[number]
+        return (name in incomplete, losses.losses[number], -losses.scored[number], name)
 
-    return standings.models[min(rivals, key=rank)]
+    return losses.models[min(rivals, key=rank)]
 
 
-def _nothing(standings: Standings, model: str) -> Outcome:
+def _nothing(losses: Losses, model: str) -> Outcome:
     """The outcome for a model where there is none to compare with."""
-    return "undecided" if standings.scored_of(model) else "unscored"
+    return "undecided" if losses.scored_of(model) else "unscored"

@@ -12,7 +12,7 @@ from functools import partial
 from math import fsum
 from typing import TYPE_CHECKING
 
-from promptpex.stats.as_good_as_best import Standings, Suitability, decide, pairwise_tests
+from promptpex.stats.as_good_as_best import Losses, Suitability, decide, pairwise_tests
 from promptpex.stats.compare_two_models import (
     PairedDifference,
     Reading,
@@ -54,9 +54,9 @@ class ScoreGrid:
     rules: Ints
     weights: Ints
 
-    def standings(self) -> Standings:
+    def losses(self) -> Losses:
         """The models before any test."""
-        return Standings(self.models, self.scored, tuple(self._loss(row) for row in range(len(self.models))))
+        return Losses(self.models, self.scored, tuple(self._loss(row) for row in range(len(self.models))))
 
     def missing(self, row: int) -> int:
         """Outputs of a model that were asked for and have no score."""
@@ -112,6 +112,6 @@ def suitability_by_scores(
     Raises:
         InputError: the reference is none of the models, or the tolerance is not a share.
     """
-    standings = grid.standings()
-    tests = pairwise_tests(standings, partial(grid.statements, reading=reading), tolerance, against=against)
-    return decide(standings, *tests, alpha=alpha, against=against)
+    losses = grid.losses()
+    tests = pairwise_tests(losses, partial(grid.statements, reading=reading), tolerance, against=against)
+    return decide(losses, *tests, alpha=alpha, against=against)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from promptpex.core.errors import InputError
-from promptpex.stats.as_good_as_best import PairTests, Standings, Suitability, decide, pair_tests
+from promptpex.stats.as_good_as_best import Losses, PairTests, Suitability, decide, pair_tests
 from promptpex.stats.compare_two_models import Reading
 from promptpex.stats.group_sequential import overall_p
 from promptpex.stats.holm import holm
@@ -67,7 +67,7 @@ def sequential_selection(
     fixed, sampled = (over_looks(tests, planned) for tests in zip(*tests, strict=True))
     return SequentialSelection(
         decide(
-            Standings.of(looks[-1]),
+            Losses.of(looks[-1]),
             fixed,
             sampled,
             alpha=alpha,

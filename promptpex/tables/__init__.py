@@ -22,7 +22,7 @@ from promptpex.tables.frames import (
 )
 from promptpex.tables.judge_failures import JUDGE_COLUMNS, judges
 from promptpex.tables.metric_changes import METRIC_CHANGE_COLUMNS, metric_changes
-from promptpex.tables.metric_rankings import metric_rankings, require_metric
+from promptpex.tables.metric_rankings import metric_rankings
 from promptpex.tables.metrics import (
     LOWEST_COLUMNS,
     METRIC_COLUMNS,
@@ -60,7 +60,6 @@ __all__ = [
     "metric_changes",
     "metric_names",
     "metric_rankings",
-    "require_metric",
     "metrics",
     "with_metrics",
     "with_scores",

@@ -6,28 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from promptpex.codecs.wording import did_you_mean, named
-from promptpex.core.errors import InputError
 from promptpex.stats import ModelDecision, ScoreGrid, Suitability, rule_numbers, suitability_by_scores
 from promptpex.tables.metrics import case_means, counting_scores, weights_of
-from promptpex.tables.rankings import FEW_OPEN, RANKED_BY, Decision, RankingOptions, Rankings, require_no_looks
+from promptpex.tables.rankings import FEW_OPEN, Decision, RankingOptions, Rankings, require_no_looks
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def require_metric(rank_by: str, names: Sequence[str]) -> None:
-    """Refuses to rank models by a metric that there is not.
-
-    Raises:
-        InputError: with the metrics that there are.
-    """
-    if rank_by in RANKED_BY or rank_by in names:
-        return
-    there = f"the metrics here are {named(names)}" if names else "there is no metric here"
-    choices = f"models are ranked by {', '.join(RANKED_BY)} or a metric, and {there}"
-    hint = did_you_mean(rank_by, (*RANKED_BY, *names))
-    raise InputError(f"--rank-by names {rank_by!r}: {choices}{f'; {hint}' if hint else ''}")
 
 
 def metric_rankings(scores: pd.DataFrame, order: Sequence[str], options: RankingOptions) -> Rankings:

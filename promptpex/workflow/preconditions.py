@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from promptpex import tables
 from promptpex.core.errors import ConfigError, InputError
 from promptpex.core.records import Case, Metric, ModelName, Request
 from promptpex.llm.pacing.cancellation import not_asked
 from promptpex.llm.pacing.server_queue import beyond_tpm, tokens_expected
 from promptpex.llm.role_model import merged
 from promptpex.llm.stack import rates_for
+from promptpex.report.ranked_metric import require_metric
 from promptpex.workflow.session import Session
 
 
@@ -87,7 +87,7 @@ def require_ranked_metric(session: Session, metrics: Iterable[Metric]) -> None:
     Raises:
         InputError: with the metrics that there are.
     """
-    tables.require_metric(session.settings.rank_by, [metric.name for metric in metrics])
+    require_metric(session.settings.rank_by, [metric.name for metric in metrics])
 
 
 def require_expected(rank_by: str, cases: Iterable[Case]) -> None:

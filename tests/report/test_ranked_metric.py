@@ -12,6 +12,7 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Metric, Run
 from promptpex.report.files import write
 from promptpex.report.html import html
+from promptpex.report.ranked_metric import require_metric
 from promptpex.report.run_comparison import compare_runs
 from promptpex.report.summary import Summary, summarise
 from promptpex.report.summary import to_dict as to_json
@@ -120,3 +121,16 @@ def test_a_comparison_may_tell_regressions_by_the_metric() -> None:
     assert compare_runs(before, after).regressions == ()
     assert compare_runs(before, after, rank_by="tone", tolerance=0.3).regressions == ()
     assert compare_runs(before, after, rank_by="tone", tolerance=0.1).regressions == ("a",)
+
+
+def test_a_name_that_there_is_not_is_answered_with_those_that_there_are() -> None:
+    for name in ("non-compliance", "accuracy", "tone"):
+        require_metric(name, ["tone"])
+    with pytest.raises(InputError) as error:
+        require_metric("tune", ["tone", "short"])
+    assert error.value.message == (
+        "--rank-by names 'tune': models are ranked by non-compliance, accuracy or a metric, and the metrics here are "
+        "tone, short; did you mean 'tone'?"
+    )
+    with pytest.raises(InputError, match=r"there is no metric here; did you mean 'accuracy'\?"):
+        require_metric("acuracy", [])

@@ -20,7 +20,6 @@ from promptpex.tables import (
     models,
     outputs,
     rankings,
-    require_metric,
     scores,
 )
 from tests.tables.many import many
@@ -139,16 +138,3 @@ def test_a_run_that_stopped_by_non_compliance_is_not_ranked_by_a_metric() -> Non
         ranked(scored(4, a=lambda n: 0.5, b=lambda n: 0.5), looks=(("c0", "c1"), ("c2", "c3")))
     with pytest.raises(InputError, match="There is no model 'z'"):
         ranked(scored(4, a=lambda n: 0.5), against="z")
-
-
-def test_a_name_that_there_is_not_is_answered_with_those_that_there_are() -> None:
-    for name in ("non-compliance", "accuracy", "tone"):
-        require_metric(name, ["tone"])
-    with pytest.raises(InputError) as error:
-        require_metric("tune", ["tone", "short"])
-    assert error.value.message == (
-        "--rank-by names 'tune': models are ranked by non-compliance, accuracy or a metric, and the metrics here are "
-        "tone, short; did you mean 'tone'?"
-    )
-    with pytest.raises(InputError, match=r"there is no metric here; did you mean 'accuracy'\?"):
-        require_metric("acuracy", [])
