@@ -18,7 +18,7 @@ from tests.servers import LlamaServer, OllamaServer, ScriptedServer, llama_serve
 
 os.environ["PROMPTPEX_EMBEDDED_THREADS"] = "1"
 os.environ.pop("CI", None)  # a command that chooses its judge itself refuses there
-settings.register_profile("promptpex", deadline=None)  # a busy machine is no failure
+settings.register_profile("promptpex", deadline=None)  # a busy machine is not a failure
 settings.load_profile("promptpex")
 
 _LOOPBACK = ("127.", "::1", "localhost")

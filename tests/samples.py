@@ -71,7 +71,7 @@ def output(text: str | None = "RED", *, case: str = "c1", model: str = "m", erro
 
 
 def role_model(reply: Callable[[Request], Any], label: str = "fake/author") -> tuple[RoleModel, FakeClient]:
-    """A model in a role whose replies are chosen by a function; what is no text goes through JSON."""
+    """A model in a role whose replies are chosen by a function; what is not text goes through JSON."""
 
     def answer(request: Request) -> Any:
         chosen = reply(request)

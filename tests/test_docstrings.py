@@ -95,7 +95,7 @@ def check(one: int) -> None:
         two: gone.
 
     Raises:
-        KeyError: it is no argument.
+        KeyError: it is not an argument.
     """
 '''
     assert sorted(drifted(ast.parse(gone))) == [

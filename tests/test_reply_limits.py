@@ -46,7 +46,7 @@ def limits(kind: Any, marks: Any = (), *, within: str = "") -> Iterator[tuple[st
     for most in map(len, lefts):
         if within == "Inputs":
             yield "value", most // TOLERATED
-        elif 0 < most < FAR:  # a list loses all that is no item of it, which is no limit
+        elif 0 < most < FAR:  # a list loses all that is not an item of it, which is not a limit
             yield "list" if is_list else "text", most
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         for field in kind.model_fields.values():

@@ -60,5 +60,5 @@ def test_a_named_interpreter_that_cannot_be_used_is_not_replaced_by_another(
     named = interpreter(tmp_path / "python", version) if version else tmp_path / "none"
     done = made(tmp_path, named)
     assert done.returncode == 2
-    assert f"PYTHON={named} is no Python 3.11 or newer that runs" in done.stderr
+    assert f"PYTHON={named} is not a Python 3.11 or newer that runs" in done.stderr
     assert not (tmp_path / ".venv").exists()

@@ -375,7 +375,7 @@ def test_no_file_of_the_project_is_a_way_out_or_without_end(
     else:
         (there / name).symlink_to(users(there) if kind == "link" else "/dev/zero")
     refused = run_cli(list(line)) in (2, 3)
-    assert refused or name.endswith(".toml")  # what is no settings file is none
+    assert refused or name.endswith(".toml")  # anything else is not a settings file
     printed = "".join(capfd.readouterr())
     assert untouched(there)
     assert SECRET not in printed

@@ -128,7 +128,7 @@ def _result(step: Step, checked: CheckedOutput) -> CheckResult:
     except Unscorable as error:
         return _unscored(step.assertion, error, checked)
     except (RecursionError, MemoryError):
-        return _unscored(step.assertion, Unscorable("memory", "the output nests too deep to be result"), checked)
+        return _unscored(step.assertion, Unscorable("memory", "the output nests too deep to be checked"), checked)
     except Exception as error:  # outputs are hostile: what breaks one check may not end the run of all
         return _unscored(step.assertion, _broken(error), checked)
 
@@ -212,7 +212,7 @@ def metric_name(assertion: Assertion, checked: CheckedOutput | None) -> str | No
         return assertion.metric or None
     try:
         return value_templates.render(assertion.metric, checked.vars) or None
-    except Exception:  # a metric's name is no reason to lose a verdict
+    except Exception:  # a metric's name is not worth a verdict
         return assertion.metric
 
 

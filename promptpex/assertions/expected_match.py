@@ -36,7 +36,7 @@ def compare(output: str, expected: ExpectedOutput) -> Comparison:
     """Compares an output with the expected one, or those; in time linear in their lengths.
 
     Raises:
-        Unscorable: code ``bad-expected``: the expected output is none that this comparison can use;
+        Unscorable: code ``bad-expected``: this comparison cannot use the expected output;
             ``needs-judge``: a judge makes the comparison.
     """
     results = [_compared(output, text, match_name(expected.match)) for text in expected.all]
@@ -72,7 +72,7 @@ def _told(right: bool, output: str, expected: str) -> Comparison:
 def _json(output: str, expected: str) -> Comparison:
     wanted = _json_value(expected)
     if wanted is None:
-        raise Unscorable("bad-expected", f"the expected output {quoted_json(expected)} is no JSON")
+        raise Unscorable("bad-expected", f"the expected output {quoted_json(expected)} is not JSON")
     given = _json_value(output)
     if given is None:
         return Comparison(False, f"the output holds no single JSON value, expected is {quoted_json(expected)}")

@@ -45,7 +45,7 @@ def _is_json(text: str) -> bool:
 def _values(value: Any, variable: VariableSpec) -> list[str]:
     if variable.values is None or any(_same(value, allowed) for allowed in variable.values):
         return []
-    return [f"is {_shown(value)}, which is none of the allowed values"]
+    return [f"is {_shown(value)}, which is not one of the allowed values"]
 
 
 def _same(value: Any, allowed: Any) -> bool:

@@ -131,7 +131,7 @@ def _text(name: str, text: str, case: Case, rules: Sequence[Rule], prompt: Promp
     if shell:
         yield LintFinding("json-artifact", f"{name} is wrapped in JSON with {shell}")
     if artifacts.fenced(text):
-        yield LintFinding("code-fence", f"{name} stands in a code fence", "warning")
+        yield LintFinding("code-fence", f"{name} is in a code fence", "warning")
     if artifacts.is_placeholder(text, variables):
         yield LintFinding("placeholder", f"{name} is a placeholder, not filled in")
     degenerate = degenerate_text.is_degenerate(text)

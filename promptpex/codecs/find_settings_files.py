@@ -45,7 +45,7 @@ def not_obeyed(path: Path, start: Path) -> str | None:
     except RuntimeError:
         home = None
     if home is not None and home in (start.resolve(), *start.resolve().parents) and path.parent in home.parents:
-        return "it lies above your home folder"
+        return "it is above your home folder"
     if not hasattr(os, "geteuid"):
         return None
     owner = path.stat().st_uid

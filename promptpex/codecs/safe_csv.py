@@ -91,7 +91,7 @@ def read_rows(
     Args:
         lines: with their line ends, as a file opened with ``newline=""`` gives them.
         guarded: whether guards are taken off: our own files have them, those of others do not.
-        blank_after_comma: whether blanks after a comma are no part of the next cell.
+        blank_after_comma: whether blanks after a comma are not part of the next cell.
 
     Raises:
         InputError: (as ``error``) a quote that does not close, or another thing that is not CSV, with its line.

@@ -44,7 +44,7 @@ def anchored(
         for label in _labels(values.get(name)):
             file = _file_of(label)
             if file is not None and not (is_inside(cwd / file, top) and not file.startswith("~")):
-                raise refuse(name, f"the file of {label!r} is outside the project; name it by a flag")
+                raise refuse(name, f"the file of {label!r} is outside the project; name it with a flag")
     paths = {}
     for name, path in {**defaults, **{name: values[name] for name in PATHS if name in values}}.items():
         if not isinstance(path, str | Path):
@@ -61,7 +61,7 @@ def refuse_downloads(values: Mapping[str, object], refuse: Refuse) -> None:
     Raises:
         Exception: what ``refuse`` makes.
     """
-    if_meant = "if you want that, say it by a flag, or allow it with --trust-settings"
+    if_meant = "if you want that, say so with a flag, or allow it with --trust-settings"
     for name in MODELS:
         for label in _labels(values.get(name)):
             if label.startswith("embedded/hf:"):
@@ -138,7 +138,7 @@ def _parts(path: Path, top: Path) -> list[str]:
 def _instead(name: str) -> str:
     flag = {"results": "--results DIR", "store": "--store FILE", "record": "--record FILE"}.get(name)
     variable = f"PROMPTPEX_{name.upper()}"
-    return f"give it by {flag} or {variable}" if flag else f"give it by {variable}"
+    return f"give it with {flag} or {variable}" if flag else f"give it with {variable}"
 
 
 def _seen_from(cwd: Path, path: Path, top: Path) -> str:

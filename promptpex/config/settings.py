@@ -174,7 +174,7 @@ class Settings(Record):
     @field_validator("metrics", mode="before")
     @classmethod
     def _metric_names(cls, value: object) -> object:
-        """``none`` is none of them."""
+        """``none`` is not one of them."""
         names = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
         return () if names == ["none"] else names
 

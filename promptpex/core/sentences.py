@@ -38,7 +38,7 @@ _TAG_END = {"{{": "}}", "{%": "%}", "{#": "#}"}
 def sentences(text: str, *, tags: bool = False) -> tuple[str, ...]:
     """The sentences of the text in order, white space made single, list marks left out.
 
-    What holds no letter and no digit (rules, rows of signs) is no sentence.
+    What holds no letter and no digit (rules, rows of signs) is not a sentence.
 
     Args:
         tags: whether the letters of template tags count, so that a bare variable is one as well.

@@ -205,7 +205,7 @@ def _check_replacements(reading: _Reading) -> None:
         elif (old.key, old.subject) != (grade.key, grade.subject):
             reading.add_problem(line, f"the grade {grade.id} replaces {old.id}, which is on something else")
     for name in _in_circles(reading.grades):
-        reading.add_problem(reading.lines[name], f"the grade {name} replaces, through others, itself", "take it out")
+        reading.add_problem(reading.lines[name], f"the grade {name} replaces itself by way of others", "take it out")
 
 
 def _in_circles(grades: dict[str, Grade]) -> list[str]:

@@ -111,7 +111,7 @@ class Edits:
     def _replace(self, node: MappingNode, key: Node, value: Node, new: Any) -> None:
         start = self._marks.colon_end(key)
         if start is None:
-            raise self._cannot(f"the key {key.value!r} stands in a form that cannot be edited in place", ())
+            raise self._cannot(f"the key {key.value!r} is written in a form that cannot be edited in place", ())
         end = max(start, len(self.source[: self._end(value, key)].rstrip()))
         if node.flow_style:
             self._edits.append((start, end, 0, f" {yaml_writer.inline(new, in_flow=True)}"))
@@ -179,7 +179,7 @@ class Edits:
         place = self._marks.dash_before(item.start_mark.index)
         before = self.source[self._line_start(place) : place] if place is not None else "?"
         if place is None or before.strip():
-            raise self._cannot("the list stands in a form that cannot be edited in place", ())
+            raise self._cannot("the list is written in a form that cannot be edited in place", ())
         return place
 
     def _mapping(self, keys: Keys) -> MappingNode:

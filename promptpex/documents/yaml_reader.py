@@ -121,7 +121,7 @@ def read(
         to_edit: whether ``yaml_patch`` is to change the text; it needs to know where everything ends.
 
     Raises:
-        InputError: (as ``error``) a file that cannot be read, is not YAML, says a key twice, or unfolds too far.
+        InputError: (as ``error``) a file that cannot be read, is not YAML, says a key twice, or expands too far.
     """
     data = read_bytes(Path(path), error=error, what=what, limit=limit)
     text = decode(data, path=path, error=error, what=what)
@@ -168,7 +168,7 @@ class _Builder:
     def build(self, node: Node, depth: int) -> Any:
         self.seen += 1
         if self.seen > MAX_NODES:
-            raise self.fail(f"the {self.what} unfolds to more than {MAX_NODES} values", node)
+            raise self.fail(f"the {self.what} expands to more than {MAX_NODES} values", node)
         if depth > MAX_DEPTH:
             raise self.fail(f"the {self.what} is nested more than {MAX_DEPTH} deep", node)
         tag = str(node.tag)

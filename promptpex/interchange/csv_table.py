@@ -33,7 +33,7 @@ def read(
 
     Args:
         what: what the file is, for sentences.
-        blank_after_comma: whether blanks after a comma are no part of the next cell.
+        blank_after_comma: whether blanks after a comma are not part of the next cell.
 
     Raises:
         InputError: (as ``error``) the file is missing, is not CSV, lacks a column, or has a row with too few cells:

@@ -150,17 +150,17 @@ def _unfit(check: Check) -> str | None:
     if check.kind.removeprefix("not-") not in _SAME:
         return f"promptfoo has no {check.kind}"
     if check.unit != "words":
-        return f"promptfoo's word-count knows no {check.unit}"
+        return f"promptfoo's word-count does not count {check.unit}"
     if check.dialect == "python":
-        return "promptfoo's regex knows no dialect but ECMAScript's"
+        return "promptfoo's regex has only ECMAScript's dialect"
     if _has_flags(check) and any(mark in str(check.value) for mark in ("{{", "{%", "{#")):
         return "promptfoo's regex has no flags, and what a template puts into a script may break it"
     if check.path is not None:
         return "promptfoo's assertions look at the whole output"
     if check.exact:
-        return "promptfoo's schemas know no exact decimals"
+        return "promptfoo's schemas have no exact decimals"
     if check.kind.endswith("rouge-n") and check.n != 1:
-        return "promptfoo's rouge-n has n = 1 alone"
+        return "promptfoo's rouge-n has only n = 1"
     return next((why for why in map(_unfit, check.asserts or ()) if why), None)
 
 

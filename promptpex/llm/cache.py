@@ -164,8 +164,8 @@ class CachedClient:
             self._said_that_we_wait = True
             self._emit(
                 Notice(
-                    "another promptpex process on this store is asking some of the same questions; its answers are "
-                    f"waited for, up to {MAX_WAIT_S / 60:.0f} minutes"
+                    "another promptpex process on this store is asking some of the same questions; waiting "
+                    f"for its answers, up to {MAX_WAIT_S / 60:.0f} minutes"
                 )
             )
 

@@ -231,7 +231,7 @@ def build(
 ) -> ModelError:
     """An error of ``kind`` whose sentence names the model, the server, what it said, and what to do."""
     place = f"{model} at {where}" if where else model
-    hint = HINTS.get(kind, "repeat the command; if it stays, report it")
+    hint = HINTS.get(kind, "repeat the command; if it happens again, report it")
     wait = f", which asks to wait {retry_after:g} s" if retry_after else ""
     quoted = f" ({short(detail)})" if detail else ""
     return kind(

@@ -95,7 +95,7 @@ class RecordingClient:
             self._file.add(f"{jsonl.dumps(line, allow_nan=True)}\n")
         except OSError as error:
             raise StoreError(
-                f"{self._path}: the recording cannot be written ({error.strerror}); see to it and run the same command "
+                f"{self._path}: the recording cannot be written ({error.strerror}); fix that and run the same command "
                 "again: what was answered is kept in the store"
             ) from error
 

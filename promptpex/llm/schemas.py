@@ -137,7 +137,7 @@ def one_of(values: Sequence[str | int]) -> object:
 
 
 def readable(item: type[BaseModel]) -> BeforeValidator:
-    """Leaves out what of a reply's list is no ``item``: one that is spoilt does not cost the others."""
+    """Leaves out of a reply's list what is not an ``item``: one that is spoilt does not cost the others."""
     return BeforeValidator(
         lambda value: [each for each in value if reads(item, each)] if isinstance(value, list) else value
     )

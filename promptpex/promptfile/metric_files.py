@@ -130,14 +130,14 @@ def _criteria(file: Path) -> tuple[Metric | None, list[Problem]]:
 
 
 def _made(file: Path, **fields: Any) -> Metric | None:
-    """The metric, unless its name is none: that is a problem of its own."""
+    """The metric, unless its name cannot be used: that is a problem of its own."""
     return None if any(_wrong_name(file)) else Metric(name=name_of(file), **fields)
 
 
 def _wrong_scale(prompt: Prompt, file: Path, text: str) -> Iterator[Problem]:
     wanted = prompt.unknown.get("scale", SCALES[0])
     if wanted not in SCALES:
-        message = f"the scale {str(wanted)[:40]!r} is none of {', '.join(SCALES)}"
+        message = f"the scale {str(wanted)[:40]!r} is not one of {', '.join(SCALES)}"
         yield Problem(path=str(file), line=_line(text, r"^\W*scale\W*:"), message=message)
 
 

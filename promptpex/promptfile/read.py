@@ -150,18 +150,20 @@ def _warnings(prompt: Prompt, parsed: ParsedPrompt, path: Path | str, keys: Coll
         warnings.append(Problem(path=str(path), line=line, message=message, suggestion=suggestion, severity="warning"))
 
     for key in (key for key in prompt.unknown if key not in keys):
-        hint = did_you_mean(key, keys) or "it is kept and not used"
+        hint = did_you_mean(key, keys) or "it is kept, but not used"
         warn(f"the front matter key {key!r} is not known", key, hint)
     language = _template_language(prompt.meta.get("template"))
     if language not in (None, "jinja2", "jinja"):
         warn(
-            f"the template is said to be {language!r} and read as Jinja", "template", "{{name}} means the same in both"
+            f"the template is declared as {language!r}, but read as Jinja",
+            "template",
+            "{{name}} means the same in both",
         )
     declared = prompt.meta.get("inputs") or {}
     for name in declared:
         if name not in prompt.variables:
-            warn(f"the input {name!r} is declared and not used", "inputs", f"use it as {{{{{name}}}}} or remove it")
+            warn(f"the input {name!r} is declared but not used", "inputs", f"use it as {{{{{name}}}}} or remove it")
     for name in prompt.variables:
         if declared and name not in declared and not prompt.implicit_input:
-            warn(f"the variable {name!r} is used and not among the declared inputs", "inputs", "declare it")
+            warn(f"the variable {name!r} is used but not declared among the inputs", "inputs", "declare it")
     return warnings

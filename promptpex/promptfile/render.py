@@ -130,7 +130,7 @@ def _render_text(prompt: Prompt, source: str, values: Mapping[str, object]) -> s
     try:
         return run_template(compiled(source), values)
     except UndefinedError as failure:
-        raise _fail(prompt, f"the template needs what it is not given: {failure.message}") from None
+        raise _fail(prompt, f"the template needs a value that it is not given: {failure.message}") from None
     except TemplateTooLarge as failure:
         raise _fail(prompt, str(failure)) from None
     except TemplateError as failure:

@@ -58,11 +58,11 @@ def compare_runs(
         confidence: of the intervals; its complement is the error rate over all models together.
         tolerance: a loss that does not count as a regression where it is shown to be no greater; None: none.
         weights: how many times each case counts.
-        rank_by: what a regression is told by.
+        rank_by: what decides whether a model is worse.
 
     Raises:
         RunError: the runs have no model or no case in common.
-        InputError: regressions are to be told by accuracy, and the runs have none to compare.
+        InputError: accuracy is to decide, and the runs have none to compare.
     """
     models, cases = _models(before, after), _cases(before, after)
     rows = tables.outputs(before), tables.outputs(after)

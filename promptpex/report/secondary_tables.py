@@ -303,7 +303,7 @@ def _disagreements(summary: Summary) -> Section:
     return Section(
         "disagreements",
         "Where code and judge disagree",
-        "The check or the judge is wrong: read these first. On top what a check fails and the judge does not.",
+        "The check or the judge is wrong: read these first. First what a check fails and the judge does not.",
         ("rule", "code", "judge", "model", "case", "output", "code says", "judge says"),
         tuple(
             (

@@ -145,7 +145,7 @@ def summarise(
     ``confidence``, ``tolerance``, ``against``, ``weights`` and ``rank_by`` are by default as the run was made with.
 
     Raises:
-        InputError: ``against`` is none of the run's models, a weight is for no rule of the cases, models are to be
+        InputError: ``against`` is not one of the run's models, a weight is for no rule of the cases, models are to be
             ranked by accuracy where no output was compared with an expected one, or by a metric that the run lacks.
     """
     given = {"tolerance": tolerance, "against": against, "confidence": confidence, "rank_by": rank_by}

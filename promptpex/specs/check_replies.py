@@ -115,7 +115,7 @@ def read_condition(reply: ConditionReply, variables: frozenset[str]) -> InputChe
     """The check of a condition that a reply means.
 
     Raises:
-        CheckError: as ``read_check``; or the variable is none of the prompt.
+        CheckError: as ``read_check``; or the prompt has no such variable.
     """
     if reply.variable not in variables:
         raise CheckError(f"the condition names {reply.variable[:40]!r}, which is not an input of the prompt")

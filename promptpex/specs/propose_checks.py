@@ -131,7 +131,7 @@ class _Trial:
 
 
 def examples(reply: ProposedChecks) -> Examples:
-    """The examples of a reply; what the author gives as breaking the rule is no right example of it."""
+    """The examples of a reply; what the author gives as breaking the rule is not a right example of it."""
     breaks = tuple(reply.breaks)
     right = tuple(text for text in reply.keeps if text not in breaks)
     inputs = [reply.inputs, reply.other_inputs] if isinstance(reply, ConditionalChecks) else [[], []]

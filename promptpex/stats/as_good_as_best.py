@@ -148,10 +148,10 @@ def suitability(
         against: a reference fixed before the data are seen; there is one statement of each kind per other model.
         incomplete: models whose verdicts are incomplete: their share is a lower bound, so they are never best, better
             or tied.
-        reading: of open outputs; what is not read ``against`` the statements is no claim.
+        reading: of open outputs; what is not read ``against`` the statements is not claimed.
 
     Raises:
-        InputError: the reference is none of the models.
+        InputError: the reference is not one of the models.
     """
     tests = pair_tests(grid, tolerance, against=against, reading=reading)
     incomplete = incomplete if reading == "against" else ()
@@ -166,7 +166,7 @@ def pair_tests(
     The first with the rules fixed, the second with the rules as a sample.
 
     Raises:
-        InputError: the reference is none of the models, or the tolerance is not a share.
+        InputError: the reference is not one of the models, or the tolerance is not a share.
     """
     of_two = partial(statements, grid, reading=reading)
     return pairwise_tests(Losses.of(grid), of_two, tolerance, against=against)

@@ -50,7 +50,7 @@ def open_mean_interval(
             effective size says (Kish 1965, Survey Sampling).
 
     Raises:
-        InputError: an end lies outside [0, 1], a range is turned round, or a weight is none.
+        InputError: an end lies outside [0, 1], a range is turned round, or a weight is not 1 or more.
     """
     require_share("confidence", confidence)
     _require_ranges(lows, highs)

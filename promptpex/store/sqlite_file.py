@@ -185,7 +185,7 @@ def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
 
 
 FAILURES = (sqlite3.Error, OSError, UnicodeDecodeError)
-"""What SQLite and the file system raise; a damaged file can hold texts that are none, also in SQLite's own messages."""
+"""What SQLite and the file system raise; a damaged file can hold what is not text, also in SQLite's own messages."""
 
 
 @contextlib.contextmanager

@@ -28,7 +28,7 @@ class RunExamples:
     Attributes:
         examples: each text once per inputs, in the order of the outputs.
         of_output: the id of the example that each usable output is, by the output's key.
-        unusable: outputs with an error, which are no examples.
+        unusable: outputs with an error, which are not examples.
     """
 
     examples: tuple[Example, ...] = ()

@@ -152,7 +152,7 @@ def _value(given: object, path: Path, line: int) -> GradeValue:
     written = "" if given is None else _text(given).strip().lower()
     if written not in LABELS:
         allowed = "good or bad, 1 or 0, true or false, pass or fail, unsure or nothing"
-        raise _wrong(f"the label {cut(str(given), 40)!r} is none of {allowed}", path, line)
+        raise _wrong(f"the label {cut(str(given), 40)!r} is not one of {allowed}", path, line)
     return LABELS[written]
 
 
@@ -178,7 +178,7 @@ def _repeat(given: object, path: Path, line: int) -> int | None:
     if not written:
         return None
     if not _REPEAT.fullmatch(written):
-        raise _wrong(f"the repeat {cut(written, 40)!r} is no whole number from 0", path, line)
+        raise _wrong(f"the repeat {cut(written, 40)!r} is not a whole number from 0", path, line)
     return int(float(written))
 
 

@@ -53,7 +53,7 @@ class LabelRules:
             "none": "without a grade on the whole output, it is never good",
         }
         who = joint.get(self.graders, f"{self.graders} alone decides")
-        unsure = "unsure is no vote" if self.unsure == "no-vote" else "unsure counts as bad"
+        unsure = "unsure is not a vote" if self.unsure == "no-vote" else "unsure counts as bad"
         return f"{who}; {by_rules[self.rules]}, and bad where one is graded bad; {unsure}"
 
 

@@ -43,7 +43,7 @@ class Counted:
     @property
     def incomplete(self) -> tuple[str, ...]:
         """Models of which a usable answer has no verdict: of those only failures may be left, so that the share of
-        failures among the scored would be no estimate."""
+        failures among the scored would not be an estimate."""
         return tuple(name for row, name in enumerate(self.usable.models) if self.usable.missing(row))
 
 

@@ -93,7 +93,7 @@ def metrics(
 
 
 def metric_names(scores: pd.DataFrame) -> tuple[str, ...]:
-    """The metrics that a table of scores is about, as they first appear; what cannot be a metric's name is none."""
+    """The metrics that a table of scores is about, as they first appear; what cannot be a metric's name is left out."""
     names = map(str, scores["name"].dropna().unique())
     return tuple(name for name in names if name != EXPECTED and re.fullmatch(METRIC_NAME, name))
 

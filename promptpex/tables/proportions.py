@@ -89,7 +89,7 @@ def estimated(
     """A model's share with its interval; where usable answers have no verdict, a lower bound and what that leaves open.
 
     Without a verdict on what passed its checks, only failures would be left among the scored, and a share of those
-    would be no estimate of anything.
+    would not be an estimate of anything.
     """
 
     def interval(completion: Completion) -> Interval:

@@ -138,7 +138,7 @@ def rankings(rows: pd.DataFrame, order: Sequence[str], options: RankingOptions =
         options: what they are compared with.
 
     Raises:
-        InputError: the model to compare with is none of them, or the run stopped when something else was decided.
+        InputError: the model to compare with is not one of them, or the run stopped when something else was decided.
     """
     return rank(counted(rows, order, weights=options.weights), counts_at_looks(rows, order, options), options)
 

@@ -36,19 +36,19 @@ def compiled(code: str) -> MetricCode:
 
 
 def runnable(code: str) -> str:
-    """The code as the value of a check, which takes one line as an expression: a line that is none, but a body with
+    """The code as the value of a check, which takes one line as an expression: a line that is not one, but a body with
     ``return``, is made one of two lines."""
     return as_body(code) if _fault(function_body(code)) and not _fault(as_body(code)) else code
 
 
 def code_problem(code: str) -> str | None:
-    """Why the code is no JavaScript, neither as an expression nor as a body, in a clause; None where it is. What it
+    """Why the code is not JavaScript, neither as an expression nor as a body, in a clause; None where it is. What it
     would do is not tried."""
     fault = _fault(function_body(code))
     other = _fault(as_body(code)) if fault else None
     if fault is None or other is None:
         return None
-    return f"the code is no JavaScript: {other if 'return' in code else fault}"
+    return f"the code is not JavaScript: {other if 'return' in code else fault}"
 
 
 def as_body(code: str) -> str:

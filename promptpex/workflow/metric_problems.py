@@ -36,7 +36,7 @@ def problems_of(file: Path) -> list[Problem]:
 
 
 def _when_tried(metric: Metric, file: Path) -> list[Problem]:
-    """Code that is no JavaScript, and criteria that cannot be filled in, within the limits of every run."""
+    """Code that is not JavaScript, and criteria that cannot be filled in, within the limits of every run."""
     failures = _of_code(metric.code) if metric.code else _of_criteria(metric)
     return [Problem(path=str(file), message=message) for message in failures]
 

@@ -32,7 +32,7 @@ def metrics_of(session: Session, prompt: Prompt) -> tuple[Metric, ...]:
     """The metrics of a run: those beside the prompt's file, or those of them that the settings name.
 
     Raises:
-        PromptFileError: a metric's file cannot be used, or its code is no JavaScript.
+        PromptFileError: a metric's file cannot be used, or its code is not JavaScript.
         ConfigError: the settings name a metric that is not there.
     """
     chosen = session.settings.metrics

@@ -78,4 +78,4 @@ class Answering(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no matter."""
+        """A client that went away does not matter."""

@@ -147,7 +147,7 @@ class Maker:
         return "".join(lines)
 
     def bytes_of(self, text: str) -> bytes:
-        """``text`` as a file holds it; now and then with bytes that are no text."""
+        """``text`` as a file holds it; now and then with bytes that are not text."""
         raw = text.encode("utf-8", "surrogatepass" if self.rng.random() < 0.1 else "replace")
         if self.rng.random() < 0.9:
             return raw

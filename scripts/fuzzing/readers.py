@@ -309,7 +309,7 @@ def usage_numbers(maker: Maker, folder: Path) -> object:
 
 
 def error_replies(maker: Maker, folder: Path) -> object:
-    """Replies that are no success, and how long they ask to wait."""
+    """Replies that are not a success, and how long they ask to wait."""
     body = maker.bytes_of(maker.document('{"error": {"message": "no", "code": "x"}}', {"error": {"message": "no"}}))
     headers = {"Retry-After": maker.mangled("Wed, 21 Oct 2026 07:28:00 GMT"), "retry-after-ms": maker.word()}
     headers["Location"] = maker.mangled("http://127.0.0.1/v1")
@@ -369,7 +369,7 @@ READERS: dict[Reader, int] = {
     error_replies: 30, recordings: 30, grade_files: 30, run_folders: 25, stores: 6, rule_checks: 15,
     comparisons: 30, metrics: 30,
 }  # fmt: skip
-"""Each reader with its weight among the inputs that are no replies for stages."""
+"""Each reader with its weight among the inputs that are not replies for stages."""
 
 GOOD_ENDS = (PromptpexError,)
 

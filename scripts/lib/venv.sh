@@ -25,7 +25,7 @@ version() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])'; }
 
 # Ends the script unless the interpreter that PYTHON names can be used, and is of the version of .venv if that works.
 check_named_python() {
-    is_recent "$PYTHON" || die "PYTHON=$PYTHON is no Python 3.11 or newer that runs; name another, or unset PYTHON to have one found."
+    is_recent "$PYTHON" || die "PYTHON=$PYTHON is not a Python 3.11 or newer that runs; name another, or unset PYTHON to have one found."
     ! is_recent "$BIN/python" || [ "$(version "$BIN/python")" = "$(version "$PYTHON")" ] ||
         die "$VENV has Python $(version "$BIN/python"), and PYTHON names $(version "$PYTHON"); remove .venv, or use another clone for that version."
 }

@@ -122,7 +122,7 @@ def test_a_spoken_word_holds_a_letter_or_a_digit(text: str, count: int) -> None:
         ("one", {"kind": "not-word-count", "value": {"max": 3}}, "1 word, at most 3 not wanted"),
         ('Sure! Here: {"a": 1}', {"kind": "is-json"}, "text before the JSON: ‘Sure! Here:’"),
         ('{"a": 1}\nEnjoy.', {"kind": "is-json"}, "text after the JSON: ‘Enjoy.’"),
-        ('```json\n{"a": 1}\n```', {"kind": "is-json"}, "the JSON stands in a code fence"),
+        ('```json\n{"a": 1}\n```', {"kind": "is-json"}, "the JSON is in a code fence"),
         ("Hello", {"kind": "contains-json"}, "no JSON object or list: ‘Hello’"),
         ("", {"kind": "contains", "value": "x"}, 'does not hold "x": nothing'),
         ("NN.", {"kind": "equals", "value": "NN"}, 'the output is ‘NN.’, not "NN"'),

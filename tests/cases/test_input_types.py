@@ -39,7 +39,7 @@ def test_values_that_fit(value: Any, fields: dict[str, Any]) -> None:
         ("1", {"type": "integer"}, 'v is "1", and not of type integer'),
         (2.5, {"type": "integer"}, "v is 2.5, and not of type integer"),
         (3, {"type": "number", "maximum": 2}, "v is 3, more than 2"),
-        (True, {"type": "enum", "values": [1]}, "v is true, which is none of the allowed values"),
+        (True, {"type": "enum", "values": [1]}, "v is true, which is not one of the allowed values"),
         (
             {"id": "3"},
             {"type": "json", "schema": SCHEMA},

@@ -253,7 +253,7 @@ def test_typed_values_are_held_to_their_types() -> None:
     messages = [str(one) for one in findings_of({"age": "three", "tone": "c"}, variables=both, spec=spec)]
     assert messages == [
         'wrong-type: age is "three", and not of type integer',
-        'wrong-type: tone is "c", which is none of the allowed values',
+        'wrong-type: tone is "c", which is not one of the allowed values',
     ]
 
 

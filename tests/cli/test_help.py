@@ -14,10 +14,10 @@ TWO_SCREENS = 46
 """Lines of two terminals of 24 lines, a prompt in each."""
 
 OTHER_NAMES = {"as_json": "--json", "expose": "", "pull_name": "--pull", "bring": "--update", "shape": "--format"}
-"""Options that are no settings and whose value has another name in the code."""
+"""Options that are not settings and whose value has another name in the code."""
 
 OF_A_COMMAND = {"cases", "spec", "model", "stage", "rules", "limits", *OTHER_NAMES}
-"""Names that belong to one command and are no setting."""
+"""Names that belong to one command and are not settings."""
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""``promptpex judge``: a judge that cannot answer is no success."""
+"""``promptpex judge``: a judge that cannot answer is not a success."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ LASTING: list[tuple[str, Step, str]] = [
     ("one question gives an HTML page as 200", Step(body=b"<p>hi", headers={"Content-Type": "text/html"}), "malformed"),
     ("one question gives an empty body", Step(body=b""), "malformed"),
     ("one question gives JSON of another kind", Step(body=b'[{"generated_text": "NN"}]'), "malformed"),
-    ("one question gives bytes that are no text", Step(body=b"\xff\xfe\x00" * 400), "malformed"),
+    ("one question gives bytes that are not text", Step(body=b"\xff\xfe\x00" * 400), "malformed"),
     ("one question is filtered", Step(status=400, body=error_body("blocked", "content_filter")), "filtered"),
     (
         "one question is too long",

@@ -129,7 +129,7 @@ async def test_a_folder_that_is_read_only(tmp_path: Path, scripted: ScriptedServ
     with read_only(locked):
         done = await command(asked(here, scripted, f"--{what}", str(locked / flags[what])))
         is_one_sentence(done, str(locked))
-    assert scripted.count == 0, "something was paid before the place was known to be no place"
+    assert scripted.count == 0, "something was paid before the store was refused"
 
 
 @contextlib.contextmanager

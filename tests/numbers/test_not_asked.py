@@ -1,4 +1,4 @@
-"""What a budget, a deadline or a stop left unasked is no failure and no excuse: what was asked is a fair sample."""
+"""What a budget, a deadline or a stop left unasked is neither failed nor excused: what was asked is a fair sample."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_criteria_and_code_are_read_by_name(tmp_path: Path) -> None:
         ("a.metric.md", "Is it kind?", "never shows the output"),
         ("a.metric.md", "{{input}}", "never shows the output"),
         ("a.metric.md", "{{output}} {{ouput_format}}", "did you mean 'output_format'"),
-        ("a.metric.md", f"---\nscale: 1-5\n---\n{SHOWS}", "the scale '1-5' is none of pass-fail, 0-100"),
+        ("a.metric.md", f"---\nscale: 1-5\n---\n{SHOWS}", "the scale '1-5' is not one of pass-fail, 0-100"),
         ("a.metric.md", "{{output}} {% if %}", "template is broken"),
         ("a.metric.md", "\0", "text"),
         ("a.metric.js", "  \n", "is empty"),

@@ -82,7 +82,7 @@ def test_prompty_that_is_no_jinja_warns(tmp_path: Path) -> None:
     for template in ("template: mustache", "template: {type: mustache}", "template: {format: {kind: mustache}}"):
         _, warnings = read_with_warnings(_write(tmp_path, "m.prompty", f"---\n{template}\n{body}"))
         assert len(warnings) == 1
-        assert "'mustache' and read as Jinja" in warnings[0]
+        assert "'mustache', but read as Jinja" in warnings[0]
     for template in ("template: jinja2", "template: {format: {kind: jinja2}, parser: {kind: prompty}}", "template: 3"):
         assert read_with_warnings(_write(tmp_path, "j.prompty", f"---\n{template}\n{body}"))[1] == []
 
@@ -109,8 +109,8 @@ def test_unused_and_undeclared_inputs_are_warned_about(tmp_path: Path) -> None:
     path = _write(tmp_path, "a.md", "---\ninputs: [a, b]\n---\n{{a}} {{c}}\n")
     warnings = read_with_warnings(path)[1]
     assert len(warnings) == 2
-    assert "'b' is declared and not used" in warnings[0]
-    assert "'c' is used and not among" in warnings[1]
+    assert "'b' is declared but not used" in warnings[0]
+    assert "'c' is used but not declared among the inputs" in warnings[1]
 
 
 @pytest.mark.parametrize(

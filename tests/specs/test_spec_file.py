@@ -48,7 +48,7 @@ texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1, m
 )
 sentences = texts.map(lambda text: f"x{text}")
 values = sentences.map(lambda text: text.replace("{", "("))
-"""Of checks: texts that are no templates, which may be broken ones."""
+"""Of checks: texts that are not templates, which may be broken ones."""
 checks = st.builds(
     Check, kind=st.sampled_from(["contains", "not-contains"]), value=values, weight=st.sampled_from([1.0, 0.0])
 )
@@ -239,7 +239,7 @@ def test_a_few_lines_do_not_unfold_into_gigabytes(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     levels = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
     path.write_text(f"a0: &a0 x\n{levels}", encoding="utf-8")
-    with pytest.raises(SpecError, match="unfolds to more than"):
+    with pytest.raises(SpecError, match="expands to more than"):
         read_spec(path)
 
 

@@ -1,4 +1,4 @@
-"""Best, tied, worse, undecided: the places, their errors by simulation, and that no data is no tie."""
+"""Best, tied, worse, undecided: the decisions, their errors by simulation, and that no data do not make a tie."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_repeats_that_agree_make_a_difference_surer_than_one_answer_does() -> No
 
 
 def test_one_more_difference_never_makes_models_look_more_alike() -> None:
-    """With repeats as well: no data is the weakest evidence, and a first small difference is no gain."""
+    """With repeats as well: no data is the weakest evidence, and a first small difference is not a gain."""
     made = [grid([[0] * 60, [1] * k + [0] * (60 - k)], repeats=3) for k in range(12)]
     p = [tie_p(statements(one, 1, 0).close, 0.2) for one in made]
     assert p == sorted(p)

@@ -1,4 +1,4 @@
-"""Runs of many cases: what each model passes is told by a function."""
+"""Runs of many cases: a function says what each model passes."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_a_rule_that_demands_json_itself_needs_no_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize("decides", ["wholly", "partly"])
 @pytest.mark.parametrize("judge", ["fake/j", "none"])
 async def test_an_output_that_is_no_json_is_never_kept(tmp_path: Path, decides: str, judge: str) -> None:
-    """The second of four answers is no JSON; the judge passes everything."""
+    """The second of four answers is not JSON; the judge passes everything."""
     on_path = Check(kind="not-contains", path="reply", value="sorry")
     rule = Rule.model_validate({"id": "reply", "rule": "It is not sorry.", "checks": [on_path], "decides": decides})
     made, _ = await run(tmp_path, rule, POLITE, judge=[judge])

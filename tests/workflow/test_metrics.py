@@ -316,11 +316,11 @@ async def test_an_output_of_a_case_that_the_run_lacks_is_not_scored_and_ends_not
     assert len(scores) == len(run.scores)
 
 
-async def test_a_script_that_is_no_javascript_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+async def test_a_script_that_is_not_javascript_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
     beside(tmp_path, short__metric__js="output.length <", prompt__md="Say {{word}}.")
     client = FakeClient(reply)
     async with opened(tmp_path, client) as session:
-        with pytest.raises(PromptFileError, match="no JavaScript: the script threw SyntaxError") as caught:
+        with pytest.raises(PromptFileError, match="not JavaScript: the script threw SyntaxError") as caught:
             await run_files(session, files_of(tmp_path / "prompt.md"))
     assert (client.requests, caught.value.exit_code) == ([], 2)
     assert str(caught.value.path).endswith("short.metric.js")

@@ -173,7 +173,7 @@ def test_validate_names_expected_outputs_that_their_comparison_cannot_use(tmp_pa
     warnings = [one for one in validate([tmp_path / "prompt.cases.yaml"]) if one.severity == "warning"]
     assert [(one.line, one.message) for one in warnings] == [
         (5, "the case 'c2': the expected output \"none\" is not one number"),
-        (6, "the case 'c3': the expected output \"none\" is no JSON"),
+        (6, "the case 'c3': the expected output \"none\" is not JSON"),
     ]
 
 
@@ -193,4 +193,4 @@ async def test_a_run_names_expected_outputs_that_their_comparison_cannot_use(
         await run_files(session, files)
     notices = [one.message for one in heard if isinstance(one, Notice) and "cannot be compared" in one.message]
     assert len(notices) == bool(match)
-    assert all(one.startswith(named) and 'the expected output "red" is no JSON' in one for one in notices)
+    assert all(one.startswith(named) and 'the expected output "red" is not JSON' in one for one in notices)

@@ -284,13 +284,19 @@ def test_all_that_is_wrong_with_metric_files_is_said_at_once(
         ("py.metric.md", None, "error"),
     ]
     text = "\n".join(problem.text() for problem in of_metrics)
-    for words in ("'ouput' to show", "did you mean 'output'", "'rulez'", "none of pass-fail", "never shows the output"):
+    for words in (
+        "'ouput' to show",
+        "did you mean 'output'",
+        "'rulez'",
+        "not one of pass-fail",
+        "never shows the output",
+    ):
         assert words in text
     assert "has the same name; rename one of the files" in text
-    assert "the code is no JavaScript: the script threw SyntaxError" in text
+    assert "the code is not JavaScript: the script threw SyntaxError" in text
     assert run_cli(["validate", str(tmp_path / "fine.metric.js")]) == 0
     assert run_cli(["validate", str(tmp_path / "code.metric.js")]) == 2
-    assert "no JavaScript" in capsys.readouterr().out
+    assert "not JavaScript" in capsys.readouterr().out
 
 
 def test_metrics_that_can_be_used_are_no_problem(tmp_path: Path) -> None:
@@ -379,4 +385,4 @@ def test_a_metric_file_is_called_one_and_its_keys_are_guessed_among_a_metric_s(t
     file = tmp_path / "odd.metric.md"
     file.write_text("---\nscael: 0-100\ntagz: x\n---\nKind? {{output}}\n", encoding="utf-8")
     hints = [problem.suggestion for problem in validate([file])]
-    assert hints == ["did you mean 'scale'?", "it is kept and not used"]
+    assert hints == ["did you mean 'scale'?", "it is kept, but not used"]

@@ -290,7 +290,7 @@ _DECODER = json.JSONDecoder(parse_int=_integer, parse_constant=_no_constant)
 
 
 def same(left: object, right: object) -> bool:
-    """Deep equality of JSON values: key order free, ``1`` equals ``1.0``, booleans are no numbers."""
+    """Deep equality of JSON values: key order free, ``1`` equals ``1.0``, booleans are not numbers."""
     if is_number(left) and is_number(right):
         return as_double(left) == as_double(right)
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):

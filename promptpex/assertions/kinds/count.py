@@ -69,9 +69,9 @@ def counted(text: str, unit: str) -> int:
     """How many of the unit the text has.
 
     Words are runs between JavaScript's blanks, as promptfoo counts them; spoken words are runs between blanks and
-    dashes (— and --) that hold a letter or digit, so that a lone dash, a bullet or an emoji is none; characters are
-    Unicode code points; lines are those that are not blank; sentences are those of ``core.sentences``, and a text
-    without a mark that ends one is one sentence.
+    dashes (— and --) that hold a letter or digit, so that a lone dash, a bullet or an emoji does not count;
+    characters are Unicode code points; lines are those that are not blank; sentences are those of ``core.sentences``,
+    and a text without a mark that ends one is one sentence.
     """
     if unit == "characters":
         return len(text)

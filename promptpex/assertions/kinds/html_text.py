@@ -81,5 +81,5 @@ def problem(source: str) -> str | None:
             parsed["kind"], "the output was not read as HTML: parsing it takes too long, or too much memory"
         )
     if parsed["loose"]:
-        return "text stands outside of every element"
+        return "there is text outside of all elements"
     return None if parsed["recognized"] else "the output holds no element of HTML"

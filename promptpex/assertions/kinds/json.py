@@ -98,7 +98,7 @@ def _beside_json(text: str) -> str | None:
         return None
     before, after = text[: place[0]].strip(), text[place[1] :].strip()
     if before.startswith("```") and after == "```":
-        return "the JSON stands in a code fence"
+        return "the JSON is in a code fence"
     if before:
         return f"text before the JSON: {beginning(before)}"
     return f"text after the JSON: {beginning(after)}"

@@ -45,8 +45,8 @@ def looked_at(assertion: Assertion, checked: CheckedOutput) -> list[CheckedOutpu
     are for a script, as texts for all other kinds.
 
     Raises:
-        Unscorable: ``no-value`` where there is no such value, or one that is no text (null, a list, an object) for a
-            kind that wants texts: what it should be is another rule's matter; ``bad-value`` where the path is none.
+        Unscorable: ``no-value`` where there is no such value, or one that is not a text (null, a list, an object) for a
+            kind that wants texts: what it should be is another rule's matter; ``bad-value`` where it is not a path.
     """
     assert assertion.path is not None
     steps = steps_of(assertion.path)

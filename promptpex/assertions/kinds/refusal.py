@@ -54,7 +54,7 @@ def _plan(assertion: Assertion, value: object) -> None:
 
 def _evaluate(assertion: Assertion, plan: None, checked: CheckedOutput) -> KindResult:
     if not isinstance(checked.output, str) or not js_values.trim(checked.output):
-        return KindResult(True, "the output is empty or no text, which counts as a refusal")
+        return KindResult(True, "the output is empty or not a text, which counts as a refusal")
     words = refusal(checked.output)
     return KindResult(
         words is not None, f"the output says {quoted_json(words)}" if words else "the output is not a refusal"

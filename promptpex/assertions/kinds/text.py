@@ -98,7 +98,7 @@ def _after_quote(source: str, at: int) -> int:
     while at < len(source) and source[at] in js_values.BLANKS:
         at += 1
     if at < len(source) and source[at] != ",":
-        raise bad_value("text stands after a closing quote in the list of texts; put a comma between")
+        raise bad_value("there is text after a closing quote in the list of texts; put a comma between them")
     return at
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     type=options.COUNT,
     metavar="N",
     default=1,
-    help="Processes that check rows, at most one per CPU that is there to use [1].",
+    help="Processes that check rows, at most one for each CPU that may be used [1].",
 )
 @options.of_output("--fail-unscored", is_flag=True, help="Exit 1 also when a row could not be judged.")
 @options.output_options

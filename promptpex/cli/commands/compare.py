@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @options.of_statistics(
     "--rank-by",
     metavar="NAME",
-    help="What a regression is told by: non-compliance, accuracy or a metric [non-compliance].",
+    help="What decides whether a model is worse: non-compliance, accuracy or a metric [non-compliance].",
 )
 @options.results
 @options.settings_options

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "--more",
     type=click.IntRange(1, 100),
     metavar="N",
-    help="N cases more for each rule and inverse, unlike those that there are.",
+    help="N more cases for each rule and inverse, unlike those that exist.",
 )
 @options.of_cases("--rate", is_flag=True, help="Have the author rate the cases: severity, importance, what repeats.")
 @options.of_cases(

@@ -40,7 +40,7 @@ def read_head(path: Path) -> GgufHead:
     """The head of the file at ``path``.
 
     Raises:
-        NotGguf: when it is none.
+        NotGguf: when it is not one.
         OSError: when it cannot be read.
     """
     with path.open("rb") as file:
@@ -80,7 +80,7 @@ def _value(file: BinaryIO, kind: int, depth: int = 0) -> object:
     if kind == _ARRAY and depth < 4:
         inner, count = struct.unpack("<IQ", file.read(12))
         if count > _MAX_TEXT:
-            raise NotGguf("its head is damaged (an array beyond all measure)")
+            raise NotGguf("its head is damaged (an impossibly long array)")
         return [_value(file, inner, depth + 1) for _ in range(count)]
     form = _SCALARS.get(kind)
     if form is None:
@@ -91,7 +91,7 @@ def _value(file: BinaryIO, kind: int, depth: int = 0) -> object:
 def _text(file: BinaryIO) -> str:
     (length,) = struct.unpack("<Q", file.read(8))
     if length > _MAX_TEXT:
-        raise NotGguf("its head is damaged (a text beyond all measure)")
+        raise NotGguf("its head is damaged (an impossibly long text)")
     data = file.read(length)
     if len(data) < length:
         raise NotGguf("its head is cut off")

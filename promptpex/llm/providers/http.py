@@ -265,7 +265,7 @@ def checked_base(url: str) -> str:
         raise ConfigError(f"The address {short(url, 80)!r} is not an http or https URL; write http://HOST:PORT/v1.")
     if parts.username or parts.password or parts.query or parts.fragment or port == 0:
         raise ConfigError(
-            f"The address http://{parts.hostname} must carry neither a user nor a key nor a query; "
+            f"The address http://{parts.hostname} must not hold a user, a key or a query; "
             "put the key into PROMPTPEX_API_KEY."
         )
     return text

@@ -135,7 +135,7 @@ def _refuse_unsafe(request: Request, key_servers: Collection[str]) -> None:
     if strange:
         raise BadRequest(f"{model}: the parameter {strange[0]} is not passed on to providers.", model=model)
     if "://" in model:
-        raise BadRequest(f"{model}: a model's name holds no address.", model=model)
+        raise BadRequest(f"{model}: a model's name cannot hold an address.", model=model)
     if request.api_base and origin(request.api_base) not in key_servers:
         raise BadRequest(
             f"{model}: no key is sent to {origin(request.api_base)}; name the server in its provider's own variable.",

@@ -70,7 +70,7 @@ def completion_of(payload: Any, *, model: str, latency_ms: float | None = None) 
     """What a reply's JSON says.
 
     Raises:
-        MalformedReply: no object, no choices, or a message that is none.
+        MalformedReply: no object, no choices, or a message that is not an object.
     """
     choice = _first_choice(payload, model)
     message = choice.get("message")

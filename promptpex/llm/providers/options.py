@@ -1,4 +1,4 @@
-"""What providers are told by the user."""
+"""What the user sets for providers."""
 
 from __future__ import annotations
 

@@ -39,15 +39,15 @@ def find(benchmark: Path, promptid: str) -> FoundPrompt:
         try:
             prompt = promptfile.read(path).replace(name=name)
         except PromptFileError as failure:
-            message = f"the prompt cannot be read ({failure.message}); its recordings are counted only"
+            message = f"the prompt cannot be read ({failure.message}); its recordings are only counted"
             return FoundPrompt(_stand_in(name), False, (Problem.warning(path, failure.line, message),))
         if len(prompt.variables) != 1:
             message = (
-                f"the prompt takes {len(prompt.variables)} inputs and the recordings hold one; they are counted only"
+                f"the prompt takes {len(prompt.variables)} inputs and the recordings hold one; they are only counted"
             )
             return FoundPrompt(_stand_in(name), False, (Problem.warning(path, None, message),))
         return FoundPrompt(prompt, True, tuple(_doubts(prompt, path, promptid)))
-    message = f"no prompt {name} is in a folder above (prompts/, samples/*/); its recordings are counted only"
+    message = f"no prompt {name} is in a folder above (prompts/, samples/*/); its recordings are only counted"
     return FoundPrompt(_stand_in(name), False, (Problem.warning(benchmark, None, message),))
 
 

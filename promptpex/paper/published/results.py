@@ -98,7 +98,7 @@ class _Reader:
         if model not in self._results.models:
             self._results.models.append(model)
         if repeat:
-            self._warn(row.number, f"{model} answers case {case.id} once more; kept as repeat {repeat}")
+            self._warn(row.number, f"{model} answers case {case.id} again; kept as repeat {repeat}")
         baseline = bool(row["baseline"].strip())
         result = Result(case.id, model, repeat, row["compliance"].strip(), baseline, case.inverse, row.number)
         self._rows.append(result)
@@ -141,8 +141,8 @@ class _Reader:
         number = row["ruleid"].strip()
         if not number.isascii() or not number.isdigit() or not 1 <= int(number) <= 2 * len(self._rules):
             raise RunError(
-                f"the rule id {number[:40]!r} is none of the {2 * len(self._rules)} rules and inverses, and the row is "
-                "not marked as a baseline's; get the file again",
+                f"the rule id {number[:40]!r} is not one of the {2 * len(self._rules)} rules and inverses, and the row "
+                "is not marked as a baseline's; get the file again",
                 path=self._path,
                 line=row.number,
             )
