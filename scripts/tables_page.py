@@ -29,6 +29,16 @@ TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
         tables.METRIC_COLUMNS,
     ),
     "lowest_scores(scores, outputs)": ("The outputs that each metric scores lowest.", tables.LOWEST_COLUMNS),
+    "confusions(expected_outcomes(outputs, scores), expected)": (
+        "A row per model, expected and given answer: what was answered most often where something else was expected. "
+        "`confusions.csv`, where there are wrong answers: at most 500 rows of each model.",
+        tables.CONFUSION_COLUMNS,
+    ),
+    "answer_counts(expected_outcomes(outputs, scores), expected)": (
+        "A row per model, expected and given answer, right ones too, where answers are closed, such as tags: at most "
+        "50 expected answers of at most 40 characters, some of them of several cases.",
+        tables.ANSWER_COLUMNS,
+    ),
     "by_case_type(outputs)": (
         "A row per model and type of case: rule cases and inverse cases.",
         tables.CASE_TYPE_COLUMNS,
@@ -108,7 +118,7 @@ MEANINGS: Mapping[str, str] = {
     "both_pass": "both pass it",
     "broken": "scored rows that break it",
     "broken_rules": "ids of the broken rules, joined by blanks",
-    "case": "id of the case",
+    "case": "id of the case; in `confusions`: the first of them",
     "case_type": "what the case aims at: `rule`, `inverse` or `no rule`",
     "cases": "number of cases; in `inconsistent_verdicts`: their ids, joined by blanks",
     "change": "`worse` or `better` where that is shown, else `undecided`; in `changed`: `newly failing` or `fixed`",
@@ -132,6 +142,11 @@ MEANINGS: Mapping[str, str] = {
     "difference_low": "lower end of its interval (Tango; in `metric_changes` of a mean of differences)",
     "error": "reason code of a missing or unusable answer",
     "errors": "outputs without a usable answer, part of `unscored`",
+    "expected": "the expected answer, cut to 200 characters",
+    "given": "the answer instead, cut to 200 characters; in `answer_counts`: one of the expected answers, missing for "
+    "any other",
+    "right": "whether they are right",
+    "wrong": "all wrong outputs of the model",
     "example": "sentence of its first failure",
     "fail_rate_first": "share that the first fails",
     "fail_rate_second": "share that the second fails",

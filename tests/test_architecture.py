@@ -45,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "codecs": {"core"},
     "stats": {"core"},
     "documents": {"core", "codecs"},
-    "tables": {"core", "stats"},
+    "tables": {"core", "codecs", "stats"},
     "llm": {"core", "codecs", "engines"},
     "assertions": FILES,
     "promptfile": FILES,

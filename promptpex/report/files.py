@@ -23,7 +23,8 @@ def write(summary: Summary, folder: Path) -> list[Path]:
     """Writes ``report.csv``, ``results.csv``, ``verdicts.csv`` and ``report.html`` into a run's folder; their paths.
 
     Where there are scores, ``scores.csv`` is written as well, where there are metrics ``metrics.csv`` and further
-    columns of the first two; where code and judges were both asked, ``agreement.csv`` and ``disagreements.csv``.
+    columns of the first two, where there are wrong answers ``confusions.csv``; where code and judges were both asked,
+    ``agreement.csv`` and ``disagreements.csv``.
 
     Links in the place of these files are replaced.
 
@@ -51,6 +52,7 @@ def _where_there_is_any(summary: Summary, folder: Path) -> list[Path]:
     for name, frame in {
         "scores.csv": summary.scores,
         "metrics.csv": summary.metrics,
+        "confusions.csv": summary.details.confusions,
         "agreement.csv": summary.details.agreements,
         "disagreements.csv": summary.details.disagreements,
     }.items():

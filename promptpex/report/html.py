@@ -23,7 +23,7 @@ from promptpex.report.quantities import counted
 from promptpex.report.secondary_tables import footnotes, sections
 from promptpex.report.summary import Summary, records
 from promptpex.report.terminal import decision_text, money, percent, seconds
-from promptpex.report.view_model import VERDICTS, page
+from promptpex.report.view_model import VERDICTS, heat, page
 
 TEMPLATES = Path(__file__).parent / "templates"
 FOLD = 400
@@ -117,6 +117,7 @@ def _environment() -> jinja2.Environment:
         "mean": mean,
         "metric_scored": metric_scored,
         "points": points,
+        "heat": heat,
     }
     environment.filters |= {**filters, "interval": interval, "pretty": pretty}
     environment.globals |= {"FEW": FEW, "FOLD": FOLD, "MOST": MOST, "METRICS": NOTE, **SECTION}

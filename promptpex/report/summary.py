@@ -69,6 +69,7 @@ class Details:
         by_case_type, scenarios, repeats, flaky, inconsistent_verdicts, agreements, disagreements: as named there.
         judges: how often each judge gave no usable verdict.
         discrimination: which cases and rules do not separate the models.
+        confusions, answer_counts: what models answer most often where something else was expected.
     """
 
     by_case_type: pd.DataFrame
@@ -80,6 +81,8 @@ class Details:
     disagreements: pd.DataFrame
     judges: pd.DataFrame
     discrimination: Discrimination
+    confusions: pd.DataFrame
+    answer_counts: pd.DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +164,7 @@ def summarise(
     rankings = _rankings(run, options, rows, right, scores)
     by_model = tables.models(rows, order=names, ranking=rankings, expected=right)
     by_metric = tables.metrics(scores, order=names, ranking=rankings)
-    details, whose = _details(run, rows, cube, options.confidence), references(run.suite)
+    details, whose = _details(run, rows, cube, right, options.confidence), references(run.suite)
     return Summary(
         run=run,
         folder=folder,
@@ -249,7 +252,8 @@ def _gaps(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame) -> Gaps:
     )
 
 
-def _details(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, confidence: float) -> Details:
+def _details(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, compared: pd.DataFrame, confidence: float) -> Details:
+    expected = {case.id: case.expected for case in run.suite.cases if case.expected is not None}
     partly = [rule.id for rule in run.spec.rules if rule.checks and rule.decides == "partly"]
     sees_input = bool(run.manifest.settings.get("judge_sees_input"))
     hang_on_input = {rule.id for rule in run.spec.rules if sees_input or rule.needs == "input"}
@@ -264,6 +268,8 @@ def _details(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, confidence: fl
         disagreements=tables.disagreements(cube, rows, partly=partly),
         judges=tables.judges(cube),
         discrimination=tables.discrimination(rows, cube, [rule.id for rule in run.spec.rules if not rule.stale]),
+        confusions=tables.confusions(compared, expected, run.manifest.models),
+        answer_counts=tables.answer_counts(compared, expected),
     )
 
 
@@ -309,6 +315,7 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "disagreements": records(details.disagreements),
         "discrimination": asdict(details.discrimination),
         "judges_asked": records(details.judges),
+        "confusions": records(details.confusions),
     }
 
 

@@ -16,6 +16,7 @@ from promptpex.report.percentages import TableRow
 from promptpex.report.quantities import NON_COMPLIANCE, Quantity, quantities
 from promptpex.report.secondary_tables import DAGGER, Section, cut, footnotes, rule_section, sections
 from promptpex.report.summary import FailureExample, Summary, records
+from promptpex.report.wrong_answers import wrong_answer_section
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,6 +65,7 @@ def show(summary: Summary, console: Console) -> None:
     for line in (*footnotes(summary), *notes(summary)):
         _line(line, console)
     _metrics(summary, console)
+    _section(wrong_answer_section(summary), console)
     if summary.models["scored"].sum() > 0:
         for section in (rule_section(summary), *sections(summary)):
             _section(section, console)

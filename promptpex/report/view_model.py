@@ -12,6 +12,7 @@ from promptpex.report.headline import FEW
 from promptpex.report.metrics_in_words import points, scales
 from promptpex.report.quantities import Estimate, Quantity, quantities
 from promptpex.report.summary import Summary, records
+from promptpex.report.wrong_answers import WrongAnswers, wrong_answers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,6 +154,7 @@ class Page:
     reasons: tuple[str, ...]
     rules: tuple[RuleRow, ...]
     metrics: tuple[ShownMetric, ...]
+    wrong_answers: tuple[WrongAnswers, ...]
     cases: tuple[CaseGroup, ...]
     verdicts: Mapping[str, int]
     per_model: tuple[int, ...]
@@ -179,6 +181,7 @@ def page(summary: Summary) -> Page:
         reasons=tuple(dict.fromkeys(reason for reasons in summary.gaps.unscored.values() for reason in reasons)),
         rules=tuple(_rules(summary, names)),
         metrics=tuple(_metrics(summary)),
+        wrong_answers=wrong_answers(summary),
         cases=tuple(_cases(summary, rows, names, _verdicts(summary, shown))),
         verdicts={name: verdict_counts[name] for name in VERDICTS},
         per_model=tuple(model_counts[name] for name in names),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from promptpex.tables.accuracy import expected_outcomes
 from promptpex.tables.agreement import AGREEMENT_COLUMNS, DISAGREEMENT_COLUMNS, agreements, disagreements
 from promptpex.tables.compare_runs import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison
+from promptpex.tables.confusions import ANSWER_COLUMNS, CONFUSION_COLUMNS, answer_counts, confusions
 from promptpex.tables.counts_per_case import Counted, Weights, check_weights, counted, weighed
 from promptpex.tables.discrimination import Discrimination, discrimination
 from promptpex.tables.frames import (
@@ -52,6 +53,10 @@ from promptpex.tables.repeats import (
 from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules
 
 __all__ = [
+    "ANSWER_COLUMNS",
+    "CONFUSION_COLUMNS",
+    "answer_counts",
+    "confusions",
     "LOWEST_COLUMNS",
     "METRIC_CHANGE_COLUMNS",
     "METRIC_COLUMNS",
