@@ -26,6 +26,8 @@ OUTPUT_SECONDS = 10.0
 """What the verdicts on one output add at most, however many checks it has."""
 READING_SECONDS = 0.001
 """What reading a check adds: thousands of them, each just under a verdict's tenth of a second, take hours."""
+NOT_TRIED = "it was not tried"
+"""How the reason of a check begins that had no time left."""
 
 Item = TypeVar("Item")
 
@@ -82,7 +84,7 @@ class TimedCheck:
     def __enter__(self) -> None:
         for given, whose in ((self._own, "it has taken"), (self._together, "the checks together have taken")):
             if given.used_up:
-                raise Unscorable("timeout", f"it was not tried: {whose} more than {given.seconds:.0f} s")
+                raise Unscorable("timeout", f"{NOT_TRIED}: {whose} more than {given.seconds:.0f} s")
         self._before: Token[float | None] = _deadline.set(time.monotonic() + self._seconds)
         self._own.begin(self._each)
         self._together.begin(self._each)

@@ -53,6 +53,11 @@ class SynthesisFolder:
         """The examples with their labels, one on a line."""
         return self.path / "examples.jsonl"
 
+    @property
+    def matrix(self) -> Path:
+        """What each candidate says of each example, one on a line."""
+        return self.path / "matrix.jsonl"
+
     def read_examples(self) -> tuple[Example, ...]:
         """The examples, each once; none where there is no such file.
 

@@ -19,6 +19,9 @@ from promptpex.synthesis.selection.methods import METHODS
 @options.of_statistics("--coverage", default=".6", metavar="SHARE", help="Least share of bad outputs caught [.6].")
 @options.of_statistics("--ffr", default=".25", metavar="SHARE", help="Highest share of good outputs flagged [.25].")
 @options.of_statistics("--screen", is_flag=True, help="topological: pass over what fails every output.")
+@options.of_statistics(
+    "--weigh-questions", is_flag=True, help="A candidate counts 1, and 1 for each question to a judge."
+)
 @options.of_statistics("--transitive", is_flag=True, help="Count what follows from several implications, too.")
 @options.of_limits("--time-limit", type=click.IntRange(0), default=60, metavar="S", help="Seconds to search [60].")
 @options.of_files("--pipeline", metavar="NAME", help="Which problem of a file that holds several.")
@@ -29,6 +32,7 @@ def command(
     coverage: str,
     ffr: str,
     screen: bool,
+    weigh_questions: bool,
     transitive: bool,
     time_limit: int,
     pipeline: str | None,
@@ -37,8 +41,9 @@ def command(
 ) -> int:
     """Choose the few assertions that are worth having.
 
-    SOURCE is a JSON file with n, m, y, M and K: the numbers of outputs and candidates, a label per output (1 is
-    good), a row of 0 and 1 per output (1: the candidate passes it), and the pairs [a, b] in which a implies b.
+    SOURCE is the folder that `promptpex synthesize` wrote, or a JSON file with n, m, y, M and K: the numbers of
+    outputs and candidates, a label per output (1 is good), a row of 0 and 1 per output (1: the candidate passes
+    it), and the pairs [a, b] in which a implies b.
 
     cov is the smallest set that keeps both limits; sub also counts each candidate that is neither chosen nor
     implied by a chosen one; baseline takes all that flag little by themselves, topological all that no other
@@ -54,6 +59,8 @@ def command(
     from promptpex.synthesis.selection.problem_file import read_problem
 
     limits = SelectionLimits(_share(coverage, "--coverage"), _share(ffr, "--ffr"))
+    if source.is_dir():
+        return _from_folder(source, method, limits, time_limit, as_json=as_json, weigh_questions=weigh_questions)
     problem = read_problem(source, pipeline)
     if transitive:
         problem = problem.transitive()
@@ -64,6 +71,40 @@ def command(
         for line in lines(problem, selection):
             say(line)
     return 0 if selection.chosen is not None else 1
+
+
+def _from_folder(source: Path, method: Any, limits: Any, seconds: int, *, as_json: bool, weigh_questions: bool) -> int:
+    """Chooses from a synthesis folder, whose candidates are screened and whose implications are closed."""
+    from dataclasses import asdict
+
+    from promptpex.cli.output import print_json
+    from promptpex.cli.selection_in_words import folder_lines, lines
+    from promptpex.synthesis.folder_problem import read_folder
+    from promptpex.synthesis.selection.methods import select
+    from promptpex.synthesis.shortages import shortages_of
+
+    given = read_folder(source, limits, weigh_questions=weigh_questions)
+    short = shortages_of(given.examples, coverage=float(limits.coverage), ffr=float(limits.ffr))
+    selection = select(given.problem, method, limits, seconds=seconds, screened=True, order=given.order)
+    if as_json:
+        names = list(given.problem.names)
+        about = {
+            "candidates": [names[number] for number in selection.chosen or ()],
+            "names": names,
+            "screened": [_screened(one, given.matrix.candidates) for one in given.screens],
+            "shortages": [asdict(one) for one in short],
+            "notices": list(given.notices),
+        }
+        print_json({**selection.to_dict(), **about})
+    else:
+        for line in (*folder_lines(given, short), "", *lines(given.problem, selection)):
+            say(line)
+    return 0 if selection.chosen is not None else 1
+
+
+def _screened(one: Any, candidates: Any) -> dict[str, Any]:
+    kept = None if one.kept is None else candidates[one.kept].id
+    return {"candidate": candidates[one.candidate].id, "state": one.state, "kept": kept, "sentence": one.sentence}
 
 
 def _share(text: str, flag: str) -> Any:

@@ -226,7 +226,9 @@ class CandidateResult(Record):
         example: the example's id.
         status: an error is anything that is neither pass nor fail.
         reason: in words; of an error also its code.
-        basis: the digest of all else that decided it: the version of the checks, the prompt as it was sent, the judge.
+        basis: the digest of what else code decided it by: the version of the checks, the prompt as it was sent.
+        judge: the fingerprint of the judge that the candidate may have asked; empty for code.
+        asked: how many answers of the judge it took.
     """
 
     candidate: str
@@ -234,3 +236,5 @@ class CandidateResult(Record):
     status: CandidateStatus
     reason: str = ""
     basis: str = ""
+    judge: str = ""
+    asked: int = Field(default=0, ge=0)

@@ -33,6 +33,7 @@ class SelectionProblem:
         names: of the candidates, for sentences; empty: their numbers.
         weights: per candidate what choosing it costs, such as the price of asking a judge; empty: 1 each.
         must, must_not: candidates that are part of every selection, or of none.
+        example_names: of the examples, for sentences; empty: their numbers.
     """
 
     examples: int
@@ -43,6 +44,7 @@ class SelectionProblem:
     weights: tuple[Fraction, ...] = ()
     must: frozenset[int] = frozenset()
     must_not: frozenset[int] = frozenset()
+    example_names: tuple[str, ...] = ()
 
     @classmethod
     def from_rows(
@@ -102,6 +104,10 @@ class SelectionProblem:
     def name(self, candidate: int) -> str:
         """How sentences call the candidate."""
         return self.names[candidate] if self.names else str(candidate)
+
+    def example_name(self, example: int) -> str:
+        """How sentences call the example."""
+        return self.example_names[example] if self.example_names else str(example)
 
     @cached_property
     def spares(self) -> tuple[int, ...]:

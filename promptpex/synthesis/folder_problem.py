@@ -1,0 +1,199 @@
+"""A synthesis folder as a selection problem: the labelled examples, the candidates that tell something, and what
+implies what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from promptpex.codecs.wording import named, plural
+from promptpex.core.errors import InputError, SynthesisError
+from promptpex.core.records import Candidate, Example, Implication, Synthesis
+from promptpex.promptfile import read
+from promptpex.synthesis.candidate_file import read_candidates
+from promptpex.synthesis.examples import of_version
+from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.matrix import MISSING, Matrix, MatrixFile
+from promptpex.synthesis.screens import Screened, preference, screened
+from promptpex.synthesis.selection.implications import below_ffr, closed, uncontradicted
+from promptpex.synthesis.selection.limits import SelectionLimits
+from promptpex.synthesis.selection.problem import SelectionProblem
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class FolderProblem:
+    """What a synthesis folder gives to choose from.
+
+    Attributes:
+        problem: the labelled examples, and the candidates that are not screened.
+        columns: the number in ``matrix`` of each candidate of the problem.
+        rows: the number in ``matrix`` of each example of the problem.
+        matrix: all candidates on all examples of the prompt's final version.
+        screens: candidates that are not chosen from, and why.
+        notices: what else a person should know, a sentence each.
+    """
+
+    problem: SelectionProblem
+    columns: tuple[int, ...]
+    rows: tuple[int, ...]
+    matrix: Matrix
+    screens: tuple[Screened, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The candidates of the problem, by their numbers in it."""
+        return tuple(self.matrix.candidates[column] for column in self.columns)
+
+    @property
+    def examples(self) -> tuple[Example, ...]:
+        """The examples of the problem, by their numbers in it."""
+        return tuple(self.matrix.examples[row] for row in self.rows)
+
+    def order(self, candidate: int) -> tuple[float, ...]:
+        """A sort key of a candidate of the problem: which of several that do the same stands for all."""
+        return preference(self.matrix, self.columns[candidate])
+
+
+def read_folder(path: Path, limits: SelectionLimits, *, weigh_questions: bool = False) -> FolderProblem:
+    """What a synthesis folder gives to choose from, with what is known by now.
+
+    Args:
+        path: such as ``prompt.synthesis``.
+        limits: implications count between candidates whose own FFR is below the limit.
+        weigh_questions: whether a candidate weighs 1, and 1 more for each question that a judge is asked per example.
+
+    Raises:
+        SynthesisError: no candidates, candidates that were not run on all examples, or a file that cannot be used.
+    """
+    folder = SynthesisFolder(path)
+    if not folder.candidates.is_file():
+        message = "this folder holds no candidates.yaml; `promptpex synthesize PROMPT` makes one"
+        raise SynthesisError(message, path=path)
+    synthesis = read_candidates(folder.candidates)
+    kept = folder.read_examples()
+    examples = _current(kept, path, synthesis)
+    matrix = Matrix(synthesis.candidates, examples)
+    matrix.take(MatrixFile(folder.matrix).read())
+    _require_whole(matrix, folder)
+    made = problem_of(matrix, synthesis.implications, limits, weigh_questions=weigh_questions)
+    old = len(kept) - len(examples)
+    notices = (f"{plural(old, 'example')} of other versions of the prompt not used",) if old else ()
+    return FolderProblem(made.problem, made.columns, made.rows, matrix, made.screens, (*notices, *made.notices))
+
+
+def _current(examples: Sequence[Example], path: Path, synthesis: Synthesis) -> tuple[Example, ...]:
+    """The examples of the prompt as it is now; all of them where the prompt is not there."""
+    prompt = path.resolve().parent / synthesis.prompt
+    try:
+        fingerprint = read(prompt).fingerprint
+    except InputError:
+        return tuple(examples)
+    current = of_version(examples, fingerprint)
+    if examples and not current:
+        message = f"all examples are of other versions of {synthesis.prompt}; run it, and synthesize with --run"
+        raise SynthesisError(message, path=path)
+    return current
+
+
+def _require_whole(matrix: Matrix, folder: SynthesisFolder) -> None:
+    missing = matrix.missing()
+    if missing:
+        lacking = [candidate.id for number, candidate in enumerate(matrix.candidates) if matrix.where(number, MISSING)]
+        were = "was" if len(lacking) == 1 else "were"
+        message = (
+            f"{plural(len(lacking), 'candidate')} ({named(lacking)}) {were} not run on all examples"
+            f" ({plural(missing, 'result')} missing); `promptpex synthesize PROMPT` runs what is missing"
+        )
+        raise SynthesisError(message, path=folder.path)
+
+
+def problem_of(
+    matrix: Matrix,
+    implications: Iterable[Implication],
+    limits: SelectionLimits,
+    *,
+    weigh_questions: bool = False,
+) -> FolderProblem:
+    """The problem that a whole matrix and implications make."""
+    screens = screened(matrix)
+    dropped = {one.candidate for one in screens}
+    columns = tuple(number for number in range(len(matrix.candidates)) if number not in dropped)
+    rows = tuple(number for number, example in enumerate(matrix.examples) if example.label is not None)
+    places = {column: place for place, column in enumerate(columns)}
+    pairs, notices = implied(matrix, implications, limits)
+    chosen = [matrix.candidates[column] for column in columns]
+    problem = SelectionProblem(
+        examples=len(rows),
+        good=_gathered(sum(1 << row for row in rows if matrix.examples[row].label == "good"), rows),
+        fails=tuple(_gathered(matrix.fails(column), rows) for column in columns),
+        implications=tuple((places[a], places[b]) for a, b in pairs if a in places and b in places),
+        names=tuple(candidate.id for candidate in chosen),
+        weights=_weights(matrix, columns) if weigh_questions else (),
+        must=frozenset(place for place, candidate in enumerate(chosen) if candidate.choice == "must"),
+        must_not=frozenset(place for place, candidate in enumerate(chosen) if candidate.choice == "never"),
+        example_names=tuple(example_name(matrix.examples[row]) for row in rows),
+    )
+    return FolderProblem(problem, columns, rows, matrix, screens, tuple(notices))
+
+
+def example_name(example: Example) -> str:
+    """How sentences call an example: by its case, model and repeat, else by the beginning of its id."""
+    if not example.case:
+        return example.id[:8]
+    return "/".join([example.case, *([example.model, str(example.repeat)] if example.model else [])])
+
+
+def _gathered(members: int, rows: Sequence[int]) -> int:
+    """The bits at these places, moved together."""
+    signs = format(members, "b")[::-1]
+    taken = "".join(signs[row] if row < len(signs) else "0" for row in rows)
+    return int(taken[::-1] or "0", 2)
+
+
+def _weights(matrix: Matrix, columns: Sequence[int]) -> tuple[Fraction, ...]:
+    """1, and the questions to a judge per example, in tenths."""
+    examples = max(1, len(matrix.examples))
+    return tuple(1 + Fraction(round(10 * matrix.asked[column] / examples), 10) for column in columns)
+
+
+def implied(
+    matrix: Matrix, implications: Iterable[Implication], limits: SelectionLimits
+) -> tuple[list[Pair], list[str]]:
+    """The pairs that count, by the candidates' numbers in the matrix, and what to know of those that do not.
+
+    A pair counts unless a person struck it, an example passes the first and fails the second, or one of them has an FFR
+    of the limit or more by itself; then what follows from several pairs counts too, but for what was struck.
+    """
+    numbers = {candidate.id: number for number, candidate in enumerate(matrix.candidates)}
+    named_pairs = {
+        (numbers[one.stronger], numbers[one.weaker]): one
+        for one in implications
+        if one.stronger in numbers and one.weaker in numbers and one.stronger != one.weaker
+    }
+    struck = {pair for pair, one in named_pairs.items() if one.accepted is False}
+    fails = [matrix.fails(number) for number in range(len(matrix.candidates))]
+    good = sum(1 << row for row, example in enumerate(matrix.examples) if example.label == "good")
+    upheld = uncontradicted([pair for pair in named_pairs if pair not in struck], fails)
+    # With a limit of 0 the paper's rule would leave no pair at all: those stay whose candidates flag nothing good.
+    limit = max(limits.ffr, Fraction(1, 1 + good.bit_count()))
+    counting = closed(len(matrix.candidates), below_ffr(upheld, fails, good, limit))
+    left = [pair for pair in counting if pair not in struck]
+    return left, _sentences(named_pairs, struck, upheld, len(counting) - len(left), matrix)
+
+
+def _sentences(
+    pairs: Mapping[Pair, Implication], struck: set[Pair], upheld: Sequence[Pair], followed: int, matrix: Matrix
+) -> list[str]:
+    said_by_people = [pair for pair, one in pairs.items() if one.accepted or one.evidence == "person"]
+    contradicted = [pairs[pair].id for pair in said_by_people if pair not in struck and pair not in set(upheld)]
+    sentences = []
+    if contradicted:
+        sentences.append(f"accepted implications that an example contradicts do not count: {named(contradicted)}")
+    if followed:
+        sentences.append(f"{plural(followed, 'struck implication')} would follow from others that were not struck")
+    return sentences

@@ -1,0 +1,209 @@
+"""The matrix: what every candidate says of every example (M of SPADE, section 4.1), in memory and on disk.
+
+In memory a cell is a byte, so that 1,000 candidates on 10,000 examples take 10 MB. On disk it is a line, appended when
+it is known. A line counts as long as all that decided it is the same: the check, the example, and the basis.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from promptpex.assertions import CHECKS_VERSION
+from promptpex.codecs import jsonl
+from promptpex.codecs.wording import cut
+from promptpex.core.errors import SynthesisError
+from promptpex.core.ids import digest
+from promptpex.core.records import Candidate, CandidateResult, CandidateStatus, Check, Example
+
+WHAT = "file of results"
+LONGEST_LINE = 100_000
+LONGEST_REASON = 300
+"""Characters that are kept of the reason of a fail or an error; of a pass there is none."""
+
+MISSING, PASS, FAIL, ERROR = range(4)
+"""What a byte of the matrix means."""
+
+_BYTES: dict[CandidateStatus, int] = {"pass": PASS, "fail": FAIL, "error": ERROR}
+_SEEING = ("python", "javascript", "question")
+"""Kinds whose checks may look at the prompt as it was sent."""
+
+
+def _may_see_prompt(check: Check) -> bool:
+    seeing = check.kind.removeprefix("not-") in _SEEING or check.transform is not None
+    return seeing or any(map(_may_see_prompt, check.asserts or ()))
+
+
+def may_ask(check: Check) -> bool:
+    """Whether a judge may be asked by the check: it is a question, or Python with the word ``ask`` in it."""
+    kind = check.kind.removeprefix("not-")
+    if kind == "question" or (kind == "python" and "ask" in str(check.value)):
+        return True
+    return any(map(may_ask, check.asserts or ()))
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixCell:
+    """What a candidate says of an example, by their numbers in the matrix.
+
+    Attributes:
+        asked: how many answers of a judge it took.
+        kept: whether it goes to disk; an error that the next run may not meet does not.
+    """
+
+    candidate: int
+    example: int
+    status: CandidateStatus
+    reason: str = ""
+    asked: int = 0
+    kept: bool = True
+
+
+@dataclass
+class Matrix:
+    """What candidates say of examples.
+
+    Attributes:
+        candidates, examples: the columns and the rows.
+        judge: the fingerprint of the judge that questions go to, empty where there is none; results of others do not
+            count. None: those of any judge count, the last ones.
+        errors: per candidate how often it erred, by reason.
+        asked: per candidate how many answers of a judge it took.
+    """
+
+    candidates: Sequence[Candidate]
+    examples: Sequence[Example]
+    judge: str | None = None
+    errors: list[Counter[str]] = field(default_factory=list)
+    asked: list[int] = field(default_factory=list)
+    _columns: list[bytearray] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.errors = [Counter() for _ in self.candidates]
+        self.asked = [0 for _ in self.candidates]
+        self._columns = [bytearray(len(self.examples)) for _ in self.candidates]
+        self._fingerprints = [candidate.fingerprint for candidate in self.candidates]
+        self._sees = [_may_see_prompt(candidate.check) for candidate in self.candidates]
+        self._asks = [may_ask(candidate.check) for candidate in self.candidates]
+        self._prompts = [digest(example.prompt, 16) for example in self.examples]
+        self._bases: dict[str, str] = {}
+
+    def missing(self) -> int:
+        """How many cells are not known."""
+        return sum(column.count(MISSING) for column in self._columns)
+
+    def open_cells(self, candidate: int, examples: range) -> list[int]:
+        """The examples among these that a candidate has not been run on."""
+        column = self._columns[candidate]
+        return [example for example in examples if column[example] == MISSING]
+
+    def where(self, candidate: int, *statuses: int) -> int:
+        """The examples of which a candidate says one of these (``PASS``, ``FAIL``, ``ERROR``, ``MISSING``), as bits:
+        the first example is the lowest."""
+        signs = bytes(49 if status in statuses else 48 for status in range(256))
+        return int(self._columns[candidate].translate(signs)[::-1] or b"0", 2)
+
+    def fails(self, candidate: int) -> int:
+        """The examples that do not pass a candidate, as bits; an error is a fail, and so is what is not known."""
+        return self.where(candidate, FAIL, ERROR, MISSING)
+
+    def add(self, cell: MatrixCell) -> None:
+        """Enters a cell, in place of what was there."""
+        self._columns[cell.candidate][cell.example] = _BYTES[cell.status]
+        self.asked[cell.candidate] += cell.asked
+        if cell.status == "error":
+            self.errors[cell.candidate][cell.reason] += 1
+
+    def record(self, cell: MatrixCell) -> CandidateResult:
+        """A cell as it stands on disk."""
+        return CandidateResult(
+            candidate=self._fingerprints[cell.candidate],
+            example=self.examples[cell.example].id,
+            status=cell.status,
+            reason=cell.reason,
+            basis=self._basis(cell.candidate, cell.example),
+            judge=(self.judge or "") if self._asks[cell.candidate] else "",
+            asked=cell.asked,
+        )
+
+    def _basis(self, candidate: int, example: int) -> str:
+        """The digest of what else code decides a cell by than the check and the example's inputs and output."""
+        prompt = self._prompts[example] if self._sees[candidate] else ""
+        if prompt not in self._bases:
+            self._bases[prompt] = digest([CHECKS_VERSION, prompt], 12)
+        return self._bases[prompt]
+
+    def take(self, results: Iterable[CandidateResult]) -> None:
+        """Enters the results that still hold, of these candidates on these examples."""
+        columns: dict[str, list[int]] = {}
+        for number, fingerprint in enumerate(self._fingerprints):
+            columns.setdefault(fingerprint, []).append(number)
+        rows = {example.id: number for number, example in enumerate(self.examples)}
+        for result in results:
+            row = rows.get(result.example)
+            for column in columns.get(result.candidate, ()) if row is not None else ():
+                assert row is not None
+                if self._holds(result, column, row):
+                    self.add(MatrixCell(column, row, result.status, result.reason, result.asked))
+
+    def _holds(self, result: CandidateResult, candidate: int, example: int) -> bool:
+        same_judge = self.judge is None or not self._asks[candidate] or result.judge == self.judge
+        return same_judge and result.basis == self._basis(candidate, example)
+
+
+class MatrixFile:
+    """The matrix on disk, a record a line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> Iterator[CandidateResult]:
+        """The results in the file, one by one; none where there is no such file. A cut last line is left out.
+
+        Raises:
+            SynthesisError: a line that is not a result, with its number.
+        """
+        if not os.path.lexists(self.path):
+            return
+        for line in jsonl.raw_lines(self.path, what=WHAT, error=SynthesisError, longest=LONGEST_LINE, links=False):
+            if not line.is_whole or not line.data.strip():
+                continue
+            try:
+                yield jsonl.parse_record(line.data, CandidateResult)
+            except (ValueError, RecursionError):
+                message = f"this is no result of a candidate; remove the {WHAT}: the candidates will be run again"
+                raise SynthesisError(message, path=self.path, line=line.number) from None
+
+    def appender(self) -> jsonl.Appender:
+        """To add lines behind those that are there; what a killed program left of a line is taken off.
+
+        Raises:
+            SynthesisError: the file cannot be written.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _drop_cut_line(self.path)
+            return jsonl.Appender(self.path, append=True)
+        except OSError as failure:
+            message = f"the {WHAT} cannot be written ({failure.strerror or failure}); make it writable"
+            raise SynthesisError(message, path=self.path) from None
+
+
+def _drop_cut_line(path: Path) -> None:
+    if path.is_symlink() or not path.is_file():
+        return
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(max(0, size - LONGEST_LINE))
+        tail = file.read()
+        if tail and not tail.endswith(b"\n"):
+            file.truncate(size - len(tail) + tail.rfind(b"\n") + 1)
+
+
+def reason_of(code: str | None, reason: str) -> str:
+    """The reason of an error as it is kept: its code, then its words."""
+    text = " ".join(reason.split())
+    return cut(f"{code}: {text}" if code else text, LONGEST_REASON)

@@ -1,0 +1,109 @@
+"""Screens: candidates that tell nothing, each with the reason, before anything is chosen; and examples that cannot be
+told apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from promptpex.codecs.wording import cut, plural
+from promptpex.core.records import Check
+from promptpex.synthesis.matrix import ERROR, PASS, Matrix, may_ask
+from promptpex.synthesis.selection.problem import SelectionProblem
+
+ScreenState = Literal["always-errs", "never-passes", "always-passes", "same-results"]
+
+
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """A candidate that is not chosen from.
+
+    Attributes:
+        candidate: its number in the matrix.
+        state: it errs on every example; passes none; passes all; or gives the same results as ``kept``.
+        kept: of candidates with the same results, the one that stands for all.
+        sentence: the same in words.
+    """
+
+    candidate: int
+    state: ScreenState
+    sentence: str
+    kept: int | None = None
+
+
+def screened(matrix: Matrix) -> tuple[Screened, ...]:
+    """The candidates that are not chosen from, in order; none without examples.
+
+    What a person has decided on is not screened, and stands for others with the same results.
+    """
+    if not matrix.examples:
+        return ()
+    telling_nothing = {
+        number: state
+        for number, candidate in enumerate(matrix.candidates)
+        if candidate.choice is None and (state := _constant(matrix, number)) is not None
+    }
+    alike = _same_results(matrix, set(telling_nothing))
+    return tuple(sorted((*telling_nothing.values(), *alike), key=lambda one: one.candidate))
+
+
+def _constant(matrix: Matrix, number: int) -> Screened | None:
+    """That a candidate says the same of every example, where it does."""
+    every = (1 << len(matrix.examples)) - 1
+    name, count = matrix.candidates[number].id, plural(len(matrix.examples), "example")
+    errors, passes = matrix.where(number, ERROR), matrix.where(number, PASS)
+    if errors == every:
+        reason = cut(matrix.errors[number].most_common(1)[0][0], 120)
+        return Screened(number, "always-errs", f"{name} errs on all {count}: {reason}")
+    if not passes:
+        erring = f", {errors.bit_count()} of them by an error" if errors else ""
+        return Screened(number, "never-passes", f"{name} fails all {count}{erring}")
+    if passes == every:
+        return Screened(number, "always-passes", f"{name} passes all {count}")
+    return None
+
+
+def _same_results(matrix: Matrix, without: set[int]) -> list[Screened]:
+    """Of the candidates with equal columns all but one each."""
+    groups: dict[int, list[int]] = {}
+    for number, candidate in enumerate(matrix.candidates):
+        if number not in without and candidate.choice != "never":
+            groups.setdefault(matrix.fails(number), []).append(number)
+    alike = []
+    for group in groups.values():
+        kept = min(group, key=lambda number: preference(matrix, number))
+        for number in group:
+            if number != kept and matrix.candidates[number].choice is None:
+                names = f"{matrix.candidates[number].id} passes and fails the same examples as"
+                alike.append(Screened(number, "same-results", f"{names} {matrix.candidates[kept].id}", kept))
+    return alike
+
+
+def preference(matrix: Matrix, number: int) -> tuple[float, ...]:
+    """A sort key: what a person chose first, code before Python before questions to a judge, then what asks less, then
+    the shorter, then the earlier one."""
+    candidate = matrix.candidates[number]
+    rank, length = _rank(candidate.check), len(str(candidate.check.value))
+    return (candidate.choice != "must", rank, matrix.asked[number], length, number)
+
+
+def _rank(check: Check) -> int:
+    kind = check.kind.removeprefix("not-")
+    asks = may_ask(check)
+    own = 3 if kind == "question" else 2 if asks else 1 if kind == "python" else 0
+    return max([own, *map(_rank, check.asserts or ())])
+
+
+def indistinct(problem: SelectionProblem) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Groups of good and bad examples that the same candidates fail, though some does: no choice tells them apart.
+
+    Either a label is wrong, or a candidate is missing.
+    """
+    groups: dict[str, tuple[list[int], list[int]]] = {}
+    width = problem.examples
+    signs = "".join(format(failed, f"0{width}b")[::-1] for failed in problem.fails)
+    for example in range(width):
+        pattern = signs[example::width]
+        is_bad = problem.bad >> example & 1
+        groups.setdefault(pattern, ([], []))[is_bad].append(example)
+    return [(tuple(good), tuple(bad)) for pattern, (good, bad) in groups.items() if good and bad and "1" in pattern]
