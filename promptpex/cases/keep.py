@@ -5,7 +5,7 @@ The others are put aside with a mark, and come back when the mark is taken away.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from promptpex.cases.duplicates import duplicates
@@ -42,15 +42,19 @@ def own_cases(suite: Suite) -> list[Case]:
     return [case for case in suite.usable() if case.origin != "generated"]
 
 
-def keep_most_valuable(suite: Suite, spec: Spec, most: int) -> Kept:
+def keep_most_valuable(suite: Suite, spec: Spec, most: int, untriggered: Collection[str] = ()) -> Kept:
     """Puts all valid cases aside but the ``most`` valuable ones.
 
     People's cases are always kept. The others are chosen one by one: by their rating, more where their rule or inverse
     has no case yet, less where a chosen case tests the same; of equals the first of the suite.
+
+    Args:
+        untriggered: ids of cases that do not meet the condition of their rule, and count as cases of none.
     """
+    aims = {case.id: None if case.id in untriggered else (case.rule, case.inverse) for case in suite.cases}
     valid = [case for case in suite.valid() if case.aside is None or case.origin == "generated"]
     own = own_cases(suite)
-    chosen = [*own, *_chosen([case for case in valid if case.origin == "generated"], own, most - len(own))]
+    chosen = [*own, *_chosen([case for case in valid if case.origin == "generated"], own, most - len(own), aims)]
     ids = {case.id for case in chosen}
 
     def marked(case: Case) -> Case:
@@ -59,12 +63,16 @@ def keep_most_valuable(suite: Suite, spec: Spec, most: int) -> Kept:
         return case.replace(aside=None if case.id in ids else f"not among the {most} most valuable")
 
     kept = suite.replace(cases=tuple(marked(case) for case in suite.cases))
-    return Kept(kept, len(valid), len(valid) - len(chosen), _lost(valid, chosen, spec), len(own))
+    return Kept(kept, len(valid), len(valid) - len(chosen), _lost(valid, chosen, spec, aims), len(own))
 
 
-def _chosen(cases: list[Case], own: list[Case], most: int) -> list[Case]:
-    rules = {case.rule for case in own}
-    sides = {_side(case) for case in own}
+Aims = Mapping[str, tuple[str | None, bool] | None]
+"""Which side of which rule a case tests, by the case's id; None: not the one that it is for."""
+
+
+def _chosen(cases: list[Case], own: list[Case], most: int, aims: Aims) -> list[Case]:
+    sides = {aims[case.id] for case in own}
+    rules = {side[0] for side in sides if side is not None}
     same = _tests_the_same([*own, *cases])
     taken = {case.id for case in own}
     chosen: list[Case] = []
@@ -72,14 +80,18 @@ def _chosen(cases: list[Case], own: list[Case], most: int) -> list[Case]:
     def worth(case: Case) -> float:
         value = float(case.rating.value if case.rating is not None else UNRATED)
         value *= REDUNDANT if same[case.id] & taken else 1.0
-        return value * (NEW_RULE if case.rule not in rules else NEW_SIDE if _side(case) not in sides else 1.0)
+        side = aims[case.id]
+        if side is None:
+            return value
+        return value * (NEW_RULE if side[0] not in rules else NEW_SIDE if side not in sides else 1.0)
 
     while cases and len(chosen) < most:
         best = max(cases, key=worth)
         cases = [case for case in cases if case is not best]
         chosen.append(best)
-        rules.add(best.rule)
-        sides.add(_side(best))
+        if (side := aims[best.id]) is not None:
+            rules.add(side[0])
+            sides.add(side)
         taken.add(best.id)
     return chosen
 
@@ -96,13 +108,9 @@ def _tests_the_same(cases: list[Case]) -> dict[str, set[str]]:
     return same
 
 
-def _lost(valid: Iterable[Case], chosen: Iterable[Case], spec: Spec) -> tuple[str, ...]:
-    lost = {_side(case) for case in valid} - {_side(case) for case in chosen}
+def _lost(valid: Iterable[Case], chosen: Iterable[Case], spec: Spec, aims: Aims) -> tuple[str, ...]:
+    lost = {aims[case.id] for case in valid} - {aims[case.id] for case in chosen}
     names = {(rule.id, False): rule.id for rule in spec.rules} | {
         (rule.id, True): rule.inverse_id for rule in spec.rules
     }
     return tuple(name for side, name in names.items() if side in lost)
-
-
-def _side(case: Case) -> tuple[str | None, bool]:
-    return case.rule, case.inverse

@@ -330,6 +330,7 @@ def _discrimination(summary: Summary) -> Section:
         rows += _list_row("cases that every model passes", discrimination.passed_by_all, total)
         rows += _list_row("cases that every model fails", discrimination.failed_by_all, total)
     rows += _list_row("cases without a scored output", discrimination.unscored, total)
+    rows += _list_row("cases that do not meet their rule's condition", discrimination.untriggered, total)
     rules = len([rule for rule in summary.run.spec.rules if not rule.stale])
     rows += _list_row("rules that no output breaks", discrimination.never_broken, rules)
     rows += _list_row("rules that concern no output", discrimination.never_concerned, rules)

@@ -7,7 +7,7 @@ from promptpex.tables.agreement import AGREEMENT_COLUMNS, DISAGREEMENT_COLUMNS, 
 from promptpex.tables.compare_runs import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison
 from promptpex.tables.confusions import ANSWER_COLUMNS, CONFUSION_COLUMNS, answer_counts, confusions
 from promptpex.tables.counts_per_case import Counted, Weights, check_weights, counted, weighed
-from promptpex.tables.discrimination import Discrimination, discrimination
+from promptpex.tables.discrimination import Discrimination, discrimination, untriggered
 from promptpex.tables.frames import (
     OUTPUT_COLUMNS,
     RULE_OUTCOME_COLUMNS,
@@ -65,6 +65,7 @@ __all__ = [
     "metric_changes",
     "metric_names",
     "metric_rankings",
+    "untriggered",
     "metrics",
     "with_metrics",
     "with_scores",

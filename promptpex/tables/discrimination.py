@@ -28,6 +28,7 @@ class Discrimination:
         never_broken: rules that were scored and that no output has broken.
         never_scored: rules that have no pass and no fail, though they concern an output.
         never_concerned: rules whose condition no output meets.
+        untriggered: cases for a rule with a condition that none of their outputs was found to meet.
     """
 
     models: int
@@ -37,6 +38,7 @@ class Discrimination:
     never_broken: tuple[str, ...]
     never_scored: tuple[str, ...]
     never_concerned: tuple[str, ...]
+    untriggered: tuple[str, ...] = ()
 
 
 def discrimination(rows: pd.DataFrame, cube: pd.DataFrame, rules: Sequence[str]) -> Discrimination:
@@ -65,7 +67,25 @@ def discrimination(rows: pd.DataFrame, cube: pd.DataFrame, rules: Sequence[str])
         never_broken=tuple(rule for rule in rules if rule in seen and rule not in broken),
         never_scored=tuple(rule for rule in rules if rule not in seen | never),
         never_concerned=tuple(rule for rule in rules if rule in never),
+        untriggered=untriggered(cube),
     )
+
+
+def untriggered(cube: pd.DataFrame) -> tuple[str, ...]:
+    """The cases whose outputs are all not concerned by the rule that the case is for, as far as that was told: they
+    do not trigger its condition, and test something else.
+
+    Args:
+        cube: a table of verdicts; those that do not count are left out.
+    """
+    import numpy as np
+
+    pairs = zip(cube["rule"].tolist(), cube["aim"].fillna("").tolist(), strict=True)
+    aimed = cube[np.array([rule == aim for rule, aim in pairs], dtype=bool)]
+    outcomes = rule_outcomes(aimed)
+    known = outcomes[~outcomes["status"].eq("unscored").fillna(True).to_numpy(bool)]
+    concerned = set(known.loc[known["status"].ne(NOT_CONCERNED).to_numpy(bool), "case"])
+    return tuple(str(case) for case in known["case"].unique() if case not in concerned)
 
 
 def _names(marked: pd.Series[bool]) -> tuple[str, ...]:

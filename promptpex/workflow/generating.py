@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,6 +42,7 @@ class Quality:
         lint: the ids of the cases that have a finding, by its code.
         bare: rule ids that no usable case aims at.
         aside: valid ones that are put aside.
+        untriggered: usable ones that did not meet the condition of their rule in the latest run; they aim at none.
     """
 
     cases: int
@@ -51,6 +52,7 @@ class Quality:
     lint: dict[str, list[str]]
     bare: tuple[str, ...]
     aside: int = 0
+    untriggered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +109,38 @@ def _options(session: Session, prompt: Prompt, spec: Spec, suite: Suite, wishes:
     return with_more(options, prompt, spec, suite, author=session.roles.author().label, more=wishes.more)
 
 
-async def generate(session: Session, prompt: Prompt, spec: Spec, suite: Suite, wishes: Wishes = Wishes()) -> Generated:
-    """The suite with what is missing or stale generated, unusable cases excluded, and its quality measured."""
+async def generate(
+    session: Session,
+    prompt: Prompt,
+    spec: Spec,
+    suite: Suite,
+    wishes: Wishes = Wishes(),
+    untriggered: Collection[str] = (),
+) -> Generated:
+    """The suite with what is missing or stale generated, unusable cases excluded, and its quality measured.
+
+    Args:
+        untriggered: ids of cases that did not meet the condition of their rule in an earlier run.
+    """
     settings = session.settings
     todo = planned(session, prompt, spec, suite, wishes)
     if wishes.only_own(suite):
         grown, done = suite, todo
     else:
         grown, done = await _filled(session, prompt, spec, suite, wishes, todo)
-    choice = keep_most_valuable(grown, spec, wishes.keep) if wishes.keep is not None else None
+    untriggered = _unchanged(untriggered, suite, grown)
+    choice = keep_most_valuable(grown, spec, wishes.keep, untriggered) if wishes.keep is not None else None
     grown = choice.suite if choice is not None else grown
     if settings.expected:
         grown = await _with_expected(session, prompt, spec, grown, settings.expected)
-    measured = quality(prompt, spec, grown, language_of(settings, prompt))
+    measured = quality(prompt, spec, grown, language_of(settings, prompt), untriggered)
     return Generated(grown, done, measured, choice, _resolution(settings, choice))
+
+
+def _unchanged(ids: Collection[str], before: Suite, after: Suite) -> tuple[str, ...]:
+    """Those of some cases that have kept their inputs and their rule."""
+    aims = {case.id: (case.rule, case.inputs) for case in before.cases}
+    return tuple(case.id for case in after.cases if case.id in ids and aims.get(case.id) == (case.rule, case.inputs))
 
 
 async def _filled(
@@ -214,11 +234,13 @@ def _rules_per_request(session: Session) -> int:
     return 1 if session.roles.author().model.name.startswith("embedded/") else RULES_PER_REQUEST
 
 
-def quality(prompt: Prompt, spec: Spec, suite: Suite, suite_language: str | None = None) -> Quality:
-    """The quality of a suite, measured by code."""
+def quality(
+    prompt: Prompt, spec: Spec, suite: Suite, suite_language: str | None = None, untriggered: Collection[str] = ()
+) -> Quality:
+    """The quality of a suite, measured by code; cases that do not trigger their rule's condition test none."""
     usable = suite.usable()
     findings = lint_all(suite.replace(cases=usable), prompt=prompt, spec=spec, suite_language=suite_language)
-    aimed = {case.rule for case in usable}
+    aimed = {case.rule for case in usable if case.id not in untriggered}
     return Quality(
         cases=len(suite.cases),
         excluded=len(suite.cases) - len(suite.valid()),
@@ -227,6 +249,7 @@ def quality(prompt: Prompt, spec: Spec, suite: Suite, suite_language: str | None
         lint=_by_code(findings),
         bare=tuple(rule.id for rule in spec.rules if not rule.stale and rule.id not in aimed),
         aside=len(suite.valid()) - len(usable),
+        untriggered=tuple(case.id for case in usable if case.id in untriggered),
     )
 
 

@@ -10,13 +10,13 @@ from promptpex.cases.input_types import unusable_schemas
 from promptpex.cases.plan import Plan
 from promptpex.core.errors import InputError, SuiteError
 from promptpex.core.events import Notice
-from promptpex.core.records import Manifest, Prompt, Run, Spec, Suite
+from promptpex.core.records import Case, Manifest, Prompt, Run, Spec, Suite
 from promptpex.documents.schema_ref import keep_schema
 from promptpex.report import runs
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.groundedness import Groundedness
 from promptpex.specs.source_quotes import uncovered
-from promptpex.tables import check_weights
+from promptpex.tables import check_weights, untriggered, verdicts
 from promptpex.workflow import generating, running, specifying
 from promptpex.workflow.estimate import (
     EstimateLine,
@@ -201,7 +201,8 @@ async def _extract(session: Session, prompt: Prompt, files: Files) -> Extracted:
 async def _generate(
     session: Session, files: Files, prompt: Prompt, spec: Spec, suite: Suite, wishes: Wishes = Wishes()
 ) -> Generated:
-    made = await generating.generate(session, prompt, spec, suite, wishes)
+    unmet = _untriggered(session, prompt, spec, suite)
+    made = await generating.generate(session, prompt, spec, suite, wishes, unmet)
     raise_if_cancelled(session)
     write_suite(files.suite, made.suite)
     return made
@@ -229,6 +230,26 @@ def _latest_run(session: Session, prompt: Prompt) -> Run | None:
     except InputError as error:
         session.emit(Notice(f"checks are not compared with the latest run: {error}", "warning"))
         return None
+
+
+def _untriggered(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> tuple[str, ...]:
+    """The cases that did not meet the condition of their rule in the latest run, and are what they were then."""
+    folder = runs.latest_of(Path(session.settings.results), prompt.name) if suite.cases else None
+    try:
+        run = runs.read_columns(folder) if folder is not None else None
+    except InputError:
+        return ()  # a run that cannot be read tells nothing of the cases; `report` says what is wrong with it
+    if run is None:
+        return ()
+    now = {case.id: _aim(case, spec) for case in suite.cases}
+    before = {case.id: _aim(case, run.spec) for case in run.suite.cases}
+    return tuple(case for case in untriggered(verdicts(run)) if now.get(case) == before.get(case))
+
+
+def _aim(case: Case, spec: Spec) -> tuple[object, ...]:
+    """What a case tests: its inputs, and its rule with its words and its condition."""
+    rule = spec.rule(case.rule) if case.rule is not None else None
+    return case.inputs, case.rule, rule and rule.rule, rule and rule.when
 
 
 async def _spec_of_run(session: Session, prompt: Prompt, files: Files) -> Spec:

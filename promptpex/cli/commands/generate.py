@@ -136,6 +136,10 @@ def quality_lines(quality: Quality) -> list[str]:
     if quality.lint:
         codes = (f"{len(ids)} {code} ({named(ids)})" for code, ids in sorted(quality.lint.items()))
         lines.append(f"Lint: {', '.join(codes)}.")
+    if quality.untriggered:
+        count = plural(len(quality.untriggered), "case")
+        which = named(list(quality.untriggered))
+        lines.append(f"In the latest run {count} did not meet the condition of the rule that they are for: {which}.")
     if quality.bare:
         lines.append(f"No case tests {', '.join(quality.bare)}.")
     return lines
