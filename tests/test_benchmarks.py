@@ -65,7 +65,7 @@ def _value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
-def _found(pattern: str, text: str) -> bool | None:
+def _matches(pattern: str, text: str) -> bool | None:
     """Whether the ECMAScript pattern is found in the text; None when Python reads the pattern otherwise."""
     if FOREIGN_TO_PYTHON.search(pattern):
         return None
@@ -190,7 +190,7 @@ def test_inputs_satisfy_the_input_checks(folder: Path) -> None:
             if check["kind"] == "icontains":
                 assert _filled(check["value"], inputs).casefold() in text.casefold(), case["id"]
             elif check["kind"] in ("regex", "not-regex"):
-                answer = _found(check["value"], text)
+                answer = _matches(check["value"], text)
                 assert answer in (None, check["kind"] == "regex"), case["id"]
             elif check["kind"] == "word-count" and isinstance(check["value"], dict):
                 words = len(text.split()) if check.get("unit", "words") == "words" else None
@@ -205,7 +205,7 @@ def test_regex_checks_are_patterns(folder: Path) -> None:
             if check["kind"].removeprefix("not-") == "regex":
                 assert check["value"] == check["value"].strip(), rule["id"]
                 assert not check["value"].startswith("(?i)"), f"{rule['id']}: ECMAScript has no inline flags"
-                _found(check["value"], "any text")
+                _matches(check["value"], "any text")
 
 
 @each_benchmark
@@ -220,7 +220,7 @@ def test_expected_outputs_hold_the_regex_checks(folder: Path) -> None:
         if "expected" not in case:
             continue
         for rule_id, check in checks:
-            answer = _found(check["value"], case["expected"])
+            answer = _matches(check["value"], case["expected"])
             assert answer in (None, check["kind"] == "regex"), (case["id"], rule_id, check["value"])
 
 

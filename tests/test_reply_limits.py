@@ -60,7 +60,7 @@ def test_every_template_has_its_reply_type() -> None:
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_what_is_cut_is_said(name: str) -> None:
+def test_what_is_cut_is_reported(name: str) -> None:
     source = (stage_templates.folder() / f"{name}.jinja").read_text(encoding="utf-8")
     limited = set(limits(TYPES[name]))
     assert limited or name == "cases/rate"  # whose replies hold numbers and names alone

@@ -123,7 +123,7 @@ def test_samples_are_read_in_the_folder_alone(checkout: Path) -> None:
         read_samples("s.jsonl", variables=("a",), path=checkout / "prompt.md")
 
 
-async def test_a_metric_file_reaches_nothing_and_its_requests_are_told(checkout: Path) -> None:
+async def test_a_metric_file_reaches_nothing_and_its_requests_are_reported(checkout: Path) -> None:
     here = prompt().replace(path=str(checkout / "prompt.md"))
     (checkout / "tone.metric.md").symlink_to(users(checkout))
     with pytest.raises(PromptFileError, match="leads out of its project"):

@@ -56,14 +56,14 @@ def _compared(output: str, expected: str, match: str) -> Comparison:
 
 
 def _exact(output: str, expected: str) -> Comparison:
-    return _told(output.rstrip("\r\n") == expected.rstrip("\r\n"), output, expected)
+    return _outcome(output.rstrip("\r\n") == expected.rstrip("\r\n"), output, expected)
 
 
 def _normalised(output: str, expected: str) -> Comparison:
-    return _told(normalised(output) == normalised(expected), output, expected)
+    return _outcome(normalised(output) == normalised(expected), output, expected)
 
 
-def _told(right: bool, output: str, expected: str) -> Comparison:
+def _outcome(right: bool, output: str, expected: str) -> Comparison:
     if right:
         return Comparison(True, f"the output is the expected {quoted_json(expected)}")
     return Comparison(False, f"the output is {quoted_json(output)}, expected is {quoted_json(expected)}")
@@ -76,7 +76,7 @@ def _json(output: str, expected: str) -> Comparison:
     given = _json_value(output)
     if given is None:
         return Comparison(False, f"the output holds no single JSON value, expected is {quoted_json(expected)}")
-    return _told(_canonical(given[0]) == _canonical(wanted[0]), output, expected)
+    return _outcome(_canonical(given[0]) == _canonical(wanted[0]), output, expected)
 
 
 def _json_value(text: str) -> tuple[Any] | None:
@@ -138,7 +138,7 @@ def _numeric(output: str, expected: str, tolerance: str) -> Comparison:
         context.clear_traps()
         allowed = Decimal(tolerance.rstrip("%") or 0)
         allowed = allowed / 100 * abs(wanted[0]) if tolerance.endswith("%") else allowed
-        return _told(abs(given[0] - wanted[0]) <= allowed, output, expected)
+        return _outcome(abs(given[0] - wanted[0]) <= allowed, output, expected)
 
 
 def _numbers(text: str) -> list[Decimal]:

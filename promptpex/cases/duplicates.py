@@ -50,10 +50,10 @@ def duplicates(cases: Sequence[Case], *, threshold: float = THRESHOLD) -> list[D
         threshold: similarity (0..1, of the normalised texts) from which two cases are near-duplicates; above 1, only
             exact and normalised ones are named.
     """
-    return [_pair(cases[a], cases[b], how, score) for a, b, how, score in sorted(_found(cases, threshold))]
+    return [_pair(cases[a], cases[b], how, score) for a, b, how, score in sorted(_positions(cases, threshold))]
 
 
-def _found(cases: Sequence[Case], threshold: float) -> Iterator[tuple[int, int, How, float]]:
+def _positions(cases: Sequence[Case], threshold: float) -> Iterator[tuple[int, int, How, float]]:
     """Positions of duplicates: the earlier case, the later one, how, and how much."""
     keys = [tuple(sorted((name, _normalised(value)) for name, value in case.inputs.items())) for case in cases]
     exact: dict[str, int] = {}
@@ -86,7 +86,7 @@ def clusters(cases: Sequence[Case], *, threshold: float = THRESHOLD) -> list[lis
             index = parent[index]
         return index
 
-    for a, b, _, _ in _found(cases, threshold):
+    for a, b, _, _ in _positions(cases, threshold):
         first, second = sorted((root(a), root(b)))
         parent[second] = first
     groups: dict[int, list[str]] = {}

@@ -54,10 +54,10 @@ def silent_scorers(summary: Summary) -> Iterator[str]:
     """What is said of each judge that was asked for scores under a name, and each script that was run for them, and
     gave not one."""
     from promptpex.report.terminal import clean
-    from promptpex.tables.frames import said_by
+    from promptpex.tables.frames import is_from
 
     by_code = summary.scores["source"].eq(CODE).fillna(False)
-    scores = summary.scores[said_by(summary.scores, "judge") | by_code]
+    scores = summary.scores[is_from(summary.scores, "judge") | by_code]
     asked = scores[~scores["unscored"].isin(NOT_ASKED).fillna(False)]
     for (judge, name), group in asked.groupby(["source", "name"], sort=False, observed=True):
         failed = group["unscored"].notna() & group["unscored"].ne(UNCLEAR)

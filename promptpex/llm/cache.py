@@ -68,7 +68,7 @@ class CachedClient:
         self._cancel_token = cancel_token or CancelToken()
         self._sleep = sleep
         self._emit = emit
-        self._said_that_we_wait = False
+        self._announced_waiting = False
         self._flights: dict[str, asyncio.Future[Completion | None]] = {}
         self._width = None if concurrency is None else max(MIN_ADMITTED, 2 * concurrency)
         self._admissions: dict[tuple[str, str | None], asyncio.Semaphore] = {}
@@ -155,13 +155,13 @@ class CachedClient:
                 return _cached(stored)
             await self._cancel_token.pause(wait, self._sleep, model)
             waited += wait
-            self._say_that_we_wait(waited)
+            self._announce_waiting(waited)
             wait = min(LAST_POLL_S, wait * 2)
         return None
 
-    def _say_that_we_wait(self, waited: float) -> None:
-        if waited >= SILENT_S and not self._said_that_we_wait:
-            self._said_that_we_wait = True
+    def _announce_waiting(self, waited: float) -> None:
+        if waited >= SILENT_S and not self._announced_waiting:
+            self._announced_waiting = True
             self._emit(
                 Notice(
                     "another promptpex process on this store is asking some of the same questions; waiting "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import NOT_CONCERNED
 from promptpex.stats import clustered_agreement
-from promptpex.tables.frames import said_by, typed
+from promptpex.tables.frames import is_from, typed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,7 +101,7 @@ def disagreements(cube: pd.DataFrame, rows: pd.DataFrame, *, partly: Collection[
         partly: rules that code decides in part only; only code's fails are held against the judge there.
     """
     scored = cube[cube["status"].ne("unscored")]
-    judged = scored[said_by(scored, "judge") & scored["turn"].eq(0)]
+    judged = scored[is_from(scored, "judge") & scored["turn"].eq(0)]
     both = _code(scored, partly).merge(judged, on=KEYS, suffixes=("_code", ""))
     odd = both[both["status_code"].eq("fail").ne(both["status"].eq("fail"))].copy()
     odd["_milder"] = odd["status_code"].ne("fail")
@@ -115,12 +115,12 @@ def disagreements(cube: pd.DataFrame, rows: pd.DataFrame, *, partly: Collection[
 
 
 def _code(scored: pd.DataFrame, partly: Collection[str]) -> pd.DataFrame:
-    code = scored[said_by(scored, "check")]
+    code = scored[is_from(scored, "check")]
     return code[~(code["rule"].isin(list(partly)) & code["status"].eq("pass"))]
 
 
 def _judges(scored: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    first = scored[said_by(scored, "judge") & scored["turn"].eq(0)]
+    first = scored[is_from(scored, "judge") & scored["turn"].eq(0)]
     return {str(name): group for name, group in first.groupby("source", sort=False, observed=True)}
 
 

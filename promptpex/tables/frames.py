@@ -182,11 +182,11 @@ def _stands(rows: pd.DataFrame, cube: pd.DataFrame, keys: list[str]) -> npt.NDAr
     import pandas as pd
 
     on_rule = [*keys, "rule"]
-    together = said_by(cube, "judges")
-    judged = cube[together if together.any() else said_by(cube, "judge") & cube["turn"].eq(0)]
+    together = is_from(cube, "judges")
+    judged = cube[together if together.any() else is_from(cube, "judge") & cube["turn"].eq(0)]
     milder = judged.loc[judged["status"].isin(["pass", NOT_CONCERNED]), on_rule]
     failing = cube.loc[cube["counts"] & cube["status"].eq("fail"), [*on_rule, "source"]]
-    by_check = said_by(failing, "check").to_numpy(bool)
+    by_check = is_from(failing, "check").to_numpy(bool)
     contradicted = pd.MultiIndex.from_frame(failing[on_rule]).isin(pd.MultiIndex.from_frame(milder)) & by_check
     uncontradicted = pd.MultiIndex.from_frame(failing.loc[~contradicted, keys])
     stands: npt.NDArray[np.bool_] = pd.MultiIndex.from_frame(rows[keys]).isin(uncontradicted)
@@ -195,7 +195,7 @@ def _stands(rows: pd.DataFrame, cube: pd.DataFrame, keys: list[str]) -> npt.NDAr
 
 def _not_asked(cube: pd.DataFrame) -> npt.NDArray[np.bool_]:
     """Where a verdict that would have decided its rule, alone or among several judges, was not asked for any more."""
-    several = set(cube.loc[cube["counts"] & said_by(cube, "judges"), "rule"])
+    several = set(cube.loc[cube["counts"] & is_from(cube, "judges"), "rule"])
     deciding = cube["counts"].to_numpy(bool) | cube["rule"].isin(several).to_numpy(bool)
     not_asked: npt.NDArray[np.bool_] = marked(cube["unscored"], NOT_ASKED.__contains__)
     return not_asked & deciding & cube["turn"].eq(0).to_numpy(bool)
@@ -254,7 +254,7 @@ def grouped(frame: pd.DataFrame, columns: Sequence[str]) -> npt.NDArray[np.int64
     return groups.astype("int64")
 
 
-def said_by(cube: pd.DataFrame, kind: str) -> pd.Series[bool]:
+def is_from(cube: pd.DataFrame, kind: str) -> pd.Series[bool]:
     """For each verdict whether its source is of a kind: ``check``, ``judge`` or ``judges``."""
     import pandas as pd
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import NOT_ASKED, UNCLEAR
-from promptpex.tables.frames import grouped, said_by, typed
+from promptpex.tables.frames import grouped, is_from, typed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +35,7 @@ def judges(cube: pd.DataFrame) -> pd.DataFrame:
     It failed where a rule has no verdict because of the reply; that a judge calls a rule unclear is a verdict.
     """
     replies = cube.loc[
-        said_by(cube, "judge"), ["source", "model", "case", "repeat", "turn", "status", "unscored", "reason"]
+        is_from(cube, "judge"), ["source", "model", "case", "repeat", "turn", "status", "unscored", "reason"]
     ]
     request = grouped(replies, ["source", "model", "case", "repeat", "turn"])
     marks = replies.assign(_request=request, _failed=_failed(replies))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from promptpex.core.records import EXPECTED, METRIC_NAME, NOT_ASKED
 from promptpex.stats import open_mean_interval
 from promptpex.tables.counts_per_case import Weights, weighed
-from promptpex.tables.frames import marked, said_by, typed
+from promptpex.tables.frames import is_from, marked, typed
 from promptpex.tables.rankings import RankingOptions, Rankings
 from promptpex.tables.summary import confidence_of
 
@@ -203,7 +203,7 @@ def _by_source(own: pd.DataFrame) -> Iterator[tuple[str, bool, pd.DataFrame]]:
 def _of_judges(scores: pd.DataFrame) -> npt.NDArray[np.bool_]:
     """Where a score is that of one judge of several."""
     beside = ~scores["counts"].fillna(True).to_numpy(bool) & scores["turn"].eq(0).fillna(False).to_numpy(bool)
-    judged: npt.NDArray[np.bool_] = beside & said_by(scores, "judge").to_numpy(bool)
+    judged: npt.NDArray[np.bool_] = beside & is_from(scores, "judge").to_numpy(bool)
     return judged
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from promptpex.stats import flaky as find_flickers
 from promptpex.stats import pass_at_k, pass_hat_k, stability
 from promptpex.tables.counts_per_case import counted
-from promptpex.tables.frames import said_by, typed
+from promptpex.tables.frames import is_from, typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +102,7 @@ def inconsistent_verdicts(
     is shown the input; of rules that ``hang_on_input`` outputs are compared within a case.
     """
     keys = ["model", "case", "repeat"]
-    judged = cube[said_by(cube, "judge") & cube["turn"].eq(0) & cube["status"].isin(["pass", "fail"])]
+    judged = cube[is_from(cube, "judge") & cube["turn"].eq(0) & cube["status"].isin(["pass", "fail"])]
     verdicts = judged[[*keys, "source", "rule", "status"]].merge(rows[[*keys, "output"]].dropna(), on=keys)
     within = verdicts["case"].where(verdicts["rule"].isin(list(hang_on_input)))
     same = [verdicts["source"], verdicts["rule"], verdicts["output"], within]

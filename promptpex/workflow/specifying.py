@@ -163,10 +163,10 @@ async def update(
     if unchanged and not missing and not more:
         if _wants_checks(session):
             known = evidence_of(marked.rules, before, suite)
-            return _told(spec, await _checked(session, prompt, marked, marked.rules, known), prompt)
+            return _update(spec, await _checked(session, prompt, marked, marked.rules, known), prompt)
         why = "the prompt is the one that the spec was extracted from"
         session.emit(Notice(f"{why}; the author was not asked (--more asks for further rules)"))
-        return _told(spec, marked, prompt)
+        return _update(spec, marked, prompt)
     rules, new = await _asked_for(session, prompt, marked, suite)
     options = _options(session, prompt)
     inputs = await input_specs(session.roles.author(), prompt, missing, options=options, emit=session.emit)
@@ -176,7 +176,7 @@ async def update(
     if session.settings.checks:
         known = evidence_of(updated.rules, before, suite)
         updated = await _checked(session, prompt, updated, updated.rules if _wants_checks(session) else new, known)
-    return replace(_told(spec, updated, prompt), asked=True)
+    return replace(_update(spec, updated, prompt), asked=True)
 
 
 async def _asked_for(
@@ -238,7 +238,7 @@ def _revived(rules: Sequence[Rule], proposed: Sequence[Rule]) -> tuple[list[Rule
     return back, [rule for rule in proposed if same_rule(rule.rule) not in known]
 
 
-def _told(before: Spec, after: Spec, prompt: Prompt) -> Update:
+def _update(before: Spec, after: Spec, prompt: Prompt) -> Update:
     old = {rule.id: rule for rule in before.rules}
     turned = [rule for rule in after.rules if rule.id in old and old[rule.id].stale != rule.stale]
     people = [rule for rule in after.rules if rule.origin in ("edited", "added")]

@@ -281,7 +281,7 @@ def test_on_a_terminal_every_row_is_a_line(tmp_path: Path) -> None:
     assert max(len(line) for line in shown.splitlines()) < 80
 
 
-def test_numbers_out_of_range_are_said_of_their_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_out_of_range_are_reported_of_their_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nines = "9" * 4000
     path = tmp_path / "rows.jsonl"
     path.write_text(

@@ -204,7 +204,7 @@ def test_half_a_character_is_found_as_javascript_finds_it() -> None:
     assert status("\u3dd8\u00d8", {"kind": "contains", "value": "\ud83d"}) == "fail"
 
 
-def test_a_perplexity_that_cannot_be_told_says_how_to_ask_for_what_it_needs() -> None:
+def test_an_unknown_perplexity_says_how_to_ask_for_what_it_needs() -> None:
     report = check("x", [{"kind": "perplexity", "threshold": 9}])
     assert report.unscored == "no-logprobs"
     assert "MODEL?logprobs=true" in report.reason

@@ -41,12 +41,12 @@ def run(
             "fail",
         ),
         (
-            "def told(example: dict, prompt: str, response: str) -> bool:\n    return example['price'] in response",
+            "def verdict(example: dict, prompt: str, response: str) -> bool:\n    return example['price'] in response",
             "pass",
         ),
-        ("async def told(example: dict, prompt: str, response: str) -> bool:\n    return prompt == 'p'", "pass"),
-        ("async def told(response, *, strict=False):\n    return response.endswith('.')", "pass"),
-        ("def told(response: str, example: dict, limit: int = 3) -> bool:\n    return len(example) < limit", "pass"),
+        ("async def verdict(example: dict, prompt: str, response: str) -> bool:\n    return prompt == 'p'", "pass"),
+        ("async def verdict(response, *, strict=False):\n    return response.endswith('.')", "pass"),
+        ("def verdict(response: str, example: dict, limit: int = 3) -> bool:\n    return len(example) < limit", "pass"),
     ],
 )
 def test_every_form_is_run(code: str, status: str) -> None:
@@ -98,7 +98,7 @@ def test_a_threshold_bounds_numbers_and_named_scores_are_collected() -> None:
 
 
 def test_a_function_of_the_paper_is_judged_by_truth() -> None:
-    head = "import re\ndef told(example, prompt, response):\n    return "
+    head = "import re\ndef verdict(example, prompt, response):\n    return "
     assert run(head + "re.search('lamp', response)").status == "pass"
     assert run(head + "re.search('sofa', response)").status == "fail"
     assert run(head + "''").status == "fail"

@@ -125,7 +125,7 @@ def test_promises_and_timers_settle_without_waiting() -> None:
     assert (report.status, report.score) == ("pass", 0.25)
 
 
-def test_a_promise_that_nothing_settles_is_told() -> None:
+def test_a_promise_that_nothing_settles_is_named() -> None:
     assert run("new Promise(() => {})").unscored == "script-error"
 
 

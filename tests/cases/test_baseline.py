@@ -32,7 +32,7 @@ async def test_the_author_sees_the_prompt_and_none_of_the_spec() -> None:
     assert not any(rule.rule in text for rule in spec().rules)
 
 
-async def test_repetitions_blanks_and_surplus_are_dropped_and_a_lack_is_said() -> None:
+async def test_repetitions_blanks_and_surplus_are_dropped_and_a_lack_is_reported() -> None:
     heard: list[Event] = []
     suite, _ = await made(["a", "a", "b"], 4, emit=heard.append)
     assert [case.inputs["thing"] for case in suite.cases] == ["a", "b"]

@@ -83,7 +83,7 @@ async def test_half_of_the_cases_hold_the_answer_and_say_so(options: Generation)
     assert (await suite_of(options))[0] == suite
 
 
-async def test_the_author_is_told_which_inputs_hold_it() -> None:
+async def test_the_author_is_shown_which_inputs_hold_it() -> None:
     _, client = await suite_of(Generation(3, 0))
     (text,) = (asked(request) for request in client.requests)
     assert '"context" is the material' in text

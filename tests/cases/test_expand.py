@@ -181,7 +181,7 @@ async def test_a_variant_that_lost_an_id_is_none(longer_text: str, grows: bool) 
     assert (len(made.cases) == 2) is grows
 
 
-async def test_several_cases_grow_in_one_request_and_one_that_is_left_out_is_told() -> None:
+async def test_several_cases_grow_in_one_request_and_one_that_is_left_out_is_counted() -> None:
     cases = [
         Case(id=f"c{n}", rule="r1", inputs={"thing": f"a rose number {n} of many", "place": "x"}) for n in range(9)
     ]

@@ -88,7 +88,7 @@ async def test_a_reference_model_that_raises_is_a_reason_or_the_end() -> None:
     assert await expected_outputs([], answer, [judge(1, 1)], prompt=prompt(), spec=spec()) == []
 
 
-async def test_the_suite_takes_what_was_found_and_says_what_was_not() -> None:
+async def test_the_suite_takes_the_expected_outputs_and_names_the_cases_without() -> None:
     heard: list[Event] = []
     suite = with_expected(SUITE, await results_of(judge(0.9, 0.2)), heard.append)
     assert [(case.expected, case.expected_from) for case in suite.cases] == [

@@ -88,7 +88,7 @@ async def test_editing_an_inverse_leaves_the_cases_of_its_rule() -> None:
     assert [case.id for case in todo(suite, edited).retire] == ["r1-inverse-1"]
 
 
-async def test_what_people_wrote_stays_and_a_lost_rule_is_said() -> None:
+async def test_what_people_wrote_stays_and_a_lost_rule_is_named() -> None:
     suite = await full_suite()
     mine = Case(id="mine", rule="r1", inputs={"thing": "x", "place": "y"}, origin="added")
     edited = suite.cases[0].replace(origin="edited", inputs={"thing": "z", "place": "y"})
@@ -107,7 +107,7 @@ async def test_another_author_or_input_spec_makes_all_cases_stale() -> None:
     assert todo(suite, changed).missing == 6
 
 
-async def test_repeated_inputs_are_dropped_and_said() -> None:
+async def test_repeated_inputs_are_dropped_and_reported() -> None:
     heard: list[Event] = []
     voice, client = role_model(
         lambda request: written_cases(request, lambda aim, number: {"thing": "same", "place": "Same"})

@@ -47,7 +47,7 @@ def test_value_and_coverage_decide(most: int, ids: list[str]) -> None:
     assert kept(FULL, most) == ids
 
 
-def test_what_is_lost_is_said() -> None:
+def test_what_is_lost_is_named() -> None:
     choice = keep_most_valuable(FULL, SPEC, 2)
     assert (choice.valid, choice.aside, choice.lost) == (7, 5, ("r2", "r3", "r1-inverse"))
     assert keep_most_valuable(FULL, SPEC, 6).lost == ()

@@ -163,7 +163,7 @@ def test_report_takes_another_tolerance_model_and_level(results: Path, capsys: p
     assert "no model 'z'" in err
 
 
-def test_a_run_that_was_killed_is_said_to_be_and_passes_no_gate(
+def test_a_run_that_was_killed_is_called_incomplete_and_passes_no_gate(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = kept(results, "new", a=lambda n: True)

@@ -95,7 +95,7 @@ async def test_nobody_is_chosen_where_nobody_watches(there: Path, role: str, ci:
     assert ("CI is set" in refusal) is refused
 
 
-def test_a_chosen_judge_is_said_even_when_quiet(
+def test_a_chosen_judge_is_named_even_when_quiet(
     there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """OpenAI's key makes its models reachable; the address is this machine's, where nobody listens."""

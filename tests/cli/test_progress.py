@@ -28,7 +28,7 @@ def answered(cost: float | None = 0.001, *, cached: bool = False) -> Answered:
     return Answered(MODEL, "output", "id", cached, 10.0, 20, 5, cost)
 
 
-def heard(clock: Clock, count: int, *, every_s: float = 0.5, total: int = 100) -> StageProgress:
+def tally_after(clock: Clock, count: int, *, every_s: float = 0.5, total: int = 100) -> StageProgress:
     """The tally after so many answers, one every so many seconds."""
     tallies = ProgressCounts(clock)
     tallies.count(StageStarted("output", total, MODEL))
@@ -43,19 +43,19 @@ def heard(clock: Clock, count: int, *, every_s: float = 0.5, total: int = 100) -
 
 def test_rate_time_left_and_cost() -> None:
     clock = Clock()
-    tally = heard(clock, 21)
+    tally = tally_after(clock, 21)
     assert tally.rate(clock()) == pytest.approx(2.0)
     assert tally.text(clock()) == "21/100, 2.0/s, $0.0210, 40 s left"
 
 
 def test_a_server_that_falls_silent_lowers_the_rate() -> None:
     clock = Clock()
-    tally = heard(clock, 21)
+    tally = tally_after(clock, 21)
     clock.now += 10
     assert tally.rate(clock()) == pytest.approx(1.0)
 
 
-def test_failures_and_stored_answers_are_told_and_make_no_rate() -> None:
+def test_failures_and_stored_answers_are_shown_and_make_no_rate() -> None:
     tallies = ProgressCounts(Clock())
     tallies.count(StageStarted("output", 3, MODEL))
     for error in (None, None, "timed-out"):

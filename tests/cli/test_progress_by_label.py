@@ -41,7 +41,7 @@ def reply(request: Request) -> Completion:
     return PAID if request.stage == "output" else PAID.replace(text=str(verdicts).replace("'", '"'))
 
 
-async def test_what_a_model_costs_is_told_under_the_name_that_it_was_given(tmp_path: Path) -> None:
+async def test_what_a_model_costs_is_reported_under_the_name_that_it_was_given(tmp_path: Path) -> None:
     cases = len(suite().usable())
     await tallies_at_end(tmp_path, [PLAIN], ["none"])
     tallies = await tallies_at_end(tmp_path, [PLAIN, WARM], [PLAIN + "?top_p=0.5"])

@@ -39,7 +39,7 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("generate", ["--author", "fake/no?max_tokens=70"], "fake/no: an answer alone may take 70 tokens"),
     ],
 )
-def test_it_is_said_at_once(
+def test_it_is_refused_at_once(
     there: Path, capsys: pytest.CaptureFixture[str], verb: str, more: list[str], message: str
 ) -> None:
     assert run_cli([verb, str(there), *more, "--tpm", "50"]) == 2
@@ -49,7 +49,7 @@ def test_it_is_said_at_once(
     assert not Path("results").exists()
 
 
-def test_it_is_said_before_a_spec_is_paid_for(there: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_refused_before_a_spec_is_paid_for(there: Path, capsys: pytest.CaptureFixture[str]) -> None:
     there.with_name("prompt.spec.yaml").unlink()
     line = ["run", str(there), "--author", "fake/no?max_tokens=5", "--judge", "none", "--tpm", "1000"]
     assert run_cli([*line, "--models", "fake/RED"]) == 2

@@ -345,7 +345,7 @@ def test_bytes_that_are_no_utf_8_are_refused_and_not_an_error_of_ours(tmp_path: 
         load({name: "5\udcff"}, start=tmp_path, env={})
 
 
-def test_all_problems_of_the_settings_are_said_at_once(tmp_path: Path) -> None:
+def test_all_problems_of_the_settings_are_reported_at_once(tmp_path: Path) -> None:
     file = tmp_path / "promptpex.toml"
     file.write_text('models = 3\nconcurency = 2\nrepeats = 0\napi_key = "x"\n', encoding="utf-8")
     with pytest.raises(ConfigError, match="5 problems") as caught:

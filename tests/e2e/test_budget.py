@@ -70,7 +70,7 @@ async def test_a_budget_stops_cleanly_and_a_larger_one_pays_only_the_rest(
     assert f"{12 - answered} answers from models, {answered} from the store" in again.out
 
 
-async def test_no_budget_at_all_is_said_with_code_0_and_the_store_answers_all_the_same(
+async def test_no_budget_at_all_is_reported_with_code_0_and_the_store_answers_all_the_same(
     tmp_path: Path, scripted: ScriptedServer
 ) -> None:
     here = place(tmp_path, cells=4)
@@ -102,7 +102,7 @@ async def test_a_model_of_unknown_price_is_refused_before_anything_is_sent(
     assert scripted.count == 0
 
 
-async def test_the_judge_counts_and_a_judge_without_budget_is_told(tmp_path: Path, scripted: ScriptedServer) -> None:
+async def test_the_judge_counts_and_a_judge_without_budget_is_named(tmp_path: Path, scripted: ScriptedServer) -> None:
     here = place(tmp_path, cells=4)
     script = scripted.otherwise = JudgedScript()
     judged = ("--judge", "openai/judge", "--judge-mode", "prompt", "--concurrency", "1")

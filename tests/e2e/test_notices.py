@@ -20,7 +20,7 @@ def picky(seen: Seen) -> Step:
     return Step(completion_body("NN"))
 
 
-async def test_a_refused_parameter_is_told_everywhere(tmp_path: Path, scripted: ScriptedServer) -> None:
+async def test_a_refused_parameter_is_reported_everywhere(tmp_path: Path, scripted: ScriptedServer) -> None:
     here, log = place(tmp_path, cells=3), tmp_path / "run.jsonl"
     scripted.otherwise = picky
     model = f"{MODEL}?temperature=0.7&api_base={scripted.url}/v1"
@@ -47,7 +47,7 @@ async def test_log_and_results_are_for_their_owner(tmp_path: Path) -> None:
     assert stat.S_IMODE(manifest.parent.stat().st_mode) == 0o700
 
 
-async def test_a_download_is_told_while_it_goes_on(
+async def test_a_download_is_reported_while_it_goes_on(
     tmp_path: Path, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here, known = place(tmp_path, cells=1), set[str]()

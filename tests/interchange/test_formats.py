@@ -119,7 +119,7 @@ def test_a_new_format_is_one_file(folder: Path) -> None:
         (("import", "toys", "a.toy"), "'toys' is not one of"),
     ],
 )
-def test_what_does_not_fit_a_format_is_said(folder: Path, arguments: tuple[str, ...], says: str) -> None:
+def test_what_does_not_fit_a_format_is_reported(folder: Path, arguments: tuple[str, ...], says: str) -> None:
     done = _call(folder, *arguments)
     assert done.returncode == 2
     assert says in done.stderr

@@ -32,7 +32,7 @@ def test_a_label_split_into_tokens_and_one_behind_a_quote() -> None:
     assert confidences(answer, LABELS) == [pytest.approx(1.0), pytest.approx(0.5)]
 
 
-def test_nothing_is_said_where_nothing_is_known() -> None:
+def test_no_confidence_is_given_where_none_is_known() -> None:
     assert confidences(Completion(text='{"verdict": "pass"}'), LABELS) == []
     other = Completion(text='{"verdict": "pass"}', logprobs=(token("something else"),))
     assert confidences(other, LABELS) == []

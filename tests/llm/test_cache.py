@@ -167,7 +167,7 @@ async def test_a_fresh_client_takes_nothing_from_before(tmp_path: Path) -> None:
         assert (await CachedClient(inner, store).complete(request("b"))).text == "b2"
 
 
-async def test_whoever_waits_for_another_process_is_told_once(tmp_path: Path) -> None:
+async def test_waiting_for_another_process_is_announced_once(tmp_path: Path) -> None:
     heard: list[Event] = []
     slept: list[float] = []
 

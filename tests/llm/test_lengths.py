@@ -68,7 +68,7 @@ def test_what_decides_is_kept_whole_and_what_explains_is_cut() -> None:
     assert made.cases[0].inputs.v0 == LONG * 15  # type: ignore[attr-defined]
 
 
-def test_the_number_of_items_is_still_said_to_the_model() -> None:
+def test_the_number_of_items_is_still_in_the_request() -> None:
     assert reply_schema(rules_reply(7, 2))["properties"]["rules"]["maxItems"] == 7
     assert reply_schema(rules_reply(7, 2))["properties"]["rules"]["minItems"] == 2
     of_a_rule = reply_schema(checks_reply(3))["properties"]["rules"]

@@ -27,7 +27,7 @@ async def test_totals_tell_known_from_unknown_and_cached_from_paid() -> None:
     assert meter.total.failed == 1
 
 
-async def test_every_request_is_heard_of() -> None:
+async def test_every_request_is_metered() -> None:
     heard = list[Event]()
     client = MeteredClient(FakeClient([PAID, RateLimited("slow down")]), Meter(), heard.append)
     await client.complete(request())

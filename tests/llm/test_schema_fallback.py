@@ -66,7 +66,7 @@ async def test_a_bad_request_without_a_schema_is_just_that() -> None:
         await SchemaFallback(inner).complete(request())
 
 
-async def test_a_model_that_ignores_its_schema_is_told_in_words_as_well() -> None:
+async def test_a_model_that_ignores_its_schema_is_given_it_in_words_as_well() -> None:
     inner = FakeClient(["The answer is one.", '{"a": 1}', '{"a": 1}'])
     client = SchemaFallback(inner)
     assert (await client.complete(request("one", reply_schema=SCHEMA))).text == "The answer is one."

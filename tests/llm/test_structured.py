@@ -82,7 +82,7 @@ async def test_two_different_verdicts_are_never_one() -> None:
         await verdict(GOOD + " or " + GOOD.replace("pass", "fail"), "pass")
 
 
-async def test_what_is_no_answer_is_told_by_the_completions_fields() -> None:
+async def test_what_is_not_an_answer_shows_in_the_completions_fields() -> None:
     with pytest.raises(EmptyReply):
         await verdict("  ")
     with pytest.raises(Filtered):

@@ -43,7 +43,7 @@ def test_a_claim_that_holds_in_both_completions_is_made(tmp_path: Path) -> None:
     assert "The unscored outputs leave fake/a's non-compliance between 0% and 2.5%" in summary.answer
 
 
-def test_of_a_model_with_missing_verdicts_worse_is_said_where_it_holds_and_best_never(tmp_path: Path) -> None:
+def test_a_model_with_missing_verdicts_is_worse_where_that_holds_and_never_best(tmp_path: Path) -> None:
     fates = by(
         {"a": first(1, fate="open"), "b": first(100), "c": lambda case, repeat: "open" if case < 5 else "broken"}
     )

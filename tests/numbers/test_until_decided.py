@@ -101,7 +101,7 @@ def conclusions(done: Done) -> dict[str, Any]:
     return {name: report[name] for name in ("answer", "models", "basis", "saved", "partial")}
 
 
-async def test_report_from_the_folder_equals_what_the_run_said(here: Place) -> None:
+async def test_report_from_the_folder_equals_the_report_of_the_run(here: Place) -> None:
     here.server.otherwise = answering({"b": 60})
     done, _ = await here.run("a,b", "--until-decided", judge="none")
     again = await command(["report", "--json"])

@@ -112,7 +112,7 @@ def two_prompts(folder: Path) -> tuple[Resolved, list[Files]]:
     return resolved, [files_of(folder / "smell.md"), files_of(folder / "colour.md")]
 
 
-async def test_a_prompt_that_a_model_fails_for_is_told_and_the_others_are_evaluated(tmp_path: Path) -> None:
+async def test_a_prompt_that_a_model_fails_for_is_reported_and_the_others_are_evaluated(tmp_path: Path) -> None:
     resolved, files = two_prompts(tmp_path)
     heard: list[Event] = []
     async with open_session(resolved, provider=failing_for("smell"), emit=heard.append) as session:

@@ -48,7 +48,7 @@ def test_figures_are_whole_and_a_long_name_is_folded_into_few_lines() -> None:
     assert len(pieces) <= 3
 
 
-def test_nothing_scored_is_said_and_not_a_figure() -> None:
+def test_nothing_scored_is_a_sentence_and_not_a_figure() -> None:
     text = shown(one(contrast((0, 0), (1, 30))))
     assert "none" in text
     assert "scored" in text

@@ -160,7 +160,7 @@ def test_a_side_whose_outputs_are_all_unscored_has_no_share_and_is_in_no_average
     assert tables_for_terminal({"table2": table})
 
 
-def test_a_share_has_the_exact_interval_of_what_could_be_told() -> None:
+def test_a_share_has_the_exact_interval_of_what_was_judged() -> None:
     row = only(result_tables.shares([result_tables.share("x", "rules grounded", [True] * 8 + [None] * 2)]))
     assert (row["yes"], row["n"], row["unknown"], row["share"], row["high"]) == (8, 8, 2, 1, 1)
     assert row["low"] == pytest.approx(0.025 ** (1 / 8)), "at this share all eight would be right with chance 2.5%"

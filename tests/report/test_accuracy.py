@@ -53,7 +53,7 @@ def test_no_model_is_called_best_or_good_enough_without_its_accuracy() -> None:
     assert "good enough" not in by_accuracy
 
 
-def test_where_nothing_was_scored_by_the_rules_the_accuracy_is_still_told() -> None:
+def test_where_nothing_was_scored_by_the_rules_the_accuracy_is_still_shown() -> None:
     made = answered(20, a=lambda n: n < 19)
     text = answer(made.replace(verdicts=()))
     assert "no model can be assessed" in text
@@ -72,7 +72,7 @@ def test_caveats_name_few_outputs_and_what_is_left_open() -> None:
     assert "The outputs that could not be compared leave a's accuracy between 80% and 100%." in text
 
 
-def test_generated_expected_outputs_are_told_from_those_of_people() -> None:
+def test_generated_expected_outputs_are_distinguished_from_those_of_people() -> None:
     made = answered(20, a=lambda n: True)
     from_model = [case.replace(expected_from="gpt-4o (0.90)") for case in made.suite.cases]
     whole = made.replace(suite=made.suite.replace(cases=tuple(from_model)))
@@ -177,7 +177,7 @@ def test_a_model_without_a_difference_in_accuracy_has_no_p() -> None:
     assert "b" not in rows
 
 
-def test_another_way_of_comparing_is_said() -> None:
+def test_another_way_of_comparing_is_reported() -> None:
     before = answered(40, a=lambda n: True)
     judged = before.replace(scores=tuple(one.replace(source="judge:j") for one in before.scores))
     note = "Expected outputs were compared by match:normalised before, by judge:j after."

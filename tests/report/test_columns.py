@@ -77,7 +77,7 @@ def answers(made: Run) -> Iterator[ShownOutput]:
     return (answer for case in page(summarise(made)).cases for answer in case.answers)
 
 
-def test_the_page_tells_of_each_output_what_was_said_of_it_in_order() -> None:
+def test_the_page_shows_the_verdicts_on_each_output_in_order() -> None:
     first, *_, missing, moved = answers(judged_twice())
     code = ShownVerdict("r1", "fail", "two words", None, "check:x", True)
     judge = ShownVerdict("r1", "pass", "two words", None, "judge:j", False)
@@ -94,7 +94,7 @@ def test_an_output_that_stands_twice_shows_its_verdicts_twice_and_one_that_is_lo
     assert [[failure.rule for failure in one] for one in shown] == [["r1"], ["r1"]]
 
 
-def test_said_holds_what_the_verdict_has_under_the_same_names() -> None:
+def test_shown_verdicts_have_the_fields_of_verdicts_under_the_same_names() -> None:
     made = verdict("unscored", unscored="judge-empty", reason="nothing came", counts=False)
     (answer,) = answers(run([output()], [made]))
     assert answer.verdicts[0]._asdict() == {name: getattr(made, name) for name in ShownVerdict._fields}

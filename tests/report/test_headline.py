@@ -82,7 +82,7 @@ def test_several_models_with_few_outputs_are_one_sentence() -> None:
     assert "because 4 of 10 outputs of a, 4 of 10 outputs of b and 4 of 10 outputs of c are unscored." in gaps
 
 
-def test_few_and_unscored_outputs_are_said_to_be_so() -> None:
+def test_few_and_unscored_outputs_are_pointed_out() -> None:
     text = headline(many(10, {"a": lambda n: None if n < 4 else n > 4, "dead": lambda n: None}))
     assert text == (
         "Undecided: a (at least 10%, 95% CI 0.3–81%); these data do not show which model is best. "
@@ -115,7 +115,7 @@ def failing(count: int, broken: int) -> Run:
     return made.replace(verdicts=tuple(lost))
 
 
-def test_a_failing_judge_is_the_first_thing_said() -> None:
+def test_a_failing_judge_comes_first() -> None:
     text = headline(failing(100, 6))
     assert text.startswith("The judge j failed on 6 of 100 outputs (6 judge-malformed): ")
     assert "a broke at least one rule in at least 0 of 100 usable outputs (at least 0%, 95% CI 0–13%)." in text

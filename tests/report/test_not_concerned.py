@@ -51,7 +51,7 @@ def test_the_terminal_marks_a_lower_bound_of_a_rule_and_counts_what_is_unscored(
     assert "≥" not in printed(summarise(made))
 
 
-def test_a_failure_that_a_judge_contradicts_is_said_in_the_answer_and_never_called_sure() -> None:
+def test_a_failure_that_a_judge_contradicts_is_in_the_answer_and_never_called_sure() -> None:
     summary = summarise(half_concerned())
     assert summary.answer is not None
     assert "1 of 1 failure of m rests on a check that the judge contradicts" in summary.answer

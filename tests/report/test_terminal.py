@@ -52,7 +52,7 @@ def test_the_table_says_how_many_of_how_many() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 72, 80, 90, 99, 100, 120, 200])
-def test_a_figure_is_shown_whole_or_said_to_be_left_out(width: int) -> None:
+def test_a_figure_is_shown_whole_or_named_as_left_out(width: int) -> None:
     lines = shown(colours(), width=width).splitlines()
     start = next(index for index, line in enumerate(lines) if line.lstrip().startswith("model "))
     text = "\n".join(lines[start:])
@@ -70,7 +70,7 @@ def test_a_model_alone_has_no_place() -> None:
     assert "decision" in shown(colours())
 
 
-def test_a_model_that_could_not_answer_is_told_with_what_to_do() -> None:
+def test_a_model_that_could_not_answer_is_named_with_what_to_do() -> None:
     failed = [output(case, "m", None, error="no-key", message="no key; set X_API_KEY") for case in ("c1", "c2")]
     open_ = [verdict("unscored", "r1", case, "m", unscored="no-key", source="none") for case in ("c1", "c2")]
     text = shown(run(failed, open_, models=("m",)))
@@ -79,7 +79,7 @@ def test_a_model_that_could_not_answer_is_told_with_what_to_do() -> None:
     assert "Failures by rule" not in text
 
 
-def test_the_first_error_that_says_something_is_told() -> None:
+def test_the_first_error_that_says_something_is_shown() -> None:
     messages = {"c1": "", "c2": "the server is down", "c3": "it is still down"}
     failed = [output(case, "m", None, error="unavailable", message=text) for case, text in messages.items()]
     other = output("c1", "n", None, error="no-key", message="set N_API_KEY")

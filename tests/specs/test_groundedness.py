@@ -100,7 +100,7 @@ async def test_an_unsure_judge_and_no_judge_leave_it_open() -> None:
 
 
 @given(st.text(min_size=1), st.data())
-def test_whatever_stands_in_the_prompt_is_found_or_too_short(text: str, data: st.DataObject) -> None:
+def test_whatever_is_in_the_prompt_is_found_or_too_short(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     result = by_quote(rule(text[start : start + 60]), text)
     assert result is None or (result.status, result.rule) == ("yes", "r1")

@@ -57,7 +57,7 @@ async def test_a_long_list_is_asked_for_in_parts_until_nothing_is_missing(
     assert notices(heard) == ""
 
 
-async def test_a_list_that_is_full_is_said_with_what_to_do() -> None:
+async def test_a_list_that_is_full_is_reported_with_what_to_do() -> None:
     heard: list[Event] = []
     voice, client = role_model(counting(30))
     proposed = await propose_rules(voice, PROMPT, "i", options=Extraction(max_rules=8), emit=heard.append)

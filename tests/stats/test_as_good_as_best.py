@@ -58,7 +58,7 @@ def test_the_best_is_the_one_that_all_others_are_shown_to_be_worse_than() -> Non
     assert ranking.anchor == "b"
 
 
-def test_worse_and_by_little_is_said_so() -> None:
+def test_worse_and_by_little_is_decided_so() -> None:
     one = suitability(grid([column(3000, range(60)), column(3000, range(105))])).models["b"]
     assert (one.outcome, one.within_tolerance, one.beaten_by) == ("worse", True, "a")
 

@@ -136,7 +136,7 @@ async def test_statistics_and_pruning(tmp_path: Path) -> None:
         assert [entry.request.messages[0].content async for entry in store.entries()] == ["new"]
 
 
-async def test_failed_replies_are_told_by_their_stages_reading(tmp_path: Path) -> None:
+async def test_failed_replies_are_recognised_by_their_stages_reading(tmp_path: Path) -> None:
     """A verdict that is none, deep in the reply, is of no use; what a repair turn put right is, and so is a whole
     reply that ends at the token limit."""
     bad, good = '{"verdicts": [{"verdict": "perhaps"}]}', '{"verdicts": [{"verdict": "pass"}]}'

@@ -86,7 +86,7 @@ def test_graders_who_disagree(graders: str, unsure: str, label: object, source: 
     assert labels(*grades, how=how) == [(label, source)]
 
 
-def test_the_rules_are_said_in_words() -> None:
+def test_the_rules_are_put_in_words() -> None:
     assert BY.sentence() == (
         "the majority of the graders decides, a tie gives no label; without a grade on the whole output, it is good "
         "where every rule is graded good, and bad where one is graded bad; unsure is not a vote"

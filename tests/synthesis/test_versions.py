@@ -289,7 +289,7 @@ def test_versions_of_one_name_are_told_apart(tmp_path: Path) -> None:
     assert [version.name for version in made.versions] == ["mail.md", "mail.md (1)"]
 
 
-def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     prompt = tmp_path / "prompt.md"
     prompt.write_text("Be kind.", encoding="utf-8")
     with pytest.raises(SynthesisError, match="there is no such version"):

@@ -19,7 +19,7 @@ from promptpex.tables import (
     rule_outcomes,
     verdicts,
 )
-from promptpex.tables.frames import marked, said_by
+from promptpex.tables.frames import is_from, marked
 from tests.judging.output_verdict import row_status, rule_status
 from tests.tables.by_hand import colours, output, run, verdict
 
@@ -188,8 +188,8 @@ def test_a_mark_is_asked_for_once_for_each_text_and_never_where_it_is_missing() 
     assert marked(texts[:0], long).tolist() == []
 
 
-def test_who_said_it_is_told_row_by_row_under_the_same_index() -> None:
+def test_sources_are_marked_row_by_row_under_the_same_index() -> None:
     judged = [verdict(source=source) for source in ("check:x", "judge:j", "judges:majority", "none", "judge:")]
     cube = verdicts(run([output()], judged))[1:]
-    assert said_by(cube, "judge").to_dict() == {1: True, 2: False, 3: False, 4: True}
-    assert not said_by(verdicts(EMPTY), "judge").any()
+    assert is_from(cube, "judge").to_dict() == {1: True, 2: False, 3: False, 4: True}
+    assert not is_from(verdicts(EMPTY), "judge").any()

@@ -47,7 +47,7 @@ def test_each_turn_is_a_request_of_its_own() -> None:
     assert (row["asked"], row["failed"]) == (3, 1)
 
 
-def test_a_failure_is_told_with_its_reasons_and_the_first_sentence() -> None:
+def test_a_failure_is_reported_with_its_reasons_and_the_first_sentence() -> None:
     lost = [judge_verdict("unscored", rule, f"c{n}") for n in (1, 2, 3) for rule in ("r1", "r2")]
     late = [judge_verdict("unscored", rule, "c4", why="judge-timed-out") for rule in ("r1", "r2")]
     (row,) = table(*late, *lost, judge_verdict("pass", "r1", "c5"), judge_verdict("fail", "r2", "c5"))

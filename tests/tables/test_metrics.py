@@ -175,7 +175,7 @@ def test_the_tables_of_models_and_outputs_get_columns_after_their_own() -> None:
     assert list(with_scores(outputs(none), scores(none)).columns) == list(OUTPUT_COLUMNS)
 
 
-def test_the_lowest_scores_come_with_what_each_judge_said() -> None:
+def test_the_lowest_scores_come_with_the_reason_of_each_judge() -> None:
     made = scored(5, a=lambda n: 1 - n / 4)
     joint = [one.replace(source="judges:mean", reason="the mean of 2 of 2 judges") for one in made.scores]
     beside = [one.replace(source="judge:j", counts=False, reason=f"cold {one.case}") for one in made.scores]

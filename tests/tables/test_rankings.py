@@ -56,7 +56,7 @@ def test_a_named_model_is_the_reference() -> None:
         places(made, RankingOptions(against="z"))
 
 
-def test_undecided_models_are_told_a_range_of_cases_that_would_decide() -> None:
+def test_undecided_models_have_a_range_of_cases_that_would_decide() -> None:
     table = models(outputs(many(30, {"a": lambda n: n < 27, "b": lambda n: n % 5 > 0})))
     assert table["decision"].tolist() == ["undecided", "undecided"]
     assert (table["more_cases_low"] >= 1).all()

@@ -57,7 +57,7 @@ async def test_checks_may_not_contradict_every_verdict_of_the_latest_run(tmp_pat
     assert any("contradicts all 3 verdicts so far" in message for message in messages) == (not fits)
 
 
-async def test_an_unreadable_run_is_told_and_stops_nothing(tmp_path: Path) -> None:
+async def test_an_unreadable_run_is_reported_and_stops_nothing(tmp_path: Path) -> None:
     fake = client(first_passes=False)
     _, folder = await do(tmp_path, run, fake, checks=False)
     (folder / "verdicts.jsonl").write_text("{}\n", encoding="utf-8")

@@ -286,7 +286,7 @@ def test_after_comes_back_from_a_file_as_it_was_written(tmp_path: Path) -> None:
     assert [rule.after for rule in read_spec(path).rules] == [None, "r1"]
 
 
-def test_a_rule_right_after_itself_is_said_in_one_sentence(tmp_path: Path) -> None:
+def test_a_rule_right_after_itself_is_reported_in_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "p.spec.yaml"
     path.write_text("prompt: p.md\nrules:\n  - {id: r1, rule: One., after: r1}\n", encoding="utf-8")
     with pytest.raises(SpecError) as error:

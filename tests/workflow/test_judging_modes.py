@@ -115,7 +115,7 @@ def test_the_whole_prompt_is_judged_with_the_input_where_that_is_asked_for(
     assert SECRET in voices.shown[0]
 
 
-async def test_whoever_asks_for_confidence_is_told_where_a_mode_has_none(tmp_path: Path) -> None:
+async def test_whoever_asks_for_confidence_is_warned_where_a_mode_has_none(tmp_path: Path) -> None:
     voices, events = Voices({"fake/j": "pass"}), list[Event]()
     prompt, spec, suite = prompt_spec_suite()
     asked = {"models": ["fake/m"], "judge": ["fake/j"], "judge_mode": "prompt", "judge_confidence": True}

@@ -257,7 +257,7 @@ async def test_filling_in_criteria_has_a_limit_for_all_outputs_together(tmp_path
         criteria.text(run.metrics[0], run.suite.cases[0], "RED")
 
 
-async def test_what_metrics_cost_in_requests_is_said_before_the_first(tmp_path: Path) -> None:
+async def test_what_metrics_cost_in_requests_is_reported_before_the_first(tmp_path: Path) -> None:
     names = [f"m{number}" for number in range(7)]
     beside(tmp_path, short__metric__js="true", **{f"{name}__metric__md": "Kind? {{output}}\n" for name in names})
     events: list[Event] = []

@@ -100,7 +100,7 @@ async def test_its_verdicts_and_rules_reach_the_report(tmp_path: Path) -> None:
     assert page.index("A child understands it.") < page.index("It is a capital.")
 
 
-async def test_whoever_wants_the_input_shown_is_told_where_a_mode_never_shows_it(tmp_path: Path) -> None:
+async def test_whoever_wants_the_input_shown_is_warned_where_a_mode_never_shows_it(tmp_path: Path) -> None:
     class Blind(ReaderMode):
         shows_inputs = False
 

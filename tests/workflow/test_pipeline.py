@@ -71,9 +71,9 @@ def settings(folder: Path, **more: Any) -> dict[str, Any]:
     }
 
 
-async def execute(folder: Path, fake: FakeClient, heard: list[Event] | None = None, **more: Any) -> tuple[Run, Path]:
+async def execute(folder: Path, fake: FakeClient, events: list[Event] | None = None, **more: Any) -> tuple[Run, Path]:
     resolved = load(settings(folder, **more), start=folder, env={})
-    emit = heard.append if heard is not None else (lambda event: None)
+    emit = events.append if events is not None else (lambda event: None)
     async with open_session(resolved, provider=fake, emit=emit) as session:
         finished, where = await run(session, files(folder))
     write(summarise(finished), where)
@@ -143,10 +143,10 @@ async def test_judging_again_needs_no_verdict_of_before(tmp_path: Path) -> None:
 async def test_judging_again_warns_of_self_preference_and_the_manifest_says_how_it_was_judged(tmp_path: Path) -> None:
     _, folder = await execute(tmp_path, client(), models=["fake/a"])
     resolved = load(settings(tmp_path, judge=["fake/a"], judge_sees_input=True), start=tmp_path, env={})
-    heard: list[Event] = []
-    async with open_session(resolved, provider=client(), emit=heard.append) as session:
+    events: list[Event] = []
+    async with open_session(resolved, provider=client(), emit=events.append) as session:
         judged = await judge(session, folder)
-    assert [one for one in heard if isinstance(one, Notice) and "from the same vendor as fake/a" in one.message]
+    assert [one for one in events if isinstance(one, Notice) and "from the same vendor as fake/a" in one.message]
     assert judged.manifest.settings["judge_sees_input"] is True
     assert judged.manifest.settings["judge"] == ["fake/a"]
     assert judged.manifest.settings["models"] == ["fake/a"]
@@ -155,19 +155,19 @@ async def test_judging_again_warns_of_self_preference_and_the_manifest_says_how_
 async def test_judging_in_another_mode_says_that_it_replaces_the_verdicts(tmp_path: Path) -> None:
     _, folder = await execute(tmp_path, client(), models=["fake/a"])
 
-    async def heard_in(mode: str) -> list[str]:
+    async def notices_in(mode: str) -> list[str]:
         def reply(request: Request) -> str:
             return json.dumps({"broken": []} if mode == "prompt" else model(request))
 
         resolved = load(settings(tmp_path, judge_mode=mode), start=tmp_path, env={})
-        heard: list[Event] = []
-        async with open_session(resolved, provider=FakeClient(reply), emit=heard.append) as session:
+        events: list[Event] = []
+        async with open_session(resolved, provider=FakeClient(reply), emit=events.append) as session:
             await judge(session, folder)
-        return [event.message for event in heard if isinstance(event, Notice) and "replaced" in event.message]
+        return [event.message for event in events if isinstance(event, Notice) and "replaced" in event.message]
 
-    (message,) = await heard_in("prompt")
+    (message,) = await notices_in("prompt")
     assert "--judge-mode rules brings them back" in message
-    assert await heard_in("prompt") == []
+    assert await notices_in("prompt") == []
 
 
 async def test_a_rule_with_checks_needs_no_judge(tmp_path: Path) -> None:
@@ -186,12 +186,12 @@ async def test_a_rule_with_checks_needs_no_judge(tmp_path: Path) -> None:
 
 async def test_a_prompt_that_changed_is_noticed(tmp_path: Path) -> None:
     await execute(tmp_path, client(), models=["fake/a"])
-    heard: list[Event] = []
+    events: list[Event] = []
     resolved = load(settings(tmp_path, models=["fake/a"]), start=tmp_path, env={})
-    async with open_session(resolved, provider=client(), emit=heard.append) as session:
+    async with open_session(resolved, provider=client(), emit=events.append) as session:
         (tmp_path / "prompt.md").write_text(PROMPT + "Be brief.\n", encoding="utf-8")
         await run(session, files_of(tmp_path / "prompt.md"))
-    assert any(isinstance(event, Notice) and "has changed" in event.message for event in heard)
+    assert any(isinstance(event, Notice) and "has changed" in event.message for event in events)
 
 
 async def test_a_suite_without_cases_is_refused_with_what_to_do(tmp_path: Path) -> None:
@@ -211,25 +211,25 @@ async def test_generating_again_asks_only_for_what_is_stale(tmp_path: Path) -> N
     assert fake.requests == []
 
 
-async def test_an_author_who_fails_makes_nothing_and_what_is_told_is_what_was_done(tmp_path: Path) -> None:
+async def test_an_author_who_fails_makes_nothing_and_the_notices_say_what_was_done(tmp_path: Path) -> None:
     first, _ = await execute(tmp_path, client(), models=["fake/a"])
     spec = tmp_path / "prompt.spec.yaml"
     spec.write_text(spec.read_text(encoding="utf-8").replace("rule: ", "rule: Always ", 1), encoding="utf-8")
-    heard: list[Event] = []
+    events: list[Event] = []
     resolved = load(settings(tmp_path), start=tmp_path, env={})
-    async with open_session(resolved, provider=FakeClient(lambda request: "no"), emit=heard.append) as session:
+    async with open_session(resolved, provider=FakeClient(lambda request: "no"), emit=events.append) as session:
         made = await generate(session, files_of(tmp_path / "prompt.md"))
     assert made.plan.missing == 3
     assert (len(made.plan.keep), made.plan.retire) == (3, ())
     assert [case.id for case in made.suite.cases] == [case.id for case in first.suite.cases]
-    messages = [event.message for event in heard if isinstance(event, Notice)]
+    messages = [event.message for event in events if isinstance(event, Notice)]
     assert "3 stale cases stay, since nothing came instead; run generate again" in messages
     assert "cases: 3 of 3 cases could not be made; run generate again" in messages
 
 
-async def test_drift_is_told_without_a_fingerprint(tmp_path: Path) -> None:
+async def test_drift_is_reported_without_a_fingerprint(tmp_path: Path) -> None:
     """People who write a spec by hand write no fingerprint; a rule whose words are gone is messages all the same."""
-    _, heard = files(tmp_path), list[Event]()
+    _, events = files(tmp_path), list[Event]()
     (tmp_path / "prompt.spec.yaml").write_text(
         "prompt: prompt.md\nrules:\n  - {id: r1, rule: One word., source: in a hundred verses of iambic pentameter}\n"
         "  - {id: r2, rule: A colour., source: Name the colour}\n",
@@ -238,19 +238,19 @@ async def test_drift_is_told_without_a_fingerprint(tmp_path: Path) -> None:
     (tmp_path / "prompt.cases.yaml").write_text(
         "prompt: prompt.md\ncases:\n  - {id: c1, rule: r1, inputs: {thing: case}}\n", encoding="utf-8"
     )
-    await execute(tmp_path, client(), heard)
-    messages = [event.message for event in heard if isinstance(event, Notice) and event.level == "warning"]
+    await execute(tmp_path, client(), events)
+    messages = [event.message for event in events if isinstance(event, Notice) and event.level == "warning"]
     assert any("rule r1 cites words that are not in the prompt" in text for text in messages)
     assert not any("r2" in text for text in messages)
 
 
-async def test_the_spec_of_another_prompt_is_told(tmp_path: Path) -> None:
-    heard: list[Event] = []
+async def test_the_spec_of_another_prompt_is_reported(tmp_path: Path) -> None:
+    events: list[Event] = []
     (tmp_path / "prompt.spec.yaml").write_text(
         "prompt: mail.v1.md\nrules:\n  - {id: r1, rule: One word., source: in one word}\n", encoding="utf-8"
     )
-    await execute(tmp_path, client(), heard)
-    messages = [event.message for event in heard if isinstance(event, Notice)]
+    await execute(tmp_path, client(), events)
+    messages = [event.message for event in events if isinstance(event, Notice)]
     assert "prompt.spec.yaml is the spec of mail.v1.md, and is used for prompt.md" in messages
 
 

@@ -34,10 +34,10 @@ def folder(tmp_path: Path, *sentences: str, front: str = "") -> Files:
     return files_of(tmp_path / "prompt.md")
 
 
-async def do(job: Any, files: Files, author: FakeClient, heard: list[Event] | None = None, /, **flags: Any) -> Any:
+async def do(job: Any, files: Files, author: FakeClient, events: list[Event] | None = None, /, **flags: Any) -> Any:
     given = {"author": "openai/author", "store": str(files.prompt.parent / "store.db"), "checks": False, **flags}
     resolved = load({name: value for name, value in given.items() if value is not None}, start=Path("/"), env={})
-    async with open_session(resolved, provider=author, emit=(heard if heard is not None else []).append) as session:
+    async with open_session(resolved, provider=author, emit=(events if events is not None else []).append) as session:
         done = job(session, files)
         return await done if hasattr(done, "__await__") else done
 
@@ -86,11 +86,11 @@ async def test_an_unchanged_prompt_asks_nobody(tmp_path: Path) -> None:
     files = folder(tmp_path, ONE)
     await do(extract, files, author)
     asked, before = len(author.requests), files.spec.read_bytes()
-    heard: list[Event] = []
-    await do(update, files, author, heard)
+    events: list[Event] = []
+    await do(update, files, author, events)
     assert len(author.requests) == asked
     assert files.spec.read_bytes() == before
-    assert any(isinstance(event, Notice) and "was not asked" in event.message for event in heard)
+    assert any(isinstance(event, Notice) and "was not asked" in event.message for event in events)
 
 
 async def test_an_unchanged_prompt_loses_no_rule_whose_words_were_never_in_it(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ async def test_what_is_brought_up_to_date_is_verified_too_where_that_is_wanted(t
     assert (await do(update, files, author)).groundedness == ()
 
 
-def test_what_is_open_or_found_is_said_by_name() -> None:
+def test_what_is_open_or_drifted_is_named() -> None:
     groundedness = [
         Groundedness("r1", "unknown", "judge:m", "It may be meant."),
         Groundedness("r2", "unknown", "none", "x"),
@@ -150,8 +150,8 @@ async def test_a_new_variable_gets_its_spec_and_its_cases(tmp_path: Path) -> Non
     assert len(made.plan.retire) == 3
 
 
-async def test_rules_whose_words_are_invented_are_said(tmp_path: Path) -> None:
-    heard: list[Event] = []
+async def test_rules_whose_words_are_invented_are_reported(tmp_path: Path) -> None:
+    events: list[Event] = []
     invented = Author({"Label the mood of a review.": "It names a mood."})
     reply = invented.answer
 
@@ -159,8 +159,8 @@ async def test_rules_whose_words_are_invented_are_said(tmp_path: Path) -> None:
         return reply(schema, turns).replace('"source": "Label the mood of a review."', '"source": "Be kind to all."')
 
     client = FakeClient(lambda request: lie(request.reply_schema or {}, [turn.content for turn in request.messages]))
-    extracted = await do(extract, folder(tmp_path, ONE), client, heard)
-    assert any(isinstance(event, Notice) and "Be kind to all" in event.message for event in heard)
+    extracted = await do(extract, folder(tmp_path, ONE), client, events)
+    assert any(isinstance(event, Notice) and "Be kind to all" in event.message for event in events)
     assert [(one.status, one.how) for one in extracted.groundedness] == [("unknown", "none")]
     extracted = await do(extract, folder(tmp_path, ONE), client, verify=True)
     assert [(one.status, one.how) for one in extracted.groundedness] == [("yes", "judge:openai/author")]
@@ -189,12 +189,12 @@ async def test_an_effort_says_what_it_means_before_anything_is_asked(tmp_path: P
     flags = {"effort": "medium"} if where == "flag" else {}
     for job in (extract, generate):
         before = len(author.requests)
-        heard = Efforts(author)
-        await do(job, files, author, heard, inverse_cases=1, checks=None, **flags)
-        assert heard.when == [before] != [len(author.requests)]
-        assert "max-rules 30, cases-per-rule 2, inverse-cases 1 (flag), rounds 1" in heard.messages[0]
-        assert "requests" in heard.messages[0]
-        assert "price of openai/author" in heard.messages[0]
+        events = Efforts(author)
+        await do(job, files, author, events, inverse_cases=1, checks=None, **flags)
+        assert events.when == [before] != [len(author.requests)]
+        assert "max-rules 30, cases-per-rule 2, inverse-cases 1 (flag), rounds 1" in events.messages[0]
+        assert "requests" in events.messages[0]
+        assert "price of openai/author" in events.messages[0]
 
 
 class Efforts(list[Event]):
@@ -248,10 +248,10 @@ async def test_run_says_what_it_cannot_place(tmp_path: Path) -> None:
         "  - {id: b, rule: r2, inputs: {review: bad}}\n  - {id: c, rule: r3, inputs: {review: so so}}\n",
         encoding="utf-8",
     )
-    heard: list[Event] = []
+    events: list[Event] = []
     flags = {"models": ["fake/m"], "judge": "none", "results": str(tmp_path / "results")}
-    finished, _ = await do(run, files, Author(RULES).client(), heard, **flags)
-    messages = [event.message for event in heard if isinstance(event, Notice)]
+    finished, _ = await do(run, files, Author(RULES).client(), events, **flags)
+    messages = [event.message for event in events if isinstance(event, Notice)]
     assert "prompt.md has changed since prompt.spec.yaml was written" in messages
     assert "no rule cites: “Label the mood of a review.”" in messages
     assert any("2 cases aim at rules that are gone (b, c)" in message for message in messages)
@@ -265,9 +265,9 @@ async def test_no_inverse_is_paid_for_before_a_case_needs_it(tmp_path: Path) -> 
     small = await do(extract, files, client, effort="min")
     assert [rule.inverse for rule in small.spec.rules] == [None, None]
     assert author.stages["inverse"] == 0
-    heard: list[Event] = []
-    await do(generate, files, client, heard)
-    assert "no inverse is written for r1, r2" in "".join(e.message for e in heard if isinstance(e, Notice))
+    events: list[Event] = []
+    await do(generate, files, client, events)
+    assert "no inverse is written for r1, r2" in "".join(e.message for e in events if isinstance(e, Notice))
     unasked = await do(update, files, client, effort="min")
     assert [rule.inverse for rule in unasked.spec.rules] == [None, None]
     assert author.stages["inverse"] == 0
@@ -292,10 +292,10 @@ async def test_an_author_writes_warmer_than_it_judges(tmp_path: Path, name: str,
 async def test_more_rules_are_asked_for_without_a_change_and_edits_stay(tmp_path: Path) -> None:
     author = Author(RULES)
     files = folder(tmp_path, ONE, SMALL, STOP)
-    heard: list[Event] = []
-    await do(extract, files, author.client(), heard, max_rules=1)
-    assert "the list of rules is full (1)" in said(heard)
-    assert f"no rule cites: “{SMALL}”" in said(heard)
+    events: list[Event] = []
+    await do(extract, files, author.client(), events, max_rules=1)
+    assert "the list of rules is full (1)" in notices(events)
+    assert f"no rule cites: “{SMALL}”" in notices(events)
     spec = read_spec(files.spec)
     mine = spec.rules[0].replace(inverse="Two words.", origin="edited")
     write_spec(files.spec, spec.replace(rules=(mine,)), by_hand=True)
@@ -306,31 +306,31 @@ async def test_more_rules_are_asked_for_without_a_change_and_edits_stay(tmp_path
     assert RULES[ONE] in shown
     assert f"{SMALL}\n{STOP}" in shown
     assert done.uncited == ("Label the mood of a review.", STOP)
-    heard.clear()
-    done = await do(partial(update, more=True), files, author.client(), heard)
+    events.clear()
+    done = await do(partial(update, more=True), files, author.client(), events)
     rules = read_spec(files.spec).rules
     assert [rule.rule for rule in rules] == list(RULES.values())
     assert (rules[0].inverse, rules[0].origin) == ("Two words.", "edited")
-    assert "no rule cites" not in said(heard).replace("no rule cites: “Label the mood of a review.”", "")
+    assert "no rule cites" not in notices(events).replace("no rule cites: “Label the mood of a review.”", "")
     assert author.stages["inputs"] + author.stages["constraints"] == 1
-    assert "no further rule" not in said(heard)
-    assert (await do(partial(update, more=True), files, author.client(), heard)).added == ()
-    assert "the author names no further rule" in said(heard)
+    assert "no further rule" not in notices(events)
+    assert (await do(partial(update, more=True), files, author.client(), events)).added == ()
+    assert "the author names no further rule" in notices(events)
 
 
-async def test_sentences_that_no_rule_cites_are_told_as_a_list_that_ends(tmp_path: Path) -> None:
-    heard: list[Event] = []
+async def test_sentences_that_no_rule_cites_are_reported_as_a_list_that_ends(tmp_path: Path) -> None:
+    events: list[Event] = []
     many = [f"Mention the number {n} somewhere." for n in range(30)]
-    extracted = await do(extract, folder(tmp_path, ONE, *many), Author(RULES).client(), heard)
+    extracted = await do(extract, folder(tmp_path, ONE, *many), Author(RULES).client(), events)
     assert extracted.uncited == ("Label the mood of a review.", *many)
-    lines = [line for line in said(heard).splitlines() if "no rule cites" in line]
+    lines = [line for line in notices(events).splitlines() if "no rule cites" in line]
     assert 2 < len(lines) < 12
     assert "more sentences that no rule cites; `promptpex validate` names them all" in lines[-1]
-    assert "--more" in said(heard)
+    assert "--more" in notices(events)
 
 
-def said(heard: list[Event]) -> str:
-    return "\n".join(event.message for event in heard if isinstance(event, Notice))
+def notices(events: list[Event]) -> str:
+    return "\n".join(event.message for event in events if isinstance(event, Notice))
 
 
 async def test_a_rule_whose_words_never_were_in_the_prompt_does_not_go_with_a_change(tmp_path: Path) -> None:

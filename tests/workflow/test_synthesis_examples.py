@@ -39,13 +39,13 @@ class Desk:
         labels.write_text(table, encoding="utf-8")
         run = run_of(*outputs, prompt=prompt) if texts else None
         sources = ExampleSources(run, labels if table else None, rules)
-        examples = update_examples(self.folder, self.file, prompt, samples.spec().rules, sources, self._hear)
+        examples = update_examples(self.folder, self.file, prompt, samples.spec().rules, sources, self._on_event)
         return [(example.output, example.label) for example in examples]
 
     def grade(self, *grades: Grade) -> None:
         append_grades(self.file.with_name("colours.grades.jsonl"), grades)
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         assert isinstance(event, Notice)
         self.notices.append(event.message)
 

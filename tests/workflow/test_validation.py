@@ -263,7 +263,7 @@ METRICS = {
 }
 
 
-def test_all_that_is_wrong_with_metric_files_is_said_at_once(
+def test_all_that_is_wrong_with_metric_files_is_reported_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = _folder(tmp_path)
@@ -329,7 +329,7 @@ UNFIT = '  - {id: c2, rule: r1, inputs: {word: \'{"order":{"status":"open"}}\'}}
 SENT = '  - {id: c3, rule: r1, inputs: {word: \'{"order":{"state":"sent"}}\'}}\n'
 
 
-def test_a_condition_that_can_be_decided_for_no_case_is_said(tmp_path: Path) -> None:
+def test_a_condition_that_can_be_decided_for_no_case_is_reported(tmp_path: Path) -> None:
     (warning,) = _warnings(tmp_path, ON_PATH, UNFIT + UNFIT.replace("c2", "c4"))
     assert warning[:2] == ("prompt.spec.yaml", 9)
     assert warning[2].startswith("the condition of the rule 'r1' can be decided for no case: the input word could not")
@@ -341,7 +341,7 @@ def test_cases_for_which_a_condition_cannot_be_decided_are_named(tmp_path: Path)
     assert _warnings(tmp_path, ON_PATH, FITTING) == []
 
 
-def test_a_case_that_its_own_rule_does_not_concern_is_said(tmp_path: Path) -> None:
+def test_a_case_that_its_own_rule_does_not_concern_is_reported(tmp_path: Path) -> None:
     (warning,) = _warnings(tmp_path, ON_PATH, FITTING + SENT + SENT.replace("c3, rule: r1", "c5, rule: r2"))
     assert warning[:2] == ("prompt.cases.yaml", 4)
     assert warning[2].startswith("the case 'c3' is for the rule 'r1', which does not concern it: the rule's condition")
@@ -351,7 +351,7 @@ def test_a_case_that_its_own_rule_does_not_concern_is_said(tmp_path: Path) -> No
     "check",
     ["{kind: expected}", "{kind: contains, value: '{{expected}}'}", "{kind: assert-set, assert: [{kind: expected}]}"],
 )
-def test_a_check_that_compares_with_what_no_case_expects_is_said(tmp_path: Path, check: str) -> None:
+def test_a_check_that_compares_with_what_no_case_expects_is_reported(tmp_path: Path, check: str) -> None:
     part, case = f"    checks:\n      - {check}\n", "  - {id: c1, rule: r1, inputs: {word: fox}}\n"
     (warning,) = _warnings(tmp_path, part, case)
     assert warning[:2] == ("prompt.spec.yaml", 10)
@@ -360,7 +360,7 @@ def test_a_check_that_compares_with_what_no_case_expects_is_said(tmp_path: Path,
 
 
 @pytest.mark.parametrize("condition", ["kind: expected", "kind: contains, value: '{{expected}}'"])
-def test_a_condition_that_names_the_expected_output_is_said_once(tmp_path: Path, condition: str) -> None:
+def test_a_condition_that_names_the_expected_output_is_reported_once(tmp_path: Path, condition: str) -> None:
     part = f"    when:\n      - {{variable: word, {condition}}}\n"
     (warning,) = _warnings(tmp_path, part, "  - {id: c1, rule: r1, expected: NN, inputs: {word: fox}}\n")
     assert warning[:2] == ("prompt.spec.yaml", 10)

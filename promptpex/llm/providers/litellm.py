@@ -52,7 +52,7 @@ class LitellmClient:
     def __init__(self, options: ProviderOptions | None = None) -> None:
         self._options = options or ProviderOptions()
         self._checked: set[str] = set()
-        self._told: set[tuple[str, str]] = set()
+        self._warned: set[tuple[str, str]] = set()
         self._used = False
 
     async def complete(self, request: Request) -> Completion:
@@ -113,8 +113,8 @@ class LitellmClient:
             raise BadRequest(f"{model}: the provider takes no response_format; ask for it in words.", model=model)
         known = ("temperature", "max_tokens", "top_p", "seed", "stop", "logprobs", "top_logprobs")
         for name in known:
-            if name in body and name not in supported and (model, name) not in self._told:
-                self._told.add((model, name))
+            if name in body and name not in supported and (model, name) not in self._warned:
+                self._warned.add((model, name))
                 self._options.emit(Notice(f"{model} does not take {name}; it is asked without.", "warning"))
 
     def _cost(self, model: str, answer: Completion, reply: Any) -> float | None:

@@ -104,12 +104,12 @@ class LlamaEngine:
         events: list[dict[str, Any]] = []
         deadline = time.monotonic() + ask.timeout_s
 
-        def heard(event: dict[str, Any]) -> bool:
+        def on_event(event: dict[str, Any]) -> bool:
             events.append(event)
             return ask.cancelled.is_set() or time.monotonic() > deadline
 
         try:
-            self._server.handle_chat_completions(ask.body, heard)
+            self._server.handle_chat_completions(ask.body, on_event)
         except Exception as error:  # Python's own classes only; told apart by the table
             raise from_exception(error, model=ask.model, library="xllamacpp") from error
         if time.monotonic() > deadline and _finish(events) is None and not _error_of(events):

@@ -147,14 +147,14 @@ class OllamaClient:
     async def _pull(self, model: str) -> None:
         printed: set[str] = set()
 
-        def heard(status: str, done: int | None, total: int | None) -> None:
+        def on_status(status: str, done: int | None, total: int | None) -> None:
             tenth = f" {10 * (done * 10 // total)}%" if done and total else ""
             line = f"Pulling {model}: {status}{tenth}"
             if line not in printed:
                 printed.add(line)
                 self._options.emit(Notice(line))
 
-        await asyncio.to_thread(pull, model, heard, self.base_url)
+        await asyncio.to_thread(pull, model, on_status, self.base_url)
 
     def _headers(self) -> Mapping[str, str]:
         """A key for Ollama's own cloud; servers of one's own take none."""

@@ -37,7 +37,7 @@ def test_a_value_that_comes_again_is_kept_once_and_keeps_its_kind_and_sign() -> 
     assert [type(value) for name in ("turn", "counts") for value in made.coded[name].values] == [int, int, bool]
 
 
-def test_what_is_told_of_a_value_is_asked_once() -> None:
+def test_the_function_of_a_value_is_called_once() -> None:
     asked: list[str] = []
 
     def length(text: str) -> int:

@@ -67,7 +67,7 @@ async def many(client: Client, count: int = 66, **more: object) -> list[object]:
     return list(await asyncio.gather(*(client.complete(one) for one in asked), return_exceptions=True))
 
 
-async def test_a_wrong_key_is_found_by_one_request_and_said_once() -> None:
+async def test_a_wrong_key_is_found_by_one_request_and_reported_once() -> None:
     inner, heard = Slow(NotAuthorised), list[Event]()
     outcomes = await many(first_of(inner, heard.append))
     assert inner.sent == 1

@@ -119,7 +119,7 @@ async def test_what_the_provider_asks_to_wait_is_kept_and_nothing_is_retried_ben
     assert scripted.count == 1
 
 
-async def test_a_schema_that_the_provider_does_not_take_is_told_in_words(
+async def test_a_schema_that_the_provider_does_not_take_is_given_in_words(
     scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COHERE_API_KEY", "planted-key-1")
@@ -146,7 +146,7 @@ async def test_prices(scripted: ScriptedServer) -> None:
     await priced.close()
 
 
-async def test_a_parameter_that_the_provider_does_not_take_is_told(
+async def test_a_parameter_that_the_provider_does_not_take_is_reported(
     scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "planted-key-1")

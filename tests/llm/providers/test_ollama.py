@@ -206,7 +206,7 @@ async def test_the_servers_models_are_listed_shown_and_pulled(ollama: OllamaServ
     assert ("pulling 0123", 100, 100) in steps
 
 
-def test_no_server_is_said_so() -> None:
+def test_a_missing_server_is_named() -> None:
     with pytest.raises(Unavailable, match="ollama serve"):
         list_models(f"http://127.0.0.1:{closed_port()}")
 

@@ -141,7 +141,7 @@ async def test_refused_parameters_are_left_out_from_then_on(scripted: ScriptedSe
     assert notices[0] == "openai/strict refuses temperature; it is asked without from now on."
 
 
-async def test_a_refused_schema_is_told_in_words(scripted: ScriptedServer) -> None:
+async def test_a_refused_schema_is_given_in_words(scripted: ScriptedServer) -> None:
     scripted.otherwise = _refusing("temperature", "response_format")
     client = SchemaFallback(OpenAICompatible(scripted.url))
     for text in ("one", "two"):

@@ -74,7 +74,7 @@ def test_every_cell_of_table_3(counted: Tables, expected: dict[str, Any]) -> Non
     assert counted["table3"] == wanted
 
 
-def test_the_two_cells_where_the_print_differs_are_said(counted: Tables, expected: dict[str, Any]) -> None:
+def test_the_two_cells_where_the_print_differs_are_reported(counted: Tables, expected: dict[str, Any]) -> None:
     differing = [
         (benchmark, model, part)
         for benchmark, models in expected["table3"].items()
@@ -303,7 +303,7 @@ def test_results_of_another_prompt_are_in_no_table_and_named(tmp_path: Path) -> 
     assert "test_results.csv:14: warning: 1 results of another prompt" in warnings
 
 
-def test_an_empty_output_is_unscored_whatever_was_said_of_it(tmp_path: Path) -> None:
+def test_an_empty_output_is_unscored_whatever_its_verdict_was(tmp_path: Path) -> None:
     rows = recordings.result_rows()
     rows[0][6] = " \n"
     one, warnings = _damaged(tmp_path, rows)
@@ -329,7 +329,7 @@ def test_a_missing_verdict_counts_in_their_table_and_not_in_ours(tmp_path: Path)
     assert share.high == pytest.approx(clopper_pearson(1, 4).high)
 
 
-def test_a_missing_result_and_a_second_one_are_said(tmp_path: Path) -> None:
+def test_a_missing_result_and_a_second_one_are_reported(tmp_path: Path) -> None:
     rows = recordings.result_rows()
     gone = rows.pop(1)
     one, warnings = _damaged(tmp_path, [*rows, rows[0]])
@@ -362,7 +362,7 @@ def test_the_summary_betrays_rows_that_are_gone(tmp_path: Path) -> None:
     ]
 
 
-def test_without_its_prompt_a_benchmark_is_counted_and_said_so(tmp_path: Path) -> None:
+def test_without_its_prompt_a_benchmark_is_counted_and_reported(tmp_path: Path) -> None:
     recordings.write(tmp_path, prompt=False)
     (one,) = dataset.read(tmp_path)
     assert not one.prompt_known
@@ -378,7 +378,7 @@ def test_a_prompt_of_another_hash_is_noticed(tmp_path: Path) -> None:
     assert any("0000000" in problem.message for problem in one.problems)
 
 
-def test_a_baseline_test_that_nobody_was_asked_is_said(tmp_path: Path) -> None:
+def test_a_baseline_test_that_nobody_was_asked_is_reported(tmp_path: Path) -> None:
     folder = recordings.write(tmp_path)
     text = "\n===\n".join([*recordings.BASELINE, "the sky\nat night"])
     (folder / "baseline_tests.txt").write_text(text, encoding="utf-8")
@@ -430,7 +430,7 @@ def test_the_averages_of_both_tables_and_their_pictures(counted: Tables, expecte
     }
 
 
-def test_two_sentences_of_the_paper_are_counted_again_or_said_not_to_be(benchmarks: list[Benchmark]) -> None:
+def test_two_sentences_of_the_paper_are_counted_again_or_explained(benchmarks: list[Benchmark]) -> None:
     valid, agreement = sentences(benchmarks)
     assert "114 of 162, 70%" in valid
     assert "73%" in valid
