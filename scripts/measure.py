@@ -38,6 +38,8 @@ FOR_LATER = {
     "promptpex.synthesis.versions.from_files": "synthesis of assertions",
     "promptpex.synthesis.versions.from_git": "synthesis of assertions",
     "promptpex.workflow.synthesis_examples.update_examples": "synthesis: the command that fills a prompt's folder",
+    "promptpex.synthesis.implications.judge_pairs": "synthesis: the command that fills a prompt's folder",
+    "promptpex.synthesis.implications.plan_implications": "synthesis: the command that fills a prompt's folder",
     "promptpex.synthesis.fill_matrix.fill": "synthesis: the command that fills a prompt's folder",
     "promptpex.stats.ppi.ppi_mean": "alignment: judges' verdicts corrected by people's grades",
 }

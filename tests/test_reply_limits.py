@@ -13,6 +13,7 @@ from promptpex.cases.case_request import TOLERATED
 from promptpex.core import stage_templates
 from promptpex.judging import match, metric_judge, modes
 from promptpex.specs import check_replies, describe_inputs, extract, groundedness, propose_rules
+from promptpex.synthesis import implications
 from tests.samples import spec
 
 FAR = 1_000_000
@@ -31,6 +32,7 @@ TYPES: dict[str, type[BaseModel]] = {
     "cases/validity": validity.reply_type(2, ("c1", "c2")),
     "cases/rate": rate.reply_type(2),
     "cases/expected": expected.ScoreReply,
+    "synthesis/implications": implications.implications_reply(3),
     "judging/match": match.MatchReply,
     "judging/metric": metric_judge.PassFailScore,
     **{mode.template: mode.reply_type(mode.rules(spec(), all_rules=True)) for mode in map(modes.mode, modes.names())},

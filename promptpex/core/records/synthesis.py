@@ -170,6 +170,7 @@ class History(Record):
         versions, deltas: in order; deltas with their categories.
         asked: what needs no asking again: digests of added sentences, for criteria; ids of criteria, for candidates.
         rules: the rules of the spec that criteria were made of, each with the digest of what was taken of it.
+        pairs: of checks that a judge compared, by their digests; these need no asking again either.
     """
 
     prompt: str
@@ -177,6 +178,7 @@ class History(Record):
     deltas: tuple[Delta, ...] = ()
     asked: tuple[str, ...] = ()
     rules: dict[str, str] = Field(default_factory=dict)
+    pairs: tuple[str, ...] = ()
 
 
 class Synthesis(Record):
