@@ -17,6 +17,7 @@ from promptpex.core.events import Listener, ignore_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rating, Spec, Suite
 from promptpex.core.stage_templates import Rendered, fingerprint, render
+from promptpex.documents.ownership import owned_by_people
 from promptpex.llm.map_requests import map_batches
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import one_of, readable, reply_model
@@ -38,9 +39,10 @@ async def rate(
     instructions: str = "",
     emit: Listener = ignore_events,
 ) -> Suite:
-    """The suite with a rating on each of the machine's valid cases that has none, or one of other words.
+    """The suite with a rating on each valid case that has none, or one of other words; people's cases among them.
 
-    A case that the author leaves out, or whose request fails, stays without.
+    A rating that a person has given, which has no ``of``, stays. A case that the author leaves out, or whose
+    request fails, stays without.
 
     Raises:
         ModelError: of a kind that holds for the whole author.
@@ -59,9 +61,15 @@ async def rate(
 
 
 def unrated(suite: Suite, spec: Spec) -> list[Case]:
-    """The machine's valid cases whose rating is missing, or of other words than theirs."""
-    own = (case for case in suite.valid() if case.origin == "generated")
-    return [case for case in own if case.rating is None or case.rating.of != _rated_words(case, spec)]
+    """The valid cases whose rating is missing, or of other words than theirs."""
+    return [case for case in suite.valid() if not _is_rated(case, spec)]
+
+
+def _is_rated(case: Case, spec: Spec) -> bool:
+    """Whether the rating of a case stands: it is of these words, or a person gave it to a case of their own."""
+    if case.rating is None:
+        return False
+    return case.rating.of == _rated_words(case, spec) or (case.rating.of is None and owned_by_people(case.origin))
 
 
 def request_text(prompt: Prompt, spec: Spec, cases: Sequence[Case], instructions: str = "") -> Rendered:

@@ -7,7 +7,7 @@ One that says ``extracted`` or ``generated`` and whose ``content`` hash still fi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from promptpex.core.records import Origin
 
@@ -16,6 +16,8 @@ MACHINE = ("extracted", "generated")
 
 class Owned(Protocol):
     """An item that says whose it is; ``content`` is the hash of what the machine wrote."""
+
+    measured: ClassVar[frozenset[str]]
 
     @property
     def id(self) -> str: ...
@@ -49,11 +51,17 @@ def sealed(item: T) -> T:
     return item if owned_by_people(item.origin) else item.replace(content=item.content_hash())
 
 
+def _with_measured(mine: T, new: T) -> T:
+    """A person's item with what the machine has measured of it since."""
+    values = {name: value for name in mine.measured if (value := getattr(new, name)) is not None}
+    return mine.replace(**values) if any(getattr(mine, name) != value for name, value in values.items()) else mine
+
+
 def merged(old: Sequence[T], new: Sequence[T], *, by_hand: bool) -> tuple[T, ...]:
     """The items that a file shall hold after an update, in the order of ``new``.
 
     People's own on file stay as they are, also those that ``new`` does not name, unless ``by_hand`` says that a person
-    asked for the update.
+    asked for the update. What the machine has measured of one (``measured``) is added to it.
     """
     on_file = {item.id: item for item in old}
     named = {item.id for item in new}
@@ -61,7 +69,7 @@ def merged(old: Sequence[T], new: Sequence[T], *, by_hand: bool) -> tuple[T, ...
     for item in new:
         before = on_file.get(item.id)
         stays = before is not None and not by_hand and owned_by_people(before.origin)
-        result.append(before if before is not None and stays else sealed(item))
+        result.append(_with_measured(before, item) if before is not None and stays else sealed(item))
     if by_hand:
         return tuple(result)
     return (*result, *(item for item in old if item.id not in named and owned_by_people(item.origin)))

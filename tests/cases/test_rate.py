@@ -45,11 +45,71 @@ async def test_what_has_changed_is_rated_again_and_nothing_else() -> None:
     assert len(client.requests) == 1
 
 
-async def test_peoples_and_invalid_cases_are_not_rated() -> None:
+async def test_invalid_cases_and_those_that_people_have_rated_are_not_rated() -> None:
     author, client = role_model(lambda request: {"ratings": []})
-    for odd in (suite(origin="added"), suite(invalid="no")):
+    mine = suite(origin="added", rating=Rating(severity=5, importance=5))
+    for odd in (mine, suite(invalid="no")):
         assert await rate(author, prompt(), spec(), odd) == odd
     assert client.requests == []
+
+
+OWN = """# mine
+prompt: prompt.md
+cases:
+  - id: c1          # the one that failed in May
+    rule: r1
+    inverse: false
+    inputs: {thing: "a  'quoted'   thing", place: x}
+    origin: added
+  - {id: c2, rule: r1, inverse: true, inputs: {thing: t, place: y}, rating: {severity: 1, importance: 1}}
+"""
+
+
+async def test_peoples_cases_are_rated_and_keep_every_byte_of_theirs(tmp_path: Path) -> None:
+    file = tmp_path / "p.cases.yaml"
+    file.write_text(OWN, encoding="utf-8")
+    author, client = role_model(lambda request: {"ratings": [rated("i1", 5, 4)]})
+    before = read_suite(file)
+    assert [case.id for case in unrated(before, spec())] == ["c1"]
+    made = await rate(author, prompt(), spec(), before)
+    write_suite(file, made)
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if line in OWN.splitlines()] == OWN.splitlines()
+    first, second = read_suite(file).cases
+    assert (first.origin, first.rating and first.rating.value) == ("added", 20)
+    assert (second.origin, second.rating) == ("added", Rating(severity=1, importance=1))
+    assert (unrated(read_suite(file), spec()), len(client.requests)) == ([], 1)
+    text = file.read_text(encoding="utf-8")
+    write_suite(file, made)
+    write_suite(file, before)
+    assert file.read_text(encoding="utf-8") == text
+
+
+async def test_a_case_that_a_person_has_changed_is_rated_again_and_stays_theirs(tmp_path: Path) -> None:
+    file = tmp_path / "p.cases.yaml"
+    author, _ = role_model(lambda request: {"ratings": [rated("i1", 5, 4), rated("i2", 2, 2)]})
+    write_suite(file, await rate(author, prompt(), spec(), suite(2)))
+    file.write_text(file.read_text(encoding="utf-8").replace("thing 1", "my thing"), encoding="utf-8")
+    changed = read_suite(file)
+    assert [(case.id, case.origin) for case in unrated(changed, spec())] == [("c1", "edited")]
+    author, _ = role_model(lambda request: {"ratings": [rated("i1", 1, 1)]})
+    write_suite(file, await rate(author, prompt(), spec(), changed))
+    after = read_suite(file)
+    assert [(case.origin, case.rating and case.rating.value) for case in after.cases] == [
+        ("edited", 1),
+        ("generated", 4),
+    ]
+    assert "my thing" in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+async def test_a_rating_of_a_persons_case_is_kept_in_every_format(ending: str, tmp_path: Path) -> None:
+    file = tmp_path / f"p.cases.{ending}"
+    write_suite(file, suite(1, origin="added"), by_hand=True)
+    author, _ = role_model(lambda request: {"ratings": [rated("i1", 5, 4)]})
+    write_suite(file, await rate(author, prompt(), spec(), read_suite(file)))
+    (case,) = read_suite(file).cases
+    assert (case.origin, case.rating and case.rating.value) == ("added", 20)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import pytest
 from pydantic import Field
@@ -16,6 +16,8 @@ from promptpex.documents.field_types import Items, Named, Records, Text
 
 
 class Criterion(Record):
+    measured: ClassVar[frozenset[str]] = frozenset()
+
     id: str
     text: str
     kind: Literal["code", "judge"] = "judge"

@@ -53,6 +53,8 @@ class OwnedRecord(Record):
 
     not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin"))
     """Fields that the hash leaves out."""
+    measured: ClassVar[frozenset[str]] = frozenset()
+    """Fields that the machine may set on a person's item as well: they say something of it and change nothing in it."""
 
     def content_hash(self) -> str:
         """The hash for ``content``: equal to it as long as the item is as the machine wrote it."""

@@ -60,6 +60,7 @@ class Case(OwnedRecord):
     """
 
     not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin", "inputs_fingerprint", "rating", "aside"))
+    measured: ClassVar[frozenset[str]] = frozenset(("rating",))
 
     id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
     rule: str | None = None
