@@ -37,7 +37,7 @@ def renderings(text: str) -> Iterator[Rendering]:
     if value is None:
         return
     forms = (
-        ("with escapes", _written(value, lambda part: json.dumps(part).replace("/", "\\/"))),
+        ("with escapes", _written(value, _escaped)),
         ("without escapes", _written(value)),
         ("without white space", _written(value, between="", after=":")),
         ("indented", _written(value, indent=2)),
@@ -100,6 +100,17 @@ def _unordered(value: object) -> object:
     if isinstance(value, list):
         return [_unordered(part) for part in value]
     return ("number", str(value)) if isinstance(value, _Number) else value
+
+
+def _escaped(part: str) -> str:
+    """A string with escapes where JSON allows them: of running text every letter, as it would be in most languages;
+    of names, ids and dates what is not ASCII, and slashes."""
+    signs = f'"{"".join(map(_escaped_sign, part))}"' if " " in part.strip() else json.dumps(part)
+    return signs.replace("/", "\\/")
+
+
+def _escaped_sign(sign: str) -> str:
+    return f"\\u{ord(sign):04x}" if sign.isascii() and sign.isalpha() else json.dumps(sign)[1:-1]
 
 
 def _plain(part: str) -> str:

@@ -28,6 +28,8 @@ def test_every_form_says_the_same_and_differs_from_the_others() -> None:
 
 def test_the_forms_are_those_of_common_libraries() -> None:
     forms = {form.how: form.text for form in renderings('{"b": "é", "a": [1, {"c": "\\u00fc"}], "d": []}')}
+    text = {form.how: form.text for form in renderings('{"at": "1/2", "reply": "So é"}')}
+    assert text["with escapes"] == '{"at": "1\\/2", "reply": "\\u0053\\u006f \\u00e9"}'
     assert forms["with escapes"] == '{"b": "\\u00e9", "a": [1, {"c": "\\u00fc"}], "d": []}'
     assert forms["without escapes"] == '{"b": "é", "a": [1, {"c": "ü"}], "d": []}'
     assert forms["without white space"] == '{"b":"é","a":[1,{"c":"ü"}],"d":[]}'
