@@ -26,7 +26,17 @@ NAMES = stage_templates.names()
 WHOLE = "*"
 STAGE_FOLDERS = sorted({name.partition("/")[0] for name in NAMES})
 
-SWITCHES = ("inverse", "inverses", "implicit", "with_intent", "several", "conditional", "has_expected")
+SWITCHES = (
+    "inverse",
+    "inverses",
+    "implicit",
+    "with_intent",
+    "several",
+    "conditional",
+    "has_expected",
+    "json",
+    "markup",
+)
 OPTIONAL = (
     "instructions", "also_valid", "scenario", "samples", "inputs", "source", "refused", "declared", "description",
     "intent_note",
@@ -74,6 +84,8 @@ def _values(name: str, text: str, *, switch: bool, optional: bool, variable: str
         "whole": WHOLE,
         "count": 2,
         "limit": 5,
+        "most": 3,
+        "explained": ["r1"] if switch else [],
         "holding": 1,
         **dict.fromkeys(SWITCHES, switch),
     }
@@ -168,7 +180,7 @@ def test_it_has_a_system_and_a_user_block(name: str) -> None:
 def test_all_foreign_text_is_fenced(name: str) -> None:
     shown = re.findall(r"{{-?\s*(.*?)\s*-?}}", _source(name))
     plain = [part for part in shown if "fence(" not in part]
-    bare = [part for part in plain if not re.match(r'("|count\b|holding\b|limit\b|variables?\b)', part)]
+    bare = [part for part in plain if not re.match(r'("|count\b|explained\b|holding\b|limit\b|variables?\b)', part)]
     assert not bare, f"values outside a fence: {bare}"
 
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from promptpex.cases.batches import Batch, Portion
+from promptpex.cases.case_excerpts import CaseExcerpts
 from promptpex.cases.context_variables import context_variable
 from promptpex.cases.input_description import input_spec_text
 from promptpex.cases.plan import TEMPLATE, Generation, Scenario
@@ -52,6 +53,7 @@ def request_text(
         aims="\n".join(_aim(part) for part in batch.parts),
         several=len(batch.parts) > 1,
         count=batch.count,
+        most=max(part.count for part in batch.parts),
         known=_known(batch, existing),
     )
 
@@ -143,16 +145,16 @@ def _known(batch: Batch, existing: Sequence[Case]) -> list[str]:
     others = [case for case in cases if (case.rule, case.inverse) not in aims and case.invalid is None]
     step = max(1, len(others) / OTHERS)
     sample = [others[int(index * step)] for index in range(min(OTHERS, len(others)))]
-    own = [case for case in cases if (case.rule, case.inverse) in aims]
-    return [*(_line(case, OTHER_CASE) for case in sample), *(_line(case, OWN_CASE) for case in own[-OWN:])]
+    own = [case for case in cases if (case.rule, case.inverse) in aims][-OWN:]
+    excerpts = CaseExcerpts([*sample, *own])
+    shown = [(case, OTHER_CASE) for case in sample] + [(case, OWN_CASE) for case in own]
+    return [_line(case, excerpts.of(case, room)) for case, room in shown]
 
 
-def _line(case: Case, length: int) -> str:
-    """A case on one line; of several values each gets its share of the room."""
-    share = max(20, length // max(1, len(case.inputs)))
-    values = [cut(" ".join(value_text(value).split()), share) for value in case.inputs.values()]
+def _line(case: Case, values: str) -> str:
+    """A case on one line, behind the aim that it is for."""
     refused = f" (not usable: {cut(' '.join(case.invalid.split()), OTHER_CASE)})" if case.invalid is not None else ""
-    return f"{case.rule}{'-inverse' if case.inverse else ''}: {' | '.join(values)}{refused}"
+    return f"{case.rule}{'-inverse' if case.inverse else ''}: {values}{refused}"
 
 
 def _scenario_text(scenario: Scenario | None) -> str:
