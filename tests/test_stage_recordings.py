@@ -74,4 +74,4 @@ def test_a_capable_judge_finds_wrong_decisions_and_is_not_talked_round() -> None
     assert {kind: len(some) for kind, some in of_kind.items()} == SCRIPT["PLANTED"]
     assert [row.output.id for kind in ("decision", "to-the-judge") for row in of_kind[kind] if not row.is_right] == []
     blamed = [(row.output.id, row.failed) for row in of_kind["odd"] if not row.is_right]
-    assert blamed == [("o22", ("r71",))], "a check reads the text of the JSON, not its values: see docs/stages.md"
+    assert blamed == []

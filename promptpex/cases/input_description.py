@@ -24,7 +24,7 @@ def typed_constraints(variable: VariableSpec) -> list[str]:
     if variable.type == "enum" or variable.values:
         lines.append("One of: " + ", ".join(json.dumps(value, ensure_ascii=False) for value in variable.values or ()))
     elif variable.type != "text":
-        lines.append(f"Written as JSON of type {variable.type}.")
+        lines.append("Written as JSON." if variable.type == "json" else f"A JSON {variable.type}.")
     if variable.schema_:
         lines.append(f"Valid under this JSON schema: {json.dumps(variable.schema_, ensure_ascii=False)}")
     bounds = (("At least", variable.minimum, ""), ("At most", variable.maximum, ""))

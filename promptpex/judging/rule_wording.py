@@ -16,6 +16,13 @@ _CONDITIONS = (
 _BEGINNING = re.compile(rf"\W*(?:{'|'.join(_CONDITIONS)})(?!\w)|\W*(?:如果|若|当)", re.IGNORECASE)
 _INSIDE = re.compile(r"\b(?:if|unless|whenever|in case)\b", re.IGNORECASE)
 
+_CLAUSE = re.compile(r"\W*(?:for|on|in|with|without|after|before|during|at|upon|among|of)\b[^.]*?,", re.IGNORECASE)
+_EXCEPTIONS = re.compile(
+    r"\b(?:if|when\w*|where\w*|while|unless|once|until|only|except\w*|otherwise|provided|whose|such)\b", re.IGNORECASE
+)
+_ENGLISH = re.compile(r"\b(?:the|and|with)\b", re.IGNORECASE)
+"""Words that no other language has which uses the Latin alphabet much."""
+
 _SURELY = "listed|pre-?defined|specified|allowed|permitted|prescribed|supplied|aforementioned|above"
 """Words after "the" that point somewhere, whatever they are said of."""
 _GIVEN = f"{_SURELY}|given|provided|defined|mentioned|described|stated|following"
@@ -34,10 +41,14 @@ _POINTER = re.compile(
 
 
 def has_condition(rule: Rule) -> bool:
-    """Whether there may be outputs that the rule does not concern: it needs the input, or its words set a condition, at
-    its beginning or, in English, anywhere."""
-    worded = _BEGINNING.match(rule.rule) or _INSIDE.search(rule.rule)
-    return rule.needs == "input" or bool(rule.when) or worded is not None
+    """Whether there may be outputs that the rule does not concern: its words set a condition, at its beginning or, in
+    English, anywhere. Of a rule that needs the input the softest sign is enough, and in another language none is
+    needed, since its condition may be worded in any way."""
+    words = rule.rule
+    if rule.when or _BEGINNING.match(words) or _INSIDE.search(words):
+        return True
+    may_hide_one = _CLAUSE.match(words) or _EXCEPTIONS.search(words) or not _ENGLISH.search(words)
+    return rule.needs == "input" and bool(may_hide_one)
 
 
 def points_into_prompt(rule: Rule) -> bool:

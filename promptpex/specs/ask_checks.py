@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
@@ -19,6 +20,10 @@ from promptpex.specs.check_replies import ProposedChecks, checks_reply, no_check
 STAGE = "checks"
 BATCH = 10
 """Rules that one request asks for: about 3,000 tokens of answer."""
+
+_JSON = re.compile(r"json|\b(?:objects?|arrays?|keys)\b|\[\s*\\?[\"'{\[]|(?<!\{)\{\s*\\?[\"'\[]", re.IGNORECASE)
+_MARKUP = re.compile(r"xml|html|sql", re.IGNORECASE)
+"""Signs that outputs may be JSON, or in one of these languages."""
 
 Replies = dict[str, ProposedChecks]
 """By the id of the rule."""
@@ -99,7 +104,7 @@ class CheckRequests:
         reply = await self.author.ask(rendered, checks_reply(len(rules), conditional), stage=STAGE)
         wanted = {rule.id for rule in rules}
         given = cast("list[ProposedChecks]", reply.value.rules)  # type: ignore[attr-defined]
-        hopeless = cast("list[str]", reply.value.none)  # type: ignore[attr-defined]
+        hopeless = cast("list[str]", reply.value.no_checks)  # type: ignore[attr-defined]
         proposals = [*(no_checks(name) for name in hopeless), *reversed(given)]
         return {each.rule.strip(): each for each in proposals if each.rule.strip() in wanted}
 
@@ -108,14 +113,24 @@ class CheckRequests:
             "specs/checks",
             prompt=self.prompt.text(),
             description=self.prompt.description,
-            intent=self.spec.intent,
             all_rules="\n".join(_line(rule) for rule in self.spec.rules if not rule.stale),
+            json=self._speaks_of(_JSON),
+            markup=self._speaks_of(_MARKUP),
             asked="\n".join(rule.id for rule in rules),
             conditional=conditional,
             has_expected=self.has_expected,
             refused="\n".join(f"{rule.id}: {refusals[rule.id]}" for rule in rules if rule.id in refusals),
             instructions=self.instructions,
         )
+
+    def _speaks_of(self, signs: re.Pattern[str]) -> bool:
+        """Whether the prompt or a rule has one of these signs; without them the author need not read of some kinds."""
+        texts = (
+            self.prompt.text(),
+            *(rule.rule for rule in self.spec.rules),
+            *(rule.source or "" for rule in self.spec.rules),
+        )
+        return any(map(signs.search, texts))
 
 
 def _line(rule: Rule) -> str:

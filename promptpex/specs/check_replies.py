@@ -15,7 +15,8 @@ from promptpex.core.records import Check, InputCheck
 from promptpex.llm.schemas import list_up_to, shortened
 
 Text = Annotated[str, shortened(50_000)]
-Decides = Literal["wholly", "partly", "none"]
+Decides = Literal["wholly", "partly", "condition"]
+"""How far checks decide a rule; ``condition``: code tells nothing but whether it concerns an output."""
 
 LISTS = frozenset(("word-any", "word-all", "contains-any", "contains-all"))
 SCHEMAS = frozenset(("is-json", "contains-json"))
@@ -38,7 +39,7 @@ _SYNTAX = frozenset("^$\\.*+?()[]{}|/")
 class CheckReply(BaseModel):
     """One proposed check, on the whole output or on a value of a JSON output."""
 
-    path: str
+    path: str = ""
     kind: str
     value: Text
 
@@ -65,30 +66,32 @@ class ProposedChecks(BaseModel):
     breaks: list_up_to(Text, 4)  # type: ignore[valid-type]
     checks: list_up_to(CheckReply, 4)  # type: ignore[valid-type]
     decides: Decides
-    after: str
+    after: str = ""
 
 
 class ConditionalChecks(ProposedChecks):
     """The same for a rule that may need the input."""
 
-    when: list_up_to(ConditionReply, 3)  # type: ignore[valid-type]
-    inputs: list_up_to(InputReply, 50)  # type: ignore[valid-type]
-    other_inputs: list_up_to(InputReply, 50)  # type: ignore[valid-type]
+    when: list_up_to(ConditionReply, 3) = []  # type: ignore[valid-type]
+    inputs: list_up_to(InputReply, 50) = []  # type: ignore[valid-type]
+    other_inputs: list_up_to(InputReply, 50) = []  # type: ignore[valid-type]
 
 
 @lru_cache(maxsize=64)
 def checks_reply(limit: int, conditional: bool = False) -> type[BaseModel]:
-    """The shape of a reply about up to ``limit`` rules: proposals, and under ``none`` the ids of rules that code cannot
-    help. ``conditional``: some rules need the input."""
+    """The shape of a reply about up to ``limit`` rules: proposals, and under ``no_checks`` the ids of rules that code
+    cannot help. ``conditional``: some rules need the input."""
     kind = ConditionalChecks if conditional else ProposedChecks
     return create_model(
-        "ChecksReply", rules=(list_up_to(kind, limit), ...), none=(list_up_to(Text, limit), Field(default_factory=list))
+        "ChecksReply",
+        rules=(list_up_to(kind, limit), ...),
+        no_checks=(list_up_to(Text, limit), Field(default_factory=list)),
     )
 
 
 def no_checks(rule: str) -> ProposedChecks:
     """What it means that the author names a rule as one that code cannot help."""
-    return ProposedChecks(rule=rule, keeps=[], keeps_only_this=[], breaks=[], checks=[], decides="none", after="")
+    return ProposedChecks(rule=rule, keeps=[], keeps_only_this=[], breaks=[], checks=[], decides="condition")
 
 
 def read_check(reply: CheckReply, variables: frozenset[str]) -> Check:

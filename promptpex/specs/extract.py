@@ -47,7 +47,7 @@ async def extract(
     """
     intent, inputs = await describe(author, prompt, options=options, emit=emit)
     intent = intent or await _intent(author, prompt, options, emit)
-    rules = await propose_rules(author, prompt, intent, options=options, emit=emit)
+    rules = await propose_rules(author, prompt, options=options, emit=emit)
     return Spec(
         prompt=spec_for,
         prompt_fingerprint=prompt.fingerprint,

@@ -121,12 +121,12 @@ class _Trial:
         conditional = isinstance(reply, ConditionalChecks) and rule.needs == "input"
         expected = {EXPECTED} if self._evidence.has_expected else set()
         names = self._inputs | expected if conditional else frozenset[str]()
-        checks = () if reply.decides == "none" else tuple(read_check(one, names) for one in reply.checks)
+        checks = () if reply.decides == "condition" else tuple(read_check(one, names) for one in reply.checks)
         when: tuple[InputCheck, ...] = rule.when
         if isinstance(reply, ConditionalChecks) and conditional and not when:
             when = tuple(read_condition(one, self._inputs) for one in reply.when)
         compile_checks([*checks, *when], where=f"rule {rule.id}")
-        decides = "partly" if reply.decides == "none" else reply.decides
+        decides = "partly" if reply.decides == "condition" else reply.decides
         return Proposal(rule.id, checks, decides, when)
 
 

@@ -87,7 +87,6 @@ DEFAULTS = Extraction()
 async def propose_rules(
     author: RoleModel,
     prompt: Prompt,
-    intent: str,
     *,
     known: Sequence[Rule] = (),
     uncited: Sequence[str] = (),
@@ -107,7 +106,7 @@ async def propose_rules(
     Raises:
         ModelError: the author could not name a single rule where none is known.
     """
-    question = _RulesQuestion(author, prompt, intent, uncited, options, emit)
+    question = _RulesQuestion(author, prompt, uncited, options, emit)
     rules: list[Rule] = []
     part, requests = _Part(RULES_PER_REQUEST, options.inverses), 0
     while True:
@@ -155,7 +154,6 @@ class _RulesQuestion:
 
     author: RoleModel
     prompt: Prompt
-    intent: str
     uncited: Sequence[str]
     options: Extraction
     emit: Listener
@@ -167,7 +165,6 @@ class _RulesQuestion:
             "specs/rules",
             prompt=self.prompt.text(),
             description=self.prompt.description,
-            intent=self.intent,
             limit=part.limit,
             inverses=part.inverses,
             known=[rule.rule for rule in known],

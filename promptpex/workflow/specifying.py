@@ -188,7 +188,6 @@ async def _asked_for(
     proposed = await propose_rules(
         author,
         prompt,
-        spec.intent,
         known=current,
         uncited=uncovered(current, prompt)[:MOST_UNCITED],
         taken={rule.id for rule in spec.rules} | {case.rule for case in (suite.cases if suite else ()) if case.rule},

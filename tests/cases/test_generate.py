@@ -322,7 +322,7 @@ def test_typed_values_are_read_and_described() -> None:
     assert read_value("7", VariableSpec()) == "7"
     text = input_spec_text(prompt(), spec().replace(inputs={"thing": number}))
     assert "At least 1" in text
-    assert "type number" in text
+    assert "A JSON number." in text
 
 
 async def test_a_case_is_retired_only_when_its_successor_is_there() -> None:

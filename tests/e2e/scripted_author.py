@@ -88,7 +88,7 @@ class Author:
         if stage == "cases":
             return {"cases": self._cases(text, schema)}
         if stage == "checks":
-            bare = {"keeps": [], "keeps_only_this": [], "breaks": [], "checks": [], "decides": "none", "after": ""}
+            bare = {"keeps": [], "keeps_only_this": [], "breaks": [], "checks": [], "decides": "condition", "after": ""}
             return {"rules": [{"rule": rule, **bare} for rule in fenced(text, "asked").split()]}
         if stage == "variants":
             shown = re.findall(r"<(i\d+)-([0-9a-f]+)>\n.*?The input:\n(.*?)\n</\1-\2>", text, re.DOTALL)

@@ -112,6 +112,11 @@ def test_words_that_do_not(text: str) -> None:
     (Rule(id="r1", rule="如果订单已取消，回复必须说明。"), True),
     (Rule(id="r1", rule="The output apologises if it refuses."), True),
     (Rule(id="r1", rule="Iffy words are left out, and it is said when the parcel arrives."), False),
+    (Rule(id="r1", rule="The greeting holds the customer's name as the record spells it.", needs="input"), False),
+    (Rule(id="r1", rule="The reply is in the language of the message.", needs="input"), False),
+    (Rule(id="r1", rule="For a perishable item, the reply offers no return.", needs="input"), True),
+    (Rule(id="r1", rule="The reply names the date only where one was agreed.", needs="input"), True),
+    (Rule(id="r1", rule="Bei Kündigungen nennt die Antwort die Frist.", needs="input"), True),
     (Rule(id="r1", rule="It is short.", when=(InputCheck(kind="equals", value="x", variable="thing"),)), True),
 ])  # fmt: skip
 def test_only_rules_with_a_condition_can_be_not_concerned(rule: Rule, conditional: bool) -> None:
@@ -120,7 +125,7 @@ def test_only_rules_with_a_condition_can_be_not_concerned(rule: Rule, conditiona
     assert ("not concerned" in schema["properties"]["verdict"]["enum"]) == conditional
     one, client = judge(rule)
     (question,) = one.questions(INPUTS)
-    assert ('"not concerned" is for rules with a condition' in asked(one.request(output(), question))) == conditional
+    assert ('"not concerned" is only for a rule that' in asked(one.request(output(), question))) == conditional
     assert client.requests == []
 
 
@@ -196,7 +201,7 @@ FENCE = re.compile(r"</?([\w.-]+)-([0-9a-f]{16,})>")
 SHOWN: dict[str, dict[str, Any]] = {
     "judging/rules": {
         "intent": "INTENT", "rules": MANY, "conditional": True, "prompt": "PROMPT", "inputs": "INPUTS",
-        "instructions": "NOTE", "wording": 0,
+        "instructions": "NOTE", "wording": 0, "explained": ["r1"],
     },
     "judging/prompt": {"prompt": "PROMPT", "inputs": "INPUTS", "instructions": "NOTE", "wording": 0},
 }  # fmt: skip
@@ -244,7 +249,7 @@ def test_what_the_words_of_a_template_say(name: str) -> None:
         assert words in text
     assert "“" not in text
     if name == "judging/rules":
-        assert "or say that nothing in it does" in text
+        assert "For all other verdicts the reason is empty" in text
         assert '"unclear" is for what cannot be told' in text
 
 

@@ -30,7 +30,7 @@ def reply(*checks: dict[str, str], rule: str = "r1", decides: str = "wholly", **
 
 
 def nothing(rule: str, *keeps: str) -> Reply:
-    return reply(rule=rule, keeps=list(keeps), keeps_only_this=[], breaks=[], decides="none")
+    return reply(rule=rule, keeps=list(keeps), keeps_only_this=[], breaks=[], decides="condition")
 
 
 class Author:

@@ -220,7 +220,7 @@ class TestBatches:
         assert [len(asked(request)) for request in client.requests] == [6, 6]
         first, second = (request.messages[1].content for request in client.requests)
         assert first.split("Propose checks for")[0] == second.split("Propose checks for")[0]
-        assert first.index("<prompt-") < first.index("<intent-") < first.index("<rules-") < first.index("<asked-")
+        assert first.index("<prompt-") < first.index("<rules-") < first.index("<asked-")
 
     async def test_a_batch_that_fails_is_asked_for_in_parts(self) -> None:
         author, heard = Author(*(self.answers(rule.id) for rule in self.rules)), list[Event]()
@@ -270,31 +270,36 @@ class TestBatches:
 
 
 JSON_RULE = Rule(id="r1", rule="The value of reply thanks for the letter.")
-LETTER = '{"reply": "Merci pour la lettre déjà reçue.", "cc": []}'
-SHOUT = '{"reply": "No.", "cc": []}'
-OF_LETTERS: dict[str, Any] = {"keeps": [LETTER], "keeps_only_this": ["Merci."], "breaks": [SHOUT]}
+THANKS = '{"reply": "Merci", "cc": []}'
+LETTER = '{"reply": "Merci pour la lettre.", "cc": []}'
+
+
+def of_letters(check: dict[str, str], keeps: str = THANKS) -> Reply:
+    return reply(check, keeps=[keeps], keeps_only_this=["Merci."], breaks=['{"reply": "No.", "cc": []}'])
 
 
 @pytest.mark.parametrize(
-    ("pattern", "form"),
+    ("pattern", "keeps", "form"),
     [
-        ("\\breçue|Merci\\.|Danke", "with escapes"),
-        ('"reply": "Merci|Merci\\.', "without white space"),
-        ("^[^\\n]*Merci[^\\n]*(?![\\s\\S])", "indented"),
-        ('^\\s*\\{\\s*"reply"[^}]*Merci|Merci\\.', "with its keys in another order"),
+        ("Merci", '{"reply": "Merci déjà", "cc": []}', "with escapes"),
+        ("Merci", LETTER, "with escapes"),
+        ("Ren\\\\u00e9|Merci\\.", '{"reply": "Ren\\u00e9", "cc": []}', "without escapes"),
+        ('"reply": "Merci|Merci\\.', THANKS, "without white space"),
+        ("^[^\\n]*Merci[^\\n]*(?![\\s\\S])", THANKS, "indented"),
+        ('^\\s*\\{\\s*"reply"[^}]*Merci|Merci\\.', THANKS, "with its keys in another order"),
     ],
 )
 async def test_a_check_that_reads_the_form_of_json_is_refused_with_the_form_that_it_fails(
-    pattern: str, form: str
+    pattern: str, keeps: str, form: str
 ) -> None:
-    (proposal,), client = await outcome(Author(reply(proposed("regex", pattern), **OF_LETTERS)), JSON_RULE)
+    (proposal,), client = await outcome(Author(of_letters(proposed("regex", pattern), keeps)), JSON_RULE)
     assert f"(an example of the rule, written {form})" in str(proposal.dropped)
     assert form in fenced(client.requests[1], "refused")
 
 
 async def test_a_check_on_a_value_of_json_passes_in_every_form() -> None:
     check = proposed("word-any", "Merci", path="reply")
-    (proposal,), client = await outcome(Author(reply(check, **OF_LETTERS)), JSON_RULE)
+    (proposal,), client = await outcome(Author(of_letters(check, LETTER)), JSON_RULE)
     assert (proposal.dropped, len(client.requests)) == (None, 1)
 
 
@@ -314,6 +319,6 @@ async def test_a_rule_about_the_form_of_json_has_the_last_word() -> None:
 
 async def test_expected_outputs_count_in_every_form_too() -> None:
     case = Case(id="c2", rule="r1", inputs={"thing": "x"}, expected='{"reply": "Merci à vous."}')
-    author = Author(reply(proposed("regex", "à vous|Merci pour|Merci\\.$"), **OF_LETTERS))
+    author = Author(of_letters(proposed("regex", "Merci")))
     (proposal,), _ = await outcome(author, JSON_RULE, evidence=Evidence(cases=[case]))
     assert "(the expected output of case c2, written with escapes)" in str(proposal.dropped)

@@ -50,7 +50,7 @@ async def test_a_long_list_is_asked_for_in_parts_until_nothing_is_missing(
 ) -> None:
     heard: list[Event] = []
     voice, client = role_model(counting(total))
-    proposed = await propose_rules(voice, PROMPT, "i", options=Extraction(max_rules=most), emit=heard.append)
+    proposed = await propose_rules(voice, PROMPT, options=Extraction(max_rules=most), emit=heard.append)
     assert [rule.id for rule in proposed] == [f"r{n}" for n in range(1, made + 1)]
     assert len(client.requests) == requests
     assert max(map(limit_of, client.requests)) <= RULES_PER_REQUEST
@@ -60,7 +60,7 @@ async def test_a_long_list_is_asked_for_in_parts_until_nothing_is_missing(
 async def test_a_list_that_is_full_is_reported_with_what_to_do() -> None:
     heard: list[Event] = []
     voice, client = role_model(counting(30))
-    proposed = await propose_rules(voice, PROMPT, "i", options=Extraction(max_rules=8), emit=heard.append)
+    proposed = await propose_rules(voice, PROMPT, options=Extraction(max_rules=8), emit=heard.append)
     assert len(proposed) == 8
     assert len(client.requests) == 1
     assert "the list of rules is full (8)" in notices(heard)
@@ -71,13 +71,13 @@ async def test_a_list_that_is_full_is_reported_with_what_to_do() -> None:
 async def test_an_author_that_stops_before_the_end_is_believed() -> None:
     heard: list[Event] = []
     voice, _ = role_model(lambda request: {"rules": rules(1, 2), "more": True})
-    await propose_rules(voice, PROMPT, "i", emit=heard.append)
+    await propose_rules(voice, PROMPT, emit=heard.append)
     assert "the author says that the prompt sets more rules" in notices(heard)
 
 
 async def test_an_author_that_repeats_itself_is_not_asked_for_ever() -> None:
     voice, client = role_model(lambda request: {"rules": rules(*range(20)), "more": True})
-    proposed = await propose_rules(voice, PROMPT, "i", options=Extraction(max_rules=500))
+    proposed = await propose_rules(voice, PROMPT, options=Extraction(max_rules=500))
     assert (len(proposed), len(client.requests)) == (20, 2)
 
 
@@ -85,7 +85,7 @@ async def test_new_rules_take_free_ids_and_repeat_no_known_rule() -> None:
     voice, client = role_model(lambda request: {"rules": rules(1, 2), "more": False})
     known = [Rule(id="r1", rule="rule  1"), Rule(id="r3", rule="Something else.")]
     proposed = await propose_rules(
-        voice, PROMPT, "intent", known=known, uncited=["Be brief."], taken=["r2"], options=Extraction(max_rules=3)
+        voice, PROMPT, known=known, uncited=["Be brief."], taken=["r2"], options=Extraction(max_rules=3)
     )
     assert [(rule.id, rule.rule) for rule in proposed] == [("r4", "Rule 2.")]
     assert "Something else." in asked(client.requests[0])
@@ -96,13 +96,13 @@ async def test_new_rules_take_free_ids_and_repeat_no_known_rule() -> None:
 async def test_an_author_without_any_rule_is_an_error(spoilt: Any) -> None:
     voice, client = role_model(lambda request: spoilt)
     with pytest.raises(MalformedReply):
-        await propose_rules(voice, PROMPT, "i")
+        await propose_rules(voice, PROMPT)
     assert len(client.requests) <= 4
 
 
 async def test_a_bare_list_and_words_of_its_own_for_yes_and_input_are_understood() -> None:
     voice, _ = role_model(lambda request: [{"rule": "If late, brief.", "needs": "Output and Input", "inverse": None}])
-    (rule,) = await propose_rules(voice, PROMPT, "i")
+    (rule,) = await propose_rules(voice, PROMPT)
     assert (rule.needs, rule.inverse, rule.source) == ("input", None, None)
 
 
@@ -114,7 +114,7 @@ async def test_rules_that_cannot_be_read_with_their_inverses_are_asked_for_alone
         return "no json at all" if wanted else {"rules": rules(1, inverse=False), "more": False}
 
     voice, _ = role_model(reply)
-    (rule,) = await propose_rules(voice, PROMPT, "i", emit=heard.append)
+    (rule,) = await propose_rules(voice, PROMPT, emit=heard.append)
     assert (rule.rule, rule.inverse) == ("Rule 1.", None)
     assert "asked for in parts" in notices(heard)
 
@@ -124,7 +124,7 @@ async def test_what_came_whole_in_a_reply_that_was_cut_is_kept_and_the_rest_aske
     cut = Completion(text=written[: written.index("Not Rule 3") + 5], finish_reason="length")
     replies: list[Any] = [cut, json.dumps({"rules": rules(3, inverse=False), "more": False})]
     voice, client = role_model(lambda request: replies.pop(0))
-    proposed = await propose_rules(voice, PROMPT, "i")
+    proposed = await propose_rules(voice, PROMPT)
     assert [(rule.id, rule.rule, rule.inverse) for rule in proposed] == [
         ("r1", "Rule 1.", "Not Rule 1."),
         ("r2", "Rule 2.", "Not Rule 2."),
@@ -136,7 +136,7 @@ async def test_what_came_whole_in_a_reply_that_was_cut_is_kept_and_the_rest_aske
 
 async def test_no_inverse_is_asked_for_where_no_case_will_aim_at_one() -> None:
     voice, client = role_model(lambda request: {"rules": rules(1, inverse=False), "more": False})
-    (rule,) = await propose_rules(voice, PROMPT, "i", options=Extraction(inverses=False))
+    (rule,) = await propose_rules(voice, PROMPT, options=Extraction(inverses=False))
     assert rule.inverse is None
     assert "inverse" not in asked(client.requests[0]) + json.dumps(client.requests[0].reply_schema)
 

@@ -50,7 +50,7 @@ class TestConditions:
         assert rule.when == (InputCheck(variable="order", kind="equals", value="sent", path="state"),)
 
     async def test_the_condition_may_be_all_that_code_decides(self) -> None:
-        proposal = await self.outcome(self.answers(checks=[], keeps=[], breaks=[], decides="none"))
+        proposal = await self.outcome(self.answers(checks=[], keeps=[], breaks=[], decides="condition"))
         (rule,) = with_checks([self.rule], [proposal])
         assert (len(rule.when), rule.checks, rule.needs_judge) == (1, (), True)
 

@@ -22,16 +22,19 @@ _WORD = BeforeValidator(lambda word: word.strip().casefold().replace("_", " ") i
 
 
 class RuleVerdict(BaseModel):
-    """A judge's verdict on a rule that concerns every output: the reason first, so that the verdict follows from it."""
+    """A judge's verdict on a rule that concerns every output: the reason first, so that the verdict follows from it.
 
-    reason: Annotated[str, REASON]
+    It may be empty where the rule is kept: the reasons of a long list of rules would not fit into one reply.
+    """
+
+    reason: Annotated[str, REASON] = ""
     verdict: Annotated[Literal["pass", "fail", "unclear"], _WORD]
 
 
 class ConditionalVerdict(BaseModel):
     """The same for a rule with a condition."""
 
-    reason: Annotated[str, REASON]
+    reason: Annotated[str, REASON] = ""
     verdict: Annotated[Literal["pass", "fail", "not concerned", "unclear"], _WORD]
 
 
@@ -67,6 +70,7 @@ class Mode(JudgeMode):
             "intent": material.spec.intent,
             "rules": material.rules,
             "conditional": any(map(has_condition, material.rules)),
+            "explained": [rule.id for rule in material.rules if rule.checks],
             "prompt": material.prompt.text() if material.shows_prompt else "",
         }
 
