@@ -51,9 +51,11 @@ class Task:
         """Whether a goal is about the candidates that are neither chosen nor implied."""
         return "left-out" in self.goals
 
-    def cost(self, candidate: int) -> int:
-        """The weight of a candidate in units."""
-        return int(self.problem.weight(candidate) * self.unit)
+    @cached_property
+    def costs(self) -> tuple[int, ...]:
+        """The weight of each candidate in units."""
+        weights = self.problem.weights
+        return tuple(int(weight * self.unit) for weight in weights) or (1,) * self.problem.candidates
 
     def score(self, selection: Iterable[int]) -> Score | None:
         """The number per goal; None where the selection does not keep the limits."""
@@ -63,7 +65,7 @@ class Task:
         caught = (flagged & self.problem.bad).bit_count()
         if caught < self.least_caught or false_alarms > self.most_flagged:
             return None
-        weight = sum(map(self.cost, chosen))
+        weight = sum(self.costs[candidate] for candidate in chosen)
         left_out = self.problem.not_spared(chosen).bit_count() if self.counts_left_out else 0
         numbers: dict[Goal, int] = {
             "weight": weight,

@@ -43,7 +43,7 @@ def _cover(task: Task, reduction: Reduction, rule: Worth) -> list[int]:
             new = problem.fails[candidate] & ~flagged
             caught, alarms = (new & problem.bad).bit_count(), (new & problem.good).bit_count()
             if caught and (flagged & problem.good).bit_count() + alarms <= task.most_flagged:
-                worths.append((rule(caught, alarms, task.cost(candidate)), -candidate))
+                worths.append((rule(caught, alarms, task.costs[candidate]), -candidate))
         if not worths:
             break
         candidate = -max(worths)[1]
@@ -81,7 +81,7 @@ def _filled(task: Task, reduction: Reduction, selection: list[int]) -> list[int]
             spared = (problem.spares[candidate] & left_out).bit_count()
             alarms = (problem.fails[candidate] & ~flagged & problem.good).bit_count()
             fits = (flagged & problem.good).bit_count() + alarms <= task.most_flagged
-            if fits and spared and spared * task.unit >= task.cost(candidate):
+            if fits and spared and spared * task.unit >= task.costs[candidate]:
                 worths.append((Fraction(spared, alarms + 1), -candidate))
         if not worths:
             break

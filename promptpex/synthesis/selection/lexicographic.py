@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from promptpex.synthesis.selection import small_sets
 from promptpex.synthesis.selection.goals import Goal, Score, Task
 from promptpex.synthesis.selection.greedy import greedy
 from promptpex.synthesis.selection.program import SelectionProgram
@@ -22,15 +23,25 @@ PACKED = 10_000_000
 _ALMOST = 1e-3
 """How far a bound may fall short of the next whole number and still prove it."""
 
+TINY = 400
+"""Up to so many variables a search is over before a greedy selection to begin with is made."""
+
+HUGE = 10_000
+"""From so many variables on a linear program takes minutes, and trying small sets has half of the time."""
+
+WORK = 300_000
+"""How many times a candidate is looked at while small sets are tried, in other programs: a tenth of a second."""
+
 Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
 class GoalReached:
-    """A goal, what was reached, and below what nothing can be.
+    """How far a goal was reached.
 
     Attributes:
-        value, bound: in the goal's units; ``bound`` is meaningless unless ``tried``.
+        value, bound: what was reached, in units, and what nothing can be below while the goals before it stay.
+        proven: whether it, and every goal before it, is as small as can be.
     """
 
     goal: Goal
@@ -71,19 +82,42 @@ def optimise(task: Task, seconds: float, *, clock: Clock = time.monotonic) -> Op
         return Optimum(None, False)
     if reduction.caught + sum(reduction.bad.values()) < task.least_caught:
         return Optimum(None, False)
-    return _Search(SelectionProgram(task, reduction), greedy(task, reduction), ends, clock).run()
+    program = SelectionProgram(task, reduction)
+    if not small_sets.applies(task):
+        return _Search(program, ends, clock).run()
+    work, until = (WORK, ends) if program.variables < HUGE else (float("inf"), (clock() + ends) / 2)
+    small = small_sets.smallest(task, reduction, work, lambda: clock() > until)
+    if not small.finished:
+        return _Search(program, ends, clock, excluded=small.excluded).run()
+    if small.selection is None:
+        return Optimum(None, False)
+    score = task.score(small.selection)
+    assert score is not None
+    steps = (GoalReached(goal, value, value, True) for goal, value in zip(task.goals, score, strict=True))
+    return Optimum(small.selection, True, tuple(steps))
 
 
 class _Search:
     """The state of a search: the best selection so far, and what is proven."""
 
-    def __init__(self, program: SelectionProgram, start: tuple[int, ...] | None, ends: float, clock: Clock) -> None:
+    def __init__(self, program: SelectionProgram, ends: float, clock: Clock, excluded: int = -1) -> None:
         self._program = program
-        self._best = start
-        self._score: Score | None = program.task.score(start) if start is not None else None
         self._ends, self._clock = ends, clock
-        self._bounds: list[int | None] = [None] * len(program.task.goals)
-        self._feasible: bool | None = True if start is not None else None
+        self._best: tuple[int, ...] | None = None
+        self._score: Score | None = None
+        self._bounds = [program.least(goal) for goal in program.task.goals]
+        self._feasible: bool | None = None
+        if excluded >= 0:
+            program.require_more_than(excluded)
+            self._bounds[0] += (excluded + 1) * min(program.task.costs)
+        if program.variables > TINY:
+            self._begin()
+
+    def _begin(self) -> None:
+        """Takes a greedy selection for the best so far."""
+        start = greedy(self._program.task, self._program.reduction)
+        if start is not None:
+            self._take(start)
 
     def run(self) -> Optimum:
         first = 0
@@ -92,6 +126,8 @@ class _Search:
             if not self._solved(first, last):
                 break
             first = last
+        if self._best is None and self._feasible is None:
+            self._begin()
         if self._best is None or self._score is None:
             return Optimum(None, self._feasible)
         return Optimum(self._best, True, tuple(self._steps(self._score)))
@@ -100,9 +136,8 @@ class _Search:
         steps = []
         settled = True
         for goal, value, bound in zip(self._program.task.goals, score, self._bounds, strict=True):
-            lowest = self._program.least(goal) if bound is None else bound
-            settled = settled and lowest >= value
-            steps.append(GoalReached(goal, value, min(lowest, value), settled))
+            settled = settled and bound >= value
+            steps.append(GoalReached(goal, value, min(bound, value), settled))
         return steps
 
     def _joined(self, first: int) -> int:
@@ -147,11 +182,9 @@ class _Search:
             for goal, value in zip(program.task.goals[first:last], values, strict=True):
                 program.hold(goal, value)
             return True
-        rest = sum(
-            factor * program.most(goal)
-            for factor, goal in zip(factors[1:], program.task.goals[first + 1 : last], strict=True)
-        )
-        self._bounds[first] = -((rest - bound) // factors[0])
+        later = zip(factors[1:], program.task.goals[first + 1 : last], strict=True)
+        rest = sum(factor * program.most(goal) for factor, goal in later)
+        self._bounds[first] = max(self._bounds[first], -((rest - bound) // factors[0]))
         return False
 
     def _factors(self, goals: tuple[Goal, ...]) -> list[int]:

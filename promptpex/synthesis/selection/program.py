@@ -27,7 +27,7 @@ class SelectionProgram:
         """The variables in the order chosen, caught, flagged, left out; and the rows that hold them together."""
         reduction = self.reduction
         chosen, caught, flagged = len(reduction.columns), len(reduction.bad), len(reduction.good)
-        program = Program(chosen, chosen + caught + flagged + len(reduction.left_out))
+        program = Program(chosen, self.variables)
         for variable, group in enumerate(reduction.bad, start=chosen):
             program.add([*group, variable], [1] * len(group) + [-1], least=0)
         for variable, group in enumerate(reduction.good, start=chosen + caught):
@@ -51,10 +51,17 @@ class SelectionProgram:
             places = list(range(first, first + len(counts)))
             program.add(places, counts, most=task.most_flagged - reduction.flagged)
 
+    @cached_property
+    def _objectives(self) -> dict[Goal, list[int]]:
+        return {goal: self._objective(goal) for goal in self.task.goals}
+
     def objective(self, goal: Goal) -> list[int]:
         """What each variable adds to a goal."""
+        return self._objectives[goal]
+
+    def _objective(self, goal: Goal) -> list[int]:
         reduction, unit = self.reduction, self.task.unit
-        costs = [self.task.cost(candidate) for candidate in reduction.columns]
+        costs = [self.task.costs[candidate] for candidate in reduction.columns]
         nothing = [0] * len(costs)
         caught, flagged = [0] * len(reduction.bad), [0] * len(reduction.good)
         left_out = list(reduction.left_out.values())
@@ -74,7 +81,7 @@ class SelectionProgram:
     def constant(self, goal: Goal) -> int:
         """What a goal amounts to where all variables are 0."""
         reduction, task = self.reduction, self.task
-        weight = sum(map(task.cost, reduction.fixed))
+        weight = sum(task.costs[candidate] for candidate in reduction.fixed)
         match goal:
             case "weight":
                 return weight
@@ -86,6 +93,17 @@ class SelectionProgram:
                 return task.problem.bad.bit_count() - reduction.caught
             case "flagged":
                 return reduction.flagged
+
+    @property
+    def variables(self) -> int:
+        """How many variables there are."""
+        reduction = self.reduction
+        return len(reduction.columns) + len(reduction.bad) + len(reduction.good) + len(reduction.left_out)
+
+    def require_more_than(self, size: int) -> None:
+        """Excludes sets of so many columns, and smaller ones."""
+        columns = range(len(self.reduction.columns))
+        self.program.add(columns, [1] * len(columns), least=size + 1)
 
     def hold(self, goal: Goal, value: int) -> None:
         """Lets no further solution have more of a goal than this."""

@@ -82,7 +82,7 @@ def _undominated(task: Task, candidates: list[int], flagged: int) -> list[int]:
     catching.sort(key=lambda pair: (-pair[0].bit_count(), pair[1]))
     kept: list[tuple[int, int, int, int]] = []
     for caught, candidate in catching:
-        alarms, cost = problem.fails[candidate] & good, task.cost(candidate)
+        alarms, cost = problem.fails[candidate] & good, task.costs[candidate]
         if not caught or any(
             not caught & ~other_caught and not other_alarms & ~alarms and other_cost <= cost
             for other_caught, other_alarms, other_cost, _ in kept

@@ -71,3 +71,11 @@ def random_problem(seed: int) -> tuple[SelectionProblem, SelectionLimits]:
     )
     share = [Fraction(0), Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(6, 10), Fraction(1)]
     return problem, SelectionLimits(dice.choice(share), dice.choice(share))
+
+
+def problem_of_many_small_columns(seed: int, candidates: int, examples: int) -> SelectionProblem:
+    """Half good and half bad outputs, of which each candidate fails a few: a choice that takes many of them."""
+    dice = random.Random(seed)
+    fails = tuple(sum(1 << i for i in dice.sample(range(examples), 4)) for _ in range(candidates))
+    pairs = tuple((dice.randrange(candidates), dice.randrange(candidates)) for _ in range(candidates))
+    return SelectionProblem(examples, (1 << examples // 2) - 1, fails, pairs)

@@ -11,8 +11,7 @@ from promptpex.synthesis.selection import lexicographic
 from promptpex.synthesis.selection.goals import COV, LEAST_FFR, MOST_COVERAGE, SUB, Task
 from promptpex.synthesis.selection.lexicographic import optimise
 from promptpex.synthesis.selection.limits import SelectionLimits
-from promptpex.synthesis.selection.methods import select
-from promptpex.synthesis.selection.problem import SelectionProblem
+from promptpex.synthesis.selection.methods import Method, select
 from tests.synthesis.selection import oracle
 
 SEEDS = 400
@@ -90,19 +89,18 @@ def test_why_nothing_keeps_the_limits_names_the_nearest_selections_and_the_examp
     assert explained > 30
 
 
-def test_the_time_limit_ends_a_search_and_says_what_is_not_proven() -> None:
-    columns = [format(7 * k * k * 2654435761 % 2**40, "040b") for k in range(1, 41)]
-    rows = ["".join(column[i] for column in columns) for i in range(40)]
-    problem = SelectionProblem.from_rows("01" * 20, rows, 40)
+@pytest.mark.parametrize("method", ["cov", "sub"])
+def test_the_time_limit_ends_a_search_and_says_what_is_not_proven(method: Method) -> None:
+    problem = oracle.problem_of_many_small_columns(seed=3, candidates=60, examples=80)
     limits = SelectionLimits(Fraction(1, 2), Fraction(1, 2))
-    stopped = select(problem, "cov", limits, seconds=0.0)
+    stopped = select(problem, method, limits, seconds=0.0)
     assert stopped.chosen is not None
     assert stopped.within_limits
     assert not stopped.optimal
-    assert stopped.gap is not None
-    assert stopped.gap > 0
-    finished = select(problem, "cov", limits)
+    finished = select(problem, method, limits)
     assert finished.optimal
     assert finished.objective is not None
+    assert stopped.objective is not None
     assert stopped.bound is not None
-    assert stopped.bound <= finished.objective
+    assert stopped.bound <= finished.objective <= stopped.objective
+    assert stopped.gap == float((stopped.objective - stopped.bound) / stopped.objective) > 0
