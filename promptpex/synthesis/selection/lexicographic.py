@@ -84,11 +84,11 @@ def optimise(task: Task, seconds: float, *, clock: Clock = time.monotonic) -> Op
         return Optimum(None, False)
     program = SelectionProgram(task, reduction)
     if not small_sets.applies(task):
-        return _Search(program, ends, clock).run()
+        return _GoalSearch(program, ends, clock).run()
     work, until = (WORK, ends) if program.variables < HUGE else (float("inf"), (clock() + ends) / 2)
     small = small_sets.smallest(task, reduction, work, lambda: clock() > until)
     if not small.finished:
-        return _Search(program, ends, clock, excluded=small.excluded).run()
+        return _GoalSearch(program, ends, clock, excluded=small.excluded).run()
     if small.selection is None:
         return Optimum(None, False)
     score = task.score(small.selection)
@@ -97,7 +97,7 @@ def optimise(task: Task, seconds: float, *, clock: Clock = time.monotonic) -> Op
     return Optimum(small.selection, True, tuple(steps))
 
 
-class _Search:
+class _GoalSearch:
     """The state of a search: the best selection so far, and what is proven."""
 
     def __init__(self, program: SelectionProgram, ends: float, clock: Clock, excluded: int = -1) -> None:

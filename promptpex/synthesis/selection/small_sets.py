@@ -49,7 +49,7 @@ def smallest(task: Task, reduction: Reduction, work: float, is_late: Callable[[]
         work: how many times a candidate may be looked at.
         is_late: whether the time is over, asked between sets.
     """
-    search = _Search(task, reduction, work, is_late)
+    search = _SizeSearch(task, reduction, work, is_late)
     for size in range(min(len(reduction.columns), LARGEST) + 1):
         try:
             best = search.best_of(size)
@@ -64,7 +64,7 @@ class _GaveUp(Exception):
     """The work or the time is used up."""
 
 
-class _Search:
+class _SizeSearch:
     """The sets of one size after the other."""
 
     def __init__(self, task: Task, reduction: Reduction, work: float, is_late: Callable[[], bool]) -> None:
