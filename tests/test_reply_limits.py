@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator
 from promptpex.cases import baseline, case_request, expand, expected, rate, validity
 from promptpex.cases.case_request import TOLERATED
 from promptpex.core import stage_templates
-from promptpex.judging import match, metric_judge, modes
+from promptpex.judging import match, metric_judge, modes, questions
 from promptpex.specs import check_replies, describe_inputs, extract, groundedness, propose_rules
 from promptpex.synthesis import implications
 from tests.samples import spec
@@ -41,6 +41,7 @@ TYPES: dict[str, type[BaseModel]] = {
     "synthesis/implications": implications.implications_reply(3),
     "judging/match": match.MatchReply,
     "judging/metric": metric_judge.PassFailScore,
+    "judging/question": questions.QuestionReply,
     **{mode.template: mode.reply_type(mode.rules(spec(), all_rules=True)) for mode in map(modes.mode, modes.names())},
 }
 

@@ -11,6 +11,9 @@ from promptpex.assertions.registry import SET
 FAILED_TO_RUN = frozenset(("script-error", "bad-pattern", "timeout", "memory"))
 """Reasons that promptfoo counts as a score of 0; with a threshold the rest may carry the set without them."""
 
+QUESTIONS = frozenset(("question", "not-question"))
+"""Kinds whose reason says something also where they pass: it is a judge's."""
+
 
 def combine(results: Sequence[CheckResult], threshold: float | None = None, empty_score: float = 1.0) -> CheckReport:
     """The verdict on a row, or on an assert-set.
@@ -54,7 +57,9 @@ def _by_all(results: Sequence[CheckResult], first_unscored: CheckResult | None) 
         return "unscored", _says(first_unscored)
     if not results:
         return "pass", "there is nothing to check"
-    return "pass", "the assertion passed" if len(results) == 1 else f"all {len(results)} assertions passed"
+    if len(results) > 1:
+        return "pass", f"all {len(results)} assertions passed"
+    return "pass", _says(results[0]) if results[0].kind in QUESTIONS else "the assertion passed"
 
 
 def counts(result: CheckResult) -> bool:

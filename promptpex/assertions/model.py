@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Literal
 
 from promptpex.assertions.javascript import js_values
+from promptpex.core.judge_answers import Answers
 from promptpex.core.matching import DEFAULT_MATCH
 
 Status = Literal["pass", "fail", "unscored"]
@@ -24,8 +25,8 @@ class Unscorable(Exception):
     Args:
         code: the reason code: ``bad-value``, ``bad-template``, ``no-cost``, ``no-latency``, ``no-logprobs``,
             ``no-threshold``, ``no-output``, ``no-value``, ``no-expected``, ``bad-expected``, ``needs-judge``,
-            ``script-error``, ``timeout``, ``memory``, ``unsupported-python``, ``no-sandbox``, ``unknown-kind``,
-            ``bad-check``.
+            ``script-error``, ``timeout``, ``memory``, ``unsupported-python``, ``no-sandbox``,
+            ``too-many-questions``, ``unknown-kind``, ``bad-check``.
         message: one sentence for people.
         questions: what a judge has to answer first, where the code is ``needs-judge``.
     """
@@ -95,25 +96,6 @@ class ExpectedOutput:
         return (self.text, *self.others)
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeAnswer:
-    """What a judge says to a yes-or-no question about an output.
-
-    Attributes:
-        value: yes or no; None: there is no answer.
-        reason: in the judge's words; of a missing answer, why.
-        unscored: the reason code of a missing answer.
-        source: who answered, such as ``judge:gpt-4o``.
-        fingerprint: of all that shapes that judge's answers.
-    """
-
-    value: bool | None
-    reason: str = ""
-    unscored: str | None = None
-    source: str = ""
-    fingerprint: str = ""
-
-
 @dataclass
 class CheckedOutput:
     """An output, and all else that a check may look at.
@@ -143,7 +125,7 @@ class CheckedOutput:
     metadata: Mapping[str, object] | None = None
     asserts: Sequence[object] = ()
     expected: ExpectedOutput | None = None
-    answers: Mapping[str, JudgeAnswer] = field(default_factory=dict)
+    answers: Answers = field(default_factory=dict)
     prepared: dict[object, Sequence[object]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property

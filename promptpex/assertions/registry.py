@@ -61,6 +61,7 @@ _FAMILIES = {
     "language": "language",
     "javascript": "javascript",
     "python": "python",
+    "question": "question",
     "expected": "expected",
 }
 _FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names.split()}

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from promptpex.assertions import compiler, evaluator
+from promptpex.assertions.asking import asks
 from promptpex.assertions.batch import CHUNK
 from promptpex.assertions.model import CheckedOutput, CheckReport, CheckResult, ExpectedOutput
 from promptpex.assertions.rule_conditions import about_input
 from promptpex.assertions.time_limits import check_time, time_of
 from promptpex.core.ids import digest
+from promptpex.core.judge_answers import Answers
 
 if TYPE_CHECKING:
     from promptpex.core.records import InputCheck, Output, Rule, Verdict
@@ -22,22 +24,36 @@ CHECKS_VERSION = "assertions-2"
 """The version of the checks; part of each verdict's fingerprint, raised when a kind decides otherwise than before."""
 
 
-OutputOfCase = tuple["Output", Mapping[str, object], ExpectedOutput | None]
-"""An output; the inputs of its case, for templates in values; the expected output, where the case has one."""
+@dataclass(frozen=True, slots=True)
+class OutputOfCase:
+    """An output with what its checks may look at.
 
-
-def rule_chunks(
-    outputs: Iterable[Output],
-    inputs_of: Callable[[Output], Mapping[str, object]],
-    expected_of: Callable[[Output], ExpectedOutput | None] = lambda output: None,
-) -> Iterator[list[OutputOfCase]]:
-    """The outputs with what their cases say, some at a time.
-
-    Those with an error, on which code has no verdict, are left out.
+    Attributes:
+        output: a usable one.
+        inputs: of its case, for templates in values and for code.
+        expected: the right output, where the case has one.
+        prompt: what the model was sent, as one text; empty where it is not known.
+        answers: what a judge has said to questions about it so far.
     """
-    usable = (output for output in outputs if output.error is None and output.text is not None)
-    with_cases = ((output, inputs_of(output), expected_of(output)) for output in usable)
-    while chunk := list(islice(with_cases, CHUNK)):
+
+    output: Output
+    inputs: Mapping[str, object]
+    expected: ExpectedOutput | None = None
+    prompt: str = ""
+    answers: Answers = field(default_factory=dict)
+
+
+class CodeVerdict(NamedTuple):
+    """A verdict of code, and the questions that a judge has to answer before it can be another than unscored."""
+
+    verdict: Verdict
+    questions: tuple[str, ...]
+
+
+def chunked(outputs: Iterable[OutputOfCase]) -> Iterator[list[OutputOfCase]]:
+    """The outputs, some at a time."""
+    left = iter(outputs)
+    while chunk := list(islice(left, CHUNK)):
         yield chunk
 
 
@@ -53,7 +69,7 @@ class RuleCheckJob:
     rules: tuple[Rule, ...]
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[Callable[[Sequence[OutputOfCase]], Awaitable[list[Verdict]]]]:
+    async def open(self) -> AsyncIterator[Callable[[Sequence[OutputOfCase]], Awaitable[list[CodeVerdict]]]]:
         """The function of a chunk.
 
         Raises:
@@ -63,7 +79,7 @@ class RuleCheckJob:
         with check_time(time_of_all):
             compiled = _compiled(self.rules)
 
-        async def verdicts_on(outputs: Sequence[OutputOfCase]) -> list[Verdict]:
+        async def verdicts_on(outputs: Sequence[OutputOfCase]) -> list[CodeVerdict]:
             with check_time(time_of_all):
                 return _verdicts(compiled, outputs)
 
@@ -80,13 +96,13 @@ def _compiled(rules: Iterable[Rule]) -> list[CompiledRule]:
     return [(rule, compiler.require_usable(made, f"rule {rule.id}"), fingerprint(rule)) for rule, made in prepared]
 
 
-def _verdicts(rules: Sequence[CompiledRule], outputs: Iterable[OutputOfCase]) -> list[Verdict]:
-    """The verdicts on a chunk of outputs, whose patterns are matched in one call."""
-    chunk = [(output, _checked_output(output, inputs, expected)) for output, inputs, expected in outputs]
+def _verdicts(rules: Sequence[CompiledRule], outputs: Iterable[OutputOfCase]) -> list[CodeVerdict]:
+    """The verdicts on a chunk of outputs, whose patterns are matched and whose code is run in few calls."""
+    chunk = [(each, _checked_output(each)) for each in outputs]
     evaluator.work_ahead((compiled, checked) for _, checked in chunk for _, compiled, _ in rules)
     return [
-        _verdict(rule, output, evaluator.evaluate(compiled, checked), rule_fingerprint)
-        for output, checked in chunk
+        _verdict(rule, each, evaluator.evaluate(compiled, checked), rule_fingerprint)
+        for each, checked in chunk
         for rule, compiled, rule_fingerprint in rules
     ]
 
@@ -96,31 +112,38 @@ def fingerprint(rule: Rule) -> str:
     return digest([CHECKS_VERSION, [check.model_dump(mode="json", by_alias=True) for check in rule.checks]], 16)
 
 
-def _checked_output(output: Output, inputs: Mapping[str, object], expected: ExpectedOutput | None) -> CheckedOutput:
+def _checked_output(each: OutputOfCase) -> CheckedOutput:
+    output = each.output
     logprobs = [token.logprob for token in output.logprobs] if output.logprobs is not None else None
     return evaluator.checked_output(
         output.text,
-        inputs,
+        each.inputs,
         cost=output.cost_usd,
         latency_ms=output.latency_ms,
         logprobs=logprobs,
         finish_reason=output.finish_reason,
-        expected=expected,
+        prompt=each.prompt or None,
+        expected=each.expected,
+        answers=each.answers,
     )
 
 
-def _verdict(rule: Rule, output: Output, report: CheckReport, rule_fingerprint: str) -> Verdict:
+def _verdict(rule: Rule, each: OutputOfCase, report: CheckReport, rule_fingerprint: str) -> CodeVerdict:
     from promptpex.core.records import Verdict
 
-    return Verdict.of(
-        output.key,
-        rule.id,
-        report.status,
-        "check:" + "+".join(_deciding(report)),
+    judges = {answer.judge: answer.fingerprint for answer in each.answers.values()} if asks(rule.checks) else {}
+    verdict = Verdict(
+        case=each.output.case,
+        model=each.output.model,
+        repeat=each.output.repeat,
+        rule=rule.id,
+        status=report.status,
         reason=report.reason,
         unscored=report.unscored,
-        fingerprint=rule_fingerprint,
+        source="".join(("check:", "+".join(_deciding(report)), *(f"@{judge}" for judge in judges))),
+        fingerprint=digest([rule_fingerprint, *judges.values()], 16) if judges else rule_fingerprint,
     )
+    return CodeVerdict(verdict, report.questions)
 
 
 def _deciding(report: CheckReport) -> list[str]:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil
 
-from promptpex.assertions import check_conditions
+from promptpex.assertions import check_conditions, questions_of
 from promptpex.cases.batches import MOST_CASES, batches
 from promptpex.cases.case_request import request_text
 from promptpex.cases.plan import Generation, Plan
@@ -28,6 +28,7 @@ from promptpex.workflow.collect import Cell, cells, request_for
 from promptpex.workflow.generating import generation, planned
 from promptpex.workflow.metric_criteria import criteria_texts
 from promptpex.workflow.metrics import metric_judges, metrics_of
+from promptpex.workflow.questions import open_questions, outputs_with_cases, question_judges
 from promptpex.workflow.running import judges_for, rules_of_outputs, verdicts_of_code
 from promptpex.workflow.scoring import expected_outputs, match_judges, settled_by_code
 from promptpex.workflow.session import Session
@@ -70,14 +71,22 @@ async def estimate(session: Session, prompt: Prompt, spec: Spec | None, suite: S
         lines += _generation(session, prompt, spec)
     if spec is None or suite is None:
         return lines + _guessed(
-            session, "run", _guessed_run(session, prompt, number_of_cases(session, prompt, spec, suite))
+            session, "run", _guessed_run(session, prompt, spec, number_of_cases(session, prompt, spec, suite))
         )
     outputs = await _output_requests(
         session, prompt, cells(suite.usable(), session.roles.models(), session.settings.repeats)
     )
     judging = await _judging(session, prompt, spec, suite, outputs)
+    asking = await _questioning(session, prompt, spec, suite, outputs)
     comparing = await _comparing(session, prompt, spec, suite, outputs)
-    return [*lines, *outputs.lines(), *judging, *comparing, *(await _scoring(session, prompt, spec, suite, outputs))]
+    return [
+        *lines,
+        *outputs.lines(),
+        *judging,
+        *asking,
+        *comparing,
+        *(await _scoring(session, prompt, spec, suite, outputs)),
+    ]
 
 
 def number_of_cases(session: Session, prompt: Prompt, spec: Spec | None, suite: Suite | None) -> int:
@@ -163,13 +172,14 @@ def _typical_cases(session: Session, options: Generation) -> int:
     return max(1, len(options.scenarios)) * TYPICAL_RULES * (settings.cases_per_rule + settings.inverse_cases)
 
 
-def _guessed_run(session: Session, prompt: Prompt, cases: int) -> Workload:
+def _guessed_run(session: Session, prompt: Prompt, spec: Spec | None, cases: int) -> Workload:
     return Workload(
         settings=session.settings,
         prompt_tokens=tokens_of(prompt.messages),
         cases=cases,
         models=len(session.roles.models()),
         metrics=sum(metric.criteria is not None for metric in metrics_of(session, prompt)),
+        questions=questions_of(check for rule in spec.rules for check in rule.checks) if spec is not None else 0,
         known=False,
     )
 
@@ -191,6 +201,8 @@ def _asked(session: Session, role: Role) -> tuple[str, ...]:
         return (session.roles.author().label,)
     if role == "checker":
         return (session.roles.checker().label,)
+    if role == "answerer":
+        return tuple(judge.label for judge in session.roles.judges()[:1])
     if role == "judge":
         return tuple(judge.label for judge in session.roles.judges())
     if role == "reference":
@@ -250,7 +262,7 @@ async def _judging(
     lines = []
     rules = [rule for rule in spec.rules if not rule.stale]
     unmet = check_conditions(rules, missing, lambda output: inputs[output.case])
-    code = await verdicts_of_code(session, rules, suite, stored)
+    code = await verdicts_of_code(session, prompt, rules, suite, stored)
     left_out = {**rules_of_outputs(unmet), **code.settled}
 
     def requests(judge: Judge, outputs: Sequence[Output]) -> list[Request]:
@@ -265,6 +277,26 @@ async def _judging(
         of_stored, of_missing = requests(judge, stored), requests(judge, missing)
         replies = await session.store.get_many(request.id for request in of_stored)
         lines.append(_line(session, find("judge"), judge.role_model.label, [*of_stored, *of_missing], replies))
+    return lines
+
+
+async def _questioning(
+    session: Session, prompt: Prompt, spec: Spec, suite: Suite, outputs: _OutputRequests
+) -> list[EstimateLine]:
+    """A line for the questions of checks. Which ones code puts is known as it runs: it is counted by its text."""
+    rules = [rule for rule in spec.rules if not rule.stale]
+    stored, missing = outputs.stored_and_missing()
+    lines = []
+    for judge in question_judges(session, prompt, rules):
+        with_cases = outputs_with_cases(prompt, rules, suite, [*stored, *missing], {})
+        requests = [judge.request(*each) for each in await open_questions(session, rules, with_cases)]
+        replies = await session.store.get_many(request.id for request in requests)
+        line = _line(session, find("question"), judge.role_model.label, requests, replies)
+        most = len(with_cases) * questions_of(check for rule in rules for check in rule.checks)
+        further = max(0, most - len(requests))
+        each_in = line.tokens_in // max(1, line.calls)
+        calls, tokens_in = line.calls + further, line.tokens_in + further * each_in
+        lines.append(_priced(session, replace(line, calls=calls, tokens_in=tokens_in, exact=not further)))
     return lines
 
 

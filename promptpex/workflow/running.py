@@ -6,10 +6,9 @@ import platform
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import chain
 from typing import Any
 
-from promptpex.assertions import RuleCheckJob, check_conditions, rule_chunks
+from promptpex.assertions import check_conditions
 from promptpex.config import Settings
 from promptpex.core import stage_templates
 from promptpex.core.events import Notice, StepDone, stage_events
@@ -23,6 +22,8 @@ from promptpex.judging.match import MatchJudge
 from promptpex.judging.metric_judge import STAGE as METRIC
 from promptpex.judging.metric_judge import MetricJudge
 from promptpex.judging.model_families import self_preference_warnings
+from promptpex.judging.questions import STAGE as QUESTION
+from promptpex.judging.questions import QuestionJudge
 from promptpex.judging.verdict_precedence import after_broken, closed_by_code, left_open, unjudged, unusable, weigh
 from promptpex.llm.role_model import RoleModel
 from promptpex.workflow.collect import STAGE as OUTPUT
@@ -31,11 +32,17 @@ from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.metrics import announce_requests, metric_judges, metric_scores, metrics_of, metrics_to_score
 from promptpex.workflow.order import cell_order, judging_order, serial_server
 from promptpex.workflow.preconditions import require_answers_within_tpm, require_requests_within_tpm
+from promptpex.workflow.questions import (
+    announce_questions,
+    outputs_with_cases,
+    question_judges,
+    verdicts_with_answers,
+)
 from promptpex.workflow.scoring import expected_outputs, match_judges, scores_of
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import find
 
-AnyJudge = Judge | MatchJudge | MetricJudge
+AnyJudge = Judge | MatchJudge | MetricJudge | QuestionJudge
 
 Inputs = Mapping[str, Mapping[str, Any]]
 """The inputs of each case, by its id."""
@@ -62,12 +69,16 @@ async def begin(
     """
     models = session.roles.models()
     metrics = tuple(metrics_of(session, prompt) if metrics is None else metrics)
-    asked: list[AnyJudge] = [*judges_for(session, prompt, spec), *match_judges(session, prompt, spec, suite)]
-    asked += metric_judges(session, prompt, metrics)
+    rules = [rule for rule in spec.rules if not rule.stale]
+    answering = question_judges(session, prompt, rules)
+    asked: list[AnyJudge] = [*judges_for(session, prompt, spec), *answering]
+    asked += [*match_judges(session, prompt, spec, suite), *metric_judges(session, prompt, metrics)]
     await _require_within_tpm(session, prompt, suite, [judge.role_model for judge in asked])
     labels = _labels(asked)
     warn_about_self_preference(session, labels, [model.label for model in models], author)
-    announce_requests(session, metrics, len(suite.usable()) * len(models) * session.settings.repeats)
+    outputs = len(suite.usable()) * len(models) * session.settings.repeats
+    announce_questions(session, answering, rules, outputs)
+    announce_requests(session, metrics, outputs)
     marks = [judge.fingerprint() for judge in asked] + [metric.fingerprint() for metric in metrics if metric.code]
     manifest = _manifest(session, prompt, spec, suite, models, marks).replace(author=author, judges=labels)
     return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite, metrics=metrics)
@@ -129,7 +140,8 @@ async def judge(session: Session, run: Run) -> Run:
     comparers = match_judges(session, run.prompt, run.spec, run.suite)
     rules = [rule for rule in run.spec.rules if not rule.stale]
     usable = judgeable(outputs)
-    code = await verdicts_of_code(session, rules, run.suite, usable)
+    answering = question_judges(session, run.prompt, rules)
+    code = await verdicts_of_code(session, run.prompt, rules, run.suite, usable, answering)
     left_out = rules_of_outputs(code.unmet)
     asked = {rule.id for judge in judges for rule in judge.rules}
     judged = await _ask_judges(session, judges, usable, run.suite, code.settled)
@@ -144,8 +156,9 @@ async def judge(session: Session, run: Run) -> Run:
     scores = [*await scores_of(session, run, comparers), *await metric_scores(session, run, scorers)]
     codes = [output.error for output in outputs] + [verdict.unscored for verdict in verdicts]
     codes += [score.unscored for score in scores]
+    labels = _labels([*judges, *answering, *comparers, *scorers])
     manifest = _judged_by(session, run.manifest).replace(
-        judges=tuple(dict.fromkeys([*_labels([*judges, *comparers, *scorers]), *_still_counting(run, scores)])),
+        judges=tuple(dict.fromkeys([*labels, *_still_counting(run, scores)])),
         mode_rules=mode_rules,
         partial=_partial(codes),
     )
@@ -182,14 +195,28 @@ class VerdictsOfCode:
 
 
 async def verdicts_of_code(
-    session: Session, rules: Sequence[Rule], suite: Suite, outputs: Sequence[Output]
+    session: Session,
+    prompt: Prompt,
+    rules: Sequence[Rule],
+    suite: Suite,
+    outputs: Sequence[Output],
+    judges: Sequence[QuestionJudge] = (),
 ) -> VerdictsOfCode:
-    """What code says of usable outputs, by the rules that are in force."""
+    """What code says of usable outputs, by the rules that are in force.
+
+    Args:
+        judges: the one that answers the questions of checks; without it they stay open.
+    """
     inputs, expected = _inputs(suite), expected_outputs(suite, session.settings.match)
     unmet = check_conditions(rules, outputs, lambda output: inputs.get(output.case, {}))
     left_out = rules_of_outputs(unmet)
-    chunks = rule_chunks(outputs, lambda output: inputs.get(output.case, {}), lambda output: expected.get(output.case))
-    checked = list(chain.from_iterable(await session.engine.map(RuleCheckJob(tuple(rules)), chunks)))
+    with_cases = outputs_with_cases(prompt, rules, suite, outputs, expected)
+    models = [judge.role_model.model for judge in judges]
+    order = judging_order(outputs, suite.usable(), models, turns=1, seed=session.settings.seed, serial=serial_server)
+    place = {outputs[asked[1]].key: number for number, asked in enumerate(order)}
+    checked = await verdicts_with_answers(
+        session, rules, with_cases, judges, lambda each: place.get(each.output.key, len(place))
+    )
     checked = [verdict for verdict in checked if verdict.rule not in left_out.get(verdict.key, ())]
     closed = closed_by_code(rules, checked)
     return VerdictsOfCode(unmet, checked, [one for one in closed if one.rule not in left_out.get(one.key, ())])
@@ -298,9 +325,13 @@ def _manifest(
     )
 
 
+ASKING_OF_A_RUN = (OUTPUT, JUDGE, QUESTION, MATCH, METRIC)
+"""The stages whose answers a run rests on."""
+
+
 def counted(session: Session, manifest: Manifest) -> Manifest:
     """The manifest with how many answers of models and judges came from providers, and how many from the store."""
-    totals = [total for (stage, _), total in session.meter.totals.items() if stage in (OUTPUT, JUDGE, MATCH, METRIC)]
+    totals = [total for (stage, _), total in session.meter.totals.items() if stage in ASKING_OF_A_RUN]
     return manifest.replace(asked=sum(total.requests for total in totals), stored=sum(total.cached for total in totals))
 
 

@@ -34,8 +34,9 @@ TYPICAL_CHECKS = 150
 Part = Literal["extract", "generate", "baseline", "run"]
 """The part of the work that a stage belongs to."""
 
-Role = Literal["author", "checker", "judge", "model", "reference"]
-"""Who is asked. ``checker``: the first judge that is named, else the author; ``reference``: setting ``expected``."""
+Role = Literal["author", "checker", "judge", "answerer", "model", "reference"]
+"""Who is asked. ``checker``: the first judge that is named, else the author; ``answerer``: the first judge;
+``reference``: setting ``expected``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Workload:
         asked_cases: those of them whose outputs a judge compares with the expected one.
         models: models under test.
         metrics: metrics that a judge scores outputs by.
+        questions: those that checks put about one output.
         known: whether these counts are known; False = partly guessed, since an earlier stage has not run yet.
     """
 
@@ -69,6 +71,7 @@ class Workload:
     asked_cases: int = 0
     models: int = 0
     metrics: int = 0
+    questions: int = 0
     known: bool = True
 
     @property
@@ -320,6 +323,17 @@ _REGISTRY: dict[str, Stage] = {
                 "judge_confidence",
                 "quorum",
             ),
+        ),
+        Stage(
+            name="question",
+            label="questions of checks",
+            part="run",
+            role="answerer",
+            requests=lambda work: work.outputs * work.models * work.questions,
+            request_tokens=lambda work: work.prompt_tokens + 300 + TYPICAL_ANSWER,
+            answer_tokens=lambda work: 60,
+            templates=("judging/question",),
+            settings=("judge",),
         ),
         Stage(
             name="match",

@@ -21,15 +21,16 @@ from fuzzing.own_files import grade_files, recordings, run_folders, stores
 from promptpex import config
 from promptpex.assertions import (
     ExpectedOutput,
+    OutputOfCase,
     RuleCheckJob,
     assertion_file,
     batch,
     check,
     check_conditions,
+    chunked,
     compare,
     report_formats,
     rows_to_check,
-    rule_chunks,
 )
 from promptpex.assertions.kinds.json_schema import compiled
 from promptpex.assertions.model import Unscorable
@@ -329,9 +330,11 @@ def rule_checks(maker: Maker, folder: Path) -> object:
     ]
     expected = ExpectedOutput(maker.text(), maker.rng.choice(MATCH_KINDS))
     unconcerned = check_conditions(rules, made, lambda _: _inputs(maker))
-    chunks = rule_chunks(made, lambda _: _inputs(maker), lambda _: maker.rng.choice((None, expected)))
+    chunks = chunked(
+        OutputOfCase(each, _inputs(maker), maker.rng.choice((None, expected)), maker.text()) for each in made
+    )
     checked = asyncio.run(LocalEngine().map(RuleCheckJob(rules), chunks))
-    return after_broken(rules, [*unconcerned, *chain.from_iterable(checked)])
+    return after_broken(rules, [*unconcerned, *(each.verdict for each in chain.from_iterable(checked))])
 
 
 def metrics(maker: Maker, folder: Path) -> object:

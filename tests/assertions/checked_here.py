@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 
-from promptpex.assertions import ExpectedOutput, RuleCheckJob, rule_chunks
+from promptpex.assertions import ExpectedOutput, OutputOfCase, RuleCheckJob, chunked
 from promptpex.assertions.assertion_file import CheckFile
 from promptpex.assertions.batch import RowCheckJob, chunks
 from promptpex.assertions.model import CheckReport
@@ -29,4 +29,6 @@ def check_rules(
 ) -> list[Verdict]:
     """The verdicts in the order of the outputs, then of the rules."""
     job = RuleCheckJob(tuple(rules))
-    return list(chain.from_iterable(asyncio.run(LocalEngine().map(job, rule_chunks(outputs, inputs_of, expected_of)))))
+    usable = [OutputOfCase(each, inputs_of(each), expected_of(each)) for each in outputs if each.error is None]
+    chunks = asyncio.run(LocalEngine().map(job, chunked(usable)))
+    return [each.verdict for each in chain.from_iterable(chunks)]

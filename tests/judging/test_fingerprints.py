@@ -10,6 +10,7 @@ from promptpex.core.stage_templates import fingerprint
 from promptpex.judging.judge import Judge, Judging
 from promptpex.judging.match import MatchJudge
 from promptpex.judging.metric_judge import MetricJudge
+from promptpex.judging.questions import QuestionJudge
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.structured import Structured
@@ -41,6 +42,11 @@ def test_a_judge_of_rules() -> None:
 def test_a_judge_of_expected_outputs() -> None:
     parts = [fingerprint("judging/match"), WHO, DEFAULTS, "Name a colour.", "Shades count as one."]
     assert MatchJudge(ANSWERER, "Name a colour.", "Shades count as one.").fingerprint() == digest(parts, 16)
+
+
+def test_a_judge_of_questions() -> None:
+    parts = [fingerprint("judging/question"), WHO, [DEFAULTS, "Shades count as one."]]
+    assert QuestionJudge(ANSWERER, "Shades count as one.").fingerprint() == digest(parts, 16)
 
 
 def test_a_judge_of_a_metric() -> None:

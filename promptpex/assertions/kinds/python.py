@@ -9,15 +9,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from promptpex.assertions.kinds import javascript
+from promptpex.assertions.kinds.question import answered
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.python import sandbox, source
 from promptpex.assertions.python.source import CheckProgram
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.wording import cut
+from promptpex.core.judge_answers import MAX_QUESTION, MAX_QUESTIONS
 from promptpex.core.time_allowance import Allowance
-
-MAX_QUESTION = 2_000
-"""Characters of a question."""
 
 SCORE_WORDS = "the code's score "
 """What the reason begins with where the code gave a number."""
@@ -119,14 +118,15 @@ def _asking(assertion: Assertion, program: CheckProgram, checked: CheckedOutput)
     result, questions = sandbox.run_asking(program, _row(assertion, program, checked), known)
     if result is not None:
         return result
+    long = next((question for question in questions if len(question) > MAX_QUESTION), None)
+    if long is not None:
+        message = f"the code puts a question of {len(long):,} characters; at most {MAX_QUESTION:,} are asked"
+        raise Unscorable("script-error", message)
     for question in questions:
         if question in checked.answers:
-            answer = checked.answers[question]
-            raise Unscorable(answer.unscored or "judge-unclear", f"the question {cut(question, 80)!r}: {answer.reason}")
-        if len(question) > MAX_QUESTION:
-            message = f"the code asks a question of {len(question):,} characters; at most {MAX_QUESTION:,} are put"
-            raise Unscorable("script-error", message)
-    raise Unscorable("needs-judge", f"a judge has to answer {cut(questions[0], 80)!r}", questions=questions)
+            answered(question, checked)
+    message = f"a judge has to answer ‘{cut(questions[0], 80)}’, and none was asked"
+    raise Unscorable("needs-judge", message, questions=questions)
 
 
 def _verdict(assertion: Assertion, program: CheckProgram, result: Sequence[object]) -> KindResult:
@@ -210,6 +210,8 @@ def failure(error: str, message: str) -> Unscorable:
     shown = javascript.one_line(f"{error}: {message}" if message else error)
     if _is_unsupported(error, message):
         return Unscorable("unsupported-python", f"the sandbox cannot run this: {shown}")
+    if error == "TooManyQuestions":
+        return Unscorable("too-many-questions", f"the code puts more than {MAX_QUESTIONS} questions about one output")
     if error in ("MemoryError", "crashed"):
         return Unscorable("memory", "the code needed too much memory")
     if error in ("TimeoutError", "late"):

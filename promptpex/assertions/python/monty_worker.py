@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,7 +94,7 @@ class MontyWorker:
                 "max_suspensions": _SUSPENSIONS,
                 "max_total_sleep_secs": 0,
             },
-            os_policy={"timezone": "utc", "random_start": {"seed": 0}},
+            os_policy={"datetime": datetime.fromisoformat(request["now"]), "random_start": {"seed": 0}},
             assert_message_annotations=False,
         ) as session:
             if request["op"] == "parse":
@@ -105,7 +106,7 @@ class MontyWorker:
                 results = session.feed_run(_CALL, inputs=inputs, print_callback=_ignored)
             else:
                 inputs["rows"] = _clean(request["rows"])
-                results = _asking(session, inputs, request["answers"], request["futures"])
+                results = _asking(session, inputs, request)
         return {"kind": "ran", "results": json.loads(results)}
 
     def _kept(self, request: WorkerRequest) -> WorkerAnswer:
@@ -149,7 +150,7 @@ def _parsed(session: MontySession, code: str) -> WorkerAnswer:
     return {"kind": "parsed"}
 
 
-def _asking(session: MontySession, inputs: Mapping[str, Any], answers: Mapping[str, bool], futures: bool) -> Any:
+def _asking(session: MontySession, inputs: Mapping[str, Any], request: WorkerRequest) -> Any:
     """The results, with calls of ``ask`` and ``ask_llm`` answered.
 
     A question is answered at once where its call is awaited at once or not at all; with ``futures`` every call gives
@@ -157,6 +158,8 @@ def _asking(session: MontySession, inputs: Mapping[str, Any], answers: Mapping[s
     """
     from pydantic_monty import FutureSnapshot, MontyComplete, NameLookupSnapshot
 
+    answers: Mapping[str, bool] = request["answers"]
+    asked: set[str] = set()
     pending: dict[int, bool] = {}
     unanswered: list[str] = []
     step: SyncSnapshot = session.feed_start(_CALL_ASKING, inputs=dict(inputs), print_callback=_ignored)
@@ -172,7 +175,10 @@ def _asking(session: MontySession, inputs: Mapping[str, Any], answers: Mapping[s
             step = step.resume_auto()
         else:
             question = _question(step)
-            later = futures or step.allow_eager_await
+            later = request["futures"] or step.allow_eager_await
+            asked.add(question)
+            if len(asked) > request["most"]:
+                raise NoResult({"kind": "failed", "error": "TooManyQuestions", "message": ""})
             if question not in answers and later:
                 unanswered.append(question)
             elif question not in answers:

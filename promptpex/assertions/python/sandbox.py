@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -18,6 +19,7 @@ from promptpex.assertions.model import Unscorable
 from promptpex.assertions.python.source import CheckProgram
 from promptpex.assertions.strikes import StrikeCounter
 from promptpex.assertions.worker_process import WorkerAnswer, WorkerDied, WorkerProcess, WorkerRequest, home_of
+from promptpex.core.judge_answers import MAX_QUESTIONS
 from promptpex.core.time_allowance import Allowance
 
 RUN_SECONDS = 2.0
@@ -147,7 +149,7 @@ def run(program: CheckProgram, row: Row) -> Result:
     Raises:
         Unscorable: ``timeout``: it went over its limits too often before; ``no-sandbox``.
     """
-    return _result(_alone(program, _on_one("ask", program, row) | {"answers": {}, "futures": False}))
+    return _result(_alone(program, _on_one("ask", program, row) | {"answers": {}, "futures": False, "most": 0}))
 
 
 def run_asking(program: CheckProgram, row: Row, answers: Mapping[str, bool]) -> tuple[Result | None, tuple[str, ...]]:
@@ -159,7 +161,7 @@ def run_asking(program: CheckProgram, row: Row, answers: Mapping[str, bool]) -> 
     Raises:
         Unscorable: as ``run``.
     """
-    request = _on_one("ask", program, row) | {"answers": dict(answers), "futures": False}
+    request = _on_one("ask", program, row) | {"answers": dict(answers), "futures": False, "most": MAX_QUESTIONS}
     answer = _alone(program, request)
     if _wants_futures(answer):
         answer = _alone(program, request | {"futures": True})
@@ -203,10 +205,15 @@ def _result(answer: WorkerAnswer) -> Result:
 
 def _asked(request: WorkerRequest, process: WorkerProcess = PROCESSES[0], again: bool = True) -> WorkerAnswer:
     """The answer; where the process did not live to give one, a failure by its second try."""
-    request = request | {"seconds": RUN_SECONDS, "memory": RUN_BYTES}
+    request = request | {"seconds": RUN_SECONDS, "memory": RUN_BYTES, "now": _hour()}
     try:
         return process.ask(request, RUN_SECONDS)
     except WorkerDied as death:
         if death.late or not again:
             return {"kind": "failed", "error": "late" if death.late else "crashed", "message": ""}
     return _asked(request, process, again=False)
+
+
+def _hour() -> str:
+    """The clock that code sees. It shows full hours, so that code which is run again puts the same questions."""
+    return datetime.now(UTC).replace(minute=0, second=0, microsecond=0).isoformat()

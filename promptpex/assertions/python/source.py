@@ -94,6 +94,11 @@ def is_function(text: str) -> bool:
     return _DEFINITION.search(without_literals(text)) is not None
 
 
+def count_asking(text: str) -> int:
+    """How many calls of ``ask`` and ``ask_llm`` the text has."""
+    return len(_ASKING_CALL.findall(without_literals(text)))
+
+
 def definitions(code: str) -> Iterator[Definition]:
     """The functions that are defined at the top of the code, in order."""
     bare = without_literals(code)
@@ -124,6 +129,7 @@ def _parameters(chosen: Definition) -> tuple[Parameter, ...]:
 
 _DEFINITION = re.compile(r"^(?P<async>async[ \t]+)?def[ \t]+(?P<name>\w+)[ \t]*\(", re.MULTILINE)
 _ASKS = re.compile(r"\bask(?:_llm)?\b")
+_ASKING_CALL = re.compile(r"\bask(?:_llm)?[ \t]*\(")
 _AWAITS = re.compile(r"\bawait\b")
 _BODY = re.compile(r"(?:return|import|from|if|for|while|try|with|assert|raise|global|match|pass)\b")
 _LITERALS = re.compile(

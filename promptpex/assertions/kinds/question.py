@@ -1,0 +1,50 @@
+"""The kind ``question``: one yes-or-no question about the whole output, which a judge answers."""
+
+from __future__ import annotations
+
+from promptpex.assertions.javascript import js_values
+from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
+from promptpex.assertions.registry import Kind
+from promptpex.codecs.wording import cut
+from promptpex.core.judge_answers import MAX_QUESTION
+
+
+def _question(assertion: Assertion, value: object) -> str:
+    question = js_values.trim(value) if isinstance(value, str) else ""
+    if not question:
+        raise Unscorable("bad-value", f"{assertion.kind} needs a question as its value")
+    if len(question) > MAX_QUESTION:
+        message = f"the question has {len(question):,} characters; at most {MAX_QUESTION:,} are put"
+        raise Unscorable("bad-value", message)
+    return question
+
+
+def _refuse(assertion: Assertion) -> None:
+    for name, given in (("transform", assertion.transform), ("path", assertion.path)):
+        if given is not None:
+            raise Unscorable("bad-value", f"{assertion.kind} looks at the whole output; it has no {name}")
+
+
+def _evaluate(assertion: Assertion, question: str, checked: CheckedOutput) -> KindResult:
+    _refuse(assertion)
+    value, reason = answered(question, checked)
+    return KindResult(value, f"{'yes' if value else 'no'}: {reason}" if reason else f"the judge says {value}")
+
+
+def answered(question: str, checked: CheckedOutput) -> tuple[bool, str]:
+    """Yes or no to a question about the output, and the judge's reason.
+
+    Raises:
+        Unscorable: ``needs-judge`` with the question: it has no answer yet; else why the judge gave none.
+    """
+    answer = checked.answers.get(question)
+    if answer is None:
+        message = f"a judge has to answer ‘{cut(question, 80)}’, and none was asked"
+        raise Unscorable("needs-judge", message, questions=(question,))
+    if answer.value is None:
+        code = answer.unscored or "judge-unclear"
+        raise Unscorable(code, f"no answer to ‘{cut(question, 80)}’: {answer.reason}")
+    return answer.value, answer.reason
+
+
+KINDS = (Kind("question", _question, _evaluate, renders_inside=False, refuse=_refuse),)

@@ -1,0 +1,138 @@
+"""The questions that checks put about a run's outputs: asked of the first judge; its answers decide the checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+from promptpex.assertions import (
+    CodeVerdict,
+    ExpectedOutput,
+    OutputOfCase,
+    RuleCheckJob,
+    chunked,
+    questions_of,
+    sees_prompt,
+)
+from promptpex.codecs.wording import plural
+from promptpex.core.errors import InputError
+from promptpex.core.events import Notice, StepDone, stage_events
+from promptpex.core.judge_answers import Answers, JudgeAnswer
+from promptpex.core.records import Message, Output, Prompt, Rule, Suite, Verdict
+from promptpex.core.time_allowance import Allowance
+from promptpex.judging.questions import STAGE, QuestionJudge, ask_all, evaluated
+from promptpex.promptfile import RENDERING_SECONDS, render
+from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.session import Session
+
+
+def question_judges(session: Session, prompt: Prompt, rules: Sequence[Rule]) -> tuple[QuestionJudge, ...]:
+    """Who answers the questions of the rules' checks: the first judge; nobody where none is put or there is no judge.
+
+    One judge, not a majority of several: code may go on from an answer to another question, so each answer has to be
+    one word, and the same one whenever the check is evaluated again.
+    """
+    if not questions_of(check for rule in rules for check in rule.checks):
+        return ()
+    note = instructions_of(session.settings, prompt).get(STAGE, "")
+    return tuple(QuestionJudge(role_model, note) for role_model in session.roles.judges()[:1])
+
+
+def announce_questions(session: Session, judges: Sequence[QuestionJudge], rules: Sequence[Rule], outputs: int) -> None:
+    """Says how many requests the questions of checks take, before the first: a spec may be a stranger's."""
+    count = questions_of(check for rule in rules for check in rule.checks)
+    for judge in judges if outputs else ():
+        asked = f"checks put {plural(count, 'question')} about each output to {judge.role_model.label}"
+        session.emit(Notice(f"{asked}: about {plural(count * outputs, 'request')}"))
+
+
+async def verdicts_with_answers(
+    session: Session,
+    rules: Sequence[Rule],
+    outputs: Sequence[OutputOfCase],
+    judges: Sequence[QuestionJudge],
+    order: Callable[[OutputOfCase], int],
+) -> list[Verdict]:
+    """What the rules' checks say of the outputs, by output, then by rule; without a judge what asks is ``needs-judge``.
+
+    Args:
+        outputs: without answers; theirs are asked for here.
+        judges: none, or the one that answers.
+        order: the place of an output among those that are asked about.
+    """
+    job = RuleCheckJob(tuple(rules))
+
+    async def evaluate(
+        items: Sequence[tuple[OutputOfCase, Answers]],
+    ) -> list[tuple[Sequence[CodeVerdict], Sequence[str]]]:
+        given = [replace(each, answers=answers) for each, answers in items]
+        results = list(chain.from_iterable(await session.engine.map(job, chunked(given))))
+        size = len(results) // len(given) if given else 0
+        grouped = [results[at * size : (at + 1) * size] for at in range(len(given))]
+        return [(group, [question for one in group for question in one.questions]) for group in grouped]
+
+    async def ask(asked: Sequence[tuple[OutputOfCase, str]]) -> list[JudgeAnswer]:
+        label = judges[0].role_model.label
+        in_order = sorted(range(len(asked)), key=lambda at: order(asked[at][0]))
+        questions = [
+            (each.prompt, each.output.text or "", question) for each, question in map(asked.__getitem__, in_order)
+        ]
+
+        def told(answer: JudgeAnswer) -> None:
+            session.emit(StepDone(STAGE, label, answer.unscored))
+
+        with stage_events(session.emit, STAGE, {label: len(questions)}):
+            answers = dict(zip(in_order, await ask_all(judges[0], questions, told), strict=True))
+        return [answers[at] for at in range(len(asked))]
+
+    if judges:
+        groups = await evaluated(outputs, evaluate, ask)
+    else:
+        groups = [group for group, _ in await evaluate([(each, {}) for each in outputs])]
+    return [one.verdict for group in groups for one in group]
+
+
+async def open_questions(
+    session: Session, rules: Sequence[Rule], outputs: Sequence[OutputOfCase]
+) -> list[tuple[str, str, str]]:
+    """The questions that checks put before any is answered, each with the prompt and the response that it is about."""
+    results = await session.engine.map(RuleCheckJob(tuple(rules)), chunked(outputs))
+    by_key = {each.output.key: each for each in outputs}
+    asked = [(one.verdict.key, question) for one in chain.from_iterable(results) for question in one.questions]
+    return [(by_key[key].prompt, by_key[key].output.text or "", question) for key, question in dict.fromkeys(asked)]
+
+
+def outputs_with_cases(
+    prompt: Prompt,
+    rules: Sequence[Rule],
+    suite: Suite,
+    outputs: Sequence[Output],
+    expected: Mapping[str, ExpectedOutput],
+) -> list[OutputOfCase]:
+    """The usable outputs with what their cases say; with the prompt as it was sent, where a check looks at it."""
+    inputs: dict[str, Mapping[str, Any]] = {case.id: case.inputs for case in suite.cases}
+    shown = {output.case for output in outputs} if sees_prompt(check for rule in rules for check in rule.checks) else ()
+    time = Allowance(RENDERING_SECONDS)
+    prompts = {case: sent_text(prompt, inputs[case], time) for case in shown if case in inputs}
+    return [
+        OutputOfCase(each, inputs.get(each.case, {}), expected.get(each.case), prompts.get(each.case, ""))
+        for each in outputs
+        if each.error is None and each.text is not None
+    ]
+
+
+def sent_text(prompt: Prompt, inputs: Mapping[str, Any], time: Allowance | None = None) -> str:
+    """What a model is sent for a case, as one text; empty where the prompt cannot be rendered."""
+    try:
+        return messages_text(render(prompt, inputs, time))
+    except InputError:
+        return ""
+
+
+def messages_text(messages: Sequence[Message]) -> str:
+    """Messages as one text, each under a line with its role where there are several."""
+    if len(messages) == 1:
+        return messages[0].content
+    return "\n\n".join(f"{message.role}:\n{message.content}" for message in messages)
