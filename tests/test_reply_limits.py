@@ -17,13 +17,14 @@ from promptpex.cases.case_request import TOLERATED
 from promptpex.core import stage_templates
 from promptpex.judging import match, metric_judge, modes, questions
 from promptpex.specs import check_replies, describe_inputs, extract, groundedness, propose_rules
-from promptpex.synthesis import implications
+from promptpex.synthesis import categorise, criteria, implications, propose_candidates
+from promptpex.synthesis.replies import list_reply
 from tests.samples import spec
 
 FAR = 1_000_000
 LONG_WORD = 15
 """Characters of a word and its blank, of which few are longer on average in any language."""
-WORDS = {4: "four", 8: "eight", 20: "twenty"}
+WORDS = {2: "two", 4: "four", 8: "eight", 20: "twenty"}
 
 TYPES: dict[str, type[BaseModel]] = {
     "specs/intent": extract.IntentReply,
@@ -42,6 +43,9 @@ TYPES: dict[str, type[BaseModel]] = {
     "judging/match": match.MatchReply,
     "judging/metric": metric_judge.PassFailScore,
     "judging/question": questions.QuestionReply,
+    "synthesis/categories": list_reply(categorise.PhraseReply, categorise.LIMIT),
+    "synthesis/criteria": list_reply(criteria.CriterionReply, criteria.LIMIT),
+    "synthesis/candidates": list_reply(propose_candidates.CandidateReply, 18),
     **{mode.template: mode.reply_type(mode.rules(spec(), all_rules=True)) for mode in map(modes.mode, modes.names())},
 }
 

@@ -36,10 +36,12 @@ SWITCHES = (
     "has_expected",
     "json",
     "markup",
+    "has_python",
+    "has_question",
 )
 OPTIONAL = (
     "instructions", "also_valid", "scenario", "samples", "inputs", "source", "refused", "declared", "description",
-    "intent_note",
+    "intent_note", "example", "response",
 )  # fmt: skip
 
 OPENING = re.compile(r"<([\w.-]+)-([0-9a-f]{16,})>")
@@ -77,6 +79,7 @@ def _values(name: str, text: str, *, switch: bool, optional: bool, variable: str
     special: dict[str, Any] = {
         "known": [text, text] if optional else [],
         "uncited": [text] if optional else [],
+        "taken": [text, text] if optional else [],
         "rules": [SimpleNamespace(id=name, rule=text, source=text if optional else None) for name in ("r1", "r2")],
         "items": [SimpleNamespace(id="i1", text=text), SimpleNamespace(id="i2", text=text)],
         "variables": ("topic", "tone"),

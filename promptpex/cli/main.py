@@ -17,7 +17,7 @@ STEPS = (
     ("Write", ("init", "extract", "generate", "validate", "diff")),
     ("Run", ("estimate", "run", "judge", "check")),
     ("Read", ("report", "compare", "gate")),
-    ("Choose assertions", ("select",)),
+    ("Choose assertions", ("synthesize", "select")),
     ("Exchange", ("import", "export")),
     ("Housekeeping", ("models", "cache", "evaluate-paper")),
 )

@@ -14,13 +14,13 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, create_model
 
+from promptpex.codecs import quote_match
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Prompt, Rule
 from promptpex.core.stage_templates import render
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import REASON, list_up_to, readable
-from promptpex.specs import quote_match
 
 TEMPLATE = "specs/grounded"
 STAGE = "groundedness"

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from promptpex.codecs import quote_match
+from promptpex.codecs.quote_match import ComparisonBudget
 from promptpex.core.records import Prompt, Record, Rule, Spec
 from promptpex.core.sentences import headings, sentences
-from promptpex.specs import quote_match
-from promptpex.specs.quote_match import ComparisonBudget
 
 CHANGED = 70.0
 """Similarity (0..100) to a sentence of the prompt from which missing words count as changed, not missing: a

@@ -135,6 +135,11 @@ def generation_lines(
     return _guessed(session, "generate", work)
 
 
+def synthesis_lines(session: Session, work: Workload) -> list[EstimateLine]:
+    """What so much of a synthesis asks for and costs; the author is chosen only where there is something to ask."""
+    return _guessed(session, "synthesize", work)
+
+
 def total_in_words(lines: Sequence[EstimateLine]) -> str:
     """The sum of requests and of known prices, and which models have no known price."""
     cost = sum(line.cost_usd for line in lines if line.cost_usd is not None)

@@ -40,6 +40,7 @@ from promptpex.workflow.metrics import announce_requests, metrics_of, metrics_to
 from promptpex.workflow.preconditions import (
     raise_if_cancelled,
     require_answers_within_tpm,
+    require_author,
     require_decidable,
     require_expected,
     require_prices,
@@ -62,7 +63,7 @@ class Extracted:
 async def extract(session: Session, files: Files) -> Extracted:
     """Extracts the spec of a prompt with the author model and writes it beside the prompt."""
     prompt = read_prompt(session, files.prompt)
-    _require_author(session)
+    require_author(session)
     announce_effort(session, extraction_lines(session, prompt))
     return await _extract(session, prompt, files)
 
@@ -74,7 +75,7 @@ async def update(session: Session, files: Files, *, more: bool = False) -> Updat
         more: whether to ask for rules that the spec lacks although the prompt is the same.
     """
     prompt, spec, suite = read_for_update(session, files)
-    _require_author(session)
+    require_author(session)
     done = await specifying.update(session, prompt, spec, suite, more=more, before=_latest_run(session, prompt))
     raise_if_cancelled(session)
     write_spec(files.spec, done.spec)
@@ -94,7 +95,7 @@ async def generate(session: Session, files: Files, wishes: Wishes = Wishes()) ->
     """Generates the cases that are missing or stale and writes the suite; people's cases stay as they are."""
     prompt, spec, suite = read_for_update(session, files)
     if not wishes.only_own(suite):
-        _require_author(session)
+        require_author(session)
     announce_effort(session, _planned(session, prompt, spec, suite, wishes)[1])
     return await _generate(session, files, prompt, spec, suite, wishes)
 
@@ -115,7 +116,7 @@ def _planned(
 async def make_baseline(session: Session, files: Files, path: Path, count: int) -> Suite:
     """Writes a baseline suite, made from the prompt alone, into a file of its own."""
     prompt = read_prompt(session, files.prompt)
-    _require_author(session)
+    require_author(session)
     suite = await generating.make_baseline(session, prompt, suite_for=files.prompt.name, count=count)
     write_suite(path, suite)
     return suite
@@ -178,13 +179,6 @@ def _tell_of_replaced(session: Session, before: Manifest, after: Manifest) -> No
             f"--judge-mode {modes[0]} brings them back from the store"
         )
         session.emit(Notice(message))
-
-
-def _require_author(session: Session) -> None:
-    """Refuses an author that cannot be asked within the limits that the user set."""
-    author = session.roles.author().model
-    require_prices(session, [author])
-    require_answers_within_tpm(session, [author])
 
 
 async def _extract(session: Session, prompt: Prompt, files: Files) -> Extracted:

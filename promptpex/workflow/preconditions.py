@@ -33,6 +33,17 @@ def require_prices(session: Session, models: Iterable[ModelName]) -> None:
         )
 
 
+def require_author(session: Session) -> None:
+    """Refuses an author that cannot be asked within the limits that the user set.
+
+    Raises:
+        ConfigError: its price is unknown while the cost is limited; its answers alone are too long.
+    """
+    author = session.roles.author().model
+    require_prices(session, [author])
+    require_answers_within_tpm(session, [author])
+
+
 async def require_requests_within_tpm(session: Session, requests: Iterable[Request]) -> None:
     """Refuses a request that alone may take more tokens than a minute allows, unless its answer is stored.
 

@@ -16,6 +16,7 @@ from promptpex.judging import modes
 from promptpex.specs import ask_checks
 from promptpex.specs.groundedness import RULES_PER_REQUEST as CLAIMS_PER_REQUEST
 from promptpex.specs.propose_rules import RULES_PER_REQUEST
+from promptpex.synthesis import propose_candidates
 
 if TYPE_CHECKING:
     from promptpex.config import Settings
@@ -31,7 +32,12 @@ TYPICAL_RULE = 70
 TYPICAL_CHECKS = 150
 """Tokens of an answer with the checks of one rule and its examples, also where one in three is asked for again."""
 
-Part = Literal["extract", "generate", "baseline", "run"]
+TYPICAL_CRITERION = 60
+"""Tokens of a criterion with its source in an author's answer. A rough figure."""
+TYPICAL_CANDIDATES = 250
+"""Tokens of the candidates of one criterion in an author's answer, also where one in three is asked for again."""
+
+Part = Literal["extract", "generate", "baseline", "run", "synthesize"]
 """The part of the work that a stage belongs to."""
 
 Role = Literal["author", "checker", "judge", "answerer", "model", "reference"]
@@ -56,6 +62,8 @@ class Workload:
         models: models under test.
         metrics: metrics that a judge scores outputs by.
         questions: those that checks put about one output.
+        category_requests, criteria_requests: requests for categories and for criteria of what versions changed.
+        criteria: criteria that candidates will be asked for.
         known: whether these counts are known; False = partly guessed, since an earlier stage has not run yet.
     """
 
@@ -72,6 +80,9 @@ class Workload:
     models: int = 0
     metrics: int = 0
     questions: int = 0
+    category_requests: int = 0
+    criteria_requests: int = 0
+    criteria: int = 0
     known: bool = True
 
     @property
@@ -354,6 +365,36 @@ _REGISTRY: dict[str, Stage] = {
             request_tokens=lambda work: work.prompt_tokens + 300 + TYPICAL_ANSWER,
             templates=("judging/metric",),
             settings=("metrics",),
+        ),
+        Stage(
+            name="categories",
+            label="categories",
+            part="synthesize",
+            role="author",
+            requests=lambda work: work.category_requests,
+            request_tokens=beyond_prompt(1200),
+            answer_tokens=lambda work: 600,
+            templates=("synthesis/categories",),
+        ),
+        Stage(
+            name="criteria",
+            label="criteria",
+            part="synthesize",
+            role="author",
+            requests=lambda work: work.criteria_requests,
+            request_tokens=beyond_prompt(1500),
+            answer_tokens=lambda work: ceil(TYPICAL_CRITERION * work.criteria / max(1, work.criteria_requests)),
+            templates=("synthesis/criteria",),
+        ),
+        Stage(
+            name="candidates",
+            label="candidates",
+            part="synthesize",
+            role="author",
+            requests=lambda work: ceil(work.criteria / propose_candidates.BATCH),
+            request_tokens=lambda work: 2 * work.prompt_tokens + 1700,
+            answer_tokens=lambda work: TYPICAL_CANDIDATES * min(work.criteria, propose_candidates.BATCH),
+            templates=("synthesis/candidates",),
         ),
     )
 }

@@ -10,6 +10,7 @@ from typing import Any
 
 from fuzzing import seeds
 from fuzzing.making import Maker
+from promptpex.assertions.written_checks import KINDS
 from promptpex.cases.baseline import baseline
 from promptpex.cases.expand import expand
 from promptpex.cases.expected import expected_outputs
@@ -38,7 +39,6 @@ from promptpex.llm.fake import FakeClient
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.structured import Structured
 from promptpex.promptfile.metric_files import SCALES
-from promptpex.specs.check_replies import KINDS
 from promptpex.specs.extract import extract
 from promptpex.specs.groundedness import grounded
 from promptpex.specs.propose_checks import propose_checks

@@ -6,11 +6,12 @@ import random
 
 import pytest
 
+from promptpex.codecs import quote_match
+from promptpex.codecs.quote_match import ComparisonBudget
 from promptpex.core.records import Message, Prompt, Rule, Spec
 from promptpex.core.sentences import sentences
-from promptpex.specs import quote_match, source_quotes
+from promptpex.specs import source_quotes
 from promptpex.specs.prompt_diff import PromptDiff, diff_prompts, diff_sentences
-from promptpex.specs.quote_match import ComparisonBudget
 from tests.work import calls
 
 pytestmark = pytest.mark.timeout(60)

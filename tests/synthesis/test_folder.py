@@ -140,7 +140,7 @@ def test_the_same_pair_twice_is_an_error(folder: SynthesisFolder) -> None:
 def test_the_history_is_read_as_it_was_written(folder: SynthesisFolder) -> None:
     assert read_history(folder.versions) is None
     delta = Delta(version="v1", changes=(Change(tag="added", text="Sé amable.", role="user"),), moved=2)
-    history = History(prompt="mail.v2.md", versions=(version("v1", "Sé amable."),), deltas=(delta,), asked=("c1",))
+    history = History(prompt="mail.v2.md", versions=(version("v1", "Sé amable."),), deltas=(delta,), criteria=("c1",))
     write_history(folder.versions, history)
     assert read_history(folder.versions) == history
 

@@ -168,7 +168,8 @@ class History(Record):
     Attributes:
         prompt: the file's name.
         versions, deltas: in order; deltas with their categories.
-        asked: what needs no asking again: digests of added sentences, for criteria; ids of criteria, for candidates.
+        sentences: digests of the added sentences that criteria were asked for.
+        criteria: ids of the criteria that candidates were asked for; none is given again.
         rules: the rules of the spec that criteria were made of, each with the digest of what was taken of it.
         pairs: of checks that a judge compared, by their digests; these need no asking again either.
     """
@@ -176,7 +177,8 @@ class History(Record):
     prompt: str
     versions: tuple[PromptVersion, ...] = ()
     deltas: tuple[Delta, ...] = ()
-    asked: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+    criteria: tuple[str, ...] = ()
     rules: dict[str, str] = Field(default_factory=dict)
     pairs: tuple[str, ...] = ()
 

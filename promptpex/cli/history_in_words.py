@@ -1,0 +1,70 @@
+"""A prompt's history for a terminal: what each version changed, and what that is about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from promptpex.codecs.wording import plural, quoted
+from promptpex.core.records import Delta, History
+from promptpex.synthesis.tagged_prompt import Segment
+from promptpex.synthesis.taxonomy import TAXONOMY, info_of
+
+_LONGEST = 200
+
+
+def history_lines(history: History) -> Iterator[str]:
+    """A paragraph per version: its changes, a sentence on a line, and its categories with the words that show them."""
+    about = {version.name: version for version in history.versions}
+    for delta in history.deltas:
+        version = about[delta.version]
+        yield "  ".join(part for part in (delta.version, (version.time or "")[:10], version.note) if part)
+        yield from (
+            f"  {'+' if change.tag == 'added' else '-'} {_where(change.role)}{_cut(change.text)}"
+            for change in delta.changes
+        )
+        if delta.moved or not delta.changes:
+            yield f"  = {_unchanged(delta)}"
+        yield from (f"    {info_of(one.category).title}: {quoted(one.source)}" for one in delta.categories)
+
+
+def category_lines(deltas: Sequence[Delta]) -> Iterator[str]:
+    """How many changes of the history each category has, in the order of the taxonomy."""
+    counts = Counter(category for delta in deltas for category in {one.category for one in delta.categories})
+    rows = [(info, counts[info.name]) for info in TAXONOMY if counts[info.name]]
+    width = max((len(info.title) for info, _ in rows), default=0)
+    for info, times in rows:
+        yield f"  {info.title:<{width}}  {info.group:<10}  {plural(times, 'version')}"
+
+
+def plain_history(history: History, segments: Iterable[Segment]) -> dict[str, Any]:
+    """The history as data for ``--json``, without the texts of the versions."""
+    versions: list[Mapping[str, Any]] = [
+        {"name": one.name, "time": one.time, "note": one.note, "fingerprint": one.fingerprint}
+        for one in history.versions
+    ]
+    return {
+        "versions": versions,
+        "deltas": [_plain_delta(delta) for delta in history.deltas],
+        "tagged_prompt": [{"text": one.text, "categories": list(one.categories)} for one in segments],
+    }
+
+
+def _plain_delta(delta: Delta) -> dict[str, Any]:
+    categories = [{**one.to_dict(), "group": info_of(one.category).group} for one in delta.categories]
+    return {**delta.model_dump(mode="json"), "categories": categories}
+
+
+def _where(role: str) -> str:
+    return "" if role == "system" else f"({role} turn) "
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _unchanged(delta: Delta) -> str:
+    if delta.moved:
+        return f"{plural(delta.moved, 'sentence')} moved"
+    return "the same words, in another form"

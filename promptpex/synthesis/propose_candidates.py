@@ -1,0 +1,280 @@
+"""Candidates: assertions that implement criteria, by the author (arXiv 2401.03038, section 3.2).
+
+Code of a ready kind first, then Python, then questions. Each is compiled strictly; what is refused is asked for once
+more, with the reason, and is then dropped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator
+
+from promptpex.assertions import KIND_NAMES, compile_checks
+from promptpex.assertions.written_checks import check_from_text
+from promptpex.codecs.wording import cut, plural
+from promptpex.core.errors import CheckError, ModelError
+from promptpex.core.events import Listener, Notice, ignore_events
+from promptpex.core.records import Candidate, Check, Criterion, Prompt
+from promptpex.core.stage_templates import Rendered, render
+from promptpex.llm.map_requests import map_requests
+from promptpex.llm.role_model import RoleModel
+from promptpex.llm.schemas import list_up_to, shortened
+from promptpex.synthesis.names import free_name, slug
+from promptpex.synthesis.replies import ListReply, ask_list
+
+STAGE = "candidates"
+BATCH = 6
+"""Criteria that one request asks for: about 2,000 tokens of answer."""
+PER_CRITERION = 3
+MOST_TAKEN = 100
+"""Names in use that the author is shown."""
+PYTHON, QUESTION = "python", "question"
+
+
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+class CandidateReply(BaseModel):
+    """One proposed assertion."""
+
+    name: str = ""
+    criteria: Annotated[list_up_to(str, 2), BeforeValidator(_as_list)]  # type: ignore[valid-type]
+    description: Annotated[str, shortened(1000)] = ""
+    kind: str
+    value: Annotated[str, shortened(50_000)] = ""
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The example that the author sees; what is not known is empty.
+
+    Attributes:
+        prompt: what the model was sent, as one text.
+        inputs: by name, as text.
+        response: what it answered.
+    """
+
+    prompt: str = ""
+    inputs: str = ""
+    response: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NewCandidates:
+    """What came of asking for candidates.
+
+    Attributes:
+        candidates: those that compile, each check once, with names that are free.
+        asked: ids of the criteria that need no asking again.
+        dropped: why the others are not among them, by name.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    asked: tuple[str, ...] = ()
+    dropped: Mapping[str, str] = field(default_factory=dict)
+
+
+async def propose_candidates(
+    author: RoleModel,
+    prompt: Prompt,
+    criteria: Sequence[Criterion],
+    *,
+    shown: Shown = Shown(),
+    known: Sequence[Candidate] = (),
+    instructions: str = "",
+    emit: Listener = ignore_events,
+) -> NewCandidates:
+    """Candidates for these criteria.
+
+    Args:
+        shown: the example that the author is shown.
+        known: candidates that there are; their names and checks are not given again.
+    """
+    taken = [candidate.id for candidate in known]
+    requests = _Requests(author, prompt, shown, taken[:MOST_TAKEN], instructions)
+
+    async def ask(batch: Sequence[Criterion]) -> _Proposals:
+        first = _read(await requests.ask(batch), batch, prompt.variables)
+        if not first.refused:
+            return first
+        concerned = [one for one in batch if any(one.id in refusal.criteria for refusal in first.refused)]
+        try:
+            again = _read(await requests.ask(concerned, first.refused), concerned, prompt.variables)
+        except ModelError as error:
+            if error.model_wide:
+                raise
+            return first
+        accepted = [*first.accepted, *again.accepted]
+        return _Proposals(accepted, [*_not_mended(first, again), *again.refused], first.left_out)
+
+    batches = [criteria[start : start + BATCH] for start in range(0, len(criteria), BATCH)]
+    answers = await map_requests(STAGE, author.label, batches, ask, emit, default=None)
+    both = zip(batches, answers, strict=True)
+    answered = [(batch, answer) for batch, answer in both if answer is not None]
+    names = _Names(known)
+    new = [
+        candidate
+        for batch, answer in answered
+        for candidate in names.given(_in_order(answer.accepted, [criterion.id for criterion in batch]))
+    ]
+    dropped = {refusal.name: refusal.reason for _, answer in answered for refusal in answer.refused}
+    if dropped:
+        emit(Notice(f"{STAGE}: {plural(len(dropped), 'proposal')} refused twice, such as {_example_of(dropped)}"))
+    return NewCandidates(tuple(new), tuple(name for _, answer in answered for name in answer.done), dropped)
+
+
+def rank(check: Check) -> int:
+    """How far from code a check is: 0 a ready kind, 1 Python, 2 a question."""
+    return {PYTHON: 1, QUESTION: 2}.get(check.kind, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """A proposal that cannot be used, and why."""
+
+    name: str
+    criteria: tuple[str, ...]
+    shown: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposals:
+    """What a request brought.
+
+    Attributes:
+        accepted, refused: its proposals.
+        left_out: ids of the criteria that it has no proposal for, although it came whole.
+    """
+
+    accepted: list[Candidate]
+    refused: list[_Refusal]
+    left_out: list[str]
+
+    @property
+    def done(self) -> list[str]:
+        """The criteria that need no asking again: those with a candidate, and those that no check can decide."""
+        covered = list(dict.fromkeys(name for candidate in self.accepted for name in candidate.criteria))
+        return [*covered, *self.left_out] if covered or not self.refused else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Requests:
+    """What stays the same in all requests for candidates."""
+
+    author: RoleModel
+    prompt: Prompt
+    shown: Shown
+    taken: Sequence[str]
+    instructions: str
+
+    async def ask(self, batch: Sequence[Criterion], refused: Sequence[_Refusal] = ()) -> ListReply[CandidateReply]:
+        limit = PER_CRITERION * len(batch)
+        rendered = self._rendered(batch, refused, limit)
+        return await ask_list(self.author, rendered, CandidateReply, limit, stage=STAGE, rescue=True)
+
+    def _rendered(self, batch: Sequence[Criterion], refused: Sequence[_Refusal], limit: int) -> Rendered:
+        return render(
+            "synthesis/candidates",
+            prompt=self.prompt.text(),
+            example=self.shown.prompt,
+            inputs=self.shown.inputs,
+            response=self.shown.response,
+            has_python=PYTHON in KIND_NAMES,
+            has_question=QUESTION in KIND_NAMES,
+            items=[{"id": criterion.id, "text": criterion.text} for criterion in batch],
+            taken=list(self.taken),
+            refused="\n".join(f"{one.name} ({', '.join(one.criteria)}): {one.shown}: {one.reason}" for one in refused),
+            limit=limit,
+            instructions=self.instructions,
+        )
+
+
+def _read(reply: ListReply[CandidateReply], batch: Sequence[Criterion], variables: Sequence[str]) -> _Proposals:
+    ids = [criterion.id for criterion in batch]
+    answer = _Proposals([], [], [])
+    for item in reply.items:
+        criteria = tuple(dict.fromkeys(name.strip() for name in item.criteria if name.strip() in ids))
+        if not criteria:
+            continue  # there is nothing that it could be a candidate for
+        name = slug(item.name) or f"checks_{criteria[0]}"
+        try:
+            check = _check(item, frozenset(variables))
+        except CheckError as error:
+            answer.refused.append(_Refusal(name, criteria, f"{item.kind} {cut(item.value, 300)}", error.message))
+            continue
+        description = " ".join(item.description.split())
+        answer.accepted.append(Candidate(id=name, criteria=criteria, description=description, check=check))
+    proposed = {name for one in answer.accepted for name in one.criteria}
+    proposed |= {name for one in answer.refused for name in one.criteria}
+    usable = bool(proposed) or not reply.items
+    answer.left_out.extend(name for name in ids if name not in proposed and usable and not reply.cut)
+    return answer
+
+
+def _check(reply: CandidateReply, variables: frozenset[str]) -> Check:
+    """The check that a reply means.
+
+    Raises:
+        CheckError: there is none, or it does not compile.
+    """
+    if reply.kind in (PYTHON, QUESTION):
+        check = Check(kind=reply.kind, value=_without_fence(reply.value))
+    else:
+        check = check_from_text(reply.kind, reply.value, reply.path, variables)
+    compile_checks([check], where="the proposal")
+    return check
+
+
+def _without_fence(text: str) -> str:
+    """The code without the Markdown fence that models put around it."""
+    lines = text.strip().split("\n")
+    fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1].startswith("```")
+    return "\n".join(lines[1:-1] if fenced else lines)
+
+
+def _not_mended(first: _Proposals, again: _Proposals) -> list[_Refusal]:
+    """What was refused and not taken up again: no later proposal is for its criteria."""
+    later = {name for one in again.accepted for name in one.criteria}
+    later |= {name for one in again.refused for name in one.criteria}
+    return [refusal for refusal in first.refused if not later & set(refusal.criteria)]
+
+
+def _in_order(candidates: Sequence[Candidate], ids: Sequence[str]) -> list[Candidate]:
+    """By criterion, and for each what is nearest to code first."""
+    return sorted(candidates, key=lambda one: (min(map(ids.index, one.criteria)), rank(one.check)))
+
+
+def _example_of(dropped: Mapping[str, str]) -> str:
+    name, reason = next(iter(dropped.items()))
+    return f"{name} ({reason})"
+
+
+class _Names:
+    """Gives candidates names that are free, and leaves out checks that there are."""
+
+    def __init__(self, known: Sequence[Candidate]) -> None:
+        self._names: set[str] = {candidate.id for candidate in known}
+        self._checks = {_key(candidate) for candidate in known}
+
+    def given(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        """The candidates whose check is new, each with a name of its own."""
+        new = []
+        for candidate in candidates:
+            if _key(candidate) in self._checks:
+                continue
+            self._checks.add(_key(candidate))
+            name = free_name(candidate.id, self._names)
+            self._names.add(name)
+            new.append(candidate.replace(id=name))
+        return new
+
+
+def _key(candidate: Candidate) -> str:
+    return json.dumps([candidate.check.to_dict(), sorted(candidate.criteria)], sort_keys=True)

@@ -1,0 +1,63 @@
+"""Lists that the author replies with: an item that is spoilt, or a reply that is cut, does not cost the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Generic, TypeVar, cast
+
+from pydantic import BaseModel, BeforeValidator
+
+from promptpex.codecs.model_json import whole_objects
+from promptpex.core.errors import MalformedReply, TruncatedReply
+from promptpex.core.stage_templates import Rendered
+from promptpex.llm.role_model import RoleModel
+from promptpex.llm.schemas import list_up_to, reads, reply_model
+
+Item = TypeVar("Item", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class ListReply(Generic[Item]):
+    """What a reply brought.
+
+    Attributes:
+        items: those that can be read.
+        cut: whether the reply as a whole was of no use, so that more may have been meant.
+    """
+
+    items: list[Item]
+    cut: bool = False
+
+
+def list_reply(item: type[BaseModel], limit: int) -> type[BaseModel]:
+    """The shape of a reply: ``items``, at most ``limit`` of them; those that cannot be read are left out.
+
+    A list of which nothing can be read does not say that there is nothing: it is no reply.
+    """
+
+    def readable_ones(value: object) -> object:
+        items = [each for each in value if reads(item, each)] if isinstance(value, list) else []
+        return items or value
+
+    return reply_model("ListOfItems", items=Annotated[list_up_to(item, limit), BeforeValidator(readable_ones)])
+
+
+async def ask_list(
+    author: RoleModel, rendered: Rendered, item: type[Item], limit: int, *, stage: str, rescue: bool
+) -> ListReply[Item]:
+    """The author's list.
+
+    Args:
+        rescue: whether the items that stand whole in a broken reply are taken, where there are some.
+
+    Raises:
+        ModelError: there is no usable reply.
+    """
+    try:
+        reply = await author.ask(rendered, list_reply(item, limit), stage=stage)
+    except (MalformedReply, TruncatedReply) as error:
+        whole = [each for each in whole_objects(error.reply or "") if reads(item, each)] if rescue else []
+        if not whole:
+            raise
+        return ListReply([item.model_validate(each) for each in whole[:limit]], cut=True)
+    return ListReply(cast("list[Item]", reply.value.items))  # type: ignore[attr-defined]

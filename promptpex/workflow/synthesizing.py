@@ -1,0 +1,299 @@
+"""From a prompt's history to candidates: versions, deltas, categories, criteria, candidates, and the files of these.
+
+Only what is new is asked about: a version whose changes were asked about before, a criterion that candidates were asked
+for, a rule that has not changed bring nothing again, also where a person has deleted what came of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+from promptpex.codecs.inputs_as_text import named_text
+from promptpex.codecs.wording import named
+from promptpex.core.errors import InputError
+from promptpex.core.events import Notice
+from promptpex.core.records import Candidate, Criterion, Delta, Example, History, Prompt, Spec, Synthesis
+from promptpex.core.time_allowance import Allowance
+from promptpex.documents.ownership import owned_by_people
+from promptpex.promptfile import RENDERING_SECONDS, render
+from promptpex.specs.file import read_spec
+from promptpex.synthesis.candidate_file import read_candidates, write_candidates
+from promptpex.synthesis.categorise import categorise
+from promptpex.synthesis.criteria import propose_criteria, unasked
+from promptpex.synthesis.deltas import deltas
+from promptpex.synthesis.examples import as_text, examples_of, of_version
+from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.from_rules import from_rules
+from promptpex.synthesis.history_file import read_history, write_history
+from promptpex.synthesis.phrase_lists import phrase_lists
+from promptpex.synthesis.portions import packs_of
+from promptpex.synthesis.propose_candidates import NewCandidates, Shown, propose_candidates
+from promptpex.synthesis.versions import Versions, from_files, from_git
+from promptpex.workflow.estimate import EstimateLine, synthesis_lines, tokens_of, total_in_words
+from promptpex.workflow.files import Files, read_existing, read_prompt
+from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.preconditions import raise_if_cancelled, require_author
+from promptpex.workflow.session import Session
+from promptpex.workflow.stages import Workload
+
+Owned = TypeVar("Owned", Criterion, Candidate)
+
+CRITERIA_PER_SENTENCE = 1.0
+"""Criteria of an added sentence, for estimates: in SPADE's history of a film prompt (Table 1) about one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisWishes:
+    """What a synthesis is made of.
+
+    Attributes:
+        versions: folders and files of versions; empty: git.
+        since: with git, the first version is the prompt as it was then.
+        spec_rules: whether the rules of the spec count as criteria.
+    """
+
+    versions: Sequence[Path] = ()
+    since: datetime | None = None
+    spec_rules: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisPlan:
+    """What there is, and what will be asked.
+
+    Attributes:
+        prompt, folder: of which, and where.
+        history: the versions and their deltas, with the categories that are known.
+        synthesis: criteria and candidates, those of the spec's rules among them.
+        new_changes: the changes that no criteria were asked for.
+        lines: what that asks for and costs.
+    """
+
+    prompt: Prompt
+    folder: SynthesisFolder
+    history: History
+    synthesis: Synthesis
+    new_changes: tuple[Delta, ...] = ()
+    lines: tuple[EstimateLine, ...] = ()
+
+    @property
+    def waiting(self) -> list[Criterion]:
+        """Criteria without a candidate that none were asked for."""
+        return _without_candidates(self.synthesis, self.history.criteria)
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesised:
+    """What came of it.
+
+    Attributes:
+        history, synthesis: as they are on file now.
+        criteria, candidates: ids of those that are new.
+        dropped: why proposals were refused, by name.
+    """
+
+    history: History
+    synthesis: Synthesis
+    criteria: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+    dropped: Mapping[str, str] = field(default_factory=dict)
+
+
+def planned(session: Session, files: Files, wishes: SynthesisWishes = SynthesisWishes()) -> SynthesisPlan:
+    """What a synthesis would do and what that would cost; nothing is asked and nothing written.
+
+    Raises:
+        InputError: the prompt, a version, the spec or a file of the folder cannot be used.
+    """
+    prompt = read_prompt(session, files.prompt)
+    folder = SynthesisFolder.of(files.prompt)
+    before = read_history(folder.versions) or History(prompt=files.prompt.name)
+    history = _history(before, _versions(session, prompt, files.prompt, wishes))
+    synthesis = Synthesis(prompt=files.prompt.name)
+    if folder.candidates.exists():
+        synthesis = read_candidates(folder.candidates)
+    synthesis = _renamed(synthesis, before, history)
+    if wishes.spec_rules and files.spec.exists():
+        history, synthesis = _with_rules(history, synthesis, read_spec(files.spec))
+    plan = SynthesisPlan(prompt, folder, history, synthesis, unasked(history.deltas, history.sentences))
+    return replace(plan, lines=tuple(synthesis_lines(session, _workload(session, plan))))
+
+
+async def synthesize(session: Session, files: Files, wishes: SynthesisWishes = SynthesisWishes()) -> Synthesised:
+    """Brings ``versions.json`` and ``candidates.yaml`` up to date with the prompt's history and its spec.
+
+    What it will cost is emitted before the first request. Nothing is asked where there is nothing new.
+    """
+    plan = planned(session, files, wishes)
+    if plan.lines:
+        require_author(session)
+        session.emit(Notice(f"to ask: {total_in_words(plan.lines)}", "always"))
+    history, synthesis, made = await _asked(session, files, plan)
+    raise_if_cancelled(session)
+    old = read_candidates(plan.folder.candidates) if plan.folder.candidates.exists() else Synthesis(prompt="")
+    on_file = write_candidates(plan.folder.candidates, synthesis)
+    write_history(plan.folder.versions, history)
+    known = {one.id for one in old.criteria}, {one.id for one in old.candidates}
+    criteria = tuple(one.id for one in on_file.criteria if one.id not in known[0])
+    candidates = tuple(one.id for one in on_file.candidates if one.id not in known[1])
+    _tell_of_phrase_lists(session, on_file, candidates)
+    return Synthesised(history, on_file, criteria, candidates, made.dropped)
+
+
+async def _asked(session: Session, files: Files, plan: SynthesisPlan) -> tuple[History, Synthesis, NewCandidates]:
+    """The history with categories, the criteria and candidates that came of asking for what is new."""
+    history, synthesis = plan.history, plan.synthesis
+    if not plan.lines:
+        return history, synthesis, NewCandidates()
+    author, emit = session.roles.author(), session.emit
+    own = instructions_of(session.settings, plan.prompt)
+    note = own.get("categories", "")
+    history = history.replace(
+        deltas=await categorise(author, plan.prompt, history.deltas, instructions=note, emit=emit)
+    )
+    criteria = await propose_criteria(
+        author,
+        plan.prompt,
+        plan.new_changes,
+        known=synthesis.criteria,
+        taken=history.criteria,
+        instructions=own.get("criteria", ""),
+        emit=emit,
+    )
+    history = history.replace(sentences=_union(history.sentences, criteria.asked))
+    synthesis = synthesis.replace(criteria=(*synthesis.criteria, *criteria.criteria))
+    candidates = await propose_candidates(
+        author,
+        plan.prompt,
+        _without_candidates(synthesis, history.criteria),
+        shown=_shown(session, files, plan),
+        known=synthesis.candidates,
+        instructions=own.get("candidates", ""),
+        emit=emit,
+    )
+    history = history.replace(criteria=_union(history.criteria, candidates.asked))
+    return history, synthesis.replace(candidates=(*synthesis.candidates, *candidates.candidates)), candidates
+
+
+def _versions(session: Session, prompt: Prompt, file: Path, wishes: SynthesisWishes) -> Versions:
+    if wishes.versions:
+        versions = from_files(prompt, file, wishes.versions)
+    else:
+        versions = from_git(prompt, file, since=wishes.since)
+    for notice in versions.notices:
+        session.emit(Notice(notice, "warning"))
+    return versions
+
+
+def _history(before: History, versions: Versions) -> History:
+    """The versions and their deltas, with what an earlier look at the same changes brought."""
+    categories = {delta.changes: delta.categories for delta in before.deltas}
+    made = [delta.replace(categories=categories.get(delta.changes, ())) for delta in deltas(versions.versions)]
+    return before.replace(versions=versions.versions, deltas=tuple(made))
+
+
+def _renamed(synthesis: Synthesis, before: History, now: History) -> Synthesis:
+    """The criteria under the names that their versions have now: a working copy becomes a commit."""
+    names = {delta.version for delta in now.deltas}
+    changed = {delta.changes: delta.version for delta in now.deltas}
+    new_name = {
+        delta.version: changed[delta.changes]
+        for delta in before.deltas
+        if delta.version not in names and delta.changes in changed
+    }
+    criteria = [
+        criterion.replace(version=new_name[criterion.version])
+        if criterion.version in new_name and not owned_by_people(criterion.origin)
+        else criterion
+        for criterion in synthesis.criteria
+    ]
+    return synthesis.replace(criteria=tuple(criteria))
+
+
+def _with_rules(history: History, synthesis: Synthesis, spec: Spec) -> tuple[History, Synthesis]:
+    """The rules of the spec as criteria, with their checks as candidates; people's own stay as they are."""
+    taken = from_rules(spec, synthesis, history.rules, history.criteria)
+    synthesis = synthesis.replace(
+        criteria=_updated(synthesis.criteria, taken.criteria),
+        candidates=_updated(synthesis.candidates, taken.candidates),
+    )
+    return history.replace(rules=dict(taken.rules)), synthesis
+
+
+def _updated(old: Sequence[Owned], new: Iterable[Owned]) -> tuple[Owned, ...]:
+    """The old items, those of the machine that are made anew replaced, and the new ones behind them."""
+    made = {item.id: item for item in new}
+    updated = [item if owned_by_people(item.origin) else made.get(item.id, item) for item in old]
+    ids = {item.id for item in old}
+    updated += [item for name, item in made.items() if name not in ids]
+    return tuple(updated)
+
+
+def _without_candidates(synthesis: Synthesis, asked: Collection[str]) -> list[Criterion]:
+    covered = {name for candidate in synthesis.candidates for name in candidate.criteria}
+    return [one for one in synthesis.criteria if one.id not in covered and one.id not in asked]
+
+
+def _workload(session: Session, plan: SynthesisPlan) -> Workload:
+    added = sum(change.tag == "added" for delta in plan.new_changes for change in delta.changes)
+    return Workload(
+        settings=session.settings,
+        prompt_tokens=tokens_of(plan.prompt.messages),
+        category_requests=len(
+            packs_of(delta for delta in plan.history.deltas if delta.changes and not delta.categories)
+        ),
+        criteria_requests=len(packs_of(plan.new_changes)),
+        criteria=round(added * CRITERIA_PER_SENTENCE) + len(plan.waiting),
+    )
+
+
+def _shown(session: Session, files: Files, plan: SynthesisPlan) -> Shown:
+    """The example that the author of candidates sees: an output of this version, else a case filled in."""
+    for example in (*_labelled(plan), *_of_latest_run(session, plan.prompt)):
+        return Shown(example.prompt, named_text(example.inputs), example.output)
+    try:
+        _, suite = read_existing(plan.prompt, files)
+        case = next(iter(suite.usable()), None) if suite is not None else None
+        if case is not None:
+            sent = render(plan.prompt, case.inputs, Allowance(RENDERING_SECONDS))
+            return Shown(as_text(sent), named_text(case.inputs))
+    except InputError as error:
+        session.emit(Notice(f"candidates are written without an example: {error}", "warning"))
+    return Shown()
+
+
+def _labelled(plan: SynthesisPlan) -> list[Example]:
+    """The examples of the folder, good ones first; none where they cannot be read, which concerns the matrix."""
+    try:
+        examples = of_version(plan.folder.read_examples(), plan.prompt.fingerprint)
+    except InputError:
+        return []
+    return sorted((one for one in examples if one.prompt), key=lambda example: example.label != "good")
+
+
+def _of_latest_run(session: Session, prompt: Prompt) -> Sequence[Example]:
+    from promptpex.report import runs
+
+    folder = runs.latest_of(Path(session.settings.results), prompt.name)
+    try:
+        run = runs.read(folder) if folder is not None else None
+    except InputError:
+        return ()
+    return examples_of(run).examples if run is not None and run.prompt.fingerprint == prompt.fingerprint else ()
+
+
+def _tell_of_phrase_lists(session: Session, synthesis: Synthesis, new: Collection[str]) -> None:
+    fresh = [candidate for candidate in synthesis.candidates if candidate.id in new]
+    listed = phrase_lists(synthesis.criteria, fresh)
+    if listed:
+        verb = "decides" if len(listed) == 1 else "decide"
+        message = f"{named(listed)} {verb} what an answer must not do by phrases; an answer in other words slips by"
+        session.emit(Notice(message, "warning"))
+
+
+def _union(known: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*known, *more)))

@@ -1,0 +1,137 @@
+"""``promptpex synthesize`` as a person uses it: what it prints, what it refuses, what it asks nobody for."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex.cli.main import run_cli
+from promptpex.config import load
+from promptpex.workflow.files import files_of
+from promptpex.workflow.session import open_session
+from promptpex.workflow.synthesizing import SynthesisWishes, synthesize
+from tests.synthesis import audio_guide as guide
+from tests.synthesis.repository import Repository
+
+MODEL = "openai/gpt-4.1-mini"
+
+
+@pytest.fixture
+def prompt(tmp_path: Path) -> Path:
+    guide.write_versions(tmp_path / "versions")
+    path = tmp_path / "guide.md"
+    path.write_text(guide.VERSIONS[-1], encoding="utf-8")
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = run_cli(["synthesize", *arguments, "--no-config"])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+async def done(prompt: Path) -> None:
+    """A synthesis with the scripted author, after which there is nothing to ask."""
+    given = {"author": MODEL, "store": str(prompt.parent / "store.db")}
+    async with open_session(load(given, start=Path("/"), env={}), provider=guide.author()) as session:
+        await synthesize(session, files_of(prompt), SynthesisWishes(versions=[prompt.parent / "versions"]))
+
+
+def test_a_dry_run_shows_the_changes_and_the_price(
+    prompt: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(prompt.parent)
+    code, out, _ = run(capsys, "guide.md", "--versions", "versions", "--dry-run", "-a", MODEL)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[:3] == ["v1.md", f"  + {guide.ASK}", f"  + {guide.WORK}"]
+    assert lines[lines.index("v4.md") + 1] == "  = 1 sentence moved"
+    assert lines[lines.index("v7.md") + 1] == "  = the same words, in another form"
+    assert any(line.startswith(" criteria") and "$" in line for line in lines)
+    assert not (prompt.parent / "guide.synthesis").exists()
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_git_is_where_versions_come_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = Repository(tmp_path / "checkout")
+    commits = [repo.commit(f"Version {number}", guide_md=text) for number, text in enumerate(guide.VERSIONS[:3], 1)]
+    monkeypatch.chdir(repo.folder)
+    code, out, _ = run(capsys, "guide.md", "--dry-run", "-a", MODEL, "--json", "--since", "2026-03-02")
+    data = json.loads(out)
+    assert code == 0
+    assert [version["name"] for version in data["versions"]] == commits
+    assert data["versions"][2]["note"] == "Version 3"
+    assert data["deltas"][1]["changes"][0] == {"tag": "added", "text": guide.MOST, "role": "system"}
+    assert {line["stage"] for line in data["requests"]} == {"categories", "criteria", "candidates"}
+
+
+async def test_what_there_is_is_printed_without_asking_anybody(
+    prompt: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await done(prompt)
+    monkeypatch.chdir(prompt.parent)
+    monkeypatch.setenv("CI", "1")  # where no author is named, none is chosen, and none is needed
+    code, out, err = _aside(capsys, "guide.md", "--versions", "versions", "--tagged")
+    assert (code, err) == (0, "")
+    assert "    Quantity: “between 80 and 120 words”" in out
+    assert any(line.split() == ["Quantity", "content", "2", "versions"] for line in out.splitlines())
+    assert "Write [between 80 and 120 words](quantity)" in out
+    assert "c7 (v3.md, inclusion): The text names the year in which the work was made.\n    has_a_year (regex)" in out
+    assert "c6 (v3.md, inclusion): The text names the artist of the work.\n    no candidate" in out
+    assert out.splitlines()[-1].startswith("8 candidates for 9 criteria in guide.synthesis/candidates.yaml (0 new)")
+
+
+async def test_json_has_everything(
+    prompt: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await done(prompt)
+    monkeypatch.chdir(prompt.parent)
+    code, out, _ = _aside(capsys, "guide.md", "--versions", "versions", "--json")
+    data: dict[str, Any] = json.loads(out)
+    assert code == 0
+    assert [len(data[name]) for name in ("versions", "deltas", "criteria", "candidates")] == [7, 7, 9, 8]
+    assert {one["group"] for delta in data["deltas"] for one in delta["categories"]} == {
+        "structural",
+        "content",
+        "other",
+    }
+    assert "".join(segment["text"] for segment in data["tagged_prompt"]) == guide.VERSIONS[-1]
+    assert (data["new_criteria"], data["new_candidates"], data["dropped"]) == ([], [], {})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gone.md"], "there is no such prompt file"),
+        (["guide.md", "--versions", "gone"], "there is no such version of the prompt"),
+        (["guide.md", "--versions", "versions", "--since", "2026-01-01"], "leave one out"),
+        (["guide.md", "--since", "soon"], "soon"),
+        (["guide.md", "--spec", "gone.spec.yaml"], "there is no such spec file"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence(
+    prompt: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(prompt.parent)
+    code, out, err = run(capsys, *arguments, "-a", MODEL)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def _aside(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """The command in a thread of its own, since it opens an event loop."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(run, capsys, *arguments).result()
