@@ -136,7 +136,7 @@ def test_a_rows_vars_stand_over_those_of_the_file(tmp_path: Path, capsys: pytest
         ("assert:\n  - type: assert-set\n    assert:\n      - {type: cost}\n", 4, "needs a threshold"),
         ("rules:\n  - id: r1\n    checks:\n      - {kind: is-json, value: {type: nubmer}}\n", 4, "schema"),
         ("assert: contains\n", 1, "list of assertions"),
-        ("vars: [a]\nassert: [{type: contains, value: a}]\n", 1, "vars is a mapping"),
+        ("vars: [a]\nassert: [{type: contains, value: a}]\n", 1, "vars must be a mapping"),
         ("- a\n- [\n", 3, "YAML"),
         ("assert:\n  - $ref: '#/assertionTemplates/missing'\n", 2, "no assertion template"),
     ],
@@ -158,7 +158,7 @@ def test_a_bad_assertion_is_refused_with_file_and_line(
     ("name", "text", "message"),
     [
         ("rows.jsonl", '{"output": "a"}\n{"output": \n', ":2: the line is not valid JSON"),
-        ("rows.jsonl", "[1]\n", ":1: a row is an object"),
+        ("rows.jsonl", "[1]\n", ":1: a row must be an object"),
         ("rows.csv", "id,text2\na,b\n", ":1: the CSV file has no column output"),
         ("rows.csv", "id,output,cost\na,b,cheap\n", ":2: the cell cost is not JSON"),
         ("rows.csv", "id,output\na,b,c\n", ":2: the row has 3 cells"),
