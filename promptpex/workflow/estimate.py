@@ -50,6 +50,7 @@ class EstimateLine:
         tokens_in, tokens_out: of the requests that will be sent, estimated.
         cost_usd: US dollars; None = the price is unknown.
         exact: whether ``calls`` is the number, or an upper guess since an earlier stage is still missing.
+        again: requests on top of ``calls`` if every reply had to be asked for once more (``Stage.most_again``).
     """
 
     stage: str
@@ -60,6 +61,7 @@ class EstimateLine:
     tokens_out: int
     cost_usd: float | None
     exact: bool = True
+    again: int = 0
 
 
 async def estimate(session: Session, prompt: Prompt, spec: Spec | None, suite: Suite | None) -> list[EstimateLine]:
@@ -149,6 +151,20 @@ def total_in_words(lines: Sequence[EstimateLine]) -> str:
     return f"{total} and the unknown price of {', '.join(unpriced)}" if unpriced else total
 
 
+def again_in_words(lines: Sequence[EstimateLine]) -> str:
+    """What the estimate leaves out, since it is not known before: requests that are made once more; empty where none
+    can be."""
+    again = sum(line.again for line in lines)
+    if not again:
+        return ""
+    what = "a reply that cannot be read is asked for once more, and then in parts"
+    if any(find(line.stage).refusals and line.calls for line in lines):
+        what += "; checks that are refused are proposed once more"
+    return (
+        f"Not counted: {what}. That is {plural(again, 'request')} more if it befalls every reply, apart from the parts."
+    )
+
+
 def tokens_of(messages: Iterable[Message]) -> int:
     """About how many tokens messages have: a quarter of their UTF-8 bytes, and 4 per turn for its role."""
     return sum(4 + ceil(len(message.content.encode("utf-8", "replace")) / 4) for message in messages)
@@ -218,7 +234,8 @@ def _asked(session: Session, role: Role) -> tuple[str, ...]:
 def _guessed_line(session: Session, stage: Stage, label: str, calls: int, work: Workload) -> EstimateLine:
     tokens_in, tokens_out = calls * stage.request_tokens(work), calls * stage.answer_tokens(work)
     exact = stage.exact and work.known
-    return _priced(session, EstimateLine(stage.name, label, calls, 0, tokens_in, tokens_out, None, exact))
+    line = EstimateLine(stage.name, label, calls, 0, tokens_in, tokens_out, None, exact, calls * stage.most_again)
+    return _priced(session, line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +367,9 @@ def _line(
     typical = ceil(sum(lengths) / len(lengths)) if lengths else TYPICAL_ANSWER
     tokens_in, tokens_out = sum(tokens_of(request.messages) for request in missing), typical * len(missing)
     in_store = len(requests) - len(missing)
-    return _priced(session, EstimateLine(stage.name, label, len(missing), in_store, tokens_in, tokens_out, None))
+    again = len(missing) * stage.most_again
+    line = EstimateLine(stage.name, label, len(missing), in_store, tokens_in, tokens_out, None, again=again)
+    return _priced(session, line)
 
 
 def _priced(session: Session, line: EstimateLine) -> EstimateLine:

@@ -110,6 +110,7 @@ class Stage:
         templates: the templates it renders, such as ``specs/intent``. A stage with a template takes instructions.
         settings: the settings that decide whether and how it asks.
         exact: whether ``requests`` is right where the workload is known, not an upper bound.
+        refusals: whether a reply that can be read may be refused, and is then asked for once more.
     """
 
     name: str
@@ -122,6 +123,13 @@ class Stage:
     templates: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     exact: bool = False
+    refusals: bool = False
+
+    @property
+    def most_again(self) -> int:
+        """How many requests more there are for each, if no reply can be used as it first comes: one where a reply has
+        a form to keep, and one where it may be refused. Replies that are then asked for in parts come on top."""
+        return bool(self.templates) + self.refusals
 
 
 def beyond_prompt(tokens: int) -> Callable[[Workload], int]:
@@ -210,6 +218,7 @@ _REGISTRY: dict[str, Stage] = {
             answer_tokens=lambda work: ceil(work.rules * TYPICAL_CHECKS / max(1, ask_checks.requests_for(work.rules))),
             templates=("specs/checks",),
             settings=("checks",),
+            refusals=True,
         ),
         Stage(
             name="groundedness",

@@ -9,7 +9,7 @@ import pytest
 from promptpex.config import load
 from promptpex.core.records import Spec, Suite
 from promptpex.llm.fake import FakeClient
-from promptpex.workflow.estimate import estimate, number_of_cases
+from promptpex.workflow.estimate import EstimateLine, again_in_words, estimate, number_of_cases
 from promptpex.workflow.session import open_session
 from promptpex.workflow.statistical_power import detectable
 from tests.samples import prompt, spec, suite
@@ -42,3 +42,25 @@ async def test_longer_variants_are_asked_as_well(tmp_path: Path) -> None:
 async def test_a_suite_that_there_is_is_counted_as_it_is(tmp_path: Path, known: Spec | None) -> None:
     cases = len(suite().usable())
     assert await outputs(tmp_path, known, suite()) == (cases, cases)
+
+
+async def lines_of(folder: Path, a_spec: Spec | None, a_suite: Suite | None, **flags: object) -> list[EstimateLine]:
+    given = {"author": "fake/a", "models": "fake/m", "judge": "fake/j", "store": str(folder / "store.db"), **flags}
+    async with open_session(load(given, start=folder, env={}), provider=FakeClient(["x"])) as session:
+        return await estimate(session, prompt(), a_spec, a_suite)
+
+
+async def test_what_may_have_to_be_asked_twice_is_said_at_its_most(tmp_path: Path) -> None:
+    known = await lines_of(tmp_path, spec(), suite())
+    calls = {line.stage: (line.calls, line.again) for line in known}
+    judging = calls["judge"][0]
+    assert (calls["output"][1], calls["judge"][1]) == (0, judging)
+    assert again_in_words(known) == (
+        "Not counted: a reply that cannot be read is asked for once more, and then in parts. "
+        f"That is {judging} requests more if it befalls every reply, apart from the parts."
+    )
+    guessed = await lines_of(tmp_path, None, None, checks=True)
+    checks = next(line for line in guessed if line.stage == "checks")
+    assert checks.again == 2 * checks.calls
+    assert "; checks that are refused are proposed once more. That is " in again_in_words(guessed)
+    assert again_in_words([line for line in known if line.stage == "output"]) == again_in_words([]) == ""

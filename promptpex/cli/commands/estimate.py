@@ -85,7 +85,11 @@ def show(lines: Sequence[EstimateLine]) -> None:
         table.add_row(line.stage, Text(clean(line.model, 60)), *cells)
     console = Console()
     console.print(table)
-    console.print(visible(_total(lines)), highlight=False, markup=False, emoji=False)
+    from promptpex.workflow.estimate import again_in_words
+
+    for sentence in (_total(lines), again_in_words(lines)):
+        if sentence:
+            console.print(visible(sentence), highlight=False, markup=False, emoji=False)
 
 
 def _total(lines: Sequence[EstimateLine]) -> str:
