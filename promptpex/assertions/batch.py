@@ -101,7 +101,10 @@ def _compiled(row: CheckRow, checks: CheckFile | None) -> compiler.Compiled:
 def _checked_output(row: CheckRow, checks: CheckFile | None) -> CheckedOutput:
     asserts = [*(checks.raw if checks is not None else ()), *(row.asserts or ())]
     given = {**checks.vars, **row.vars} if checks is not None else row.vars
-    return evaluator.checked_output(row.output, given, asserts=asserts, expected=_expected(row, given), **row.measured)
+    expected = _expected(row, given)
+    return evaluator.checked_output(
+        row.output, given, asserts=asserts, expected=expected, answers=row.answers, **row.measured
+    )
 
 
 def _expected(row: CheckRow, given: Mapping[str, object]) -> ExpectedOutput | None:

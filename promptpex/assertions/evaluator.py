@@ -62,8 +62,12 @@ def _run_code(rows: Iterable[tuple[Compiled, CheckedOutput]]) -> None:
         from promptpex.assertions.kinds import python
 
         tasks = [(step.assertion, step.plan, outputs, step.time) for step, outputs in outputs_of.values()]
-        with time_limits.check_time() as together, together.piece(), contextlib.suppress(Unscorable):
+        with time_limits.check_time() as together, together.piece(), contextlib.suppress(*_MET_AGAIN):
             python.prepare(tasks, lambda: together.used_up)
+
+
+_MET_AGAIN = (Unscorable, RecursionError, MemoryError, ValueError)
+"""What a hostile output can do to the rows of many; ``evaluate`` meets it again, and says so of that output alone."""
 
 
 def _code(steps: Iterable[Step]) -> Iterable[Step]:

@@ -15,6 +15,7 @@ from promptpex.assertions.model import Unscorable
 from promptpex.codecs import jsonl, safe_csv
 from promptpex.codecs.ordinary_files import read_bytes
 from promptpex.core.errors import CheckError
+from promptpex.core.judge_answers import Answers
 from promptpex.core.matching import DEFAULT_MATCH, match_name
 
 WHAT = "file of rows"
@@ -45,6 +46,7 @@ class CheckRow:
         problem: why the row cannot be checked at all.
         line: of the file, from 1.
         length: of what the file has of it, in characters.
+        answers: what a judge has said to questions about the output; not sent to other processes, where none is asked.
     """
 
     id: object
@@ -59,6 +61,12 @@ class CheckRow:
     problem: Unscorable | None = None
     line: int | None = None
     length: int = 0
+    answers: Answers = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The output as text."""
+        return js_values.output_text(self.output)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Sent to another process as JSON, which nests as deep as what was read; pickle manages half of that."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.assertions import check, compile_checks, evaluator
-from promptpex.assertions.model import CheckResult, Unscorable
+from promptpex.assertions.model import CheckedOutput, CheckResult, Unscorable
 from promptpex.assertions.python import sandbox, source
 from promptpex.assertions.python.sandbox import PROCESSES
 from promptpex.assertions.worker_process import WorkerProcess
@@ -303,3 +303,21 @@ def test_without_the_interpreter_a_check_says_how_to_get_it() -> None:
 def test_the_text_of_a_check_is_scanned_in_time_in_proportion() -> None:
     for text in ("'" * 100_000, '"""' * 33_000, "(" * 99_000, "def f(" + "a," * 45_000, "\\" * 100_000, "#" * 100_000):
         list(source.definitions(text))
+
+
+def test_one_output_that_cannot_be_handed_in_loses_no_other() -> None:
+    """Its case nests too deep, or holds numbers that are none in JSON."""
+    deep: object = []
+    for _ in range(5_000):
+        deep = [deep]
+    compiled = compile_checks(
+        [
+            {"kind": "python", "value": "def f(example, prompt, response):\n    return len(response) == 1"},
+            {"kind": "python", "value": "len(output) == 1"},
+        ]
+    )
+    hostile = [{"a": deep}, {"a": 10**5000}, {"a": float("nan")}, {"a": "\ud800"}, {"\ud800": 1}, {}]
+    outputs = [CheckedOutput("x", vars=variables, prompt="p") for variables in hostile]
+    reports = evaluator.evaluate_many([(compiled, checked, None) for checked in outputs])
+    assert [[result.status for result in report.results] for report in reports[1:]] == [["pass", "pass"]] * 5
+    assert reports[0].results[0].unscored in ("memory", "script-error")

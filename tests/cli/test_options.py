@@ -13,7 +13,7 @@ from promptpex.cli.main import run_cli
 from promptpex.workflow.estimate import EstimateLine
 from tests.cli.commands import commands
 
-ASKING = {"run", "estimate", "extract", "generate", "judge", "evaluate-paper", "synthesize"}
+ASKING = {"run", "estimate", "extract", "generate", "judge", "check", "evaluate-paper", "synthesize"}
 """Commands that open a session, in which something is going on."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import json
 import math
 import re
@@ -88,13 +89,20 @@ def _row_sets(
 ) -> Iterator[tuple[sandbox.RowSet, Sequence[CheckedOutput]]]:
     """The rows of the outputs, in sets that are not too large, with the outputs of each set."""
     rows: list[sandbox.Row] = []
-    begun = size = 0
-    for number, checked in enumerate(outputs):
-        rows.append(_row(assertion, program, checked))
-        size += len(checked.text) + len(checked.prompt or "")
-        if size > sandbox.MAX_SET or number == len(outputs) - 1:
-            yield sandbox.RowSet(rows), outputs[begun : number + 1]
-            rows, begun, size = [], number + 1, 0
+    some: list[CheckedOutput] = []
+    size = 0
+    for checked in outputs:
+        with contextlib.suppress(
+            Exception
+        ):  # what an output holds is hostile; ``evaluate`` meets it again, and says so
+            rows.append(_row(assertion, program, checked))
+            some.append(checked)
+            size += len(checked.text) + len(_prompt(checked))
+        if size > sandbox.MAX_SET:
+            yield sandbox.RowSet(rows), some
+            rows, some, size = [], [], 0
+    if rows:
+        yield sandbox.RowSet(rows), some
 
 
 def _row(assertion: Assertion, program: CheckProgram, checked: CheckedOutput) -> sandbox.Row:
@@ -106,10 +114,15 @@ def _row(assertion: Assertion, program: CheckProgram, checked: CheckedOutput) ->
         elif name in ("example", "vars"):
             given.append(javascript.json_ready(dict(checked.vars)))
         elif name == "prompt":
-            given.append(checked.prompt or "")
+            given.append(_prompt(checked))
         else:
             given.append(checked.text if name == "response" else javascript.json_ready(checked.output))
     return given
+
+
+def _prompt(checked: CheckedOutput) -> str:
+    """The prompt; empty where it is not known, or a row gives something else under this name."""
+    return checked.prompt if isinstance(checked.prompt, str) else ""
 
 
 def _asking(assertion: Assertion, program: CheckProgram, checked: CheckedOutput) -> sandbox.Result:

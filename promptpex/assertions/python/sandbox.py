@@ -124,6 +124,8 @@ def _run_set(
             end = min(len(rows), first + (1 if first < alone_until else size))
             begun = time.monotonic()
             answer = _of_set(process, program, rows, first, end)
+            if answer["kind"] == "unknown":
+                break
             if answer["kind"] != "ran" and end - first > 1:
                 alone_until = end
                 continue
@@ -138,8 +140,8 @@ def _of_set(process: WorkerProcess, program: CheckProgram, rows: RowSet, first: 
     request = _request("run", program) | {"rows": rows.number, "first": first, "end": end}
     answer = _asked(request, process)
     if answer["kind"] == "unknown":
-        _asked({"op": "keep", "number": rows.number, "rows": [list(row) for row in rows.rows]}, process)
-        answer = _asked(request, process)
+        kept = _asked({"op": "keep", "number": rows.number, "rows": [list(row) for row in rows.rows]}, process)
+        answer = _asked(request, process) if kept["kind"] == "kept" else answer
     return answer
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +20,7 @@ from promptpex.cli.output import say
 if TYPE_CHECKING:
     from promptpex.assertions.assertion_file import CheckFile
     from promptpex.assertions.report_formats import Reports
+    from promptpex.assertions.rows_to_check import CheckRow
 
 
 @click.command("check", cls=Command)
@@ -41,7 +44,10 @@ if TYPE_CHECKING:
     help="Processes that check rows, at most one for each CPU that may be used [1].",
 )
 @options.of_output("--fail-unscored", is_flag=True, help="Exit 1 also when a row could not be judged.")
-@options.output_options
+@options.of_judging("-j", "--judge", metavar="NAME", help="Judge that answers the questions of checks [none].")
+@options.request_options
+@options.settings_options
+@options.session_output_options
 def command(
     file: Path,
     assertions: Path | None,
@@ -50,7 +56,7 @@ def command(
     out: Path | None,
     workers: int,
     fail_unscored: bool,
-    quiet: bool,
+    **flags: Any,
 ) -> int:
     """Check outputs in a file by assertions alone.
 
@@ -58,22 +64,66 @@ def command(
     assert: [...], vars, cost, latency_ms, logprobs, finish_reason, threshold}; all but the output may be left
     out. Where a row has no assertions they come from --assertions, for a run's folder from the spec that it
     keeps. With --json each row gives a JSON object on a line of its own. Exit code 1 if a row fails.
-    """
-    from promptpex.assertions import batch, report_formats
-    from promptpex.assertions.rows_to_check import read
-    from promptpex.cli.interrupts import interrupts
-    from promptpex.engines import as_they_come, local_engine
 
+    Checks that put questions (`question`, `python` with `ask`) are unscored unless --judge names who answers;
+    the other options about requests, settings and the store are for that judge.
+    """
+    from promptpex.assertions import report_formats
+    from promptpex.assertions.rows_to_check import read
+
+    quiet, judged = bool(flags["quiet"]), flags["judge"] is not None
+    _refuse_idle_options(flags, judged=judged, workers=workers)
     rows = read(file)
     checks = _checks(file, assertions, quiet)
-    counts = {"pass": 0, "fail": 0, "unscored": 0}
-    stream = local_engine(workers).stream(batch.RowCheckJob(checks), batch.chunks(rows))
-    with interrupts(), as_they_come(stream) as chunks:
-        reports = _counted(_placed(chain.from_iterable(chunks), file), counts)
+    counts: Counter[str] = Counter()
+    with _judged(file, rows, checks, flags) if judged else _by_code(rows, checks, workers) as checked:
+        reports = _counted(_placed(checked, file), counts)
         _write(report_formats.FORMATS["json" if as_json else shape](reports), out)
     if not quiet:
         click.echo(f"{counts['pass']} pass, {counts['fail']} fail, {counts['unscored']} unscored", err=True)
+    if counts[_OPEN] and not quiet:
+        have = "row has questions" if counts[_OPEN] == 1 else "rows have questions"
+        say(f"promptpex: {counts[_OPEN]} {have} that a judge has to answer; name one with --judge", err=True)
     return 1 if counts["fail"] or (fail_unscored and counts["unscored"]) else 0
+
+
+_OPEN = "needs a judge"
+
+
+def _refuse_idle_options(flags: Mapping[str, Any], *, judged: bool, workers: int) -> None:
+    """Refuses options that would do nothing."""
+    if judged and workers > 1:
+        raise click.UsageError("--judge and --workers do not go together; with a judge one process checks the rows")
+    idle = [name for name, value in flags.items() if value not in (None, False) and name not in _NOT_FOR_A_JUDGE]
+    if idle and not judged:
+        raise click.UsageError(f"--{idle[0].replace('_', '-')} is for the judge; name one with --judge")
+
+
+_NOT_FOR_A_JUDGE = ("judge", "quiet")
+
+
+@contextmanager
+def _by_code(rows: Iterable[CheckRow], checks: CheckFile | None, workers: int) -> Iterator[Reports]:
+    """The reports of rows as they come, without a judge."""
+    from promptpex.assertions import batch
+    from promptpex.cli.interrupts import interrupts
+    from promptpex.engines import as_they_come, local_engine
+
+    stream = local_engine(workers).stream(batch.RowCheckJob(checks), batch.chunks(rows))
+    with interrupts(), as_they_come(stream) as chunks:
+        yield chain.from_iterable(chunks)
+
+
+@contextmanager
+def _judged(
+    file: Path, rows: Iterable[CheckRow], checks: CheckFile | None, flags: Mapping[str, Any]
+) -> Iterator[Reports]:
+    """The reports of all rows, their questions answered by the judge."""
+    from promptpex.cli.command_session import work
+    from promptpex.workflow.checking import prompt_of_run, reports_with_judge
+
+    prompt = prompt_of_run(file)
+    yield iter(work(flags, lambda session: reports_with_judge(session, rows, checks, prompt)))
 
 
 def _checks(file: Path, assertions: Path | None, quiet: bool) -> CheckFile | None:
@@ -98,9 +148,10 @@ def _placed(reports: Reports, file: Path) -> Reports:
         raise error if error.path is not None else CheckError(error.message, path=file, line=error.line) from error
 
 
-def _counted(reports: Reports, counts: dict[str, int]) -> Reports:
+def _counted(reports: Reports, counts: Counter[str]) -> Reports:
     for each in reports:
         counts[each.report.status] += 1
+        counts[_OPEN] += bool(each.report.questions)
         yield each
 
 
