@@ -316,7 +316,14 @@ def test_one_output_that_cannot_be_handed_in_loses_no_other() -> None:
             {"kind": "python", "value": "len(output) == 1"},
         ]
     )
-    hostile = [{"a": deep}, {"a": 10**5000}, {"a": float("nan")}, {"a": "\ud800"}, {"\ud800": 1}, {}]
+    hostile: list[dict[str, object]] = [
+        {"a": deep},
+        {"a": 10**5000},
+        {"a": float("nan")},
+        {"a": "\ud800"},
+        {"\ud800": 1},
+        {},
+    ]
     outputs = [CheckedOutput("x", vars=variables, prompt="p") for variables in hostile]
     reports = evaluator.evaluate_many([(compiled, checked, None) for checked in outputs])
     assert [[result.status for result in report.results] for report in reports[1:]] == [["pass", "pass"]] * 5
