@@ -1,7 +1,8 @@
 """Whose an item of a file is: a person's, or the machine's, which alone may change or remove it.
 
 One that says ``extracted`` or ``generated`` and whose ``content`` hash still fits is the machine's. One that says
-``edited`` or ``added``, says nothing, or no longer fits its hash is a person's.
+``edited`` or ``added``, says nothing, or no longer fits its hash is a person's. ``synthesized`` rules are a choice that
+a person has asked for: authors leave them alone, and only another choice (``by_hand``) replaces them.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
-from promptpex.core.records import Origin
-
 MACHINE = ("extracted", "generated")
+HASHED = (*MACHINE, "synthesized")
+"""Origins of items whose hash tells whether a person has changed them since."""
 
 
 class Owned(Protocol):
@@ -22,7 +23,7 @@ class Owned(Protocol):
     @property
     def id(self) -> str: ...
     @property
-    def origin(self) -> Origin: ...
+    def origin(self) -> str: ...
     @property
     def content(self) -> str | None: ...
     def content_hash(self) -> str: ...
@@ -41,14 +42,14 @@ def claimed(item: T, written: Mapping[str, Any]) -> T:
     """The item with the origin it has in truth, given what its file says."""
     if written.get("origin") is None:
         return item.replace(origin="added")
-    if item.origin in MACHINE and item.content is not None and item.content != item.content_hash():
+    if item.origin in HASHED and item.content is not None and item.content != item.content_hash():
         return item.replace(origin="edited")
     return item
 
 
 def sealed(item: T) -> T:
     """The item as the machine writes it: with the hash of its content, if it is the machine's."""
-    return item if owned_by_people(item.origin) else item.replace(content=item.content_hash())
+    return item.replace(content=item.content_hash()) if item.origin in HASHED else item
 
 
 def _with_measured(mine: T, new: T) -> T:

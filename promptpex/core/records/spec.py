@@ -11,6 +11,9 @@ from promptpex.core.records._base import OwnedRecord, Record
 Origin = Literal["extracted", "generated", "edited", "added"]
 """Who made it. promptpex changes only what is ``extracted`` or ``generated``; the rest belongs to people."""
 
+RuleOrigin = Literal["extracted", "generated", "edited", "added", "synthesized"]
+"""As ``Origin``; ``synthesized`` rules hold chosen assertions, and only choosing again changes or removes them."""
+
 WHOLE_INPUT = "*"
 """The key in ``Spec.inputs`` for constraints on the inputs as a whole."""
 
@@ -130,7 +133,7 @@ class Rule(OwnedRecord):
     checks: tuple[Check, ...] = ()
     decides: Literal["wholly", "partly"] = "wholly"
     after: str | None = None
-    origin: Origin = "extracted"
+    origin: RuleOrigin = "extracted"
     stale: bool = False
     misquoted: bool = False
     content: str | None = None
