@@ -7,6 +7,9 @@ from collections.abc import Collection
 from promptpex.core.records import Synthesis
 from promptpex.documents import yaml_writer
 
+MARK = "# Assertions chosen by promptpex"
+"""How every such file begins."""
+
 
 def check_file(synthesis: Synthesis, chosen: Collection[str]) -> str:
     """The chosen candidates as YAML with the key ``assert``, each check's ``metric`` being the candidate's id."""
@@ -15,4 +18,4 @@ def check_file(synthesis: Synthesis, chosen: Collection[str]) -> str:
         for candidate in synthesis.candidates
         if candidate.id in chosen
     ]
-    return yaml_writer.document({"assert": checks})
+    return f"{MARK}\n{yaml_writer.document({'assert': checks})}"

@@ -106,6 +106,10 @@ class Matrix:
         signs = bytes(49 if status in statuses else 48 for status in range(256))
         return int(self._columns[candidate].translate(signs)[::-1] or b"0", 2)
 
+    def column(self, candidate: int) -> bytes:
+        """What a candidate says of each example, as ``PASS``, ``FAIL``, ``ERROR`` or ``MISSING``."""
+        return bytes(self._columns[candidate])
+
     def fails(self, candidate: int) -> int:
         """The examples that do not pass a candidate, as bits; an error is a fail, and so is what is not known."""
         return self.where(candidate, FAIL, ERROR, MISSING)

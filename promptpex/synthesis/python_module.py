@@ -16,6 +16,8 @@ from promptpex.core.records import Candidate, CandidateStatus, Example, Synthesi
 from promptpex.core.surrogates import escape_surrogates
 
 WIDTH = 110
+MARK, TESTS_MARK, EXAMPLES_MARK = '"""Assertions about the outputs of ', '"""The assertions of ', "["
+"""How every module, its tests and their examples begin."""
 MOST_EXAMPLES = 40
 """Examples that the tests hold the assertions to: a file that people can still read."""
 
@@ -48,7 +50,7 @@ class Undecided(Exception):
 def _passes(name: str, example: Mapping[str, object], prompt: str, response: str) -> bool:
     answers: dict[str, bool] = {}
     while True:
-        report = promptpex.check([CHECKS[name]], response, vars=example, prompt=prompt, answers=answers)
+        report = promptpex.check(response, [CHECKS[name]], vars=example, prompt=prompt, answers=answers)
         questions = [question for result in report.results for question in result.questions]
         if ask is None or not questions or set(questions) <= set(answers):
             break
@@ -58,12 +60,12 @@ def _passes(name: str, example: Mapping[str, object], prompt: str, response: str
     return report.status == "pass"
 '''
 
-_FUNCTION = '''
+_FUNCTION = """
 
 def {name}(example: Mapping[str, object], prompt: str, response: str) -> bool:
     {docstring}
     return _passes({key}, example, prompt, response)
-'''
+"""
 
 _END = '''
 

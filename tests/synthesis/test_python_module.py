@@ -58,7 +58,9 @@ def pytest_in(folder: Path) -> subprocess.CompletedProcess[str]:
 def test_the_tests_of_the_module_pass_and_fail_with_the_results(tmp_path: Path) -> None:
     write(tmp_path, examples_json(SYNTHESIS, CHOSEN, EXAMPLES, results()))
     right = pytest_in(tmp_path)
-    assert (right.returncode, right.stdout.splitlines()[-1].split(" in ")[0]) == (0, "3 passed, 1 skipped"), right.stdout
+    assert (right.returncode, right.stdout.splitlines()[-1].split(" in ")[0]) == (0, "3 passed, 1 skipped"), (
+        right.stdout
+    )
 
     wrong = {key: "pass" if status == "fail" else status for key, status in results().items()}
     write(tmp_path, examples_json(SYNTHESIS, CHOSEN, EXAMPLES, wrong))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,10 @@ from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
 from promptpex.synthesis.selection.methods import METHODS
+
+if TYPE_CHECKING:
+    from promptpex.synthesis.folder_problem import FolderProblem
+    from promptpex.synthesis.selection.result import Selection
 
 
 @click.command("select", cls=Command)
@@ -24,6 +28,10 @@ from promptpex.synthesis.selection.methods import METHODS
 )
 @options.of_statistics("--transitive", is_flag=True, help="Count what follows from several implications, too.")
 @options.of_limits("--time-limit", type=click.IntRange(0), default=60, metavar="S", help="Seconds to search [60].")
+@options.of_files("--into-spec", is_flag=True, help="Make the chosen ones rules of the prompt's spec.")
+@options.of_files(
+    "-o", "--out", type=options.PATH, metavar="FILE", help="Write the chosen ones: .yaml for check, or a .py module."
+)
 @options.of_files("--pipeline", metavar="NAME", help="Which problem of a file that holds several.")
 @options.output_options
 def command(
@@ -35,6 +43,8 @@ def command(
     weigh_questions: bool,
     transitive: bool,
     time_limit: int,
+    into_spec: bool,
+    out: Path | None,
     pipeline: str | None,
     as_json: bool,
     **flags: Any,
@@ -60,7 +70,12 @@ def command(
 
     limits = SelectionLimits(_share(coverage, "--coverage"), _share(ffr, "--ffr"))
     if source.is_dir():
-        return _from_folder(source, method, limits, time_limit, as_json=as_json, weigh_questions=weigh_questions)
+        given, selection = _from_folder(source, method, limits, time_limit, as_json, weigh_questions)
+        if selection.chosen is not None:
+            _use(source, given, {given.problem.name(number) for number in selection.chosen}, into_spec, out)
+        return 0 if selection.chosen is not None else 1
+    if into_spec or out is not None:
+        raise click.UsageError("--into-spec and --out need the folder that `promptpex synthesize` wrote")
     problem = read_problem(source, pipeline)
     if transitive:
         problem = problem.transitive()
@@ -73,7 +88,9 @@ def command(
     return 0 if selection.chosen is not None else 1
 
 
-def _from_folder(source: Path, method: Any, limits: Any, seconds: int, *, as_json: bool, weigh_questions: bool) -> int:
+def _from_folder(
+    source: Path, method: Any, limits: Any, seconds: int, as_json: bool, weigh_questions: bool
+) -> tuple[FolderProblem, Selection]:
     """Chooses from a synthesis folder, whose candidates are screened and whose implications are closed."""
     from dataclasses import asdict
 
@@ -99,7 +116,16 @@ def _from_folder(source: Path, method: Any, limits: Any, seconds: int, *, as_jso
     else:
         for line in (*folder_lines(given, short), "", *lines(given.problem, selection)):
             say(line)
-    return 0 if selection.chosen is not None else 1
+    return given, selection
+
+
+def _use(folder: Path, given: FolderProblem, chosen: set[str], into_spec: bool, out: Path | None) -> None:
+    """Puts the chosen candidates where they were asked for, and says where that is."""
+    from promptpex.workflow.use_selection import put_into_spec, write_chosen
+
+    written = write_chosen(out, folder, given.matrix, chosen) if out is not None else []
+    for path in (*written, *([put_into_spec(folder, chosen)] if into_spec else [])):
+        say(f"promptpex: wrote {path}", err=True)
 
 
 def _screened(one: Any, candidates: Any) -> dict[str, Any]:

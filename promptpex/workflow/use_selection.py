@@ -1,0 +1,111 @@
+"""What becomes of chosen assertions: rules of the spec, a file of checks, or a Python module with tests."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Collection
+from pathlib import Path
+
+from promptpex.codecs.atomic import write_text
+from promptpex.core.errors import SynthesisError
+from promptpex.core.records import CandidateStatus, Spec, Synthesis
+from promptpex.promptfile import read, sibling
+from promptpex.specs.file import read_spec, write_spec
+from promptpex.synthesis import check_file, python_module
+from promptpex.synthesis.candidate_file import read_candidates
+from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.into_spec import with_assertions
+from promptpex.synthesis.matrix import ERROR, FAIL, PASS, Matrix
+
+_STATUS: dict[int, CandidateStatus] = {PASS: "pass", FAIL: "fail", ERROR: "error"}
+
+
+def put_into_spec(folder: Path, chosen: Collection[str]) -> Path:
+    """Makes the chosen candidates rules and checks of the prompt's spec, in place of those of an earlier choice.
+
+    A prompt without a spec gets one, of these rules alone.
+
+    Args:
+        folder: the synthesis folder, which stands beside the prompt.
+        chosen: ids of candidates.
+
+    Returns:
+        The spec's path.
+
+    Raises:
+        InputError: the prompt, its spec or the candidates cannot be read, or the spec cannot be written.
+    """
+    synthesis = read_candidates(SynthesisFolder(folder).candidates)
+    path = _prompt_of(folder, synthesis)
+    prompt = read(path)
+    spec_path = sibling(path, "spec")
+    spec = (
+        read_spec(spec_path)
+        if spec_path.exists()
+        else Spec(prompt=path.name, prompt_fingerprint=prompt.fingerprint, intent=prompt.description)
+    )
+    after = with_assertions(spec, synthesis, chosen)
+    if not after.rules:
+        raise SynthesisError("nothing is chosen, and a spec without rules is of no use", path=folder)
+    try:
+        write_spec(spec_path, after, by_hand=True)
+    except OSError as failure:
+        raise SynthesisError(f"the spec cannot be written ({failure.strerror or failure})", path=spec_path) from None
+    return spec_path
+
+
+def _prompt_of(folder: Path, synthesis: Synthesis) -> Path:
+    name = synthesis.prompt
+    if not name or Path(name).name != name:
+        message = f"the candidates are for {name!r}, which is not the name of a prompt beside this folder"
+        raise SynthesisError(message, path=folder)
+    return folder.resolve().parent / name
+
+
+def write_chosen(out: Path, folder: Path, matrix: Matrix, chosen: Collection[str]) -> list[Path]:
+    """Writes the chosen candidates to a file: ``.yaml`` for ``promptpex check``, ``.py`` for a module with its tests.
+
+    Args:
+        out: the file. Next to a module ``NAME.py`` stand ``test_NAME.py`` and the examples of these tests.
+        folder: the synthesis folder.
+        matrix: what the candidates say of the examples; the tests hold the module to it.
+
+    Returns:
+        The files written.
+
+    Raises:
+        InputError: an ending that is neither, a file that promptpex did not write, or that cannot be written.
+    """
+    synthesis = read_candidates(SynthesisFolder(folder).candidates)
+    suffix = out.suffix.lower()
+    if suffix in (".yaml", ".yml"):
+        return _write({out: check_file.check_file(synthesis, chosen)}, check_file.MARK)
+    if suffix != ".py":
+        raise SynthesisError("the file's name ends neither in .yaml nor in .py; give it one of these", path=out)
+    module = out.stem
+    if not module.isidentifier() or keyword.iskeyword(module):
+        raise SynthesisError(f"{module!r} cannot be imported; take letters, digits and underscores", path=out)
+    results = {
+        (candidate.fingerprint, matrix.examples[row].id): status
+        for column, candidate in enumerate(matrix.candidates)
+        if candidate.id in chosen
+        for row, status in enumerate(map(_STATUS.get, matrix.column(column)))
+        if status is not None
+    }
+    written = _write({out: python_module.python_module(synthesis, chosen, module=module)}, python_module.MARK)
+    tests = {out.with_name(f"test_{out.name}"): python_module.python_tests(module)}
+    written += _write(tests, python_module.TESTS_MARK)
+    examples = python_module.examples_json(synthesis, chosen, matrix.examples, results)
+    return written + _write({out.with_name(python_module.examples_file(module)): examples}, python_module.EXAMPLES_MARK)
+
+
+def _write(texts: dict[Path, str], mark: str) -> list[Path]:
+    """Writes these texts; a file that is there already has to begin as ours do."""
+    for path, text in texts.items():
+        try:
+            if path.exists() and not path.read_bytes().startswith(mark.encode()):
+                raise SynthesisError("exists already, and promptpex did not write it; name another file", path=path)
+            write_text(path, text, links=False)
+        except OSError as failure:
+            raise SynthesisError(f"cannot be written ({failure.strerror or failure})", path=path) from None
+    return list(texts)
