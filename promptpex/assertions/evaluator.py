@@ -22,6 +22,7 @@ from promptpex.assertions.model import (
     Unscorable,
 )
 from promptpex.codecs.wording import plural
+from promptpex.core.judge_answers import JudgeAnswer
 from promptpex.core.matching import DEFAULT_MATCH
 
 if TYPE_CHECKING:
@@ -263,6 +264,7 @@ def check(
     metadata: Mapping[str, object] | None = None,
     expected: str | None = None,
     match: str = DEFAULT_MATCH,
+    answers: Mapping[str, bool] | None = None,
 ) -> CheckReport:
     """Judge one output.
 
@@ -278,6 +280,7 @@ def check(
         prompt, metadata: what scripts see as ``context.prompt`` and ``context.metadata``.
         expected: the right output, for the kind ``expected`` and for ``{{expected}}`` in values. match: how it is
             compared with.
+        answers: to questions that checks put to a judge; ``questions`` of the report names those that are open.
 
     Returns:
         a verdict per assertion and the row's. What cannot be decided is unscored with its reason; nothing is raised.
@@ -293,6 +296,7 @@ def check(
         prompt=prompt,
         metadata=metadata,
         expected=None if expected is None else ExpectedOutput(expected, match),
+        answers={question: JudgeAnswer(answer) for question, answer in (answers or {}).items()},
     )
     with time_limits.check_time():
         return evaluate(prepare(assertions), checked, threshold)

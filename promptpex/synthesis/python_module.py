@@ -51,10 +51,9 @@ def _passes(name: str, example: Mapping[str, object], prompt: str, response: str
     answers: dict[str, bool] = {}
     while True:
         report = promptpex.check(response, [CHECKS[name]], vars=example, prompt=prompt, answers=answers)
-        questions = [question for result in report.results for question in result.questions]
-        if ask is None or not questions or set(questions) <= set(answers):
+        if ask is None or not report.questions:
             break
-        answers |= {question: ask(prompt, response, question) for question in questions}
+        answers |= {question: ask(prompt, response, question) for question in report.questions}
     if report.status == "unscored":
         raise Undecided(f"{name}: {report.reason}")
     return report.status == "pass"

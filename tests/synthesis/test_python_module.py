@@ -55,16 +55,13 @@ def pytest_in(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
 
 
-def test_the_tests_of_the_module_pass_and_fail_with_the_results(tmp_path: Path) -> None:
-    write(tmp_path, examples_json(SYNTHESIS, CHOSEN, EXAMPLES, results()))
-    right = pytest_in(tmp_path)
-    assert (right.returncode, right.stdout.splitlines()[-1].split(" in ")[0]) == (0, "3 passed, 1 skipped"), (
-        right.stdout
-    )
+def test_the_tests_of_the_module_fail_where_it_decides_otherwise_than_it_did(tmp_path: Path) -> None:
+    before = {**results(), (SYNTHESIS.candidates[0].fingerprint, "e2"): "pass"}
+    write(tmp_path, examples_json(SYNTHESIS, CHOSEN, EXAMPLES, before))
 
-    wrong = {key: "pass" if status == "fail" else status for key, status in results().items()}
-    write(tmp_path, examples_json(SYNTHESIS, CHOSEN, EXAMPLES, wrong))
-    assert pytest_in(tmp_path).returncode == 1
+    done = pytest_in(tmp_path)
+
+    assert (done.returncode, done.stdout.splitlines()[-1].split(" in ")[0]) == (1, "1 failed, 2 passed, 1 skipped")
 
 
 def test_a_response_is_held_to_every_assertion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,3 +91,25 @@ def test_examples_are_few_and_labels_take_turns() -> None:
 
     assert len(rows) == MOST_EXAMPLES
     assert [row["label"] for row in rows[:8]] == ["bad", "good", "bad", "good", "bad", "good", "good", "good"]
+
+
+def test_questions_go_to_the_function_that_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asking = Candidate(id="names_it", check=Check(kind="question", value="Does it name {{city}}?"))
+    python = "def both(example, prompt, response):\n    return ask('Is it short?') and ask('Is it calm?')"
+    both = Candidate(id="both", check=Check(kind="python", value=python))
+    synthesis = Synthesis(prompt="plan.md", candidates=(asking, both))
+    text = python_module(synthesis, {"names_it", "both"}, module="asking_checks")
+    (tmp_path / "asking_checks.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = __import__("asking_checks")
+    asked: list[str] = []
+
+    def ask(prompt: str, response: str, question: str) -> bool:
+        asked.append(question)
+        return question != "Is it calm?"
+
+    with pytest.raises(module.Undecided, match="names_it: "):
+        module.failed({"city": "Hue"}, "", "Hue!")
+    monkeypatch.setattr(module, "ask", ask)
+    assert module.failed({"city": "Hue"}, "", "Hue!") == ["both"]
+    assert asked == ["Does it name Hue?", "Is it short?", "Is it calm?"]
