@@ -50,6 +50,7 @@ SMALL_FILES = {
     "promptpex/synthesis/names.py": "names of criteria and candidates: all that makes some shares it",
     "promptpex/stats/argument_checks.py": "the figures share it",
     "promptpex/stats/holm.py": "a method with a source of its own, shared by three tests",
+    "promptpex/synthesis/check_file.py": "one of the three things that a choice of assertions becomes",
 }
 """Files of less than 30 lines, with the reason that they stand alone."""
 

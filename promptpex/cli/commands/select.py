@@ -14,6 +14,7 @@ from promptpex.synthesis.selection.methods import METHODS
 
 if TYPE_CHECKING:
     from promptpex.synthesis.folder_problem import FolderProblem
+    from promptpex.synthesis.selection.problem import SelectionProblem
     from promptpex.synthesis.selection.result import Selection
 
 
@@ -62,30 +63,39 @@ def command(
     \b
       promptpex select problem.json --method cov --coverage 60% --ffr 25%
     """
-    from promptpex.cli.output import print_json
-    from promptpex.cli.selection_in_words import lines
     from promptpex.synthesis.selection.limits import SelectionLimits
     from promptpex.synthesis.selection.methods import select
-    from promptpex.synthesis.selection.problem_file import read_problem
 
     limits = SelectionLimits(_share(coverage, "--coverage"), _share(ffr, "--ffr"))
     if source.is_dir():
         given, selection = _from_folder(source, method, limits, time_limit, as_json, weigh_questions)
         if selection.chosen is not None:
             _use(source, given, {given.problem.name(number) for number in selection.chosen}, into_spec, out)
-        return 0 if selection.chosen is not None else 1
-    if into_spec or out is not None:
-        raise click.UsageError("--into-spec and --out need the folder that `promptpex synthesize` wrote")
+    else:
+        if into_spec or out is not None:
+            raise click.UsageError("--into-spec and --out need the folder that `promptpex synthesize` wrote")
+        problem = _from_file(source, pipeline, transitive)
+        selection = select(problem, method, limits, seconds=time_limit, screened=screen)
+        _show(problem, selection, as_json)
+    return 0 if selection.chosen is not None else 1
+
+
+def _from_file(source: Path, pipeline: str | None, transitive: bool) -> SelectionProblem:
+    from promptpex.synthesis.selection.problem_file import read_problem
+
     problem = read_problem(source, pipeline)
-    if transitive:
-        problem = problem.transitive()
-    selection = select(problem, method, limits, seconds=time_limit, screened=screen)
+    return problem.transitive() if transitive else problem
+
+
+def _show(problem: SelectionProblem, selection: Selection, as_json: bool) -> None:
+    from promptpex.cli.output import print_json
+    from promptpex.cli.selection_in_words import lines
+
     if as_json:
         print_json(selection.to_dict())
-    else:
-        for line in lines(problem, selection):
-            say(line)
-    return 0 if selection.chosen is not None else 1
+        return
+    for line in lines(problem, selection):
+        say(line)
 
 
 def _from_folder(
