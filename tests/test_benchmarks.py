@@ -6,6 +6,7 @@ Most of it reads the files as plain YAML, so as not to lean on the package's own
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -15,9 +16,12 @@ import pytest
 from ruamel.yaml import YAML
 
 from promptpex.cases.file import read_suite
-from promptpex.core.records import Output
+from promptpex.core.records import Delta, Output
 from promptpex.promptfile import read
 from promptpex.specs.file import read_spec
+from promptpex.synthesis.deltas import deltas
+from promptpex.synthesis.taxonomy import TAXONOMY
+from promptpex.synthesis.versions import from_files
 from promptpex.workflow.validation import validate
 from tests.assertions.checked_here import check_rules
 
@@ -238,6 +242,37 @@ def test_expected_outputs_pass_every_check(folder: Path) -> None:
     outputs = [Output(case=case.id, model="m", text=case.expected) for case in suite.cases if case.expected]
     verdicts = check_rules(spec.rules, outputs, lambda output: inputs[output.case])
     assert [(v.case, v.rule, v.reason) for v in verdicts if v.status != "pass"] == []
+
+
+WITH_HISTORY = [path for path in FOLDERS if (path / "versions").exists()]
+
+
+def _history(folder: Path) -> tuple[Delta, ...]:
+    versions = from_files(read(folder / "prompt.md"), folder / "prompt.md", [folder / "versions"])
+    assert versions.notices == ()
+    return deltas(versions.versions)
+
+
+@pytest.mark.parametrize("folder", WITH_HISTORY, ids=lambda path: path.name)
+def test_a_history_has_eight_versions_that_end_with_the_prompt_and_every_kind_of_change(folder: Path) -> None:
+    history = _history(folder)
+    assert len(history) >= 8
+    assert history[-1].version == sorted(os.listdir(folder / "versions"))[-1]
+    assert {change.tag for delta in history for change in delta.changes} == {"added", "removed"}
+    assert any(delta.moved for delta in history)
+
+
+@pytest.mark.parametrize("folder", WITH_HISTORY, ids=lambda path: path.name)
+def test_categories_by_hand_quote_what_their_version_changed(folder: Path) -> None:
+    by_hand = _load(folder / "categories.yaml")["versions"]
+    history = {delta.version: delta for delta in _history(folder)}
+    assert [entry["version"] for entry in by_hand] == [name for name, delta in history.items() if delta.changes]
+    for entry in by_hand:
+        for tag in ("added", "removed"):
+            text = " ".join(change.text for change in history[entry["version"]].changes if change.tag == tag)
+            for category, sources in entry.get(tag, {}).items():
+                assert category in {info.name for info in TAXONOMY}
+                assert [source for source in sources if source not in text] == [], entry["version"]
 
 
 @each_benchmark
