@@ -8,12 +8,9 @@ from textwrap import wrap
 
 from promptpex.codecs.wording import NAMED, cut, plural
 from promptpex.report.percentages import as_given, percent
-from promptpex.synthesis.folder_problem import FolderProblem
-from promptpex.synthesis.screens import indistinct
 from promptpex.synthesis.selection.explanation import Explanation
 from promptpex.synthesis.selection.problem import SelectionFigures, SelectionProblem
 from promptpex.synthesis.selection.result import Selection, plain
-from promptpex.synthesis.shortages import Shortage
 
 WIDTH = 80
 NAME = 40
@@ -41,7 +38,7 @@ def lines(problem: SelectionProblem, selection: Selection) -> list[str]:
     if selection.chosen is None or selection.figures is None:
         return [*([missing] if missing else []), *_no_selection(problem, selection)]
     return [
-        *_wrapped(_headline(problem, selection)),
+        *wrapped(_headline(problem, selection)),
         *([missing] if missing else []),
         "",
         *_figures(selection, selection.figures),
@@ -118,7 +115,7 @@ def _no_selection(problem: SelectionProblem, selection: Selection) -> list[str]:
     }.get(selection.state, [])
     if selection.explanation:
         sentences += _explained(selection.explanation, problem, selection)
-    return [line for sentence in sentences for line in _wrapped(sentence)]
+    return [line for sentence in sentences for line in wrapped(sentence)]
 
 
 def _explained(why: Explanation, problem: SelectionProblem, selection: Selection) -> list[str]:
@@ -141,12 +138,14 @@ def _explained(why: Explanation, problem: SelectionProblem, selection: Selection
     elif bad and good:
         sentences.append("This coverage is out of reach at any FFR.")
     if why.uncaught:
-        sentences.append(f"No candidate catches these bad outputs: {_numbers(problem, why.uncaught)}.")
+        sentences.append(f"No candidate catches these bad outputs: {example_list(problem, why.uncaught)}.")
     if checked := [number for number in why.bad_to_check if number not in why.uncaught]:
-        sentences.append(f"Only candidates above the FFR limit catch these bad outputs: {_numbers(problem, checked)}.")
+        sentences.append(
+            f"Only candidates above the FFR limit catch these bad outputs: {example_list(problem, checked)}."
+        )
     if why.good_to_check:
         sentences.append(
-            f"Most candidates flag these good outputs; check their labels: {_numbers(problem, why.good_to_check)}."
+            f"Most candidates flag these good outputs; check their labels: {example_list(problem, why.good_to_check)}."
         )
     return sentences
 
@@ -155,7 +154,8 @@ def _listed(problem: SelectionProblem, chosen: Sequence[int]) -> str:
     return _first([cut(problem.name(candidate), NAME) for candidate in chosen]) if chosen else "none"
 
 
-def _numbers(problem: SelectionProblem, examples: Sequence[int]) -> str:
+def example_list(problem: SelectionProblem, examples: Sequence[int]) -> str:
+    """The first of these examples by their names."""
     return _first([cut(problem.example_name(example), NAME) for example in examples])
 
 
@@ -164,24 +164,6 @@ def _first(names: Sequence[str]) -> str:
     return ", ".join(names[: 2 * NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def folder_lines(source: FolderProblem, shortages: Sequence[Shortage]) -> list[str]:
-    """What a synthesis folder leaves out of the choice, and what its labels are too few for."""
-    problem = source.problem
-    labelled = f"{plural(problem.good.bit_count(), 'good example')} and {problem.bad.bit_count()} bad"
-    sentences = [f"{labelled}, of {plural(len(source.matrix.examples), 'example')}.", *map(_sentence, source.notices)]
-    sentences += [_sentence(one.sentence) for one in shortages]
-    sentences += [f"Not chosen from: {one.sentence}." for one in source.screens[:SHOWN]]
-    if len(source.screens) > SHOWN:
-        sentences.append(f"And {len(source.screens) - SHOWN} more that are not chosen from; --json lists all.")
-    for good, bad in indistinct(problem)[:NAMED]:
-        names = f"good {_numbers(problem, good)}; bad {_numbers(problem, bad)}"
-        sentences.append(f"The same candidates fail these, so no choice tells them apart: {names}.")
-    return [line for sentence in sentences for line in _wrapped(sentence)]
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
-
-
-def _wrapped(sentence: str) -> list[str]:
+def wrapped(sentence: str) -> list[str]:
+    """The sentence in lines of 80 columns."""
     return wrap(sentence, WIDTH, break_on_hyphens=False) or [""]

@@ -29,6 +29,7 @@ from promptpex.stats.means import open_mean_interval
 from promptpex.stats.more_cases import MoreCases, more_cases
 from promptpex.stats.outcome_grid import Completion, Grid, rule_numbers
 from promptpex.stats.ppi import PpiMean, ppi_mean
+from promptpex.stats.ppi_conditional import PpiConditional, PpiItem, ppi_conditional
 from promptpex.stats.proportions import RULE_CORRELATION, repeat_correlation, share, share_interval
 from promptpex.stats.resolution import Resolution, smallest_shown
 from promptpex.stats.score_means import ScoreGrid, suitability_by_scores
@@ -45,6 +46,8 @@ __all__ = [
     "Interval",
     "ModelDecision",
     "MoreCases",
+    "PpiConditional",
+    "PpiItem",
     "PpiMean",
     "RULE_CORRELATION",
     "Reading",
@@ -73,6 +76,7 @@ __all__ = [
     "pair_tests",
     "pass_at_k",
     "pass_hat_k",
+    "ppi_conditional",
     "ppi_mean",
     "repeat_correlation",
     "rule_numbers",

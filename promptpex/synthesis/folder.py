@@ -58,6 +58,11 @@ class SynthesisFolder:
         """What each candidate says of each example, one on a line."""
         return self.path / "matrix.jsonl"
 
+    @property
+    def selection(self) -> Path:
+        """The last choice."""
+        return self.path / "selection.json"
+
     def read_examples(self) -> tuple[Example, ...]:
         """The examples, each once; none where there is no such file.
 

@@ -13,8 +13,8 @@ from promptpex.core.records import Example
 CONFIDENCE = 0.95
 """Of the intervals that shares of a choice are given with."""
 
-MOST_ASKED = 1000
-"""Examples that a sentence asks for at most: limits of 0 and 1 cannot be shown by any number."""
+SHOWN_AT_MOST = 0.95
+"""Shares nearer to 1 are asked of no number of examples: 100% cannot be shown by any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +47,23 @@ def shortages(good: int, bad: int, *, coverage: float, ffr: float) -> tuple[Shor
     true rate is at most ``ffr``; that all bad ones are caught, that the true coverage is at least ``coverage``; by the
     exact interval (Clopper and Pearson 1934).
     """
-    enough_good, enough_bad = least_shown(1.0 - ffr), least_shown(coverage)
+    kept, caught = min(SHOWN_AT_MOST, 1.0 - ffr), min(SHOWN_AT_MOST, coverage)
+    enough_good, enough_bad = least_shown(kept), least_shown(caught)
     short = []
     if good < enough_good:
-        why = f"if none of {enough_good} is flagged, at most {ffr:.0%} of all good outputs are" + _sure()
+        why = f"if none of {enough_good} is flagged, at most {1.0 - kept:.0%} of all good outputs are" + _sure()
         short.append(_shortage("good", good, enough_good, why))
     if bad < enough_bad:
-        why = f"if all of {enough_bad} are caught, at least {coverage:.0%} of all bad outputs are" + _sure()
+        why = f"if all of {enough_bad} are caught, at least {caught:.0%} of all bad outputs are" + _sure()
         short.append(_shortage("bad", bad, enough_bad, why))
     return tuple(short)
 
 
 def least_shown(share: float) -> int:
-    """How many successes without a failure show that at least this share are successes; at most ``MOST_ASKED``."""
+    """How many successes without a failure show that at least this share, below 1, are successes."""
     if share <= 0.0:
         return 1
-    if share >= 1.0:
-        return MOST_ASKED
-    exact = math.log((1.0 - CONFIDENCE) / 2.0) / math.log(share)
-    return min(MOST_ASKED, max(1, math.ceil(exact - 1e-9)))
+    return max(1, math.ceil(math.log((1.0 - CONFIDENCE) / 2.0) / math.log(share) - 1e-9))
 
 
 def _sure() -> str:

@@ -127,4 +127,7 @@ def test_too_few_examples_are_those_whose_best_outcome_shows_nothing() -> None:
         "1 good example shows little: label at least 13 (if none of 13 is flagged, at most 25% of all good outputs are "
         "(95% interval))"
     )
-    assert [least_shown(share) for share in (-1.0, 0.0, 1.0, 2.0)] == [1, 1, 1000, 1000]
+    assert [least_shown(share) for share in (-1.0, 0.0, 0.95)] == [1, 1, 72]
+    strict = shortages(71, 71, coverage=1.0, ffr=0.0)
+    assert [one.wanted for one in strict] == [72, 72]
+    assert "if all of 72 are caught, at least 95% of all bad outputs are" in strict[1].sentence

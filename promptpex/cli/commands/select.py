@@ -13,6 +13,7 @@ from promptpex.cli.output import say
 from promptpex.synthesis.selection.methods import METHODS
 
 if TYPE_CHECKING:
+    from promptpex.synthesis.folder_choice import FolderChoice
     from promptpex.synthesis.folder_problem import FolderProblem
     from promptpex.synthesis.selection.problem import SelectionProblem
     from promptpex.synthesis.selection.result import Selection
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 @options.of_statistics(
     "--weigh-questions", is_flag=True, help="A candidate counts 1, and 1 for each question to a judge."
 )
+@options.of_statistics("--curve", is_flag=True, help="Also the most coverage at each FFR.")
 @options.of_statistics("--transitive", is_flag=True, help="Count what follows from several implications, too.")
 @options.of_limits("--time-limit", type=click.IntRange(0), default=60, metavar="S", help="Seconds to search [60].")
 @options.of_files("--into-spec", is_flag=True, help="Make the chosen ones rules of the prompt's spec.")
@@ -42,6 +44,7 @@ def command(
     ffr: str,
     screen: bool,
     weigh_questions: bool,
+    curve: bool,
     transitive: bool,
     time_limit: int,
     into_spec: bool,
@@ -68,9 +71,12 @@ def command(
 
     limits = SelectionLimits(_share(coverage, "--coverage"), _share(ffr, "--ffr"))
     if source.is_dir():
-        given, selection = _from_folder(source, method, limits, time_limit, as_json, weigh_questions)
+        choice = _from_folder(source, method, limits, time_limit, weigh_questions=weigh_questions, with_curve=curve)
+        selection = choice.selection
+        _show_choice(choice, as_json)
         if selection.chosen is not None:
-            _use(source, given, {given.problem.name(number) for number in selection.chosen}, into_spec, out)
+            names = {choice.source.problem.name(number) for number in selection.chosen}
+            _use(source, choice.source, names, into_spec, out)
     else:
         if into_spec or out is not None:
             raise click.UsageError("--into-spec and --out need the folder that `promptpex synthesize` wrote")
@@ -99,34 +105,26 @@ def _show(problem: SelectionProblem, selection: Selection, as_json: bool) -> Non
 
 
 def _from_folder(
-    source: Path, method: Any, limits: Any, seconds: int, as_json: bool, weigh_questions: bool
-) -> tuple[FolderProblem, Selection]:
+    source: Path, method: Any, limits: Any, seconds: int, *, weigh_questions: bool, with_curve: bool
+) -> FolderChoice:
     """Chooses from a synthesis folder, whose candidates are screened and whose implications are closed."""
-    from dataclasses import asdict
-
-    from promptpex.cli.output import print_json
-    from promptpex.cli.selection_in_words import folder_lines, lines
+    from promptpex.synthesis.folder import SynthesisFolder
+    from promptpex.synthesis.folder_choice import choose_from
     from promptpex.synthesis.folder_problem import read_folder
-    from promptpex.synthesis.selection.methods import select
-    from promptpex.synthesis.shortages import shortages_of
 
     given = read_folder(source, limits, weigh_questions=weigh_questions)
-    short = shortages_of(given.examples, coverage=float(limits.coverage), ffr=float(limits.ffr))
-    selection = select(given.problem, method, limits, seconds=seconds, screened=True, order=given.order)
+    return choose_from(given, SynthesisFolder(source), method, limits, seconds=seconds, with_curve=with_curve)
+
+
+def _show_choice(choice: FolderChoice, as_json: bool) -> None:
+    from promptpex.cli.choice_in_words import folder_lines
+    from promptpex.cli.output import print_json
+
     if as_json:
-        names = list(given.problem.names)
-        about = {
-            "candidates": [names[number] for number in selection.chosen or ()],
-            "names": names,
-            "screened": [_screened(one, given.matrix.candidates) for one in given.screens],
-            "shortages": [asdict(one) for one in short],
-            "notices": list(given.notices),
-        }
-        print_json({**selection.to_dict(), **about})
-    else:
-        for line in (*folder_lines(given, short), "", *lines(given.problem, selection)):
-            say(line)
-    return given, selection
+        print_json(choice.to_dict())
+        return
+    for line in folder_lines(choice):
+        say(line)
 
 
 def _use(folder: Path, given: FolderProblem, chosen: set[str], into_spec: bool, out: Path | None) -> None:
@@ -136,11 +134,6 @@ def _use(folder: Path, given: FolderProblem, chosen: set[str], into_spec: bool, 
     written = write_chosen(out, folder, given.matrix, chosen) if out is not None else []
     for path in (*written, *([put_into_spec(folder, chosen)] if into_spec else [])):
         say(f"promptpex: wrote {path}", err=True)
-
-
-def _screened(one: Any, candidates: Any) -> dict[str, Any]:
-    kept = None if one.kept is None else candidates[one.kept].id
-    return {"candidate": candidates[one.candidate].id, "state": one.state, "kept": kept, "sentence": one.sentence}
 
 
 def _share(text: str, flag: str) -> Any:

@@ -221,6 +221,13 @@ class Example(Record):
     times: int = Field(default=1, ge=1)
     version: str = ""
 
+    @property
+    def cluster(self) -> str:
+        """What it shares with examples that are like it: its case, else its inputs, else nothing."""
+        if self.case:
+            return f"case {self.case}"
+        return f"inputs {digest(self.inputs, 16)}" if self.inputs else f"output {self.id}"
+
 
 class CandidateResult(Record):
     """A cell of the matrix: what a candidate says of an example.

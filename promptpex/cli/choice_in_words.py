@@ -1,0 +1,80 @@
+"""A choice from a synthesis folder as people read it: what it leaves out, how good it is elsewhere, what it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from promptpex.cli.selection_in_words import SHOWN, example_list, lines, wrapped
+from promptpex.codecs.wording import NAMED, plural
+from promptpex.report.percentages import percent
+from promptpex.stats import Interval
+from promptpex.synthesis.choice_curve import CurvePoint
+from promptpex.synthesis.choice_figures import Shares
+from promptpex.synthesis.folder_choice import FITTED, FolderChoice
+from promptpex.synthesis.screens import indistinct
+
+
+def folder_lines(choice: FolderChoice) -> list[str]:
+    """The lines of a choice from a synthesis folder: what was left out of it, the choice, its figures, its change."""
+    before = [line for sentence in _left_out(choice) for line in wrapped(sentence)]
+    after = [line for sentence in _figures_elsewhere(choice) for line in wrapped(sentence)]
+    points = _curve(choice.points) if choice.points else []
+    changes = [f"Since the last choice: {one}." for one in (choice.change.sentences() if choice.change else [])]
+    parts = [before, lines(choice.source.problem, choice.selection), after, points]
+    parts.append([line for sentence in changes for line in wrapped(sentence)])
+    return [line for part in parts if part for line in ("", *part)][1:]
+
+
+def _left_out(choice: FolderChoice) -> list[str]:
+    source, problem = choice.source, choice.source.problem
+    labelled = f"{plural(problem.good.bit_count(), 'good example')} and {problem.bad.bit_count()} bad"
+    sentences = [f"{labelled}, of {plural(len(source.matrix.examples), 'example')}.", *map(_sentence, source.notices)]
+    sentences += [_sentence(one.sentence) for one in choice.shortages]
+    sentences += [f"Not chosen from: {one.sentence}." for one in source.screens[:SHOWN]]
+    if len(source.screens) > SHOWN:
+        sentences.append(f"And {len(source.screens) - SHOWN} more that are not chosen from; --json lists all.")
+    for good, bad in indistinct(problem)[:NAMED]:
+        names = f"good {example_list(problem, good)}; bad {example_list(problem, bad)}"
+        sentences.append(f"The same candidates fail these, so no choice tells them apart: {names}.")
+    return sentences
+
+
+def _figures_elsewhere(choice: FolderChoice) -> list[str]:
+    """The figures with their intervals, where the choice was made and elsewhere."""
+    sentences = []
+    if choice.on_all is not None:
+        sentences.append(f"On the examples that it was chosen by: {_shares(choice.on_all)}.")
+    if (held_out := choice.held_out) is not None:
+        without = f"; in {held_out.without} of them no set keeps the limits" if held_out.without else ""
+        sentences.append(
+            f"Chosen in the same way without the examples that it is counted on ({held_out.folds} folds{without}): "
+            f"{_shares(held_out.shares)}."
+        )
+    elif choice.on_all is not None and choice.selection.method in FITTED:
+        sentences.append("There are too few examples to hold some out: expect worse figures on other outputs.")
+    if (elsewhere := choice.all_outputs) is not None:
+        sentences.append(
+            f"FFR over all {elsewhere.labelled + elsewhere.unlabelled} outputs, {elsewhere.unlabelled} of them without "
+            f"a label ({elsewhere.interval.method}), if those with one are a random sample: "
+            f"{_range(elsewhere.interval)}."
+        )
+    return sentences
+
+
+def _shares(given: Shares) -> str:
+    pairs = (("coverage", given.coverage), ("FFR", given.ffr))
+    return ", ".join(f"{name} {_range(one)}" for name, one in pairs if one is not None)
+
+
+def _range(one: Interval) -> str:
+    share = percent(one.estimate) if one.estimate is not None else "unknown"
+    return f"{share} ({percent(one.low)} to {percent(one.high)})"
+
+
+def _curve(points: Sequence[CurvePoint]) -> list[str]:
+    head = f"  {'FFR':>6}{'coverage':>10}{'candidates':>12}"
+    return [head, *(f"  {percent(one.ffr):>6}{percent(one.coverage):>10}{len(one.selection):>12}" for one in points)]
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."

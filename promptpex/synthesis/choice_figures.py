@@ -1,0 +1,201 @@
+"""Honest figures of a choice: intervals for coverage and false failure rate, and the same on examples that the choice
+was not fitted to.
+
+A set chosen on some examples looks better on them than on others. So the examples are also divided into folds: for each
+one a set is chosen in the same way on the others, and counted on it alone. Examples of one case, whose outputs are
+alike, stay together throughout.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from promptpex.stats import Interval, PpiConditional, PpiItem, korn_graubard, ppi_conditional
+from promptpex.synthesis.matrix import Matrix
+from promptpex.synthesis.selection.bitsets import bits, union
+from promptpex.synthesis.selection.problem import SelectionProblem
+
+Choose = Callable[[SelectionProblem], Sequence[int] | None]
+"""Chooses candidates of a problem; None where no set keeps the limits."""
+
+FOLDS = 5
+SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Coverage and false failure rate with their intervals; None where there are no such examples."""
+
+    coverage: Interval | None
+    ffr: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class CrossFitted:
+    """The figures of a way to choose, each example counted with a set that was chosen without it.
+
+    Attributes:
+        shares: over all examples of the folds in which there is a set. The intervals treat the folds as one set: how
+            much the sets differ is not in them (Bengio and Grandvalet 2004, J. Mach. Learn. Res. 5:1089).
+        folds: how many there are.
+        without: folds in which no set kept the limits; their examples are left out.
+        chosen: the set of each fold that has one.
+        fold_of: the fold of each example.
+    """
+
+    shares: Shares
+    folds: int
+    without: int
+    chosen: Mapping[int, tuple[int, ...]]
+    fold_of: Mapping[int, int]
+
+
+def shares(problem: SelectionProblem, flagged: int, clusters: Sequence[str], among: int | None = None) -> Shares:
+    """The share of bad and of good examples that are flagged.
+
+    The intervals are exact ones at the effective number of examples (``korn_graubard``). A percentile bootstrap over
+    cases is not used: at 12 examples and rates of 5% its 95% intervals hold in half of all cases (docs/synthesis.md).
+
+    Args:
+        flagged: examples, as bits.
+        clusters: what each example belongs to.
+        among: the examples that count, as bits; None = all.
+    """
+    counted = (1 << problem.examples) - 1 if among is None else among
+    return Shares(
+        _share(problem.bad & counted, flagged, clusters),
+        _share(problem.good & counted, flagged, clusters),
+    )
+
+
+def _share(members: int, flagged: int, clusters: Sequence[str]) -> Interval | None:
+    if not members:
+        return None
+    of_cluster: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for example in bits(members):
+        of_cluster[clusters[example]][0] += flagged >> example & 1
+        of_cluster[clusters[example]][1] += 1
+    return korn_graubard([one for one, _ in of_cluster.values()], [size for _, size in of_cluster.values()])
+
+
+def folds_of(problem: SelectionProblem, clusters: Sequence[str], *, folds: int = FOLDS, seed: int = SEED) -> list[int]:
+    """The fold of each example: clusters stay whole, and good and bad ones are spread evenly.
+
+    Fewer folds where there are fewer clusters with a good, or a bad, example; a single one leaves nothing to hold out.
+    """
+    counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for example, cluster in enumerate(clusters):
+        counts[cluster][problem.bad >> example & 1] += 1
+    most = min(folds, *(sum(count[kind] > 0 for count in counts.values()) for kind in (0, 1))) if counts else 0
+    if most < 2:
+        return [0] * problem.examples
+    order = list(counts)
+    random.Random(seed).shuffle(order)
+    order.sort(key=lambda cluster: (-counts[cluster][1], -counts[cluster][0]))
+    filled = [[0, 0] for _ in range(most)]
+    places: dict[str, int] = {}
+    for cluster in order:
+        good, bad = counts[cluster]
+        kind = 1 if bad else 0
+        place = min(range(most), key=lambda fold: (filled[fold][kind], filled[fold][1 - kind], fold))
+        places[cluster] = place
+        filled[place][0] += good
+        filled[place][1] += bad
+    return [places[cluster] for cluster in clusters]
+
+
+def cross_fitted(
+    problem: SelectionProblem, clusters: Sequence[str], choose: Choose, *, folds: int = FOLDS, seed: int = SEED
+) -> CrossFitted | None:
+    """The figures of choosing in this way; None where the examples are too few to hold some out."""
+    fold_of = folds_of(problem, clusters, folds=folds, seed=seed)
+    count = max(fold_of, default=0) + 1
+    if count < 2:
+        return None
+    flagged = counted = 0
+    chosen: dict[int, tuple[int, ...]] = {}
+    for fold in range(count):
+        held_out = sum(1 << example for example, place in enumerate(fold_of) if place == fold)
+        selection = choose(only(problem, [example for example, place in enumerate(fold_of) if place != fold]))
+        if selection is not None:
+            chosen[fold] = tuple(selection)
+            counted |= held_out
+            flagged |= union(problem.fails, selection) & held_out
+    made = shares(problem, flagged, clusters, counted)
+    return CrossFitted(made, count, count - len(chosen), chosen, dict(enumerate(fold_of)))
+
+
+def only(problem: SelectionProblem, examples: Sequence[int]) -> SelectionProblem:
+    """The problem with these examples alone."""
+    return replace(
+        problem,
+        examples=len(examples),
+        good=_gathered(problem.good, examples),
+        fails=tuple(_gathered(failed, examples) for failed in problem.fails),
+        example_names=tuple(problem.example_name(example) for example in examples),
+    )
+
+
+def _gathered(members: int, examples: Iterable[int]) -> int:
+    signs = "".join("1" if members >> example & 1 else "0" for example in examples)
+    return int(signs[::-1] or "0", 2)
+
+
+def ffr_of_all_outputs(
+    matrix: Matrix,
+    problem: SelectionProblem,
+    rows: Sequence[int],
+    columns: Sequence[int],
+    fitted: CrossFitted,
+    predicted: Mapping[str, float] | None = None,
+) -> PpiConditional | None:
+    """The false failure rate on all outputs, with and without a label (prediction-powered, ``ppi_conditional``).
+
+    What is known of every output is whether the sets flag it; what is known of few is whether it is good. That is
+    predicted by how many of the candidates it passes, which no label has a part in, or by what is given. A labelled
+    example counts with the set that was chosen without it, one without a label with the sets of all folds, each as
+    often as it has examples.
+
+    Args:
+        rows, columns: numbers in the matrix of the problem's examples and candidates.
+        predicted: per example's id how likely it is good, such as what a judge says of the run's rules.
+
+    Returns:
+        None where fewer than two good examples have a set, or all outputs have a label.
+    """
+    fold_sizes: dict[int, int] = {
+        fold: sum(place == fold for place in fitted.fold_of.values()) for fold in fitted.chosen
+    }
+    total = sum(fold_sizes.values())
+    flagged_by = {
+        fold: union([matrix.fails(columns[number]) for number in chosen], range(len(chosen)))
+        for fold, chosen in fitted.chosen.items()
+    }
+    guesses = _predictions(matrix, columns, predicted or {})
+    items = []
+    place_of = {row: place for place, row in enumerate(rows)}
+    for row, example in enumerate(matrix.examples):
+        if row in place_of:
+            fold = fitted.fold_of[place_of[row]]
+            if fold in flagged_by:
+                is_good = bool(problem.good >> place_of[row] & 1)
+                items.append(PpiItem(flagged_by[fold] >> row & 1, guesses[row], example.cluster, is_good))
+        elif total:
+            share = sum(size * (flagged_by[fold] >> row & 1) for fold, size in fold_sizes.items()) / total
+            items.append(PpiItem(share, guesses[row], example.cluster))
+    labelled_good = sum(item.is_kind is True for item in items)
+    if labelled_good < 2 or all(item.is_kind is not None for item in items):
+        return None
+    return ppi_conditional(items)
+
+
+def _predictions(matrix: Matrix, columns: Sequence[int], given: Mapping[str, float]) -> list[float]:
+    """Per example of the matrix how likely it is good: the share of candidates that it passes, unless it is given."""
+    fails = [matrix.fails(column) for column in columns]
+    return [
+        given.get(example.id, sum(not failed >> row & 1 for failed in fails) / max(1, len(fails)))
+        for row, example in enumerate(matrix.examples)
+    ]

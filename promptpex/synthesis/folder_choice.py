@@ -1,0 +1,142 @@
+"""A choice from a synthesis folder, with figures that can be trusted and what it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from promptpex.core.records import Candidate
+from promptpex.stats import Interval, PpiConditional
+from promptpex.synthesis.choice_curve import CurvePoint, curve
+from promptpex.synthesis.choice_figures import CrossFitted, Shares, cross_fitted, ffr_of_all_outputs, shares
+from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.folder_problem import FolderProblem
+from promptpex.synthesis.saved_choice import ChoiceChange, changed, read_choice, saved, write_choice
+from promptpex.synthesis.screens import Screened, indistinct
+from promptpex.synthesis.selection.limits import SelectionLimits
+from promptpex.synthesis.selection.methods import Method, select
+from promptpex.synthesis.selection.problem import SelectionProblem
+from promptpex.synthesis.selection.result import Selection
+from promptpex.synthesis.shortages import Shortage, shortages_of
+
+FITTED: tuple[Method, ...] = ("cov", "sub", "baseline")
+"""Methods that look at labels, so that their figures are better where they were made than elsewhere."""
+
+
+@dataclass(frozen=True)
+class FolderChoice:
+    """A choice, and what is to be said of it.
+
+    Attributes:
+        source: what it was made from.
+        selection: the choice.
+        on_all: its figures on the examples that it was made on; None without a selection.
+        held_out: the figures of choosing in this way, on examples held out; None where there are too few, or the method
+            looks at no label.
+        all_outputs: the false failure rate on outputs with and without a label; None where all have one.
+        points: coverage against false failure rate; empty unless it was asked for.
+        change: what it does otherwise than the last choice; None where there was none.
+        shortages: what the labels are too few for.
+    """
+
+    source: FolderProblem
+    selection: Selection
+    on_all: Shares | None = None
+    held_out: CrossFitted | None = None
+    all_outputs: PpiConditional | None = None
+    points: tuple[CurvePoint, ...] = ()
+    change: ChoiceChange | None = None
+    shortages: tuple[Shortage, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: what ``Selection.to_dict`` has, and more."""
+        names = self.source.problem.names
+        problem = self.source.problem
+        return {
+            **self.selection.to_dict(),
+            "candidates": [names[number] for number in self.selection.chosen or ()],
+            "names": list(names),
+            "intervals": _shares(self.on_all),
+            "held_out": _held_out(self.held_out),
+            "ffr_of_all_outputs": self.all_outputs and asdict(self.all_outputs),
+            "curve": [asdict(point) for point in self.points],
+            "change": self.change and asdict(self.change),
+            "screened": [_screened(one, self.source.matrix.candidates) for one in self.source.screens],
+            "indistinct": [
+                {"good": [problem.example_name(one) for one in good], "bad": [problem.example_name(one) for one in bad]}
+                for good, bad in indistinct(problem)
+            ],
+            "shortages": [asdict(one) for one in self.shortages],
+            "notices": list(self.source.notices),
+        }
+
+
+def choose_from(
+    source: FolderProblem,
+    folder: SynthesisFolder,
+    method: Method,
+    limits: SelectionLimits,
+    *,
+    seconds: float,
+    with_curve: bool = False,
+) -> FolderChoice:
+    """Chooses from a folder, keeps the choice in it, and says what it changes.
+
+    Args:
+        seconds: for the choice; as much again for the figures on examples held out, and for the curve.
+
+    Raises:
+        SynthesisError: the last choice cannot be read, or this one not be kept.
+    """
+    problem = source.problem
+    before = read_choice(folder.selection)
+    short = shortages_of(source.examples, coverage=float(limits.coverage), ffr=float(limits.ffr))
+    selection = select(problem, method, limits, seconds=seconds, screened=True, order=source.order)
+    points = tuple(curve(problem, seconds=seconds)) if with_curve else ()
+    if selection.chosen is None:
+        return FolderChoice(source, selection, points=points, shortages=short)
+    clusters = [example.cluster for example in source.examples]
+    held_out = _cross_fitted(source, clusters, method, limits, seconds) if method in FITTED else None
+    kept = saved(source, method, (float(limits.coverage), float(limits.ffr)), selection.chosen)
+    write_choice(folder.selection, kept)
+    return FolderChoice(
+        source,
+        selection,
+        on_all=shares(problem, problem.flagged_by(selection.chosen), clusters),
+        held_out=held_out,
+        all_outputs=ffr_of_all_outputs(source.matrix, problem, source.rows, source.columns, held_out)
+        if held_out is not None
+        else None,
+        points=points,
+        change=changed(before, kept, source) if before is not None else None,
+        shortages=short,
+    )
+
+
+def _cross_fitted(
+    source: FolderProblem, clusters: Sequence[str], method: Method, limits: SelectionLimits, seconds: float
+) -> CrossFitted | None:
+    def choose(problem: SelectionProblem) -> tuple[int, ...] | None:
+        return select(problem, method, limits, seconds=seconds / 5, order=source.order).chosen
+
+    return cross_fitted(source.problem, clusters, choose)
+
+
+def _shares(given: Shares | None) -> dict[str, Any] | None:
+    return None if given is None else {"coverage": _interval(given.coverage), "ffr": _interval(given.ffr)}
+
+
+def _interval(given: Interval | None) -> dict[str, Any] | None:
+    return None if given is None else asdict(given)
+
+
+def _held_out(given: CrossFitted | None) -> dict[str, Any] | None:
+    if given is None:
+        return None
+    return {**(_shares(given.shares) or {}), "folds": given.folds, "folds_without_a_set": given.without}
+
+
+def _screened(one: Screened, candidates: Sequence[Candidate]) -> dict[str, Any]:
+    kept = None if one.kept is None else candidates[one.kept].id
+    return {"candidate": candidates[one.candidate].id, "state": one.state, "kept": kept, "sentence": one.sentence}

@@ -1,0 +1,139 @@
+"""The last choice from a synthesis folder, and what a new one loses by comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from promptpex.codecs import jsonl
+from promptpex.codecs.atomic import write_text
+from promptpex.codecs.ordinary_files import MEGABYTE, read_bytes
+from promptpex.codecs.wording import named, plural
+from promptpex.core.errors import SynthesisError
+from promptpex.core.records import Record
+from promptpex.synthesis.folder_problem import FolderProblem, example_name
+
+WHAT = "file of the last choice"
+_MOST_BYTES = 50 * MEGABYTE
+
+
+class SavedChoice(Record):
+    """A choice as it is kept in ``selection.json``.
+
+    Attributes:
+        method, coverage_limit, ffr_limit: how it was made.
+        chosen: the fingerprint of each chosen check, by the candidate's id.
+        labels: of the examples that it was made on, by their ids.
+        flagged: the examples, bad or good, that it flags.
+    """
+
+    method: str
+    coverage_limit: float
+    ffr_limit: float
+    chosen: dict[str, str] = Field(default_factory=dict)
+    labels: dict[str, Literal["good", "bad"]] = Field(default_factory=dict)
+    flagged: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceChange:
+    """What a choice does otherwise than the one before it, on the examples as they are labelled now.
+
+    Attributes:
+        lost: bad examples that it catches no more. newly_flagged: good ones that it flags now.
+        gained: bad ones that it catches now. relieved: good ones that it flags no more.
+        relabelled: examples whose label has changed since.
+        added, removed: ids of candidates.
+    """
+
+    lost: tuple[str, ...] = ()
+    newly_flagged: tuple[str, ...] = ()
+    gained: tuple[str, ...] = ()
+    relieved: tuple[str, ...] = ()
+    relabelled: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def sentences(self) -> list[str]:
+        """The same in words; none where nothing has changed."""
+        about = (
+            ("bad output", "caught before and not now", self.lost),
+            ("good output", "flagged now and not before", self.newly_flagged),
+            ("bad output", "caught now and not before", self.gained),
+            ("good output", "flagged before and not now", self.relieved),
+            ("example", "labelled otherwise than before", self.relabelled),
+            ("candidate", "chosen now and not before", self.added),
+            ("candidate", "chosen before and not now", self.removed),
+        )
+        return [f"{plural(len(names), noun)} {what}: {named(names)}" for noun, what, names in about if names]
+
+
+def saved(source: FolderProblem, method: str, limits: tuple[float, float], chosen: Sequence[int]) -> SavedChoice:
+    """A choice from a folder as it is kept."""
+    problem, examples = source.problem, source.examples
+    flagged = problem.flagged_by(chosen)
+    return SavedChoice(
+        method=method,
+        coverage_limit=limits[0],
+        ffr_limit=limits[1],
+        chosen={source.candidates[number].id: source.candidates[number].fingerprint for number in chosen},
+        labels={example.id: example.label for example in examples if example.label is not None},
+        flagged=tuple(example.id for number, example in enumerate(examples) if flagged >> number & 1),
+    )
+
+
+def changed(before: SavedChoice, now: SavedChoice, source: FolderProblem) -> ChoiceChange:
+    """What the new choice does otherwise, on the examples that both were made on."""
+    common = {example.id: example for example in source.examples if example.id in before.labels}
+    old, new = set(before.flagged), set(now.flagged)
+
+    def among(label: str, members: set[str]) -> tuple[str, ...]:
+        return tuple(example_name(one) for one in common.values() if one.label == label and one.id in members)
+
+    return ChoiceChange(
+        lost=among("bad", old - new),
+        newly_flagged=among("good", new - old),
+        gained=among("bad", new - old),
+        relieved=among("good", old - new),
+        relabelled=tuple(example_name(one) for one in common.values() if before.labels[one.id] != one.label),
+        added=_only_in(now.chosen, before.chosen),
+        removed=_only_in(before.chosen, now.chosen),
+    )
+
+
+def _only_in(some: Mapping[str, str], others: Mapping[str, str]) -> tuple[str, ...]:
+    """The candidates whose check is not among the others', whatever they are called."""
+    return tuple(name for name, fingerprint in some.items() if fingerprint not in others.values())
+
+
+def read_choice(path: Path) -> SavedChoice | None:
+    """The last choice; None where none was kept.
+
+    Raises:
+        SynthesisError: the file is not one of ours.
+    """
+    if not path.exists():
+        return None
+    data = read_bytes(path, error=SynthesisError, what=WHAT, limit=_MOST_BYTES, links=False)
+    try:
+        return jsonl.parse_record(data, SavedChoice)
+    except (ValidationError, ValueError, RecursionError):
+        message = "this does not hold a choice; remove it, and the next choice has nothing to be compared with"
+        raise SynthesisError(message, path=path) from None
+
+
+def write_choice(path: Path, choice: SavedChoice) -> None:
+    """Keeps a choice in place of the last one.
+
+    Raises:
+        SynthesisError: it cannot be written.
+    """
+    try:
+        write_text(path, jsonl.dump_record(choice, indent=1), links=False)
+    except OSError as failure:
+        message = f"the {WHAT} cannot be written ({failure.strerror or failure}); make it writable"
+        raise SynthesisError(message, path=path) from None

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Simulates how often the intervals of a choice's figures hold the truth; docs/synthesis.md quotes the tables.
+
+python scripts/simulate_choice.py            # about two minutes
+python scripts/simulate_choice.py --draws 50 # roughly, in seconds
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from promptpex.stats import PpiItem, korn_graubard, ppi_conditional  # noqa: E402
+from promptpex.stats.bootstrap import resampled_bounds  # noqa: E402
+
+
+def shares(draws: int) -> Iterator[str]:
+    """Percentile bootstrap over cases, against the exact interval at the effective size."""
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    yield f"{'cases':>5} {'each':>4} {'share':>5}   {'bootstrap':>9} {'width':>5}   {'exact':>5} {'width':>5}"
+    for cases, each in ((12, 1), (34, 1), (12, 3), (34, 3)):
+        for share in (0.05, 0.2, 0.5):
+            held, widths = [0, 0], [0.0, 0.0]
+            for seed in range(draws):
+                # Beta-distributed rates of the cases make two outputs of one case correlate by a half.
+                rates = rng.beta(share, 1.0 - share, cases) if each > 1 else np.full(cases, share)
+                totals = rng.binomial(each, rates)
+                rows = np.column_stack([totals, np.full(cases, each)])
+                low, high = resampled_bounds(
+                    rows, lambda sums: sums[:, 0] / sums[:, 1], seed=seed, confidence=0.95, draws=1000
+                )
+                exact = korn_graubard([int(total) for total in totals], [each] * cases)
+                for place, (start, end) in enumerate(((low, high), (exact.low, exact.high))):
+                    held[place] += start <= share <= end
+                    widths[place] += end - start
+            figures = [value / draws for value in (held[0], widths[0], held[1], widths[1])]
+            shown = f"{figures[0]:>9.1%} {figures[1]:>5.2f}   {figures[2]:>5.1%} {figures[3]:>5.2f}"
+            yield f"{cases:>5} {each:>4} {share:>5}   {shown}"
+
+
+def items(rng: random.Random, *, labelled: int, rate: float, quality: float, each: int) -> list[PpiItem]:
+    """500 outputs without a label, some with one: 60% good, of which ``rate`` are flagged; of the bad ones 70% are."""
+    made = []
+    goods = [rng.random() < 0.6 for _ in range((500 + labelled) // each + 1)]
+    known = set(rng.sample(range(500 + labelled), labelled))
+    for number in range(500 + labelled):
+        is_good = goods[number // each]
+        guess = quality * (0.8 * is_good + 0.1) + (1.0 - quality) * rng.random()
+        flagged = rng.random() < (rate if is_good else 0.7)
+        made.append(PpiItem(float(flagged), guess, str(number // each), is_good if number in known else None))
+    return made
+
+
+def few_labels(draws: int) -> Iterator[str]:
+    """The false failure rate over all outputs, by few labels and many outputs without one."""
+    yield f"{'labels':>6} {'FFR':>5} {'predictor':>9} {'each':>4}   {'held':>6} {'width':>5}   {'labels alone':>12}"
+    rng = random.Random(3)
+    for labelled in (15, 25, 50, 100):
+        for rate in (0.03, 0.1, 0.25, 0.5):
+            for quality, each in ((0.0, 1), (0.5, 1), (0.95, 1), (0.5, 3)):
+                held, width, alone, used = 0, 0.0, 0.0, 0
+                for _ in range(draws):
+                    drawn = items(rng, labelled=labelled, rate=rate, quality=quality, each=each)
+                    good = [item for item in drawn if item.is_kind]
+                    if len(good) < 2:
+                        continue
+                    interval = ppi_conditional(drawn).interval
+                    used += 1
+                    held += interval.low <= rate <= interval.high
+                    width += interval.width
+                    alone += korn_graubard([int(item.flagged) for item in good], [1] * len(good)).width
+                yield (
+                    f"{labelled:>6} {rate:>5} {quality:>9} {each:>4}   {held / used:>6.1%} {width / used:>5.2f}   "
+                    f"{alone / used:>12.2f}"
+                )
+
+
+def main() -> None:
+    """Prints both tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--draws", type=int, default=400, help="samples per line of a table [400]")
+    draws = parser.parse_args().draws
+    for table in (shares, few_labels):
+        print((table.__doc__ or "").strip())
+        for line in table(draws):
+            print(line)
+        print()
+
+
+if __name__ == "__main__":
+    main()
