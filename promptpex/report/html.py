@@ -16,11 +16,12 @@ import jinja2
 
 from promptpex.codecs.atomic import write_text
 from promptpex.report.headline import FEW
+from promptpex.report.ids import anchor, is_long, shortened, shortened_list
 from promptpex.report.metrics_in_words import NOTE, mean, points
 from promptpex.report.metrics_in_words import scored as metric_scored
 from promptpex.report.percentages import ends
 from promptpex.report.quantities import counted
-from promptpex.report.secondary_tables import footnotes, sections
+from promptpex.report.secondary_tables import IDS, footnotes, sections
 from promptpex.report.summary import Summary, records
 from promptpex.report.terminal import decision_text, money, percent, seconds
 from promptpex.report.view_model import VERDICTS, heat, page
@@ -118,7 +119,11 @@ def _environment() -> jinja2.Environment:
         "metric_scored": metric_scored,
         "points": points,
         "heat": heat,
+        "anchor": anchor,
+        "is_long": is_long,
+        "shortened": shortened,
+        "shortened_list": shortened_list,
     }
     environment.filters |= {**filters, "interval": interval, "pretty": pretty}
-    environment.globals |= {"FEW": FEW, "FOLD": FOLD, "MOST": MOST, "METRICS": NOTE, **SECTION}
+    environment.globals |= {"FEW": FEW, "FOLD": FOLD, "MOST": MOST, "METRICS": NOTE, "IDS": IDS, **SECTION}
     return environment

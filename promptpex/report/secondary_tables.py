@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from promptpex.codecs.wording import plural
 from promptpex.report.headline import FEW
+from promptpex.report.ids import shortened_list
 from promptpex.report.percentages import TableRow, ends, percent
 from promptpex.report.summary import Summary, records
 from promptpex.stats import RULE_CORRELATION
@@ -17,6 +18,10 @@ FEW_SHARES = 5
 
 DAGGER = "†"
 """Marks a decision that holds for these rules and would not be shown if they were a sample."""
+
+
+IDS = ("model", "rule", "case")
+"""Columns of ids and names, of which a long one is shortened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +350,7 @@ def _discrimination(summary: Summary) -> Section:
 
 
 def _list_row(what: str, names: Sequence[str], total: int) -> list[tuple[str, ...]]:
-    return [(what, f"{len(names)} of {total}", ", ".join(names))] if names else []
+    return [(what, f"{len(names)} of {total}", shortened_list(names))] if names else []
 
 
 def _share_cells(row: TableRow, name: str) -> tuple[str, ...]:

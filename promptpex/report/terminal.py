@@ -11,10 +11,11 @@ from promptpex.codecs.wording import plural
 from promptpex.core.records import RUNNING
 from promptpex.report import percentages
 from promptpex.report.headline import FEW
+from promptpex.report.ids import shortened
 from promptpex.report.metrics_in_words import metric_section, points, scales
 from promptpex.report.percentages import TableRow
 from promptpex.report.quantities import NON_COMPLIANCE, Quantity, quantities
-from promptpex.report.secondary_tables import DAGGER, Section, cut, footnotes, rule_section, sections
+from promptpex.report.secondary_tables import DAGGER, IDS, Section, cut, footnotes, rule_section, sections
 from promptpex.report.summary import FailureExample, Summary, records
 from promptpex.report.wrong_answers import wrong_answer_section
 
@@ -83,7 +84,7 @@ def _metrics(summary: Summary, console: Console) -> None:
     _section(metric_section(summary), console)
     scale_of = scales(summary)
     for row in records(summary.lowest.drop_duplicates("metric")):
-        place = f"{clean(row['model'], 60)}, case {clean(row['case'], 60)}"
+        place = f"{named(row['model'])}, case {named(row['case'])}"
         lines = [
             f"  lowest {row['metric']}: {points(row['value'], scale_of.get(row['metric']))}, {place}",
             f"      output: {clean(row['output'])}",
@@ -139,11 +140,11 @@ def _compared_accuracy(row: TableRow) -> tuple[str, ...]:
     low, high = row["accuracy_difference_low"], row["accuracy_difference_high"]
     points = "–" if low is None else _points(row["accuracy_difference"], low, high)
     shares = (percent(row[f"accuracy_{when}"]) for when in ("before", "after"))
-    return (clean(row["model"], 60), row["accuracy_change"], *shares, points, _p(row["accuracy_p_adjusted"]))
+    return (named(row["model"]), row["accuracy_change"], *shares, points, _p(row["accuracy_p_adjusted"]))
 
 
 def _compared_metric(row: TableRow) -> tuple[str, ...]:
-    name, low, high = f"{clean(row['model'], 60)}: {row['metric']}", row["difference_low"], row["difference_high"]
+    name, low, high = f"{named(row['model'])}: {row['metric']}", row["difference_low"], row["difference_high"]
     if low is None:
         return (name, row["change"], "–", "–", "–", "–")
     shares = (percent(row[f"mean_{when}"]) for when in ("before", "after"))
@@ -163,7 +164,7 @@ def _p(value: float | None) -> str:
 def _compared(row: TableRow) -> tuple[str, ...]:
     counts = (f"{row[run]} of {row[f'{run}_scored']}" for run in ("before", "after"))
     moved = str(row["newly_failing"]), str(row["fixed"])
-    model = clean(row["model"], 60)
+    model = named(row["model"])
     low, high = row["difference_low"], row["difference_high"]
     apart = "–" if low is None else _points(row["difference"], low, high)
     return (model, row["change"], *counts, apart, *moved, _p(row["p_adjusted"]))
@@ -183,10 +184,11 @@ def _section(section: Section, console: Console) -> None:
     console.print(f"\n{section.title}", style="bold", markup=False, highlight=False)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in section.header:
-        table.add_column(Text(clean(name, CELL)), overflow="fold")
+        table.add_column(Text(named(name)), overflow="fold")
     rows, more = cut(section.rows, MOST_ROWS)
     for row in rows:
-        table.add_row(*(Text(clean(cell, CELL)) for cell in row))
+        cells = zip(section.header, row, strict=True)
+        table.add_row(*(Text(named(cell) if name in IDS else clean(cell, CELL)) for name, cell in cells))
     if section.note:
         _line(section.note, console)
     console.print(table)
@@ -235,6 +237,11 @@ def clean(text: Any, limit: int = SHORT) -> str:
     return safe if len(safe) <= limit else safe[: limit - 1] + "…"
 
 
+def named(name: str) -> str:
+    """The name of a model, or the id of a rule or a case, for one line of a terminal."""
+    return shortened(clean(name, LONG))
+
+
 def percent(share: float | None) -> str:
     """A share as a percentage; a dash when there is none."""
     return "–" if share is None else percentages.percent(share)
@@ -277,7 +284,7 @@ def _columns(summary: Summary, shown: Sequence[Quantity]) -> list[Column]:
     several = any(row["decision"] != "only model" for row in rows)
     figures = [_quantity(quantity, rows, summary.confidence, first=quantity is shown[0]) for quantity in shown]
     return [
-        Column("model", [clean(row["model"], 60) for row in rows]),
+        Column("model", [named(row["model"]) for row in rows]),
         *([decision] if several else []),
         *chain.from_iterable(figures),
         Column("unscored", [str(row["unscored"]) for row in rows], 4),
@@ -336,8 +343,8 @@ def seconds(milliseconds: float | None) -> str:
 
 def _example(example: FailureExample, console: Console) -> None:
     lines = [
-        f"  {clean(example.rule, 60)}  fails in {example.broken} of {example.scored}: {clean(example.text)}",
-        f"      {clean(example.model, 60)}, case {clean(example.case, 60)}: {clean(example.inputs)}",
+        f"  {named(example.rule)}  fails in {example.broken} of {example.scored}: {clean(example.text)}",
+        f"      {named(example.model)}, case {named(example.case)}: {clean(example.inputs)}",
         f"      output: {clean(example.output)}",
         f"      {clean(example.reason)}",
     ]

@@ -91,11 +91,7 @@ def test_the_bars_of_the_page_are_of_what_models_are_ranked_by() -> None:
 
 
 def test_a_metric_that_models_are_ranked_by_takes_the_first_place() -> None:
-    from dataclasses import replace
-
-    ranked = summarise(made(2, SHORT, metrics=True))
-    options = replace(ranked.rankings.options, rank_by="tone")
-    by_tone = replace(ranked, rankings=replace(ranked.rankings, options=options))
+    by_tone = summary(2, SHORT, True, "tone")
     assert [one.name for one in quantities(by_tone)] == ["tone", "non-compliance", "accuracy"]
     shown = "\n".join(table(printed(by_tone, width=60)))
     assert "tone" in shown
