@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
 
 from promptpex.assertions.kinds import javascript
 from promptpex.assertions.kinds.question import answered
@@ -213,7 +214,8 @@ def _number(value: object) -> float | None:
 
 _TOO_DEEP = "too deeply nested"
 _MODULE_MEMBER = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
-_MEMBER = re.compile(r"(?:type object )?'(\w+)' object has no attribute '(\w+)'")
+_MEMBER = re.compile(r"'([\w.]+)'(?: object)? has no attribute '(\w+)'")
+_NOT_YET = re.compile(r"not yet support|not supported in this environment|Internal error in monty")
 _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 
 
@@ -240,27 +242,26 @@ def failure(error: str, message: str) -> Unscorable:
 
 
 def _is_unsupported(error: str, message: str) -> bool:
-    if error in ("NotImplementedError", "SyntaxError"):
-        return "monty" in message or _TOO_DEEP in message
+    if _NOT_YET.search(message) or _TOO_DEEP in message:
+        return True
     if error in ("ModuleNotFoundError", "ImportError", "PermissionError"):
         return True
-    if error == "RuntimeError":
-        return "not supported in this environment" in message or "Internal error in monty" in message
     if error == "NameError":
         name = _UNDEFINED.search(message)
         return name is not None and hasattr(builtins, name[1])
-    if error == "AttributeError":
-        return _is_member(message)
-    return False
+    return error == "AttributeError" and _is_member(message)
 
 
 def _is_member(message: str) -> bool:
-    """Whether Python has the attribute that was not there."""
+    """Whether Python has the attribute that was not there: of a module, a type or a value."""
     if module := _MODULE_MEMBER.search(message):
-        return module[1] in _MODULES and not module[2].startswith("_")
+        return module[1] in _MODULES and hasattr(import_module(module[1]), module[2])
     member = _MEMBER.search(message)
-    kind = getattr(builtins, member[1], None) if member else None
-    return member is not None and isinstance(kind, type) and hasattr(kind, member[2])
+    if member is None:
+        return False
+    home, _, name = member[1].rpartition(".")
+    owner = getattr(import_module(home) if home in _MODULES else builtins, name, None)
+    return isinstance(owner, type) and hasattr(owner, member[2])
 
 
 _MODULES = frozenset(

@@ -127,7 +127,7 @@ def _parameters(chosen: Definition) -> tuple[Parameter, ...]:
     return _BY_COUNT[len(names)]
 
 
-_DEFINITION = re.compile(r"^(?P<async>async[ \t]+)?def[ \t]+(?P<name>\w+)[ \t]*\(", re.MULTILINE)
+_DEFINITION = re.compile(r"^(?P<async>async[ \t]+)?def[ \t]+(?P<name>\w+)[ \t]*(?:\[[^\]\n]*\][ \t]*)?\(", re.MULTILINE)
 _ASKS = re.compile(r"\bask(?:_llm)?\b")
 _ASKING_CALL = re.compile(r"\bask(?:_llm)?[ \t]*\(")
 _AWAITS = re.compile(r"\bawait\b")

@@ -1,0 +1,790 @@
+"""A hundred assertions in the style of SPADE's, ``(example, prompt, response) -> bool``, written for this project.
+
+``test_python_samples.py`` runs each in Monty and in CPython. Their bodies vary in what they use of the language and of
+its library; a few use what Monty lacks (``UNSUPPORTED``).
+"""
+
+from __future__ import annotations
+
+import collections
+import datetime
+import itertools
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import Any
+
+Assertion = Callable[..., object]
+
+
+def names_the_product(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Names the product."""
+    return str(example["product"]).lower() in response.lower()
+
+
+def names_every_item(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Names every item."""
+    return all(item.lower() in response.lower() for item in example["items"])
+
+
+def names_some_item(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Names some item."""
+    return any(re.search(rf"\b{re.escape(item)}\b", response, re.IGNORECASE) for item in example["items"])
+
+
+def items_in_their_order(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Items in their order."""
+    places = [response.find(item) for item in example["items"]]
+    return -1 not in places and places == sorted(places)
+
+
+def has_few_words(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Has few words."""
+    return len(response.split()) <= 60
+
+
+def has_enough_words(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Has enough words."""
+    return len(response.split()) >= int(example["least"])
+
+
+def words_in_bounds(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Words in bounds."""
+    count = len(re.findall(r"[\w'-]+", response))
+    return 5 <= count <= 80
+
+
+def few_sentences(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Few sentences."""
+    return len([part for part in re.split(r"(?<=[.!?])\s+", response.strip()) if part]) <= 4
+
+
+async def ends_in_a_full_stop(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Ends in a full stop."""
+    return response.rstrip().endswith((".", "!", "?", "…"))
+
+
+def begins_with_a_capital(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Begins with a capital."""
+    return response[:1].isupper()
+
+
+def has_bullets(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Has bullets."""
+    return sum(line.lstrip().startswith(("- ", "* ", "• ")) for line in response.splitlines()) >= 2
+
+
+def has_three_bullets(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Has three bullets."""
+    return len(re.findall(r"^\s*[-*•] ", response, re.MULTILINE)) == 3
+
+
+def bullets_are_short(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Bullets are short."""
+    bullets = [line[2:] for line in response.split("\n") if line.startswith("- ")]
+    return all(len(bullet) < 40 for bullet in bullets)
+
+
+def numbered_from_one(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Numbered from one."""
+    numbers = [int(number) for number in re.findall(r"^(\d+)\.", response, re.M)]
+    return numbers == list(range(1, len(numbers) + 1))
+
+
+def no_numbered_list(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """No numbered list."""
+    return re.search(r"(?m)^\d+[.)]\s", response) is None
+
+
+def is_json(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Is json."""
+    try:
+        json.loads(response)
+    except ValueError:
+        return False
+    return True
+
+
+def is_json_object(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Is json object."""
+    try:
+        return isinstance(json.loads(response), dict)
+    except json.JSONDecodeError:
+        return False
+
+
+async def json_has_keys(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Json has keys."""
+    data = json.loads(response)
+    return {"name", "price"} <= set(data)
+
+
+def json_price_is_a_number(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Json price is a number."""
+    return isinstance(json.loads(response).get("price"), (int, float))
+
+
+def json_list_is_sorted(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Json list is sorted."""
+    tags: list[str] = json.loads(response)["tags"]
+    return tags == sorted(tags, key=lambda tag: tag.lower())
+
+
+def json_round_trip(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Json round trip."""
+    data = json.loads(response)
+    return bool(json.loads(json.dumps(data, sort_keys=True)) == data)
+
+
+def json_in_a_fence(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Json in a fence."""
+    hit = re.search(r"```(?:json)?\n(.*?)\n```", response, re.DOTALL)
+    return hit is not None and "name" in json.loads(hit.group(1))
+
+
+def json_compact(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Json compact."""
+    return json.dumps(json.loads(response), separators=(",", ":"), ensure_ascii=False) == response
+
+
+def no_markdown(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """No markdown."""
+    return not any(mark in response for mark in ("**", "##", "```", "__"))
+
+
+def bold_is_closed(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Bold is closed."""
+    return response.count("**") % 2 == 0
+
+
+def one_heading(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """One heading."""
+    return len([line for line in response.splitlines() if re.match(r"#{1,3} \S", line)]) == 1
+
+
+async def links_are_https(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Links are https."""
+    return all(link.startswith("https://") for link in re.findall(r"https?://\S+", response))
+
+
+def links_are_of_the_shop(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Links are of the shop."""
+    links = re.findall(r"\]\((\S+?)\)", response)
+    return all(example["site"] in link for link in links)
+
+
+def has_a_link(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Has a link."""
+    return bool(re.search(r"\[[^\]]+\]\(https?://[^)\s]+\)", response))
+
+
+def no_mail_address(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """No mail address."""
+    return re.search(r"[\w.+-]+@[\w-]+\.\w+", response) is None
+
+
+def phone_is_short(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Phone is short."""
+    return all(len(re.sub(r"\D", "", number)) <= 12 for number in re.findall(r"\+?[\d /-]{7,}", response))
+
+
+def price_is_right(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Price is right."""
+    return f"{example['price']:.2f}" in response.replace(",", ".")
+
+
+def price_with_sign(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Price with sign."""
+    return re.search(r"[€$]\s?\d+(?:[.,]\d{2})?|\d+(?:[.,]\d{2})?\s?(?:€|EUR|euros?)", response) is not None
+
+
+def total_adds_up(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Total adds up."""
+    amounts = [float(amount) for amount in re.findall(r"\d+\.\d{2}", response)]
+    return not amounts or math.isclose(sum(amounts[:-1]), amounts[-1], abs_tol=0.005)
+
+
+def numbers_grow(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Numbers grow."""
+    numbers = [int(number) for number in re.findall(r"\d+", response)]
+    return all(a <= b for a, b in itertools.pairwise(numbers))
+
+
+async def largest_number_is_small(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Largest number is small."""
+    return max((int(number) for number in re.findall(r"\d+", response)), default=0) < 3000
+
+
+def mean_of_numbers(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Mean of numbers."""
+    numbers = [int(number) for number in re.findall(r"\d+", response)]
+    return sum(numbers) / len(numbers) < 500
+
+
+def share_in_percent(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Share in percent."""
+    return all(0 <= float(share) <= 100 for share in re.findall(r"(\d+(?:\.\d+)?)\s?%", response))
+
+
+def has_a_date(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Has a date."""
+    return re.search(r"\b\d{4}-\d{2}-\d{2}\b", response) is not None
+
+
+def dates_exist(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Dates exist."""
+    dates = [datetime.date.fromisoformat(hit) for hit in re.findall(r"\d{4}-\d{2}-\d{2}", response)]
+    return len(dates) > 0
+
+
+def dates_in_order(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Dates in order."""
+    dates = [datetime.datetime.strptime(hit, "%Y-%m-%d") for hit in re.findall(r"\d{4}-\d{2}-\d{2}", response)]
+    return dates == sorted(dates)
+
+
+def after_the_order(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """After the order."""
+    day = datetime.date.fromisoformat(example["ordered"])
+    hit = re.search(r"\d{4}-\d{2}-\d{2}", response)
+    return hit is not None and datetime.date.fromisoformat(hit[0]) > day
+
+
+def within_a_fortnight(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Within a fortnight."""
+    first = datetime.date.fromisoformat(example["ordered"])
+    hit = re.findall(r"\d{4}-\d{2}-\d{2}", response)
+    return all((datetime.date.fromisoformat(day) - first).days <= 14 for day in hit)
+
+
+def on_a_weekday(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """On a weekday."""
+    hit = re.findall(r"\d{4}-\d{2}-\d{2}", response)
+    return all(datetime.date.fromisoformat(day).weekday() < 5 for day in hit)
+
+
+async def year_is_near(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Year is near."""
+    years = [int(year) for year in re.findall(r"\b(?:19|20)\d\d\b", response)]
+    return all(abs(year - 2026) < 30 for year in years)
+
+
+def no_word_three_times(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """No word three times."""
+    counts = collections.Counter(response.lower().split())
+    return all(count < 3 for word, count in counts.items() if len(word) > 6)
+
+
+def commonest_word_is_short(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Commonest word is short."""
+    counts = collections.Counter(re.findall(r"\w+", response.lower()))
+    return len(counts.most_common(1)[0][0]) <= 4
+
+
+def many_different_words(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Many different words."""
+    words = re.findall(r"\w+", response.lower())
+    return len(set(words)) / len(words) > 0.5
+
+
+def words_by_length(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Words by length."""
+    by_length = collections.defaultdict(list)
+    for word in response.split():
+        by_length[len(word)].append(word)
+    return max(by_length) < 25
+
+
+def first_words_are_new(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """First words are new."""
+    firsts = [line.split()[0] for line in response.splitlines() if line.strip()]
+    return len(firsts) == len(set(firsts))
+
+
+def last_three_lines(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Last three lines."""
+    lines = collections.deque(response.splitlines(), maxlen=3)
+    return sum(map(len, lines)) < 300
+
+
+def runs_of_a_letter(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Runs of a letter."""
+    return max(len(list(group)) for _, group in itertools.groupby(response)) < 4
+
+
+def neighbours_differ(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Neighbours differ."""
+    words = response.lower().split()
+    return all(a != b for a, b in itertools.pairwise(words))
+
+
+async def first_ten_words(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """First ten words."""
+    return len(" ".join(itertools.islice(response.split(), 10))) < 90
+
+
+def pairs_of_items(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Pairs of items."""
+    return all(a in response or b in response for a, b in itertools.combinations(example["items"], 2))
+
+
+def chained_fields(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Chained fields."""
+    fields = itertools.chain([example["product"]], example["items"])
+    return sum(field in response for field in fields) >= 2
+
+
+def is_ascii(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Is ascii."""
+    return response.isascii()
+
+
+def no_emoji(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """No emoji."""
+    return not any(unicodedata.category(sign) == "So" for sign in response)
+
+
+def composed_letters(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Composed letters."""
+    return unicodedata.normalize("NFC", response) == response
+
+
+def without_accents(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Without accents."""
+    plain = "".join(sign for sign in unicodedata.normalize("NFD", response) if not unicodedata.combining(sign))
+    return "cafe" in plain.lower()
+
+
+def letters_are_latin(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Letters are latin."""
+    return all("LATIN" in unicodedata.name(sign, "") for sign in response if sign.isalpha())
+
+
+def no_control_signs(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """No control signs."""
+    return all(unicodedata.category(sign) != "Cc" or sign in "\n\t" for sign in response)
+
+
+async def mostly_lower_case(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Mostly lower case."""
+    return sum(sign.islower() for sign in response) > 0.5 * len(response)
+
+
+def no_shouting(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """No shouting."""
+    return not any(word.isupper() and len(word) > 3 for word in response.split())
+
+
+def title_case(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Title case."""
+    first = response.split("\n", 1)[0]
+    return first == first.title()
+
+
+def case_folds(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Case folds."""
+    return "STRASSE".casefold() == "straße".casefold() and response.casefold() != ""
+
+
+def greets(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Greets."""
+    return response.strip().lower().startswith(("dear", "hello", "hi ", "good"))
+
+
+def greets_by_name(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Greets by name."""
+    hit = re.match(r"(?:Dear|Hello|Hi)\s+(?P<name>[A-Z]\w+)", response)
+    return hit is not None and hit.group("name") == example["name"]
+
+
+def signs_off(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Signs off."""
+    return re.search(r"(?i)(regards|sincerely|thank you)[,.!]?\s*\n?.*$", response) is not None
+
+
+def says_you(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Says you."""
+    return re.search(r"\byou(?:r|rs)?\b", response, re.I) is not None
+
+
+def does_not_apologise(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Does not apologise."""
+    return not re.search(r"\b(sorry|apologi[sz]e|regret)\b", response, flags=re.IGNORECASE)
+
+
+async def no_banned_word(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """No banned word."""
+    return not set(re.findall(r"\w+", response.lower())) & {"obviously", "simply", "just"}
+
+
+def no_placeholder(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """No placeholder."""
+    return "{{" not in response and "[NAME]" not in response and not re.search(r"<[A-Z_]+>", response)
+
+
+def repeats_no_input(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Repeats no input."""
+    return example["product"] * 2 not in response and prompt not in response
+
+
+def shorter_than_the_prompt(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Shorter than the prompt."""
+    return len(response) < len(prompt) * 10
+
+
+def quotes_the_prompt(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Quotes the prompt."""
+    return any(word in response.lower() for word in prompt.lower().split() if len(word) > 4)
+
+
+def lines_are_short(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Lines are short."""
+    return all(len(line) <= 100 for line in response.splitlines())
+
+
+def paragraphs(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Paragraphs."""
+    return 1 <= len([part for part in response.split("\n\n") if part.strip()]) <= 3
+
+
+def no_blank_ends(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """No blank ends."""
+    return response == response.strip() and "  " not in response
+
+
+def indented_evenly(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Indented evenly."""
+    return all((len(line) - len(line.lstrip(" "))) % 2 == 0 for line in response.split("\n"))
+
+
+async def has_a_table(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Has a table."""
+    rows = [line for line in response.splitlines() if line.startswith("|")]
+    return len({row.count("|") for row in rows}) == 1
+
+
+def partition_at_colon(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Partition at colon."""
+    head, colon, rest = response.partition(":")
+    return colon == ":" and 0 < len(head) < 20 and bool(rest.strip())
+
+
+def answer_after_colon(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Answer after colon."""
+    return response.rsplit(":", 1)[-1].strip().isdigit()
+
+
+def key_value_lines(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Key value lines."""
+    pairs = dict(line.split(": ", 1) for line in response.splitlines() if ": " in line)
+    return "Price" in pairs
+
+
+def joined_again(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Joined again."""
+    return ", ".join(response.split(", ")) == response and response.count(",") < 9
+
+
+def slices(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Slices."""
+    return response[::-1][:5] == "".join(reversed(response))[:5] and response[-1:] != ","
+
+
+def translated_signs(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Translated signs."""
+    return response.replace("–", "-").replace("’", "'").encode("utf-8").decode("utf-8").count("-") < 6
+
+
+def walrus(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Walrus."""
+    return (count := response.count("\n")) < 12 and count >= 0
+
+
+def matches_a_shape(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Matches a shape."""
+    match json.loads(response):
+        case {"name": str(), "price": int() | float() as price}:
+            return price > 0
+        case [*items]:
+            return len(items) > 0
+    return False
+
+
+async def counts_in_a_loop(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Counts in a loop."""
+    count = 0
+    for sign in response:
+        if sign in "aeiou":
+            count += 1
+        elif sign == "\n":
+            continue
+        else:
+            pass
+    while count > 100:
+        count //= 2
+    return count > 3
+
+
+def nested_function(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Nested function."""
+
+    def clean(word: str) -> str:
+        return word.strip(".,;:!?").lower()
+
+    return clean(example["product"].split()[0]) in map(clean, response.split())
+
+
+def closure_over_a_list(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Closure over a list."""
+    seen: list[str] = []
+
+    def note(word: str) -> bool:
+        seen.append(word)
+        return len(seen) < 50
+
+    return all(note(word) for word in response.split())
+
+
+def star_arguments(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Star arguments."""
+
+    def longest(*words: str, floor: int = 0) -> int:
+        return max([floor, *(len(word) for word in words)])
+
+    return longest(*response.split(), floor=2) < 30
+
+
+def lambda_by_length(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Lambda by length."""
+    words = sorted(response.split(), key=lambda word: (-len(word), word))
+    return words[0] != words[-1]
+
+
+def raises_and_catches(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Raises and catches."""
+    try:
+        value = int(response.split()[-1].strip("."))
+    except (ValueError, IndexError):
+        return True
+    finally:
+        pass
+    return value > 0
+
+
+def raises_without_words(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Raises without words."""
+    return response.split()[0][0].isalpha()
+
+
+def raises_without_key(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Raises without key."""
+    return example["missing"] in response
+
+
+def formatted_values(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Formatted values."""
+    return f"{example['price']:>8.1f}|{len(response):04d}|{response[:3]!r}".count("|") == 2
+
+
+async def comprehensions(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Comprehensions."""
+    letters = {sign: response.count(sign) for sign in set(response) if sign.isalpha()}
+    return max(letters.values(), default=0) < 60 and {n % 2 for n in letters.values()} <= {0, 1}
+
+
+def tuple_order(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Tuple order."""
+    return ("a", 1) < ("a", len(response)) < ("b", 0) and min(response.split(), default="") <= max(
+        response.split(), default=""
+    )
+
+
+def rounded_share(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Rounded share."""
+    vowels = sum(response.lower().count(vowel) for vowel in "aeiouy")
+    return round(vowels / max(1, len(response)), 2) <= 0.4
+
+
+def uses_string(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Uses string."""
+    import string
+
+    return all(sign in string.printable for sign in response)
+
+
+def uses_generator(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Uses generator."""
+
+    def lines() -> Any:
+        yield from response.splitlines()
+
+    return len(list(lines())) < 9
+
+
+def uses_textwrap(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Uses textwrap."""
+    import textwrap
+
+    return len(textwrap.wrap(response, 40)) < 9
+
+
+def uses_statistics(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Uses statistics."""
+    import statistics
+
+    return statistics.mean(map(len, response.split())) < 9
+
+
+def uses_difflib(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Uses difflib."""
+    import difflib
+
+    return difflib.SequenceMatcher(None, prompt, response).ratio() < 0.9
+
+
+def uses_maketrans(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Uses maketrans."""
+    return response.translate(str.maketrans("", "", ".,")).count(" ") < 90
+
+
+def uses_method_of_type(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Uses method of type."""
+    return sum(map(str.islower, response)) > 3
+
+
+def uses_callable_replacement(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Uses callable replacement."""
+    return "X" in re.sub(r"\w", lambda hit: hit[0].upper(), response + "x")
+
+
+def uses_del(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Uses del."""
+    words = response.split()
+    del words[:1]
+    return len(words) < 90
+
+
+def uses_html(example: dict[str, Any], prompt: str, response: str) -> bool:
+    """Uses html."""
+    import html
+
+    return html.unescape(response) == response
+
+
+SUPPORTED: tuple[Assertion, ...] = (
+    names_the_product,
+    names_every_item,
+    names_some_item,
+    items_in_their_order,
+    has_few_words,
+    has_enough_words,
+    words_in_bounds,
+    few_sentences,
+    ends_in_a_full_stop,
+    begins_with_a_capital,
+    has_bullets,
+    has_three_bullets,
+    bullets_are_short,
+    numbered_from_one,
+    no_numbered_list,
+    is_json,
+    is_json_object,
+    json_has_keys,
+    json_price_is_a_number,
+    json_list_is_sorted,
+    json_round_trip,
+    json_in_a_fence,
+    json_compact,
+    no_markdown,
+    bold_is_closed,
+    one_heading,
+    links_are_https,
+    links_are_of_the_shop,
+    has_a_link,
+    no_mail_address,
+    phone_is_short,
+    price_is_right,
+    price_with_sign,
+    total_adds_up,
+    numbers_grow,
+    largest_number_is_small,
+    mean_of_numbers,
+    share_in_percent,
+    has_a_date,
+    dates_exist,
+    dates_in_order,
+    after_the_order,
+    within_a_fortnight,
+    on_a_weekday,
+    year_is_near,
+    no_word_three_times,
+    commonest_word_is_short,
+    many_different_words,
+    words_by_length,
+    first_words_are_new,
+    last_three_lines,
+    runs_of_a_letter,
+    neighbours_differ,
+    first_ten_words,
+    pairs_of_items,
+    chained_fields,
+    is_ascii,
+    no_emoji,
+    composed_letters,
+    without_accents,
+    letters_are_latin,
+    no_control_signs,
+    mostly_lower_case,
+    no_shouting,
+    title_case,
+    case_folds,
+    greets,
+    greets_by_name,
+    signs_off,
+    says_you,
+    does_not_apologise,
+    no_banned_word,
+    no_placeholder,
+    repeats_no_input,
+    shorter_than_the_prompt,
+    quotes_the_prompt,
+    lines_are_short,
+    paragraphs,
+    no_blank_ends,
+    indented_evenly,
+    has_a_table,
+    partition_at_colon,
+    answer_after_colon,
+    key_value_lines,
+    joined_again,
+    slices,
+    translated_signs,
+    walrus,
+    matches_a_shape,
+    counts_in_a_loop,
+    nested_function,
+    closure_over_a_list,
+    star_arguments,
+    lambda_by_length,
+    raises_and_catches,
+    raises_without_words,
+    raises_without_key,
+    formatted_values,
+    comprehensions,
+    tuple_order,
+    rounded_share,
+)
+UNSUPPORTED: tuple[Assertion, ...] = (
+    uses_string,
+    uses_generator,
+    uses_textwrap,
+    uses_statistics,
+    uses_difflib,
+    uses_maketrans,
+    uses_method_of_type,
+    uses_callable_replacement,
+    uses_del,
+    uses_html,
+)
