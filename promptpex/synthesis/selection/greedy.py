@@ -1,66 +1,143 @@
-"""A selection to begin with: made candidate by candidate, in a fraction of a second also for thousands of them."""
+"""Selections made candidate by candidate: quickly, also from thousands, and without a proof that they are the best."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from fractions import Fraction
+import random
+from collections.abc import Callable, Iterable, Sequence
 
-from promptpex.synthesis.selection.goals import Task
+from promptpex.synthesis.selection.bitsets import union
+from promptpex.synthesis.selection.goals import Score, Task
 from promptpex.synthesis.selection.reduction import Reduction
 
-Worth = Callable[[int, int, int], Fraction]
+Worth = Callable[[int, int, int], float]
 """What a candidate is worth by the bad examples that it adds, the good ones that it adds, and its cost."""
 
 RULES: tuple[Worth, ...] = (
-    lambda caught, flagged, cost: Fraction(caught, cost + 1),
-    lambda caught, flagged, cost: Fraction(caught, flagged + 1),
-    lambda caught, flagged, cost: Fraction(caught, (flagged + 1) * (cost + 1)),
+    lambda caught, flagged, cost: caught / (cost + 1),
+    lambda caught, flagged, cost: caught / (flagged + 1),
+    lambda caught, flagged, cost: caught / ((flagged + 1) * (cost + 1)),
 )
+SEED = 20240103
+"""Of the sets that are taken out and refilled: the same problem is searched in the same way each time."""
+
+ALL_OUT = 0.3
+"""The share of a selection that is taken out at most."""
 
 
 def greedy(task: Task, reduction: Reduction) -> tuple[int, ...] | None:
     """The best of what a few rules lead to; None where none of them keeps the limits."""
-    covers = [_cover(task, reduction, rule) for rule in RULES]
-    selections = [_without_needless(task, cover, reduction) for cover in covers]
-    if task.counts_left_out:
-        selections = [_filled(task, reduction, selection) for selection in selections]
-    scored = [
-        (score, tuple(sorted(selection))) for selection in selections if (score := task.score(selection)) is not None
+    ways = [
+        (rule, fill_first) for rule in RULES for fill_first in ((False, True) if task.counts_left_out else (False,))
     ]
+    selections = [completed(task, reduction, reduction.fixed, rule, fill_first=first) for rule, first in ways]
+    scored = [(score, selection) for selection in selections if (score := task.score(selection)) is not None]
     return min(scored)[1] if scored else None
 
 
-def _cover(task: Task, reduction: Reduction, rule: Worth) -> list[int]:
+def improved(
+    task: Task, reduction: Reduction, selection: tuple[int, ...], is_late: Callable[[], bool], rounds: int
+) -> tuple[int, ...]:
+    """A selection that is at least as good: again and again some candidates are taken out and the rest completed.
+
+    Args:
+        selection: keeps the limits.
+        is_late: whether the time is over, asked between rounds.
+    """
+    dice = random.Random(SEED)
+    best, score = selection, task.score(selection)
+    for _ in range(rounds):
+        free = [candidate for candidate in best if candidate not in task.problem.must]
+        if is_late() or not free:
+            break
+        out = set(dice.sample(free, dice.randint(1, max(1, int(ALL_OUT * len(free))))))
+        kept = [candidate for candidate in best if candidate not in out]
+        aside = out if dice.random() < 0.5 else set()
+        fill_first = dice.random() < 0.5
+        new = completed(task, reduction, kept, dice.choice(RULES), passed_over=aside, fill_first=fill_first)
+        new_score = task.score(new)
+        if score is None or (new_score is not None and new_score <= score):
+            best, score = new, new_score
+    return best
+
+
+def rounded(task: Task, reduction: Reduction, values: Sequence[float]) -> tuple[int, ...]:
+    """A selection from a solution of the relaxation: the largest values first, as long as the limit is kept.
+
+    Args:
+        values: how much of each column is chosen, from 0 to 1.
+    """
+    problem = task.problem
+    chosen, flagged = list(reduction.fixed), union(problem.fails, reduction.fixed)
+    left_out = problem.not_spared(chosen)
+    for value, candidate in sorted(zip(values, reduction.columns, strict=True), key=lambda pair: (-pair[0], pair[1])):
+        fits = ((flagged | problem.fails[candidate]) & problem.good).bit_count() <= task.most_flagged
+        gain = (problem.spares[candidate] & left_out).bit_count() * task.unit - task.costs[candidate]
+        if value > 0.0 and fits and (gain > 0 or not task.counts_left_out):
+            chosen.append(candidate)
+            flagged |= problem.fails[candidate]
+            left_out &= ~problem.spares[candidate]
+    return completed(task, reduction, chosen, RULES[1])
+
+
+def completed(
+    task: Task,
+    reduction: Reduction,
+    chosen: Iterable[int],
+    rule: Worth,
+    *,
+    passed_over: Iterable[int] = (),
+    fill_first: bool = False,
+) -> tuple[int, ...]:
+    """A selection with these candidates, as far as the goals do not speak against them; it may miss the limits.
+
+    Args:
+        rule: by which candidates are taken until enough is caught.
+        passed_over: candidates that are not taken.
+        fill_first: where it counts what is left out, whether candidates that spare others come before that.
+    """
+    aside = set(passed_over)
+    open_candidates = [candidate for candidate in reduction.columns if candidate not in aside]
+    selection = list(chosen)
+    if task.counts_left_out and fill_first:
+        selection = _filled(task, open_candidates, selection)
+    selection = _without_needless(task, _covered(task, open_candidates, selection, rule))
+    if task.counts_left_out:
+        selection = _filled(task, open_candidates, selection)
+    return tuple(sorted(selection))
+
+
+def _covered(task: Task, candidates: list[int], chosen: list[int], rule: Worth) -> list[int]:
     """Candidates until enough is caught, each the one that is worth most and keeps the limit on false alarms."""
     problem = task.problem
-    chosen = list(reduction.fixed)
-    flagged = problem.flagged_by(chosen)
-    left = list(reduction.columns)
-    stop_early = task.goals[0] != "uncaught"
-    while left and not (stop_early and (flagged & problem.bad).bit_count() >= task.least_caught):
+    bad, good = problem.bad, problem.good
+    flagged = union(problem.fails, chosen)
+    left = set(candidates) - set(chosen)
+    enough = bad.bit_count() if task.goals[0] == "uncaught" else task.least_caught
+    while (flagged & bad).bit_count() < enough:
+        alarms_so_far = (flagged & good).bit_count()
         worths = []
         for candidate in left:
             new = problem.fails[candidate] & ~flagged
-            caught, alarms = (new & problem.bad).bit_count(), (new & problem.good).bit_count()
-            if caught and (flagged & problem.good).bit_count() + alarms <= task.most_flagged:
+            caught, alarms = (new & bad).bit_count(), (new & good).bit_count()
+            if caught and alarms_so_far + alarms <= task.most_flagged:
                 worths.append((rule(caught, alarms, task.costs[candidate]), -candidate))
         if not worths:
             break
         candidate = -max(worths)[1]
         chosen.append(candidate)
-        left.remove(candidate)
+        left.discard(candidate)
         flagged |= problem.fails[candidate]
     return chosen
 
 
-def _without_needless(task: Task, selection: list[int], reduction: Reduction) -> list[int]:
+def _without_needless(task: Task, selection: list[int]) -> list[int]:
     """The selection without those that can go: the latest first, as long as that makes it better."""
-    score = task.score(selection)
+    score: Score | None = task.score(selection)
     if score is None:
         return selection
     kept = list(selection)
-    for candidate in selection:
-        if candidate in reduction.fixed:
+    for candidate in reversed(selection):
+        if candidate in task.problem.must:
             continue
         without = [other for other in kept if other != candidate]
         new = task.score(without)
@@ -69,25 +146,29 @@ def _without_needless(task: Task, selection: list[int], reduction: Reduction) ->
     return kept
 
 
-def _filled(task: Task, reduction: Reduction, selection: list[int]) -> list[int]:
+def _filled(task: Task, candidates: list[int], selection: list[int]) -> list[int]:
     """The selection with all that spares more than it costs, those that flag least of what is good first."""
     problem = task.problem
-    chosen, flagged = list(selection), problem.flagged_by(selection)
+    good = problem.good
+    chosen, flagged = list(selection), union(problem.fails, selection)
     left_out = problem.not_spared(chosen)
-    left = [candidate for candidate in reduction.columns if candidate not in set(chosen)]
+    left = set(candidates) - set(chosen)
     while left:
-        worths = []
+        alarms_so_far = (flagged & good).bit_count()
+        worths, idle = [], []
         for candidate in left:
             spared = (problem.spares[candidate] & left_out).bit_count()
-            alarms = (problem.fails[candidate] & ~flagged & problem.good).bit_count()
-            fits = (flagged & problem.good).bit_count() + alarms <= task.most_flagged
-            if fits and spared and spared * task.unit >= task.costs[candidate]:
-                worths.append((Fraction(spared, alarms + 1), -candidate))
+            alarms = (problem.fails[candidate] & ~flagged & good).bit_count()
+            gain = spared * task.unit - task.costs[candidate]
+            if alarms_so_far + alarms > task.most_flagged or not spared or gain < 0:
+                idle.append(candidate)
+            else:
+                worths.append((gain / (alarms + 1), spared / (alarms + 1), -candidate))
         if not worths:
             break
-        candidate = -max(worths)[1]
+        candidate = -max(worths)[2]
         chosen.append(candidate)
-        left.remove(candidate)
+        left.difference_update(idle, [candidate])
         flagged |= problem.fails[candidate]
         left_out &= ~problem.spares[candidate]
     return chosen

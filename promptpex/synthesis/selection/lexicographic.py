@@ -12,27 +12,43 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from promptpex.synthesis.selection import small_sets
+from promptpex.synthesis.selection.cuts import bound_by_cuts
 from promptpex.synthesis.selection.goals import Goal, Score, Task
-from promptpex.synthesis.selection.greedy import greedy
+from promptpex.synthesis.selection.greedy import greedy, improved, rounded
 from promptpex.synthesis.selection.program import SelectionProgram
 from promptpex.synthesis.selection.reduction import reduced
-
-PACKED = 10_000_000
-"""What a joined objective may amount to: far below what a double counts exactly, given the solver's tolerance."""
 
 _ALMOST = 1e-3
 """How far a bound may fall short of the next whole number and still prove it."""
 
-TINY = 400
-"""Up to so many variables a search is over before a greedy selection to begin with is made."""
-
-HUGE = 10_000
-"""From so many variables on a linear program takes minutes, and trying small sets has half of the time."""
-
-WORK = 300_000
-"""How many times a candidate is looked at while small sets are tried, in other programs: a tenth of a second."""
-
 Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """From which sizes on a search goes about it in another way; the results are the same.
+
+    Attributes:
+        packed: what a joined objective may amount to: far below what a double counts exactly, given the solver's
+            tolerance.
+        tiny: up to so many variables a search is over before a greedy selection to begin with is made.
+        large: from so many rows on this greedy selection is improved before the search.
+        huge: from so many rows on a linear program takes minutes, and three quarters of the time go to other ways
+            before it.
+        work: how many times a candidate is looked at while small sets are tried, in programs that are not huge: a
+            fraction of a second.
+        rounds: how often a greedy selection is taken apart and completed; in huge programs a hundred times as often.
+    """
+
+    packed: int = 10_000_000
+    tiny: int = 400
+    large: int = 2_000
+    huge: int = 30_000
+    work: int = 300_000
+    rounds: int = 100
+
+
+USUAL = Sizes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +86,7 @@ class Optimum:
         return self.selection is not None and all(step.proven for step in self.steps)
 
 
-def optimise(task: Task, seconds: float, *, clock: Clock = time.monotonic) -> Optimum:
+def optimise(task: Task, seconds: float, *, clock: Clock = time.monotonic, sizes: Sizes = USUAL) -> Optimum:
     """The best selection within the limits.
 
     Args:
@@ -83,25 +99,34 @@ def optimise(task: Task, seconds: float, *, clock: Clock = time.monotonic) -> Op
     if reduction.caught + sum(reduction.bad.values()) < task.least_caught:
         return Optimum(None, False)
     program = SelectionProgram(task, reduction)
-    if not small_sets.applies(task):
-        return _GoalSearch(program, ends, clock).run()
-    work, until = (WORK, ends) if program.variables < HUGE else (float("inf"), (clock() + ends) / 2)
-    small = small_sets.smallest(task, reduction, work, lambda: clock() > until)
-    if not small.finished:
-        return _GoalSearch(program, ends, clock, excluded=small.excluded).run()
-    if small.selection is None:
+    is_huge = program.rows > sizes.huge
+    excluded = -1
+    if small_sets.applies(task):
+        work, until = (float("inf"), (clock() + ends) / 2) if is_huge else (sizes.work, ends)
+        small = small_sets.smallest(task, reduction, work, lambda: clock() > until)
+        if small.finished:
+            return _finished(task, small.selection)
+        excluded = small.excluded
+    search = _GoalSearch(program, ends, clock, sizes, excluded)
+    if is_huge:
+        search.approach()
+    return search.run()
+
+
+def _finished(task: Task, selection: tuple[int, ...] | None) -> Optimum:
+    """What is known where all sets that could be better were tried."""
+    score = task.score(selection) if selection is not None else None
+    if score is None:
         return Optimum(None, False)
-    score = task.score(small.selection)
-    assert score is not None
     steps = (GoalReached(goal, value, value, True) for goal, value in zip(task.goals, score, strict=True))
-    return Optimum(small.selection, True, tuple(steps))
+    return Optimum(selection, True, tuple(steps))
 
 
 class _GoalSearch:
     """The state of a search: the best selection so far, and what is proven."""
 
-    def __init__(self, program: SelectionProgram, ends: float, clock: Clock, excluded: int = -1) -> None:
-        self._program = program
+    def __init__(self, program: SelectionProgram, ends: float, clock: Clock, sizes: Sizes, excluded: int) -> None:
+        self._program, self._sizes = program, sizes
         self._ends, self._clock = ends, clock
         self._best: tuple[int, ...] | None = None
         self._score: Score | None = None
@@ -110,14 +135,36 @@ class _GoalSearch:
         if excluded >= 0:
             program.require_more_than(excluded)
             self._bounds[0] += (excluded + 1) * min(program.task.costs)
-        if program.variables > TINY:
+        if program.variables > sizes.tiny:
             self._begin()
 
     def _begin(self) -> None:
         """Takes a greedy selection for the best so far."""
-        start = greedy(self._program.task, self._program.reduction)
-        if start is not None:
-            self._take(start)
+        task, reduction = self._program.task, self._program.reduction
+        start = greedy(task, reduction)
+        if start is None:
+            return
+        if self._program.rows > self._sizes.large:
+            start = improved(task, reduction, start, self._is_over, self._sizes.rounds)
+        self._take(start)
+
+    def _is_over(self) -> bool:
+        return self._clock() > self._ends
+
+    def approach(self) -> None:
+        """Improves the best selection so far, and what is proven of the first goal, without the whole program."""
+        task, reduction = self._program.task, self._program.reduction
+        now = self._clock()
+        half, three_quarters = now + (self._ends - now) / 2, now + (self._ends - now) * 3 / 4
+        if task.goals[0] in ("weight", "weight-and-left-out"):
+            enough = self._score[0] if self._score is not None else float("inf")
+            cuts = bound_by_cuts(self._program, lambda: half - self._clock(), enough)
+            if cuts.bound > float("-inf"):
+                self._bounds[0] = max(self._bounds[0], _whole(cuts.bound))
+            self._take(rounded(task, reduction, cuts.values))
+        if self._best is not None:
+            rounds = 100 * self._sizes.rounds
+            self._take(improved(task, reduction, self._best, lambda: self._clock() > three_quarters, rounds))
 
     def run(self) -> Optimum:
         first = 0
@@ -145,7 +192,7 @@ class _GoalSearch:
         size, last = 1, first
         for goal in self._program.task.goals[first:]:
             size *= self._program.span(goal) + 1
-            if size > PACKED and last > first:
+            if size > self._sizes.packed and last > first:
                 break
             last += 1
         return last

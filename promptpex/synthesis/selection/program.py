@@ -100,6 +100,12 @@ class SelectionProgram:
         reduction = self.reduction
         return len(reduction.columns) + len(reduction.bad) + len(reduction.good) + len(reduction.left_out)
 
+    @property
+    def rows(self) -> int:
+        """How many rows the program has, without the limits."""
+        reduction = self.reduction
+        return len(reduction.bad) + sum(map(len, reduction.good)) + len(reduction.left_out)
+
     def require_more_than(self, size: int) -> None:
         """Excludes sets of so many columns, and smaller ones."""
         columns = range(len(self.reduction.columns))
