@@ -198,6 +198,16 @@ async def test_the_estimate_counts_the_requests_that_a_run_then_makes(tmp_path: 
     assert (await lines())["judge"] == (0, 6)
 
 
+async def test_replies_that_cannot_be_read_cost_no_more_than_the_estimate_says(tmp_path: Path) -> None:
+    def once_more(request: Request) -> str:
+        return "?" if request.stage == "judge" and len(request.messages) < 3 else answers(request)
+
+    async with open_session(resolved(tmp_path), provider=FakeClient(answers)) as session:
+        lines = await estimate(session, PROMPT, spec_of(CANCEL, POLITE), SUITE)
+    _, client = await run(tmp_path, CANCEL, POLITE, reply=once_more)
+    assert len(client.requests) == sum(line.calls + line.again for line in lines) == 4 + 2 * 6
+
+
 async def test_equal_outputs_may_differ_on_a_rule_that_needs_the_input(tmp_path: Path) -> None:
     def reply(request: Request) -> str:
         if request.model == "fake/m":
