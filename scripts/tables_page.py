@@ -136,8 +136,8 @@ MEANINGS: Mapping[str, str] = {
     "`metrics`: false for one judge of several",
     "decision": "`best`, `tied`, `worse`, `undecided`, `only model`, `unscored`; `reference`, `better`; `below limit`, "
     "`above limit`",
-    "difference": "difference in non-compliance (with `--rank-by accuracy` in accuracy), as a share, on cases scored "
-    "in both: from `versus`, or after minus before; in `metric_changes`: of the means",
+    "difference": "difference in non-compliance (with `--rank-by` in accuracy or the metric), as a share, on cases "
+    "scored in both: from `versus`, or after minus before; in `metric_changes`: of the means",
     "difference_high": "upper end of its interval (Tango; in `metric_changes` of a mean of differences)",
     "difference_low": "lower end of its interval (Tango; in `metric_changes` of a mean of differences)",
     "error": "reason code of a missing or unusable answer",
