@@ -135,7 +135,7 @@ async def synthesize(session: Session, files: Files, wishes: SynthesisWishes = S
     history, synthesis, made = await _asked(session, files, plan)
     raise_if_cancelled(session)
     old = read_candidates(plan.folder.candidates) if plan.folder.candidates.exists() else Synthesis(prompt="")
-    on_file = write_candidates(plan.folder.candidates, synthesis)
+    on_file = write_candidates(plan.folder.candidates, _with_choices(synthesis, old))
     write_history(plan.folder.versions, history)
     known = {one.id for one in old.criteria}, {one.id for one in old.candidates}
     criteria = tuple(one.id for one in on_file.criteria if one.id not in known[0])
@@ -284,6 +284,13 @@ def _of_latest_run(session: Session, prompt: Prompt) -> Sequence[Example]:
     except InputError:
         return ()
     return examples_of(run).examples if run is not None and run.prompt.fingerprint == prompt.fingerprint else ()
+
+
+def _with_choices(synthesis: Synthesis, on_file: Synthesis) -> Synthesis:
+    """The synthesis with the choices of now: people may have made some while the author was writing."""
+    choices = {candidate.id: candidate.choice for candidate in on_file.candidates}
+    candidates = [one.replace(choice=choices.get(one.id, one.choice)) for one in synthesis.candidates]
+    return synthesis.replace(candidates=tuple(candidates))
 
 
 def _tell_of_phrase_lists(session: Session, synthesis: Synthesis, new: Collection[str]) -> None:
