@@ -55,6 +55,11 @@ FITTING: dict[str, tuple[tuple[str, ...], ...]] = {
     "extract": (("prompt.md", "--update"), ("prompt.md", "--force"), ("list.json",)),
     "validate": (("prompt.md",), ("prompt.cases.yaml",), ("prompt.md", "cases.csv", "prompt.spec.yaml")),
     "diff": (("old.md", "prompt.md"),),
+    "synthesize": (
+        ("prompt.md", "--versions", "old.md"),
+        ("prompt.md",),
+        ("prompt.md", "--versions", "old.md", "--dry-run"),
+    ),
     "judge": ((RUN,), ("run-1",), ()),
     "report": ((RUN,), ("run-1",), ()),
     "compare": ((RUN, "run-1"),),

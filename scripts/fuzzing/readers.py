@@ -42,7 +42,7 @@ from promptpex.codecs import safe_csv
 from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.core.errors import PromptpexError
 from promptpex.core.matching import ASKED, MATCH_KINDS
-from promptpex.core.records import Case, Completion, Message, Prompt, Spec
+from promptpex.core.records import Case, Completion, History, Message, Prompt, PromptVersion, Spec
 from promptpex.engines import LocalEngine
 from promptpex.interchange import promptfoo, promptpex_tests, suite_csv, suite_jsonl
 from promptpex.judging.verdict_precedence import after_broken
@@ -54,6 +54,12 @@ from promptpex.promptfile.metric_files import metrics_beside
 from promptpex.specs.file import examine as examine_spec
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.prompt_diff import diff_prompts
+from promptpex.synthesis.candidate_file import examine as examine_candidates
+from promptpex.synthesis.candidate_file import read_candidates, write_candidates
+from promptpex.synthesis.criteria import unasked
+from promptpex.synthesis.deltas import deltas
+from promptpex.synthesis.history_file import read_history
+from promptpex.synthesis.portions import packs_of
 from promptpex.tables.counts_per_case import check_weights
 from promptpex.workflow.metric_criteria import criteria_texts
 from promptpex.workflow.validation import validate
@@ -94,6 +100,30 @@ def _edited(maker: Maker, path: Path, spec: Spec) -> object:
 def _typed(maker: Maker) -> str:
     """An odd text that a record holds: halves of characters are refused where records are made."""
     return maker.text().encode("utf-8", "replace").decode() or "x"
+
+
+def candidates(maker: Maker, folder: Path) -> object:
+    """Files of candidates: read, or every problem named, or edited in place."""
+    text = maker.document(json.dumps(seeds.CANDIDATES), maker.changed(seeds.CANDIDATES, 1))
+    path = maker.file(folder, "candidates.yaml", text)
+    if maker.rng.random() < 0.4:
+        return examine_candidates(path)
+    synthesis = read_candidates(path)
+    kept = [one.replace(description=_typed(maker)) for one in synthesis.candidates if maker.rng.random() < 0.7]
+    return write_candidates(path, synthesis.replace(candidates=tuple(kept), implications=synthesis.implications[:1]))
+
+
+def histories(maker: Maker, folder: Path) -> object:
+    """Two versions of a prompt, and what the second one changed; a file of versions."""
+    texts = [maker.mangled(seeds.PROMPT) if maker.rng.random() < 0.7 else maker.text() for _ in range(2)]
+    versions = [
+        PromptVersion(name=f"v{number}", messages=(Message(role="system", content=text),), fingerprint=str(number))
+        for number, text in enumerate(texts)
+    ]
+    made = deltas(versions)
+    history = History(prompt="prompt.md", versions=tuple(versions), deltas=made).to_dict()
+    path = maker.file(folder, "versions.json", maker.document(json.dumps(history), maker.changed(history, 1)))
+    return packs_of(unasked(made, ())), read_history(path)
 
 
 def suites(maker: Maker, folder: Path) -> object:
@@ -370,7 +400,7 @@ READERS: dict[Reader, int] = {
     scripts: 6, output_rows: 50, settings_files: 40, settings_values: 40, model_names: 90, weights: 30, gguf_heads: 40,
     samples: 40, schemas: 50, tests_csv: 40, json_replies: 90, server_replies: 90, usage_numbers: 40,
     error_replies: 30, recordings: 30, grade_files: 30, run_folders: 25, stores: 6, rule_checks: 15,
-    comparisons: 30, metrics: 30,
+    comparisons: 30, metrics: 30, candidates: 30, histories: 30,
 }  # fmt: skip
 """Each reader with its weight among the inputs that are not replies for stages."""
 

@@ -182,6 +182,35 @@ TESTS_CSV = (
     "p1, gpt-4, 1, 1, An apple, RED, one word\np1, gpt-4, 2, 1, The sky, BLUE, a colour\n"
 )
 
+CANDIDATES: dict[str, Any] = {
+    "prompt": "prompt.md",
+    "criteria": [
+        {
+            "id": "c1",
+            "text": "It names the colour.",
+            "category": "inclusion",
+            "source": "Name the colour",
+            "version": "v1",
+        },
+        {"id": "c2", "text": "It is one word.", "category": "quantity", "rule": "r1", "origin": "extracted"},
+    ],
+    "candidates": [
+        {"id": "names_it", "criteria": ["c1"], "check": {"kind": "contains", "value": "{{thing}}"}, "choice": "must"},
+        {
+            "id": "is_one_word",
+            "criteria": ["c2", "c1"],
+            "check": {"kind": "word-count", "value": 1},
+            "origin": "generated",
+        },
+        {"id": "asked", "criteria": ["c1"], "check": {"kind": "question", "value": "Is it a colour?"}},
+        {"id": "coded", "criteria": ["c1"], "check": {"kind": "python", "value": "len(output) < 9"}},
+    ],
+    "implications": [
+        {"stronger": "is_one_word", "weaker": "names_it", "evidence": "judge", "accepted": False},
+        {"stronger": "asked", "weaker": "coded", "evidence": "person"},
+    ],
+}
+
 ASSERTIONS = {"assert": CHECKS[:6], "threshold": 0.5, "vars": {"thing": "apple"}}
 ASSERTIONS_YAML = "".join(
     ["assert:\n", *(f"  - {json.dumps(check)}\n" for check in CHECKS[:8]), "threshold: 0.5\nvars: {thing: apple}\n"]

@@ -21,11 +21,13 @@ from promptpex.cases.validity import ValidityCheck, validity
 from promptpex.core.records import (
     Case,
     Completion,
+    Criterion,
     Message,
     Metric,
     ModelName,
     Output,
     Prompt,
+    PromptVersion,
     Request,
     Rule,
     Spec,
@@ -43,6 +45,11 @@ from promptpex.specs.extract import extract
 from promptpex.specs.groundedness import grounded
 from promptpex.specs.propose_checks import propose_checks
 from promptpex.specs.propose_rules import add_inverses
+from promptpex.synthesis.categorise import categorise
+from promptpex.synthesis.criteria import propose_criteria
+from promptpex.synthesis.deltas import deltas
+from promptpex.synthesis.phrase_lists import phrase_lists
+from promptpex.synthesis.propose_candidates import propose_candidates
 
 PROMPT = Prompt(
     name="colours",
@@ -58,6 +65,8 @@ JUDGED = SPEC.replace(
         Rule(id="r6", rule="If the thing is red, the output says so.", needs="input"),
     )
 )
+CRITERIA = tuple(Criterion.model_validate(item) for item in seeds.CANDIDATES["criteria"])
+DELTAS = deltas([PromptVersion(name="v1", messages=PROMPT.messages, fingerprint="f")])
 CASE = Case(id="c1", rule="r1", inputs={"thing": "apple", "count": 2})
 OUTPUT = Output(case="c1", model="m", text="RED")
 
@@ -187,10 +196,37 @@ async def _scored(maker: Maker) -> object:
     return await MetricJudge(author(maker), metric).score(OUTPUT, maker.text())
 
 
+async def _categorised(maker: Maker) -> object:
+    return await categorise(author(maker), PROMPT, DELTAS)
+
+
+async def _criteria(maker: Maker) -> object:
+    return await propose_criteria(author(maker), PROMPT, DELTAS, known=CRITERIA[:1])
+
+
+async def _candidates(maker: Maker) -> object:
+    """Most replies name the criteria and kinds that there are, so that what they propose is compiled."""
+
+    def completion(request: Request) -> Completion:
+        if maker.rng.random() < 0.3:
+            return _completion(maker, request)
+        reply = fitting(maker, request.reply_schema or {})
+        for proposed in reply["items"]:
+            proposed["criteria"] = [maker.rng.choice(("c1", "c2"))]
+            proposed["kind"] = maker.rng.choice((*sorted(KINDS), "not-regex", "python", "question"))
+            proposed["path"] = maker.rng.choice(("", "", "a.b[]", maker.word()))
+        return Completion(text=json.dumps(reply).encode("utf-8", "replace").decode(), finish_reason="stop")
+
+    voice = RoleModel(Structured(FakeClient(completion)), ModelName(name="fake/author", label="fake/author"))
+    made = await propose_candidates(voice, PROMPT, CRITERIA)
+    return made, phrase_lists(CRITERIA, made.candidates)
+
+
 STAGES: Mapping[str, Callable[[Maker], Awaitable[object]]] = {
     "extract": _extract, "inverse": _inverses, "checks": _checks, "groundedness": _grounded, "cases": _cases,
     "expand": _expanded, "validity": _valid, "rate": _rated, "expected": _expected, "baseline": _baseline,
-    "judge": _judged, "match": _matched, "metric": _scored,
+    "judge": _judged, "match": _matched, "metric": _scored, "categories": _categorised, "criteria": _criteria,
+    "candidates": _candidates,
 }  # fmt: skip
 
 

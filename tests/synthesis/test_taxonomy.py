@@ -1,0 +1,67 @@
+"""The taxonomy has two levels, and every name that is in use for a category leads to it."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpex.core.records import CategorisedPhrase, Category, Delta
+from promptpex.synthesis.tagged_prompt import tagged
+from promptpex.synthesis.taxonomy import TAXONOMY, category_of, in_lines, info_of
+
+
+def test_every_category_of_the_records_stands_in_it_once_with_its_group() -> None:
+    assert [info.name for info in TAXONOMY] == list(get_args(Category))
+    groups = {"structural": 3, "content": 6, "other": 1}
+    assert {group: sum(info.group == group for info in TAXONOMY) for group in groups} == groups
+    assert all(info.meaning in in_lines() for info in TAXONOMY)
+
+
+@pytest.mark.parametrize(
+    ("name", "category"),
+    [
+        ("Presentation Format", "response-format"),
+        ("example_demonstration", "example-demonstration"),
+        ("Workflow Description", "workflow-description"),
+        ("Count", "quantity"),
+        ("Inclusion", "inclusion"),
+        ("EXCLUSION", "exclusion"),
+        ("Qualitative Assessment", "qualitative-criteria"),
+        ("Other", "other"),
+        ("Response Format Instruction", "response-format"),
+        ("Prompt Clarification/Rephrasing", "prompt-clarification"),
+        ("Data Placeholders", "data-integration"),
+        ("Quantity Instruction", "quantity"),
+        ("qualitative-criteria", "qualitative-criteria"),
+        ("something new", "other"),
+        ("", "other"),
+        (3, "other"),
+        (None, "other"),
+    ],
+)
+def test_other_names_are_mapped(name: object, category: Category) -> None:
+    assert category_of(name) == category
+    assert info_of(category).title
+
+
+def test_no_name_stands_for_two_categories() -> None:
+    names = [name for info in TAXONOMY for name in {info.name.replace("-", " "), info.title.casefold(), *info.aliases}]
+    assert len(names) == len(set(names))
+
+
+PHRASES = st.lists(st.tuples(st.sampled_from(get_args(Category)), st.text("ab {}.\n", max_size=6)), max_size=8)
+
+
+@given(st.text("ab {}.\n", max_size=40), PHRASES)
+def test_tagged_pieces_make_up_the_prompt(text: str, phrases: list[tuple[Category, str]]) -> None:
+    delta = Delta(
+        version="v1",
+        changes=(),
+        categories=tuple(CategorisedPhrase(category=category, source=source) for category, source in phrases),
+    )
+    segments = tagged(text, [delta])
+    assert "".join(segment.text for segment in segments) == text
+    assert all(segment.text for segment in segments)
