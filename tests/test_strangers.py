@@ -137,6 +137,7 @@ async def test_a_metric_file_reaches_nothing_and_its_requests_are_reported(check
     tries = {"file": "require('fs').readFileSync", "env": "process.env", "net": "fetch('http://127.0.0.1')"}
     for name, code in tries.items():
         (checkout / f"{name}.metric.js").write_text(code, encoding="utf-8")
+    (checkout / "open.metric.py").write_text("len(open('/etc/passwd').read())", encoding="utf-8")
     settings = {"models": ["fake/m"], "judge": ["fake/j"], "store": str(checkout.parent / "store.db")}
     client = FakeClient(lambda request: "RED")
     async with open_session(load(settings, start=checkout, env={}), provider=client) as session:
@@ -144,7 +145,7 @@ async def test_a_metric_file_reaches_nothing_and_its_requests_are_reported(check
         (checkout / "python.metric.md").write_text("{{output.__class__.__mro__}}", encoding="utf-8")
         run = await execute(session, await begin(session, here, spec(), suite()))
     assert lines["metric"] == len(suite().cases)
-    assert {score.name for score in run.scores} == {"tone", "python", *tries}
+    assert {score.name for score in run.scores} == {"tone", "python", "open", *tries}
     assert all(score.value is None for score in run.scores), "nothing was reached"
     assert {score.unscored for score in run.scores if score.name == "python"} == {"bad-template"}
 

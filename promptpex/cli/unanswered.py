@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from promptpex.report import Summary
 
 LONGEST = 320
-CODE = "javascript"
-"""The source of scores by a metric's script."""
+CODE = ("javascript", "python")
+"""The sources of scores by a metric's code."""
 
 
 def silent_models(summary: Summary, *, allowed: bool = False) -> Iterator[str]:
@@ -56,7 +56,7 @@ def silent_scorers(summary: Summary) -> Iterator[str]:
     from promptpex.report.terminal import clean
     from promptpex.tables.frames import is_from
 
-    by_code = summary.scores["source"].eq(CODE).fillna(False)
+    by_code = summary.scores["source"].isin(CODE).fillna(False)
     scores = summary.scores[is_from(summary.scores, "judge") | by_code]
     asked = scores[~scores["unscored"].isin(NOT_ASKED).fillna(False)]
     for (judge, name), group in asked.groupby(["source", "name"], sort=False, observed=True):
@@ -64,7 +64,7 @@ def silent_scorers(summary: Summary) -> Iterator[str]:
         if failed.all():
             label, why = clean(str(judge).removeprefix("judge:")), clean(group["reason"].iloc[0], LONGEST)
             who = f"the script of the metric {clean(name)} scored no output"
-            who = who if judge == CODE else f"the judge {label} gave no score of {clean(name)}"
+            who = who if judge in CODE else f"the judge {label} gave no score of {clean(name)}"
             yield f"{who} ({_counted(Counter(group['unscored']))}): {why}"
 
 

@@ -1,4 +1,5 @@
-"""Metric files beside a prompt: ``tone.metric.md`` or ``tone.metric.prompty`` for judges, ``length.metric.js`` as code.
+"""Metric files beside a prompt: ``tone.metric.md`` or ``tone.metric.prompty`` for judges, ``length.metric.js`` or
+``length.metric.py`` as code.
 
 The first two are prompt files (PromptPex's custom metrics): front matter with ``description`` and ``scale``
 (``pass-fail`` or ``0-100``), then the criteria, a template over ``VARIABLES``.
@@ -7,14 +8,14 @@ The first two are prompt files (PromptPex's custom metrics): front matter with `
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from promptpex.codecs.text_file import read_text
 from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import PromptFileError
-from promptpex.core.records import EXPECTED, METRIC_NAME, Metric, Problem, Prompt, Scale
+from promptpex.core.records import EXPECTED, METRIC_NAME, Language, Metric, Problem, Prompt, Scale
 from promptpex.promptfile.read import examine
 
 VARIABLES = ("prompt", "intent", "input_spec", "rules", "input", "output", "expected", "output_format")
@@ -26,7 +27,9 @@ OTHER_NAMES = {"inputSpec": "input_spec", "outputFormat": "output_format", "grou
 KEYS = ("description", "scale")
 """Front matter keys of a metric."""
 
-SUFFIXES = (".metric.md", ".metric.prompty", ".metric.js")
+SUFFIXES = (".metric.md", ".metric.prompty", ".metric.js", ".metric.py")
+LANGUAGES: Mapping[str, Language] = {".js": "javascript", ".py": "python"}
+"""What code is written in, by the ending of its file."""
 MOST = 50
 """Metrics of one folder: each costs a request for every output and judge."""
 
@@ -89,7 +92,7 @@ def name_of(file: Path) -> str:
 def examine_metric(file: Path) -> tuple[Metric | None, list[Problem]]:
     """One metric, and all that is wrong or odd about its file, with lines; None where any of it is an error."""
     try:
-        metric, problems = _code(file) if file.suffix == ".js" else _criteria(file)
+        metric, problems = _code(file) if file.suffix in LANGUAGES else _criteria(file)
     except PromptFileError as failure:
         metric, problems = None, [Problem(path=str(file), line=failure.line, message=failure.message)]
     problems = [*_wrong_name(file), *problems]
@@ -111,8 +114,8 @@ def _code(file: Path) -> tuple[Metric | None, list[Problem]]:
     code = read_text(file, error=PromptFileError, what="metric", limit=_CODE_LIMIT)
     if not code.strip():
         message = "the metric is empty"
-        return None, [Problem(path=str(file), message=message, suggestion="write a JavaScript expression over output")]
-    return _made(file, scale="0-100", code=code), []
+        return None, [Problem(path=str(file), message=message, suggestion="write an expression over output")]
+    return _made(file, scale="0-100", code=code, language=LANGUAGES[file.suffix]), []
 
 
 def _criteria(file: Path) -> tuple[Metric | None, list[Problem]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from promptpex.core.errors import PromptFileError
-from promptpex.core.records import Metric, Problem
+from promptpex.core.records import Language, Metric, Problem
 from promptpex.promptfile import render
 from promptpex.promptfile.metric_files import (
     OTHER_NAMES,
@@ -36,13 +36,13 @@ def problems_of(file: Path) -> list[Problem]:
 
 
 def _when_tried(metric: Metric, file: Path) -> list[Problem]:
-    """Code that is not JavaScript, and criteria that cannot be filled in, within the limits of every run."""
-    failures = _of_code(metric.code) if metric.code else _of_criteria(metric)
+    """Code that does not parse, and criteria that cannot be filled in, within the limits of every run."""
+    failures = _of_code(metric.code, metric.language) if metric.code else _of_criteria(metric)
     return [Problem(path=str(file), message=message) for message in failures]
 
 
-def _of_code(code: str) -> Iterator[str]:
-    problem = code_problem(code)
+def _of_code(code: str, language: Language) -> Iterator[str]:
+    problem = code_problem(code, language)
     if problem is not None:
         yield problem
 

@@ -10,18 +10,21 @@ from typing import Any
 
 from promptpex.assertions import check_time
 from promptpex.assertions.kinds.javascript import SCORE_WORDS
+from promptpex.assertions.kinds.python import SCORE_WORDS as PYTHON_SCORE_WORDS
 from promptpex.codecs.wording import did_you_mean, plural, with_hint
 from promptpex.core.errors import ConfigError, PromptFileError
 from promptpex.core.events import Notice, StepDone, stage_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Metric, Output, Prompt, Run, Score
+from promptpex.core.time_allowance import Allowance
 from promptpex.engines import run_all
 from promptpex.judging.metric_judge import STAGE, MetricJudge
-from promptpex.promptfile.metric_files import metrics_beside
+from promptpex.promptfile import RENDERING_SECONDS
+from promptpex.promptfile.metric_files import LANGUAGES, metrics_beside
 from promptpex.workflow.instructions import instructions_of
-from promptpex.workflow.metric_code import KIND as CODE
 from promptpex.workflow.metric_code import MetricCode, code_problem, compiled
 from promptpex.workflow.metric_criteria import criteria_texts
+from promptpex.workflow.questions import sent_text
 from promptpex.workflow.session import Session
 
 POOLED = "judges:mean"
@@ -41,7 +44,7 @@ def metrics_of(session: Session, prompt: Prompt) -> tuple[Metric, ...]:
     metrics = {metric.name: metric for metric in metrics_beside(Path(prompt.path))}
     for name in chosen or ():
         if name not in metrics:
-            place = f"there is no {name}.metric.md, .metric.prompty or .metric.js beside the prompt"
+            place = f"there is no {name}.metric.md, .metric.prompty, .metric.js or .metric.py beside the prompt"
             message = f"--metrics names {name!r}, but {place}"
             raise ConfigError(with_hint(message, did_you_mean(name, metrics)))
     used = tuple(metrics[name] for name in (chosen or metrics))
@@ -49,12 +52,17 @@ def metrics_of(session: Session, prompt: Prompt) -> tuple[Metric, ...]:
     return used
 
 
+_ENDINGS = {language: ending for ending, language in LANGUAGES.items()}
+
+
 def _require_code(metrics: Sequence[Metric], prompt: Path) -> None:
     with check_time():
         for metric in metrics:
-            problem = code_problem(metric.code) if metric.code else None
+            problem = code_problem(metric.code, metric.language) if metric.code else None
             if problem:
-                raise PromptFileError(problem, path=prompt.with_name(f"{metric.name}.metric.js"))
+                raise PromptFileError(
+                    problem, path=prompt.with_name(f"{metric.name}.metric{_ENDINGS[metric.language]}")
+                )
 
 
 def metrics_to_score(session: Session, run: Run) -> tuple[Metric, ...]:
@@ -89,7 +97,7 @@ async def metric_scores(session: Session, run: Run, judges: Sequence[MetricJudge
     cases = {case.id: case for case in run.suite.cases}
     usable = [output for output in run.outputs if output.error is None and output.case in cases]
     anew = metrics_to_score(session, run)
-    by_code = _by_code(usable, [metric for metric in anew if metric.code], cases)
+    by_code = _by_code(run.prompt, usable, [metric for metric in anew if metric.code], cases)
     by_judge = await _by_judges(session, run, usable, judges, cases)
     before: dict[Key, list[Score]] = {}
     for score in run.scores:
@@ -183,27 +191,36 @@ async def _by_judges(
     return scores
 
 
-def _by_code(outputs: Sequence[Output], metrics: Sequence[Metric], cases: Mapping[str, Case]) -> dict[Key, Score]:
+def _by_code(
+    prompt: Prompt, outputs: Sequence[Output], metrics: Sequence[Metric], cases: Mapping[str, Case]
+) -> dict[Key, Score]:
+    time = Allowance(RENDERING_SECONDS)
+    shown = {output.case for output in outputs} if metrics else set()
+    prompts = {case: sent_text(prompt, cases[case].inputs, time) for case in shown}
     with check_time():
-        codes = {metric.name: compiled(metric.code or "") for metric in metrics if outputs}
+        codes = {metric.name: compiled(metric.code or "", metric.language) for metric in metrics if outputs}
         return {
-            (output.key, metric.name): _code_score(output, metric, codes[metric.name], cases[output.case])
+            (output.key, metric.name): _code_score(
+                output, metric, codes[metric.name], cases[output.case], prompts[output.case]
+            )
             for output in outputs
             for metric in metrics
         }
 
 
-def _code_score(output: Output, metric: Metric, code: MetricCode, case: Case) -> Score:
+def _code_score(output: Output, metric: Metric, code: MetricCode, case: Case, prompt: str) -> Score:
     variables: dict[str, Any] = {**case.inputs, **({} if case.expected is None else {"expected": case.expected})}
-    result = code.result(output.text, variables)
+    result = code.result(output.text, variables, prompt)
     value = result.score if result.status != "unscored" else None
     if value is not None and not 0 <= value <= 1:
-        return _score(
-            output, metric, CODE, None, f"the code gave {value:g}: give true, false or 0 to 1", "out-of-range"
-        )
-    by_number = value is not None and result.reason.startswith(SCORE_WORDS)
-    reason = f"the script gives {value:g}" if by_number else result.reason
-    return _score(output, metric, CODE, value, reason, None if value is not None else result.unscored or "error")
+        reason = f"the code gave {value:g}: give true, false or 0 to 1"
+        return _score(output, metric, metric.language, None, reason, "out-of-range")
+    by_number = value is not None and result.reason.startswith((SCORE_WORDS, PYTHON_SCORE_WORDS))
+    who = "script" if metric.language == "javascript" else "code"
+    reason = f"the {who} gives {value:g}" if by_number else result.reason
+    return _score(
+        output, metric, metric.language, value, reason, None if value is not None else result.unscored or "error"
+    )
 
 
 def _score(

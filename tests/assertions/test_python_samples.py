@@ -11,7 +11,11 @@ import pytest
 
 from promptpex.assertions import compile_checks, evaluator
 from promptpex.assertions.model import CheckResult
-from tests.assertions.python_samples import SUPPORTED, UNSUPPORTED, Assertion
+from tests.assertions import more_python_samples, python_samples
+from tests.assertions.more_python_samples import UNSUPPORTED
+from tests.assertions.python_samples import Assertion
+
+SUPPORTED = python_samples.SUPPORTED + more_python_samples.SUPPORTED
 
 EXAMPLE: dict[str, Any] = {
     "product": "desk lamp",
@@ -127,6 +131,7 @@ def test_there_are_a_hundred_and_they_vary() -> None:
     assert sum("script-error" in each for each in verdicts) >= 15
 
 
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [

@@ -118,6 +118,38 @@ async def test_code_scores_without_a_judge_and_sees_inputs_and_expected_outputs(
     assert {value for value, _, _ in counting(run, "broken")} <= {None, 0.0}
 
 
+async def test_python_scores_as_javascript_does(tmp_path: Path) -> None:
+    beside(
+        tmp_path,
+        short__metric__py="1 if len(output) < 10 else 0.25",
+        seen__metric__py="def seen(example, prompt, response):\n    return example['thing'] in prompt",
+        wild__metric__py="7",
+        broken__metric__py="nothing.here",
+        lacking__metric__py="import numpy\nreturn 1",
+    )
+    run = await made(tmp_path, judge=["none"])
+    assert [value for value, _, _ in counting(run, "short")] == [1.0, 0.25, 1.0, 1.0]
+    assert {one[2] for one in counting(run, "short")} == {"python"}
+    assert {one[:2] for one in counting(run, "seen")} == {(1.0, None)}
+    assert {one[:2] for one in counting(run, "wild")} == {(None, "out-of-range")}
+    assert {one[:2] for one in counting(run, "broken")} == {(None, "script-error")}
+    assert {one[:2] for one in counting(run, "lacking")} == {(None, "unsupported-python")}
+    assert next(score for score in run.scores if score.name == "short").reason == "the code gives 1"
+
+
+@pytest.mark.parametrize(("code", "message"), [("return (", "is not Python"), ("ask('Is it warm?')", "no questions")])
+async def test_python_that_is_no_metric_is_refused_before_anything_is_asked(
+    tmp_path: Path, code: str, message: str
+) -> None:
+    beside(tmp_path, bad__metric__py=code)
+    client = FakeClient(reply)
+    with pytest.raises(PromptFileError, match=message) as refused:
+        await made(tmp_path, client)
+    assert str(refused.value.path).endswith("bad.metric.py")
+    assert client.requests == []
+    assert run_cli(["validate", str(tmp_path / "bad.metric.py")]) == 2
+
+
 async def test_without_a_judge_criteria_are_unscored_and_an_error_is_never_scored(tmp_path: Path) -> None:
     def failing(request: Request) -> str:
         return "" if "t1" in asked(request) else reply(request)

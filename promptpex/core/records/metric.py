@@ -16,6 +16,9 @@ METRIC_NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,39}$"
 
 Scale = Literal["pass-fail", "0-100"]
 
+Language = Literal["javascript", "python"]
+"""What a metric's code is written in; also the kind of check that evaluates it, and the source of its scores."""
+
 
 class Metric(Record):
     """One metric: criteria that a judge scores an output by, or code.
@@ -26,8 +29,9 @@ class Metric(Record):
         scale: whether a judge says OK or ERR, or gives 0 to 100.
         criteria: the file's text, a template over ``prompt``, ``intent``, ``input_spec``, ``rules``, ``input``,
             ``output`` and ``expected``; None for code.
-        code: a JavaScript expression or function body over ``output`` and ``context``, which gives true, false or a
-            number from 0 to 1.
+        code: an expression, function body or, in Python, function over ``output`` and ``context``, which gives true,
+            false or a number from 0 to 1.
+        language: of the code.
     """
 
     name: str = Field(pattern=METRIC_NAME)
@@ -35,6 +39,7 @@ class Metric(Record):
     scale: Scale = "pass-fail"
     criteria: Prompt | None = None
     code: str | None = None
+    language: Language = "javascript"
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -47,4 +52,5 @@ class Metric(Record):
     def fingerprint(self) -> str:
         """Hash of what decides its scores."""
         text = self.criteria.fingerprint if self.criteria else self.code
-        return digest([self.name, self.scale, text], 16)
+        of_python = ["python"] if self.code is not None and self.language == "python" else []
+        return digest([self.name, self.scale, text, *of_python], 16)
