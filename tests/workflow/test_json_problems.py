@@ -61,7 +61,6 @@ def test_with_such_a_rule_the_order_is_proposed(tmp_path: Path, first: str) -> N
         "rule: One object., checks: [{kind: is-json, path: reply}]",
         "rule: 'If all is well, the output is JSON.'",
         "rule: It is JSON., checks: [{kind: is-json}], when: [{variable: word, kind: equals, value: x}]",
-        "rule: The output is a JSON object., needs: input",
         "rule: It is no JSON., checks: [{kind: not-is-json}]",
         "rule: It is JSON., checks: [{kind: is-json, weight: 0}]",
         "rule: It says done., checks: [{kind: contains, value: done}]",
