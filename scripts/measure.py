@@ -31,10 +31,6 @@ FOR_LATER = {
     "promptpex.workflow.stages.unregister": "stages of other programs, such as synthesis",
     "promptpex.core.response_store.ResponseStore.entries": "stores: moving replies from one backend to another",
     "promptpex.store.sqlite_store.SqliteStore.entries": "stores: moving replies from one backend to another",
-    "promptpex.workflow.synthesis_examples.update_examples": "synthesis: the command that fills a prompt's folder",
-    "promptpex.synthesis.implications.judge_pairs": "synthesis: the command that fills a prompt's folder",
-    "promptpex.synthesis.implications.plan_implications": "synthesis: the command that fills a prompt's folder",
-    "promptpex.synthesis.fill_matrix.fill": "synthesis: the command that fills a prompt's folder",
     "promptpex.stats.ppi.ppi_mean": "alignment: judges' verdicts corrected by people's grades",
 }
 """Definitions that nothing calls yet, with the work that will; what only they use needs no line of its own."""

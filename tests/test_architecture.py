@@ -56,7 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "judging": ASKING,
     "specs": ASKING | {"assertions", "judging", "promptfile"},
     "cases": ASKING | {"assertions", "interchange", "promptfile"},
-    "synthesis": ASKING | {"assertions", "promptfile", "stats"},
+    "synthesis": ASKING | {"assertions", "judging", "promptfile", "stats"},
     "alignment": ASKING | {"assertions", "stats"},
     "workflow": ASKING
     | STAGES

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from promptpex.assertions import CHECKS_VERSION
+from promptpex.assertions import CHECKS_VERSION, questions_of, sees_prompt
 from promptpex.codecs import jsonl
 from promptpex.codecs.wording import cut
 from promptpex.core.errors import SynthesisError
@@ -28,21 +28,11 @@ MISSING, PASS, FAIL, ERROR = range(4)
 """What a byte of the matrix means."""
 
 _BYTES: dict[CandidateStatus, int] = {"pass": PASS, "fail": FAIL, "error": ERROR}
-_SEEING = ("python", "javascript", "question")
-"""Kinds whose checks may look at the prompt as it was sent."""
-
-
-def _may_see_prompt(check: Check) -> bool:
-    seeing = check.kind.removeprefix("not-") in _SEEING or check.transform is not None
-    return seeing or any(map(_may_see_prompt, check.asserts or ()))
 
 
 def may_ask(check: Check) -> bool:
-    """Whether a judge may be asked by the check: it is a question, or Python with the word ``ask`` in it."""
-    kind = check.kind.removeprefix("not-")
-    if kind == "question" or (kind == "python" and "ask" in str(check.value)):
-        return True
-    return any(map(may_ask, check.asserts or ()))
+    """Whether the check may put a question to a judge."""
+    return questions_of([check]) > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +42,7 @@ class MatrixCell:
     Attributes:
         asked: how many answers of a judge it took.
         kept: whether it goes to disk; an error that the next run may not meet does not.
+        questions: what a judge has to answer before the candidate can say anything.
     """
 
     candidate: int
@@ -60,6 +51,7 @@ class MatrixCell:
     reason: str = ""
     asked: int = 0
     kept: bool = True
+    questions: tuple[str, ...] = ()
 
 
 @dataclass
@@ -86,7 +78,7 @@ class Matrix:
         self.asked = [0 for _ in self.candidates]
         self._columns = [bytearray(len(self.examples)) for _ in self.candidates]
         self._fingerprints = [candidate.fingerprint for candidate in self.candidates]
-        self._sees = [_may_see_prompt(candidate.check) for candidate in self.candidates]
+        self._sees = [sees_prompt([candidate.check]) for candidate in self.candidates]
         self._asks = [may_ask(candidate.check) for candidate in self.candidates]
         self._prompts = [digest(example.prompt, 16) for example in self.examples]
         self._bases: dict[str, str] = {}
@@ -94,6 +86,10 @@ class Matrix:
     def missing(self) -> int:
         """How many cells are not known."""
         return sum(column.count(MISSING) for column in self._columns)
+
+    def asking(self, candidate: int) -> bool:
+        """Whether a candidate may put a question to a judge."""
+        return self._asks[candidate]
 
     def open_cells(self, candidate: int, examples: range) -> list[int]:
         """The examples among these that a candidate has not been run on."""

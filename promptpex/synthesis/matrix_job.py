@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from promptpex.assertions import evaluator
 from promptpex.assertions.compiler import Compiled, Step, compile_patterns, prepare
 from promptpex.assertions.model import CheckResult
 from promptpex.assertions.time_limits import NOT_TRIED, check_time, time_of
+from promptpex.core.judge_answers import Answers
 from promptpex.core.records import CandidateStatus, Check, Example
 from promptpex.synthesis.matrix import Matrix, MatrixCell, reason_of
 
@@ -25,12 +26,17 @@ PASSING_ERRORS = frozenset(("needs-judge", "no-sandbox"))
 """Codes of errors that another run may not meet, those of judges (``judge-...``) aside."""
 
 
+NO_ANSWERS: Answers = {}
+
+
 class ExampleWork(NamedTuple):
-    """An example by its number in the matrix, and the numbers of the candidates to be run on it."""
+    """An example by its number in the matrix, the numbers of the candidates to be run on it, and what a judge has said
+    to questions about it."""
 
     number: int
     example: Example
     candidates: tuple[int, ...]
+    answers: Answers = NO_ANSWERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,9 @@ def _cells(block: Sequence[ExampleWork], compiled: Mapping[int, Step]) -> list[M
     rows = [
         (
             Compiled(tuple(compiled[candidate] for candidate in work.candidates)),
-            evaluator.checked_output(work.example.output, work.example.inputs, prompt=work.example.prompt or None),
+            evaluator.checked_output(
+                work.example.output, work.example.inputs, prompt=work.example.prompt or None, answers=work.answers
+            ),
             None,
         )
         for work in block
@@ -82,7 +90,8 @@ def _cells(block: Sequence[ExampleWork], compiled: Mapping[int, Step]) -> list[M
 def _cell(candidate: int, example: int, result: CheckResult) -> MatrixCell:
     status = _STATUS[result.status]
     reason = "" if status == "pass" else reason_of(result.unscored, result.reason)
-    return MatrixCell(candidate, example, status, reason, kept=not _may_pass_next_time(result))
+    questions = tuple(dict.fromkeys(each for one in (result, *result.parts) for each in one.questions))
+    return MatrixCell(candidate, example, status, reason, kept=not _may_pass_next_time(result), questions=questions)
 
 
 def _may_pass_next_time(result: CheckResult) -> bool:
@@ -99,17 +108,15 @@ def ranges(matrix: Matrix) -> list[tuple[range, range]]:
         for row in range(0, rows, EXAMPLES_AT_ONCE)
         for column in range(0, columns, CANDIDATES_AT_ONCE)
     )
-    return [
-        (candidates, examples)
-        for candidates, examples in all_blocks
-        if any(matrix.open_cells(candidate, examples) for candidate in candidates)
-    ]
+    return [(candidates, examples) for candidates, examples in all_blocks if work_in(matrix, candidates, examples)]
 
 
-def work_in(matrix: Matrix, candidates: range, examples: range) -> list[ExampleWork]:
-    """What is missing in a block."""
+def work_in(matrix: Matrix, candidates: Iterable[int], examples: range, *, asking: bool = False) -> list[ExampleWork]:
+    """What is missing in a block, of the candidates that ask a judge or of the others."""
     of_example: dict[int, list[int]] = {}
     for candidate in candidates:
+        if matrix.asking(candidate) != asking:
+            continue
         for example in matrix.open_cells(candidate, examples):
             of_example.setdefault(example, []).append(candidate)
     return [ExampleWork(number, matrix.examples[number], tuple(of_example[number])) for number in sorted(of_example)]

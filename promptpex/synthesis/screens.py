@@ -80,17 +80,16 @@ def _same_results(matrix: Matrix, without: set[int]) -> list[Screened]:
 
 
 def preference(matrix: Matrix, number: int) -> tuple[float, ...]:
-    """A sort key: what a person chose first, code before Python before questions to a judge, then what asks less, then
-    the shorter, then the earlier one."""
+    """A sort key: what a person chose first, code before Python before what asks a judge, then what asks less, then the
+    shorter, then the earlier one."""
     candidate = matrix.candidates[number]
     rank, length = _rank(candidate.check), len(str(candidate.check.value))
     return (candidate.choice != "must", rank, matrix.asked[number], length, number)
 
 
 def _rank(check: Check) -> int:
-    kind = check.kind.removeprefix("not-")
-    asks = may_ask(check)
-    own = 3 if kind == "question" else 2 if asks else 1 if kind == "python" else 0
+    """0 for code of a ready kind, 1 for Python, 2 for what asks a judge."""
+    own = 2 if may_ask(check) else int(check.kind.removeprefix("not-") == "python")
     return max([own, *map(_rank, check.asserts or ())])
 
 

@@ -16,7 +16,7 @@ from promptpex.judging import modes
 from promptpex.specs import ask_checks
 from promptpex.specs.groundedness import RULES_PER_REQUEST as CLAIMS_PER_REQUEST
 from promptpex.specs.propose_rules import RULES_PER_REQUEST
-from promptpex.synthesis import propose_candidates
+from promptpex.synthesis import implications, propose_candidates
 
 if TYPE_CHECKING:
     from promptpex.config import Settings
@@ -404,6 +404,17 @@ _REGISTRY: dict[str, Stage] = {
             request_tokens=lambda work: 2 * work.prompt_tokens + 1700,
             answer_tokens=lambda work: TYPICAL_CANDIDATES * min(work.criteria, propose_candidates.BATCH),
             templates=("synthesis/candidates",),
+        ),
+        Stage(
+            name="implications",
+            label="implications",
+            part="synthesize",
+            role="answerer",
+            requests=lambda work: 0,  # how many pairs are left is known when candidates have been tried
+            request_tokens=lambda work: 2500,
+            answer_tokens=lambda work: 40 * implications.PAIRS_PER_REQUEST,
+            templates=("synthesis/implications",),
+            settings=("judge",),
         ),
     )
 }

@@ -135,3 +135,25 @@ def _aside(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, st
 
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(run, capsys, *arguments).result()
+
+
+async def test_candidates_are_tried_on_the_outputs_of_a_table(
+    prompt: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await done(prompt)
+    monkeypatch.chdir(prompt.parent)
+    rows = "\n".join(f"{'A work of 1889. ' * number},{number % 2},ada" for number in range(1, 7))
+    (prompt.parent / "labels.csv").write_text(f"output,label,grader\n{rows}\nIt is old.,0,bob\n", encoding="utf-8")
+    arguments = ("guide.md", "--versions", "versions", "--labels", "labels.csv", "--graders")
+    code, out, err = _aside(capsys, *arguments, "ada")
+    assert code == 0
+    assert "labels.csv: 7 rows of labels, on 0 known examples and 7 examples of the table alone" in err
+    assert "labels: 3 good examples, 3 bad, 1 without a label; ada alone decides; " in err
+    assert "3 good and 3 bad of 7 examples; results: " in out
+    assert out.splitlines()[-1] == "To choose: promptpex select guide.synthesis"
+    code, out, _ = _aside(capsys, *arguments, "any-bad", "--json")
+    trial = json.loads(out)["trial"]
+    assert (trial["good"], trial["bad"], trial["cells"]) == (3, 4, 0)
+    code, _, err = _aside(capsys, *arguments, "addda")
+    assert code == 2
+    assert "no grader is called 'addda'; did you mean 'ada'" in err

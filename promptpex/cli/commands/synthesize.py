@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from promptpex.core.records import History, Synthesis
     from promptpex.workflow.files import Files
     from promptpex.workflow.synthesizing import SynthesisWishes
+    from promptpex.workflow.trying_candidates import Trial, TrialWishes
 
 
 @click.command("synthesize", cls=Command)
@@ -34,6 +35,24 @@ if TYPE_CHECKING:
 @options.of_cases("--since", type=click.DateTime(), metavar="DATE", help="Look at git's history from this date on.")
 @options.of_cases("--spec-rules/--no-spec-rules", default=True, help="Count the rules of the spec as criteria too.")
 @options.of_cases("--dry-run", is_flag=True, help="Show versions, changes and price; ask nothing.")
+@options.of_cases(
+    "--run", "run_", type=options.PATH, metavar="RUN", help="Run whose outputs are examples [the latest]."
+)
+@options.of_cases(
+    "--labels", type=options.PATH, metavar="FILE", help="CSV or JSON lines with labels, or labelled outputs."
+)
+@options.of_cases(
+    "--graders", metavar="WHICH", default="majority", help="majority, any-bad, latest, or one grader's name [majority]."
+)
+@options.of_cases(
+    "--rule-grades",
+    type=click.Choice(["every", "graded", "none"]),
+    default="every",
+    help="Good by grades on rules: every rule good, the graded ones, or never [every].",
+)
+@options.of_cases("--unsure-is-bad", is_flag=True, help='Count "unsure" as bad, not as no vote.')
+@options.of_models("-j", "--judge", metavar="NAMES", help="Answers candidates' questions, and says what implies what.")
+@options.of_limits("--workers", type=options.COUNT, metavar="N", help="Processes that run candidates [as needed].")
 @options.of_output("--tagged", is_flag=True, help="Print the prompt with the words that show its categories.")
 @options.request_options
 @options.prompt_files
@@ -48,6 +67,12 @@ def command(
     since: datetime | None,
     spec_rules: bool,
     dry_run: bool,
+    run_: Path | None,
+    labels: Path | None,
+    graders: str,
+    rule_grades: Literal["every", "graded", "none"],
+    unsure_is_bad: bool,
+    workers: int | None,
     tagged: bool,
     as_json: bool,
     **flags: Any,
@@ -58,19 +83,28 @@ def command(
     about, writes criteria for what was added, and candidates for the criteria: checks by code, Python, questions.
     They go to PROMPT.synthesis/candidates.yaml, which is yours to edit; a new version adds its own.
 
+    Then each candidate is run on each output of the run (or of --labels), with labels from PROMPT.grades.jsonl or
+    --labels, and `promptpex select PROMPT.synthesis` chooses among them.
+
     \b
       promptpex synthesize prompt.md --dry-run
       promptpex synthesize prompt.md --versions versions/ --author gpt-4.1
+      promptpex synthesize prompt.md --labels labels.csv --judge gpt-4.1-mini
     """
+    from promptpex.synthesis.labels import LabelRules
     from promptpex.workflow.files import files_of, require_files
     from promptpex.workflow.synthesizing import SynthesisWishes
+    from promptpex.workflow.trying_candidates import TrialWishes
 
     require_files(spec, cases)
     if versions and since is not None:
         raise click.UsageError("--since looks into git, and --versions names files: leave one out")
     wishes = SynthesisWishes(versions, since, spec_rules)
     files = files_of(prompt, spec=spec, suite=cases)
-    return _dry(files, wishes, as_json, flags) if dry_run else _synthesize(files, wishes, tagged, as_json, flags)
+    if dry_run:
+        return _dry(files, wishes, as_json, flags)
+    how = LabelRules(graders, rule_grades, "bad" if unsure_is_bad else "no-vote")
+    return _synthesize(files, wishes, TrialWishes(run_, labels, how, workers), tagged, as_json, flags)
 
 
 def _dry(files: Files, wishes: SynthesisWishes, as_json: bool, flags: dict[str, Any]) -> int:
@@ -96,21 +130,28 @@ def _dry(files: Files, wishes: SynthesisWishes, as_json: bool, flags: dict[str, 
     return 0
 
 
-def _synthesize(files: Files, wishes: SynthesisWishes, tagged: bool, as_json: bool, flags: dict[str, Any]) -> int:
+def _synthesize(
+    files: Files, wishes: SynthesisWishes, trial: TrialWishes, tagged: bool, as_json: bool, flags: dict[str, Any]
+) -> int:
     from promptpex.cli.command_session import work
     from promptpex.cli.history_in_words import category_lines, history_lines, plain_history
     from promptpex.cli.output import print_json
     from promptpex.synthesis import tagged_prompt
     from promptpex.synthesis.folder import SynthesisFolder
     from promptpex.workflow.synthesizing import synthesize
+    from promptpex.workflow.trying_candidates import try_candidates
 
-    made = work(flags, lambda session: synthesize(session, files, wishes), start=files.prompt.parent)
+    async def job(session: Any) -> Any:
+        return await synthesize(session, files, wishes), await try_candidates(session, files, trial)
+
+    made, tried = work(flags, job, start=files.prompt.parent)
     segments = tagged_prompt.tagged(_text(made.history), made.history.deltas)
     file = SynthesisFolder.of(files.prompt).candidates
     if as_json:
         new = {"new_criteria": list(made.criteria), "new_candidates": list(made.candidates)}
         synthesis = made.synthesis.to_dict()
-        print_json({**plain_history(made.history, segments), **synthesis, **new, "dropped": dict(made.dropped)})
+        about = {"dropped": dict(made.dropped), "trial": tried and asdict(tried)}
+        print_json({**plain_history(made.history, segments), **synthesis, **new, **about})
         return 0
     for line in (*history_lines(made.history), *category_lines(made.history.deltas)):
         say(line)
@@ -120,7 +161,19 @@ def _synthesize(files: Files, wishes: SynthesisWishes, tagged: bool, as_json: bo
     total = plural(len(made.synthesis.candidates), "candidate")
     criteria = plural(len(made.synthesis.criteria), "criterion", "criteria")
     say(f"{total} for {criteria} in {file} ({len(made.candidates)} new)")
+    if tried is not None:
+        _say_trial(tried, file.parent)
     return 0
+
+
+def _say_trial(tried: Trial, folder: Path) -> None:
+    """What the candidates say of the examples, and what comes next."""
+    kinds = ", ".join(f"{count} {name}" for name, count in tried.results.items())
+    labels = f"{tried.good} good and {tried.bad} bad of {plural(tried.examples, 'example')}"
+    implied = f"{plural(tried.implications, 'implication')} ({tried.judged} new)"
+    say(f"{labels}; results: {kinds} ({tried.cells} new); {implied}")
+    if tried.good and tried.bad:
+        say(f"To choose: promptpex select {folder}")
 
 
 def _text(history: History) -> str:
