@@ -27,7 +27,7 @@ from promptpex.promptfile.metric_files import is_metric
 from promptpex.specs import file as spec_file
 from promptpex.specs.input_declarations import declared
 from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered
-from promptpex.workflow import metric_problems, rule_problems
+from promptpex.workflow import candidate_problems, metric_problems, rule_problems
 from promptpex.workflow.instructions import checked_instructions, checked_language
 from promptpex.workflow.json_problems import paths_without_json
 from promptpex.workflow.scoring import unusable_expected
@@ -50,8 +50,8 @@ class _Set:
 def validate(paths: Iterable[Path | str]) -> list[Problem]:
     """All problems of these files, and of the files beside them that they need, in the order of files and lines.
 
-    A prompt brings its spec, its cases, its grades and the metrics beside it along; a spec or a case file brings the
-    prompt it names, for comparison.
+    A prompt brings its spec, its cases, its grades, its candidates and the metrics beside it along; a spec or a case
+    file brings the prompt it names, for comparison.
     """
     problems: dict[str, Problem] = {}
     with check_time():
@@ -62,6 +62,8 @@ def validate(paths: Iterable[Path | str]) -> list[Problem]:
 
 
 def _of_file(path: Path) -> list[Problem]:
+    if candidate_problems.is_candidate_file(path):
+        return candidate_problems.problems_of(path)
     return metric_problems.problems_of(path) if is_metric(path) else _of_set(_belonging(path))
 
 
@@ -131,6 +133,7 @@ def _of_set(files: _Set) -> list[Problem]:
         problems += _sorted(of_cases)
     if files.prompt is not None:
         problems += metric_problems.problems_beside(files.prompt)
+        problems += candidate_problems.problems_beside(files.prompt)
     return problems
 
 

@@ -1,0 +1,44 @@
+"""What is wrong with the candidates of a prompt, for ``validate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from promptpex.core.errors import SynthesisError
+from promptpex.core.records import Problem
+from promptpex.documents.record_problems import as_problem
+from promptpex.synthesis.candidate_file import examine
+from promptpex.synthesis.folder import ENDING, SynthesisFolder
+from promptpex.synthesis.phrase_lists import phrase_lists
+
+
+def is_candidate_file(path: Path) -> bool:
+    """Whether this is ``candidates.yaml`` of a synthesis folder."""
+    return path.parent.name.endswith(ENDING) and path == SynthesisFolder(path.parent).candidates
+
+
+def problems_beside(prompt: Path) -> list[Problem]:
+    """The problems of the candidates of a prompt; none where it has no synthesis folder."""
+    try:
+        path = SynthesisFolder.of(prompt).candidates
+    except SynthesisError as failure:
+        return [as_problem(failure)]
+    return problems_of(path) if path.exists() else []
+
+
+def problems_of(path: Path) -> list[Problem]:
+    """The problems of a file of candidates, and a hint at each that decides an exclusion by phrases."""
+    reading = examine(path)
+    problems = sorted(reading.problems, key=lambda problem: problem.line or 0)
+    listed = phrase_lists(reading.record.criteria, reading.record.candidates)
+    hints = [
+        Problem(
+            path=str(path),
+            line=reading.lines.get(name),
+            message=f"the candidate {name!r} decides what an answer must not do by phrases",
+            suggestion="an answer in other words slips by; a question would see it",
+            severity="info",
+        )
+        for name in listed
+    ]
+    return [*problems, *hints]

@@ -1,0 +1,33 @@
+"""A synthesis on the embedded model: whatever it says, the files are whole and a second run goes on from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptpex.synthesis.candidate_file import read_candidates
+from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.history_file import read_history
+from tests.e2e.command import in_process
+from tests.synthesis import audio_guide as guide
+
+pytestmark = [pytest.mark.embedded, pytest.mark.slow]
+
+
+def test_the_embedded_model_breaks_nothing(tmp_path: Path) -> None:
+    guide.write_versions(tmp_path / "versions", 2)
+    prompt = tmp_path / "guide.md"
+    prompt.write_text(guide.VERSIONS[1], encoding="utf-8")
+    arguments = ("synthesize", "guide.md", "--versions", "versions", "-a", "embedded/smollm2-135m")
+    done = in_process(*arguments, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "Traceback" not in done.err
+    folder = SynthesisFolder.of(prompt)
+    history = read_history(folder.versions)
+    assert history is not None
+    assert [len(delta.changes) for delta in history.deltas] == [2, 2]
+    synthesis = read_candidates(folder.candidates)
+    assert done.out.splitlines()[-1].startswith(f"{len(synthesis.candidates)} candidate")
+    again = in_process(*arguments, "--json", cwd=tmp_path)
+    assert again.code == 0
