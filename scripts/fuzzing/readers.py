@@ -208,7 +208,11 @@ def _inputs(maker: Maker) -> dict[str, Any]:
 
 
 def scripts(maker: Maker, folder: Path) -> object:
-    """Assertions in JavaScript and transforms, mangled."""
+    """Assertions in JavaScript and Python, and transforms, mangled."""
+    if maker.rng.random() < 0.4:
+        code = maker.rng.choice(seeds.PYTHON)
+        code = maker.mangled(code) if maker.rng.random() < 0.8 else code
+        return check(maker.text(), [{"kind": "python", "value": code}], vars=INPUTS, prompt=maker.text())
     good = maker.rng.choice(("output.length < 30", "({pass: output === 'RED', score: 1, reason: 'x'})", "return 1/0"))
     made: dict[str, Any] = {"kind": "javascript", "value": maker.mangled(good) if maker.rng.random() < 0.8 else good}
     if maker.rng.random() < 0.3:

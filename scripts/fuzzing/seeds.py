@@ -52,6 +52,7 @@ CHECKS: list[dict[str, Any]] = [
     {"kind": "starts-with", "value": "{{thing}}"},
     {"kind": "equals", "value": "{{ thing | upper }}", "transform": "output.trim()"},
     {"kind": "javascript", "value": "output.length < 30"},
+    {"kind": "question", "value": "Is {{thing}} named?"},
     {"kind": "is-refusal"},
     {"kind": "language", "value": "en"},
     {"kind": "cost", "threshold": 0.1},
@@ -221,6 +222,13 @@ PROMPTFOO = {
     "assertionTemplates": {"short": {"type": "javascript", "value": "output.length < 9"}},
     "tests": [{"vars": {"thing": "a"}, "assert": [{"$ref": "#/assertionTemplates/short"}, {"type": "is-json"}]}],
 }
+
+PYTHON = (
+    "len(output) < 30",
+    "import re\nreturn {'pass': re.search('R', output) is not None, 'score': 0.5, 'reason': output}",
+    "def get_assert(output, context):\n    return context['vars'].get('thing') in output",
+    "async def f(example, prompt, response):\n    return 1 / len(response) > 0 and await ask(f'{response}?')",
+)
 
 SETTINGS = """models = ["openai/a", "openai/b?temperature=0.5&max_tokens=20"]
 author = "openai/author"
