@@ -9,6 +9,9 @@ from promptpex.synthesis.selection.bitsets import union
 from promptpex.synthesis.selection.goals import Score, Task
 from promptpex.synthesis.selection.reduction import Reduction
 
+Late = Callable[[], bool]
+"""Whether the time is over; what is there then is given, though it may miss the limits."""
+
 Worth = Callable[[int, int, int], float]
 """What a candidate is worth by the bad examples that it adds, the good ones that it adds, and its cost."""
 
@@ -24,18 +27,18 @@ ALL_OUT = 0.3
 """The share of a selection that is taken out at most."""
 
 
-def greedy(task: Task, reduction: Reduction) -> tuple[int, ...] | None:
+def greedy(task: Task, reduction: Reduction, is_late: Late) -> tuple[int, ...] | None:
     """The best of what a few rules lead to; None where none of them keeps the limits."""
     ways = [
         (rule, fill_first) for rule in RULES for fill_first in ((False, True) if task.counts_left_out else (False,))
     ]
-    selections = [completed(task, reduction, reduction.fixed, rule, fill_first=first) for rule, first in ways]
+    selections = [completed(task, reduction, reduction.fixed, rule, is_late, fill_first=first) for rule, first in ways]
     scored = [(score, selection) for selection in selections if (score := task.score(selection)) is not None]
     return min(scored)[1] if scored else None
 
 
 def improved(
-    task: Task, reduction: Reduction, selection: tuple[int, ...], is_late: Callable[[], bool], rounds: int
+    task: Task, reduction: Reduction, selection: tuple[int, ...], is_late: Late, rounds: int
 ) -> tuple[int, ...]:
     """A selection that is at least as good: again and again some candidates are taken out and the rest completed.
 
@@ -53,14 +56,15 @@ def improved(
         kept = [candidate for candidate in best if candidate not in out]
         aside = out if dice.random() < 0.5 else set()
         fill_first = dice.random() < 0.5
-        new = completed(task, reduction, kept, dice.choice(RULES), passed_over=aside, fill_first=fill_first)
+        rule = dice.choice(RULES)
+        new = completed(task, reduction, kept, rule, is_late, passed_over=aside, fill_first=fill_first)
         new_score = task.score(new)
         if score is None or (new_score is not None and new_score <= score):
             best, score = new, new_score
     return best
 
 
-def rounded(task: Task, reduction: Reduction, values: Sequence[float]) -> tuple[int, ...]:
+def rounded(task: Task, reduction: Reduction, values: Sequence[float], is_late: Late) -> tuple[int, ...]:
     """A selection from a solution of the relaxation: the largest values first, as long as the limit is kept.
 
     Args:
@@ -76,7 +80,7 @@ def rounded(task: Task, reduction: Reduction, values: Sequence[float]) -> tuple[
             chosen.append(candidate)
             flagged |= problem.fails[candidate]
             left_out &= ~problem.spares[candidate]
-    return completed(task, reduction, chosen, RULES[1])
+    return completed(task, reduction, chosen, RULES[1], is_late)
 
 
 def completed(
@@ -84,6 +88,7 @@ def completed(
     reduction: Reduction,
     chosen: Iterable[int],
     rule: Worth,
+    is_late: Late,
     *,
     passed_over: Iterable[int] = (),
     fill_first: bool = False,
@@ -99,21 +104,21 @@ def completed(
     open_candidates = [candidate for candidate in reduction.columns if candidate not in aside]
     selection = list(chosen)
     if task.counts_left_out and fill_first:
-        selection = _filled(task, open_candidates, selection)
-    selection = _without_needless(task, _covered(task, open_candidates, selection, rule))
+        selection = _filled(task, open_candidates, selection, is_late)
+    selection = _without_needless(task, _covered(task, open_candidates, selection, rule, is_late), is_late)
     if task.counts_left_out:
-        selection = _filled(task, open_candidates, selection)
+        selection = _filled(task, open_candidates, selection, is_late)
     return tuple(sorted(selection))
 
 
-def _covered(task: Task, candidates: list[int], chosen: list[int], rule: Worth) -> list[int]:
+def _covered(task: Task, candidates: list[int], chosen: list[int], rule: Worth, is_late: Late) -> list[int]:
     """Candidates until enough is caught, each the one that is worth most and keeps the limit on false alarms."""
     problem = task.problem
     bad, good = problem.bad, problem.good
     flagged = union(problem.fails, chosen)
     left = set(candidates) - set(chosen)
     enough = bad.bit_count() if task.goals[0] == "uncaught" else task.least_caught
-    while (flagged & bad).bit_count() < enough:
+    while (flagged & bad).bit_count() < enough and not is_late():
         alarms_so_far = (flagged & good).bit_count()
         worths = []
         for candidate in left:
@@ -130,14 +135,14 @@ def _covered(task: Task, candidates: list[int], chosen: list[int], rule: Worth) 
     return chosen
 
 
-def _without_needless(task: Task, selection: list[int]) -> list[int]:
+def _without_needless(task: Task, selection: list[int], is_late: Late) -> list[int]:
     """The selection without those that can go: the latest first, as long as that makes it better."""
     score: Score | None = task.score(selection)
     if score is None:
         return selection
     kept = list(selection)
     for candidate in reversed(selection):
-        if candidate in task.problem.must:
+        if candidate in task.problem.must or is_late():
             continue
         without = [other for other in kept if other != candidate]
         new = task.score(without)
@@ -146,14 +151,14 @@ def _without_needless(task: Task, selection: list[int]) -> list[int]:
     return kept
 
 
-def _filled(task: Task, candidates: list[int], selection: list[int]) -> list[int]:
+def _filled(task: Task, candidates: list[int], selection: list[int], is_late: Late) -> list[int]:
     """The selection with all that spares more than it costs, those that flag least of what is good first."""
     problem = task.problem
     good = problem.good
     chosen, flagged = list(selection), union(problem.fails, selection)
     left_out = problem.not_spared(chosen)
     left = set(candidates) - set(chosen)
-    while left:
+    while left and not is_late():
         alarms_so_far = (flagged & good).bit_count()
         worths, idle = [], []
         for candidate in left:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from promptpex.synthesis.selection import small_sets
 from promptpex.synthesis.selection.cuts import bound_by_cuts
 from promptpex.synthesis.selection.goals import Goal, Score, Task
-from promptpex.synthesis.selection.greedy import greedy, improved, rounded
+from promptpex.synthesis.selection.greedy import Late, greedy, improved, rounded
 from promptpex.synthesis.selection.program import SelectionProgram
 from promptpex.synthesis.selection.reduction import reduced
 
@@ -32,9 +32,9 @@ class Sizes:
         packed: what a joined objective may amount to: far below what a double counts exactly, given the solver's
             tolerance.
         tiny: up to so many variables a search is over before a greedy selection to begin with is made.
-        large: from so many rows on this greedy selection is improved before the search.
-        huge: from so many rows on a linear program takes minutes, and three quarters of the time go to other ways
-            before it.
+        large: from so many rows on a third of the time goes to improving this selection, and to a bound by cuts.
+        huge: from so many rows on most of the time does.
+        hopeless: from so many rows on all of it does: the solver would only begin, and not heed the time.
         work: how many times a candidate is looked at while small sets are tried, in programs that are not huge: a
             fraction of a second.
         rounds: how often a greedy selection is taken apart and completed; in huge programs a hundred times as often.
@@ -44,6 +44,7 @@ class Sizes:
     tiny: int = 400
     large: int = 2_000
     huge: int = 30_000
+    hopeless: int = 100_000
     work: int = 300_000
     rounds: int = 100
 
@@ -100,15 +101,17 @@ def optimise(task: Task, seconds: float, *, clock: Clock = time.monotonic, sizes
         return Optimum(None, False)
     program = SelectionProgram(task, reduction)
     is_huge = program.rows > sizes.huge
-    excluded = -1
+    excluded, start = -1, None
     if small_sets.applies(task):
-        work, until = (float("inf"), (clock() + ends) / 2) if is_huge else (sizes.work, ends)
+        work, until = (float("inf"), clock() + 0.7 * (ends - clock())) if is_huge else (sizes.work, ends)
         small = small_sets.smallest(task, reduction, work, lambda: clock() > until)
         if small.finished:
             return _finished(task, small.selection)
-        excluded = small.excluded
+        excluded, start = small.excluded, small.selection
     search = _GoalSearch(program, ends, clock, sizes, excluded)
-    if is_huge:
+    if start is not None:
+        search.take(start)
+    if program.rows > sizes.large:
         search.approach()
     return search.run()
 
@@ -139,35 +142,36 @@ class _GoalSearch:
             self._begin()
 
     def _begin(self) -> None:
-        """Takes a greedy selection for the best so far."""
+        """Takes a greedy selection for the best so far; it may take a quarter of the time, or a second."""
         task, reduction = self._program.task, self._program.reduction
-        start = greedy(task, reduction)
-        if start is None:
-            return
-        if self._program.rows > self._sizes.large:
-            start = improved(task, reduction, start, self._is_over, self._sizes.rounds)
-        self._take(start)
+        start = greedy(task, reduction, self._after(0.25, 1.0))
+        if start is not None:
+            self.take(start)
 
-    def _is_over(self) -> bool:
-        return self._clock() > self._ends
+    def _after(self, share: float, least: float = 0.0) -> Late:
+        """What tells when this share of the time that is left is over, or so many seconds."""
+        now = self._clock()
+        until = now + max(share * (self._ends - now), least)
+        return lambda: self._clock() > until
 
     def approach(self) -> None:
-        """Improves the best selection so far, and what is proven of the first goal, without the whole program."""
-        task, reduction = self._program.task, self._program.reduction
-        now = self._clock()
-        half, three_quarters = now + (self._ends - now) / 2, now + (self._ends - now) * 3 / 4
+        """Improves what is proven of the first goal, and the best selection so far, without the whole program."""
+        task, reduction, rows = self._program.task, self._program.reduction, self._program.rows
+        is_huge = rows > self._sizes.huge
         if task.goals[0] in ("weight", "weight-and-left-out"):
+            until = self._clock() + (0.5 if is_huge else 0.2) * (self._ends - self._clock())
             enough = self._score[0] if self._score is not None else float("inf")
-            cuts = bound_by_cuts(self._program, lambda: half - self._clock(), enough)
+            cuts = bound_by_cuts(self._program, lambda: until - self._clock(), enough)
             if cuts.bound > float("-inf"):
                 self._bounds[0] = max(self._bounds[0], _whole(cuts.bound))
-            self._take(rounded(task, reduction, cuts.values))
+            self.take(rounded(task, reduction, cuts.values, self._after(0.1)))
         if self._best is not None:
-            rounds = 100 * self._sizes.rounds
-            self._take(improved(task, reduction, self._best, lambda: self._clock() > three_quarters, rounds))
+            share, rounds = (0.5, 100 * self._sizes.rounds) if is_huge else (0.1, self._sizes.rounds)
+            late = self._after(1.0 if rows > self._sizes.hopeless else share)
+            self.take(improved(task, reduction, self._best, late, rounds))
 
     def run(self) -> Optimum:
-        first = 0
+        first = 0 if self._program.rows <= self._sizes.hopeless else len(self._bounds)
         while first < len(self._bounds):
             last = self._joined(first)
             if not self._solved(first, last):
@@ -212,7 +216,7 @@ class _GoalSearch:
             self._feasible = self._best is not None
             return False
         if outcome.chosen is not None:
-            self._take(program.selection(outcome.chosen))
+            self.take(program.selection(outcome.chosen))
         if self._score is None or outcome.bound == float("-inf"):
             return False
         joined = sum(factor * constant for factor, constant in zip(factors, constants, strict=True))
@@ -241,7 +245,7 @@ class _GoalSearch:
             factors.append(factors[-1] * (self._program.span(goal) + 1))
         return factors[::-1]
 
-    def _take(self, selection: tuple[int, ...]) -> None:
+    def take(self, selection: tuple[int, ...]) -> None:
         """Keeps a selection that is better than the best so far, by its own count."""
         score = self._program.task.score(selection)
         if score is not None and (self._score is None or score < self._score):

@@ -78,7 +78,7 @@ def _optimal(
     optimum = optimise(task, seconds, clock=clock)
     if optimum.selection is None:
         state = "infeasible" if optimum.feasible is False else "undecided"
-        why = explain(problem, limits, max(ends - clock(), 1.0), clock=clock)
+        why = explain(problem, limits, max(ends - clock(), seconds / 10) / 2, clock=clock)
         return Selection(method, limits, state, explanation=why)
     first = optimum.steps[0]
     return Selection(

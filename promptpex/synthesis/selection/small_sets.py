@@ -27,7 +27,8 @@ class SmallSets:
     """What trying sets in order of size came to.
 
     Attributes:
-        selection: the best of the smallest sets: the one that catches most, then flags least of what is good.
+        selection: the best of the smallest sets: the one that catches most, then flags least of what is good; if it
+            did not finish, the best of those that it came to.
         finished: whether every size up to that of the selection, or all sizes, was gone through.
         excluded: no set of so many candidates beside the fixed ones, or fewer, keeps the limits.
     """
@@ -54,10 +55,14 @@ def smallest(task: Task, reduction: Reduction, work: float, is_late: Callable[[]
         try:
             best = search.best_of(size)
         except _GaveUp:
-            return SmallSets(None, False, size - 1)
+            return SmallSets(_with_fixed(reduction, search.best), False, size - 1)
         if best is not None:
-            return SmallSets(tuple(sorted([*reduction.fixed, *best])), True, size - 1)
+            return SmallSets(_with_fixed(reduction, best), True, size - 1)
     return SmallSets(None, len(reduction.columns) <= LARGEST, size)
+
+
+def _with_fixed(reduction: Reduction, best: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    return None if best is None else tuple(sorted([*reduction.fixed, *best]))
 
 
 class _GaveUp(Exception):
@@ -65,7 +70,11 @@ class _GaveUp(Exception):
 
 
 class _SizeSearch:
-    """The sets of one size after the other."""
+    """The sets of one size after the other.
+
+    Attributes:
+        best: of the size that is being gone through, the best so far.
+    """
 
     def __init__(self, task: Task, reduction: Reduction, work: float, is_late: Callable[[], bool]) -> None:
         problem = task.problem
@@ -76,15 +85,15 @@ class _SizeSearch:
         self._room = task.most_flagged - reduction.flagged
         self._work, self._is_late = work, is_late
         self._caught, self._flagged = 0, 0
-        self._best: tuple[int, ...] | None = None
+        self.best: tuple[int, ...] | None = None
 
     def best_of(self, size: int) -> tuple[int, ...] | None:
         """The best set of this size; None where none keeps the limits."""
-        self._caught, self._flagged, self._best = self._need, self._room + 1, None
+        self._caught, self._flagged, self.best = self._need, self._room + 1, None
         if size == 0:
             return () if self._need == 0 else None
         self._extend(self._columns, 0, 0, size, ())
-        return self._best
+        return self.best
 
     def _extend(self, columns: Sequence[Column], caught: int, flagged: int, size: int, chosen: tuple[int, ...]) -> None:
         """Tries all ways to add ``size`` of the columns."""
@@ -120,4 +129,4 @@ class _SizeSearch:
                 return
             alarms = (good | flagged).bit_count()
             if caught > self._caught or alarms < self._flagged:
-                self._caught, self._flagged, self._best = caught, alarms, (*chosen, number)
+                self._caught, self._flagged, self.best = caught, alarms, (*chosen, number)

@@ -15,6 +15,7 @@ from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.selection.methods import Method, select
 from promptpex.synthesis.selection.program import SelectionProgram
 from promptpex.synthesis.selection.reduction import reduced
+from promptpex.synthesis.selection.small_sets import smallest
 from tests.synthesis.selection import oracle
 
 SEEDS = 400
@@ -91,7 +92,7 @@ def test_a_selection_that_is_taken_apart_and_completed_gets_no_worse_and_keeps_t
         problem = oracle.problem_of_many_small_columns(seed, candidates=40, examples=60)
         task = Task(problem, SUB, 10, 12)
         reduction = reduced(task)
-        start = greedy(task, reduction)
+        start = greedy(task, reduction, lambda: False)
         if start is None:
             continue
         before, after = task.score(start), task.score(improved(task, reduction, start, lambda: False, 20))
@@ -148,3 +149,24 @@ def test_the_time_limit_ends_a_search_and_says_what_is_not_proven(method: Method
     assert stopped.bound is not None
     assert stopped.bound <= finished.objective <= stopped.objective
     assert stopped.gap == float((stopped.objective - stopped.bound) / stopped.objective) > 0
+
+
+def test_small_sets_that_were_not_all_tried_still_give_a_selection_and_the_sizes_that_they_exclude() -> None:
+    given_up = 0
+    for seed in range(20):
+        problem = oracle.problem_of_many_small_columns(seed, candidates=30, examples=60)
+        task = Task(problem, COV, 15, 20)
+        reduction = reduced(task)
+        whole = smallest(task, reduction, float("inf"), lambda: False)
+        assert whole.finished
+        for work in (100, 1_000, 10_000):
+            part = smallest(task, reduction, work, lambda: False)
+            given_up += not part.finished
+            assert part.excluded <= whole.excluded
+            if part.selection is not None:
+                score, best = task.score(part.selection), task.score(whole.selection or ())
+                assert score is not None
+                assert best is not None
+                assert score[0] == best[0] == part.excluded + 1
+                assert score >= best
+    assert given_up > 10
