@@ -18,7 +18,7 @@ from promptpex.stats.korn_graubard import korn_graubard
 from promptpex.stats.special import two_sided_t
 
 FEW = 5
-"""Below it the normal approximation fails: by simulation (docs/synthesis.md) 95% intervals then hold 81% to 100%."""
+"""Below it the normal approximation fails: in simulations 95% intervals then held 81% to 100% of the time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from promptpex.stats import Interval, PpiConditional, PpiItem, korn_graubard, ppi_conditional
 from promptpex.synthesis.matrix import Matrix
-from promptpex.synthesis.selection.bitsets import bits, union
+from promptpex.synthesis.selection.bitsets import bits, gathered, union
 from promptpex.synthesis.selection.problem import SelectionProblem
 
 Choose = Callable[[SelectionProblem], Sequence[int] | None]
@@ -133,15 +133,10 @@ def only(problem: SelectionProblem, examples: Sequence[int]) -> SelectionProblem
     return replace(
         problem,
         examples=len(examples),
-        good=_gathered(problem.good, examples),
-        fails=tuple(_gathered(failed, examples) for failed in problem.fails),
+        good=gathered(problem.good, examples),
+        fails=tuple(gathered(failed, examples) for failed in problem.fails),
         example_names=tuple(problem.example_name(example) for example in examples),
     )
-
-
-def _gathered(members: int, examples: Iterable[int]) -> int:
-    signs = "".join("1" if members >> example & 1 else "0" for example in examples)
-    return int(signs[::-1] or "0", 2)
 
 
 def ffr_of_all_outputs(
@@ -150,18 +145,15 @@ def ffr_of_all_outputs(
     rows: Sequence[int],
     columns: Sequence[int],
     fitted: CrossFitted,
-    predicted: Mapping[str, float] | None = None,
 ) -> PpiConditional | None:
     """The false failure rate on all outputs, with and without a label (prediction-powered, ``ppi_conditional``).
 
     What is known of every output is whether the sets flag it; what is known of few is whether it is good. That is
-    predicted by how many of the candidates it passes, which no label has a part in, or by what is given. A labelled
-    example counts with the set that was chosen without it, one without a label with the sets of all folds, each as
-    often as it has examples.
+    predicted by how many of the candidates it passes, which no label has a part in. A labelled example counts with the
+    set that was chosen without it, one without a label with the sets of all folds, each as often as it has examples.
 
     Args:
         rows, columns: numbers in the matrix of the problem's examples and candidates.
-        predicted: per example's id how likely it is good, such as what a judge says of the run's rules.
 
     Returns:
         None where fewer than two good examples have a set, or all outputs have a label.
@@ -174,7 +166,7 @@ def ffr_of_all_outputs(
         fold: union([matrix.fails(columns[number]) for number in chosen], range(len(chosen)))
         for fold, chosen in fitted.chosen.items()
     }
-    guesses = _predictions(matrix, columns, predicted or {})
+    guesses = _predictions(matrix, columns)
     items = []
     place_of = {row: place for place, row in enumerate(rows)}
     for row, example in enumerate(matrix.examples):
@@ -192,10 +184,8 @@ def ffr_of_all_outputs(
     return ppi_conditional(items)
 
 
-def _predictions(matrix: Matrix, columns: Sequence[int], given: Mapping[str, float]) -> list[float]:
-    """Per example of the matrix how likely it is good: the share of candidates that it passes, unless it is given."""
-    fails = [matrix.fails(column) for column in columns]
-    return [
-        given.get(example.id, sum(not failed >> row & 1 for failed in fails) / max(1, len(fails)))
-        for row, example in enumerate(matrix.examples)
-    ]
+def _predictions(matrix: Matrix, columns: Sequence[int]) -> list[float]:
+    """Per example of the matrix how likely it is good: the share of candidates that it passes."""
+    width = len(matrix.examples)
+    signs = "".join(format(matrix.fails(column), f"0{width}b")[::-1] for column in columns)
+    return [signs[row::width].count("0") / max(1, len(columns)) for row in range(width)]

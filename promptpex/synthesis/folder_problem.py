@@ -17,6 +17,7 @@ from promptpex.synthesis.examples import of_version
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.matrix import MISSING, Matrix, MatrixFile
 from promptpex.synthesis.screens import Screened, preference, screened
+from promptpex.synthesis.selection.bitsets import gathered
 from promptpex.synthesis.selection.implications import below_ffr, closed, uncontradicted
 from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.selection.problem import SelectionProblem
@@ -129,8 +130,8 @@ def problem_of(
     chosen = [matrix.candidates[column] for column in columns]
     problem = SelectionProblem(
         examples=len(rows),
-        good=_gathered(sum(1 << row for row in rows if matrix.examples[row].label == "good"), rows),
-        fails=tuple(_gathered(matrix.fails(column), rows) for column in columns),
+        good=gathered(sum(1 << row for row in rows if matrix.examples[row].label == "good"), rows),
+        fails=tuple(gathered(matrix.fails(column), rows) for column in columns),
         implications=tuple((places[a], places[b]) for a, b in pairs if a in places and b in places),
         names=tuple(candidate.id for candidate in chosen),
         weights=_weights(matrix, columns) if weigh_questions else (),
@@ -146,13 +147,6 @@ def example_name(example: Example) -> str:
     if not example.case:
         return example.id[:8]
     return "/".join([example.case, *([example.model, str(example.repeat)] if example.model else [])])
-
-
-def _gathered(members: int, rows: Sequence[int]) -> int:
-    """The bits at these places, moved together."""
-    signs = format(members, "b")[::-1]
-    taken = "".join(signs[row] if row < len(signs) else "0" for row in rows)
-    return int(taken[::-1] or "0", 2)
 
 
 def _weights(matrix: Matrix, columns: Sequence[int]) -> tuple[Fraction, ...]:

@@ -24,6 +24,9 @@ LONGEST_LINE = 100_000
 LONGEST_REASON = 300
 """Characters that are kept of the reason of a fail or an error; of a pass there is none."""
 
+MOST_REASONS, OTHER_REASONS = 20, "other reasons"
+"""Reasons of errors that are counted one by one for each candidate, and what further ones are counted as."""
+
 MISSING, PASS, FAIL, ERROR = range(4)
 """What a byte of the matrix means."""
 
@@ -115,7 +118,8 @@ class Matrix:
         self._columns[cell.candidate][cell.example] = _BYTES[cell.status]
         self.asked[cell.candidate] += cell.asked
         if cell.status == "error":
-            self.errors[cell.candidate][cell.reason] += 1
+            reasons = self.errors[cell.candidate]
+            reasons[cell.reason if cell.reason in reasons or len(reasons) < MOST_REASONS else OTHER_REASONS] += 1
 
     def record(self, cell: MatrixCell) -> CandidateResult:
         """A cell as it stands on disk."""

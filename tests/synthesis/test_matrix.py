@@ -96,6 +96,13 @@ def test_another_prompt_runs_again_what_may_look_at_it(tmp_path: Path) -> None:
     assert (ran, signs(matrix)[3]) == (3, "fff")
 
 
+def test_reasons_of_errors_are_counted_within_bounds() -> None:
+    matrix = Matrix(CANDIDATES[:1], [EXAMPLES[0].replace(id=str(number)) for number in range(30)])
+    for number in range(30):
+        matrix.add(MatrixCell(0, number, "error", f"script-error: it broke on {number}"))
+    assert (len(matrix.errors[0]), matrix.errors[0].total(), matrix.errors[0]["other reasons"]) == (21, 30, 10)
+
+
 def test_another_judge_runs_again_what_may_ask_it(tmp_path: Path) -> None:
     asking = candidate("polite", "question", "Is it polite?")
     one, two = (Matrix([CANDIDATES[0], asking], EXAMPLES, judge=judge) for judge in ("one", "two"))

@@ -19,6 +19,12 @@ def as_bits(signs: str) -> int:
     return int(signs[::-1], 2) if signs else 0
 
 
+def gathered(members: int, numbers: Sequence[int]) -> int:
+    """Which of these numbers are in the set, by their places in the list."""
+    signs = format(members, "b")[::-1]
+    return as_bits("".join(signs[number] if number < len(signs) else "0" for number in numbers))
+
+
 def union(sets: Sequence[int], chosen: Iterable[int]) -> int:
     """What is in at least one of the chosen sets."""
     joined = 0
