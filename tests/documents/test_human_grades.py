@@ -190,7 +190,7 @@ def test_odd_replacements_are_named(file: Path) -> None:
     write(file, *lines_of(file), _with(id="a" * 32, replaces="b" * 32), _with(id="b" * 32, replaces="a" * 32))
     reported = [(problem.line, problem.severity, problem.message) for problem in examine(file)[1]]
     assert [entry[:2] for entry in reported] == [(1, "warning"), (2, "error"), (3, "error")]
-    assert "through others, itself" in reported[2][2]
+    assert "itself by way of others" in reported[2][2]
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
