@@ -20,7 +20,7 @@ class Material:
         prompt, spec: what the output was made under.
         rules: those to judge, in the order of this turn.
         inputs: the case's inputs as text; empty unless the judge is to see them.
-        shows_prompt: whether the judge is to see the prompt beside the rules.
+        shows_prompt: whether the judge is to see the prompt as well as the rules.
     """
 
     prompt: Prompt

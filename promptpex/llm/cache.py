@@ -47,7 +47,7 @@ class CachedClient:
         fresh: whether every request is taken for a fresh one.
         cancel_token: refuses what is not asked yet, also what another process is asking.
         sleep: waits that many seconds.
-        emit: hears, once, that another process's answers are waited for.
+        emit: is given one notice where another process's answers are waited for.
     """
 
     def __init__(

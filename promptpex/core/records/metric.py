@@ -1,4 +1,4 @@
-"""Metrics that the owner of a prompt writes: one respect in which an output is good or bad, beside the rules."""
+"""Metrics that the owner of a prompt writes: one respect in which an output is good or bad, apart from the rules."""
 
 from __future__ import annotations
 
