@@ -137,25 +137,25 @@ def _asserts(doc: YamlDoc, data: Mapping[str, object], keys: Keys) -> Iterator[t
         elif isinstance(items, list):
             yield from _listed(doc, items, (*keys, name))
         elif name in data:
-            raise doc.fail(f"{name} is a list of assertions", *keys, name)
+            raise doc.fail(f"{name} must be a list of assertions", *keys, name)
 
 
 def _listed(doc: YamlDoc, items: list[object], keys: Keys) -> Iterator[tuple[Keys, Written]]:
     for index, item in enumerate(items):
         if not isinstance(item, Mapping):
-            raise doc.fail("an assertion is a mapping with a kind", *keys, index)
+            raise doc.fail("an assertion must be a mapping with a kind", *keys, index)
         yield (*keys, index), item
 
 
 def _of_spec(doc: YamlDoc, rules: object) -> Iterator[tuple[Keys, Written]]:
     if not isinstance(rules, list):
-        raise doc.fail("rules is a list", "rules")
+        raise doc.fail("rules must be a list", "rules")
     for number, rule in enumerate(rules):
         checks = rule.get("checks") if isinstance(rule, Mapping) else None
         if checks is None:
             continue
         if not isinstance(checks, list):
-            raise doc.fail("checks is a list of assertions", "rules", number, "checks")
+            raise doc.fail("checks must be a list of assertions", "rules", number, "checks")
         for keys, item in _listed(doc, checks, ("rules", number, "checks")):
             yield keys, {"metric": str(rule.get("id", number)), **item}
 
@@ -165,7 +165,7 @@ def _threshold(doc: YamlDoc) -> float | None:
         if "threshold" in place:
             threshold = place["threshold"]
             if not js_values.is_number(threshold) or not math.isfinite(js_values.as_double(threshold)):
-                raise doc.fail("the threshold is a number", *keys, "threshold")
+                raise doc.fail("the threshold must be a number", *keys, "threshold")
             return float(threshold)
     return None
 
@@ -176,7 +176,7 @@ def _vars(doc: YamlDoc) -> Mapping[str, object]:
     for keys, place in _places(doc):
         given = place.get("vars", {})
         if not isinstance(given, Mapping):
-            raise doc.fail("vars is a mapping of names to values", *keys, "vars")
+            raise doc.fail("vars must be a mapping of names to values", *keys, "vars")
         variables |= given
     return variables
 

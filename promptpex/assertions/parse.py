@@ -35,7 +35,7 @@ def assertion(data: object) -> Assertion:
 
     if isinstance(data, Check):
         return from_check(data)
-    raise _bad(f"an assertion is a mapping with a kind, not {_named(data)}")
+    raise _bad(f"an assertion must be a mapping with a kind, not {_named(data)}")
 
 
 def from_check(check: Check) -> Assertion:
@@ -90,7 +90,7 @@ def _number(data: Mapping[object, object], key: str, default: float | None) -> f
         return default
     value = data[key]
     if not js_values.is_number(value) or not math.isfinite(js_values.as_double(value)):
-        raise _bad(f"the {key} is a number, not {_named(value)}")
+        raise _bad(f"the {key} must be a number, not {_named(value)}")
     return float(value)
 
 
@@ -100,13 +100,13 @@ def _text(data: Mapping[object, object], key: str) -> str | None:
     value = data[key]
     if isinstance(value, str):
         return value
-    raise _bad(f"the {key} is a text, not {_named(value)}")
+    raise _bad(f"the {key} must be a text, not {_named(value)}")
 
 
 def _choice(data: Mapping[object, object], key: str, choices: tuple[str, ...]) -> str:
     value = data.get(key, choices[0])
     if value not in choices:
-        raise _bad(f"the {key} is one of {', '.join(choices)}, not {_named(value)}")
+        raise _bad(f"the {key} must be one of {', '.join(choices)}, not {_named(value)}")
     return str(value)
 
 
@@ -121,13 +121,13 @@ def _yes_or_no(data: Mapping[object, object], key: str) -> bool:
     value = data.get(key, False)
     if isinstance(value, bool):
         return value
-    raise _bad(f"{key} is true or false, not {_named(value)}")
+    raise _bad(f"{key} must be true or false, not {_named(value)}")
 
 
 def _order(data: Mapping[object, object]) -> int:
     value = data.get("n", 1)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 20:
-        raise _bad(f"n is a whole number from 1 to 20, not {_named(value)}")
+        raise _bad(f"n must be a whole number from 1 to 20, not {_named(value)}")
     return value
 
 
@@ -142,7 +142,7 @@ def _parts(data: Mapping[object, object], base: str) -> tuple[Assertion, ...] | 
 
 def _inner(part: object) -> Assertion:
     if not isinstance(part, Mapping):
-        raise _bad(f"an assertion is a mapping with a kind, not {_named(part)}")
+        raise _bad(f"an assertion must be a mapping with a kind, not {_named(part)}")
     return _from_mapping(part, inside=True)
 
 

@@ -144,7 +144,7 @@ def run_inputs(path: Path) -> dict[str, Any]:
 def _json_rows(lines: Iterable[jsonl.JsonLine], path: Path, cases: Mapping[str, Any]) -> Iterator[CheckRow]:
     for line in lines:
         if not isinstance(line.value, dict):
-            raise CheckError("a row is an object with an id and an output", path=path, line=line.number)
+            raise CheckError("a row must be an object with an id and an output", path=path, line=line.number)
         row = row_of(line.value, line.number, cases)
         row.length = len(line.text)
         yield row
@@ -207,9 +207,9 @@ def _problem(data: Mapping[str, object], row: CheckRow, variables: object) -> Un
     if data.get("error"):
         return Unscorable(str(data["error"]), str(data.get("message") or "the model gave no usable answer"))
     if row.asserts is not None and not isinstance(row.asserts, list):
-        return Unscorable("bad-check", "the assertions of a row are a list")
+        return Unscorable("bad-check", "the assertions of a row must be a list")
     if not isinstance(variables, Mapping):
-        return Unscorable("bad-row", "the vars of a row are an object")
+        return Unscorable("bad-row", "the vars of a row must be an object")
     if js_values.is_number(data.get("threshold")) and _number(data["threshold"]) is None:
         return Unscorable("bad-row", "the threshold of a row is out of range")
     return None

@@ -21,7 +21,7 @@ def detectable(session: Session, cases: int, *, guessed: bool = False) -> str:
     """
     settings = session.settings
     if not cases:
-        return "No case, so nothing can be shown."
+        return "There are no cases, so nothing can be shown."
     alpha = round(1.0 - settings.confidence, 12)
     shown = smallest_shown(
         cases, len(session.roles.models()), alpha, tolerance=settings.tolerance, rate=_rate(settings)

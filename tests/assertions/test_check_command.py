@@ -324,4 +324,4 @@ def test_a_files_threshold_is_a_number_in_range(
     path, checks = rows_file(tmp_path, [{"output": "x"}]), tmp_path / "checks.yaml"
     checks.write_text(f"assert: [{{kind: contains, value: x}}]\nthreshold: {threshold}\n", encoding="utf-8")
     assert run_cli(["check", str(path), "--assertions", str(checks), "-q"]) == 2
-    assert "checks.yaml:2: the threshold is a number" in capsys.readouterr().err
+    assert "checks.yaml:2: the threshold must be a number" in capsys.readouterr().err

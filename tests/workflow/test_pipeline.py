@@ -228,7 +228,7 @@ async def test_an_author_who_fails_makes_nothing_and_the_notices_say_what_was_do
 
 
 async def test_drift_is_reported_without_a_fingerprint(tmp_path: Path) -> None:
-    """People who write a spec by hand write no fingerprint; a rule whose words are gone is messages all the same."""
+    """People who write a spec by hand write no fingerprint; a rule whose words are gone is reported all the same."""
     _, events = files(tmp_path), list[Event]()
     (tmp_path / "prompt.spec.yaml").write_text(
         "prompt: prompt.md\nrules:\n  - {id: r1, rule: One word., source: in a hundred verses of iambic pentameter}\n"

@@ -51,7 +51,7 @@ def _object(assertion: Assertion, value: object) -> Mapping[str, object]:
     if isinstance(value, str):
         value = _json_or_yaml(value, f"the schema of {assertion.kind}")
     if not isinstance(value, Mapping):
-        raise Unscorable("bad-value", f"the schema of {assertion.kind} is an object, or a text that holds one")
+        raise Unscorable("bad-value", f"the schema of {assertion.kind} must be an object, or a text that holds one")
     return value
 
 
