@@ -61,12 +61,14 @@ class Evidence:
         outputs, verdicts: of an earlier run; what code said there is passed over.
         cases: usable cases; their inputs, and their expected outputs, which are right.
         prescribed: outputs that the prompt itself prescribes.
+        quoted: texts that the prompt sets apart, of which some may be whole answers.
     """
 
     outputs: Sequence[Output] = ()
     verdicts: Sequence[Verdict] = ()
     cases: Sequence[Case] = ()
     prescribed: Sequence[str] = ()
+    quoted: Sequence[str] = ()
     inputs: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     @property
@@ -207,9 +209,16 @@ def concerned(proposal: Proposal, inputs: Mapping[str, object]) -> bool:
     return bool(proposal.checks) and known <= set(inputs) and not check_inputs(proposal.when, inputs)
 
 
-def right_outputs(evidence: Evidence, others: Mapping[str, Examples], rule: str) -> list[KnownOutput]:
-    """Outputs that are right in every respect: prescribed, expected, and right examples of the other rules."""
+def right_outputs(
+    evidence: Evidence, others: Mapping[str, Examples], rule: str, whole: Sequence[str] = ()
+) -> list[KnownOutput]:
+    """Outputs that are right in every respect: prescribed, expected, and right examples of the other rules.
+
+    Args:
+        whole: quoted texts that are shown to be right answers.
+    """
     examples = [KnownOutput(text, "the prompt prescribes it") for text in evidence.prescribed]
+    examples += [KnownOutput(text, "the prompt quotes it, and it was shown to be right") for text in whole]
     for case in evidence.cases[:MAX_OUTPUTS]:
         if case.expected is not None:
             inputs = {EXPECTED: case.expected, **case.inputs}

@@ -8,7 +8,7 @@ asked for once more, with the reason and the output that it refused, and is then
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from promptpex.assertions import compile_checks
@@ -32,6 +32,7 @@ from promptpex.specs.check_trials import (
     right_outputs,
 )
 from promptpex.specs.prescribed_outputs import prescribed_outputs
+from promptpex.specs.quoted_texts import demanded_texts, judged_texts, quoted_texts, shown_to_be_right
 
 
 async def propose_checks(
@@ -53,7 +54,8 @@ async def propose_checks(
     todo = [
         rule for rule in spec.rules if not (rule.checks or rule.stale or (only is not None and rule.id not in only))
     ]
-    known = replace(evidence or Evidence(), prescribed=prescribed_outputs(prompt.text()))
+    text = prompt.text()
+    known = replace(evidence or Evidence(), prescribed=prescribed_outputs(text), quoted=quoted_texts(text))
     trial = _Trial(spec, prompt.variables, known)
     requests = CheckRequests(author, prompt, spec, known.has_expected, instructions, emit)
     replies = await requests.ask(todo)
@@ -88,6 +90,9 @@ class _Trial:
         self._inputs = frozenset(variables)
         self._evidence = evidence
         self._has_others = sum(not rule.stale for rule in spec.rules) > 1
+        kept, broken = judged_texts(evidence.quoted, evidence.outputs, evidence.verdicts)
+        self._right = {*kept, *demanded_texts(spec.rules)}
+        self._broken = {*broken}
 
     def outcome(self, rule: Rule, replies: Mapping[str, ProposedChecks], last: bool = False) -> Proposal:
         """The proposal of a rule's reply, dropped where it does not compile, separate its own examples, refuses what
@@ -107,7 +112,9 @@ class _Trial:
         given = examples(reply)
         disputed = {text.strip() for text in given.breaks}
         others = {name: examples(other) for name, other in replies.items()}
-        right = [one for one in right_outputs(self._evidence, others, rule.id) if one.text.strip() not in disputed]
+        whole = self._whole_answers(others.values())
+        known = right_outputs(self._evidence, others, rule.id, whole)
+        right = [one for one in known if one.text.strip() not in disputed]
         reason = own_problem(proposal, given)
         reason = reason or (None if rule.when else condition_problem(proposal, given, self._evidence))
         reason = reason or counterexample(proposal, right)
@@ -116,6 +123,14 @@ class _Trial:
         if proposal.checks and self._has_others and not (reply.keeps_only_this or last):
             reason = reason or "came without an output that keeps this rule and breaks another one"
         return proposal.refuse(reason)
+
+    def _whole_answers(self, shown: Iterable[Examples]) -> list[str]:
+        """The texts that the prompt quotes and that are right answers as they stand, as far as anybody has shown; an
+        example of an earlier reply stays one."""
+        for each in shown:
+            self._right.update(each.right)
+            self._broken.update(each.breaks)
+        return shown_to_be_right(self._evidence.quoted, self._right, self._broken)
 
     def _read(self, rule: Rule, reply: ProposedChecks) -> Proposal:
         conditional = isinstance(reply, ConditionalChecks) and rule.needs == "input"
