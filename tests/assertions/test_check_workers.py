@@ -70,7 +70,7 @@ def test_any_number_of_workers_prints_the_same(shape: str, tmp_path: Path, capsy
     ("bad", "message"),
     [
         ('{"id": "x", "output"', "the line is not valid JSON"),
-        ("[1]", "a row is an object"),
+        ("[1]", "a row must be an object"),
         ('{"output": "without"}', "the row has no assertions"),
     ],
 )
