@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from promptpex.promptfile.formats import stem
 from promptpex.promptfile.read import examine, parse, read, read_with_warnings
-from promptpex.promptfile.render import RENDERING_SECONDS, render, required
+from promptpex.promptfile.render import RENDERING_SECONDS, messages_text, render, required, sent_text
 from promptpex.promptfile.sibling_files import sibling
 from promptpex.promptfile.write import file_of
 
@@ -13,10 +13,12 @@ __all__ = [
     "sibling",
     "examine",
     "file_of",
+    "messages_text",
     "parse",
     "read",
     "read_with_warnings",
     "render",
     "required",
+    "sent_text",
     "stem",
 ]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from jinja2 import Template, TemplateError, TemplateSyntaxError, UndefinedError, meta, nodes
 
-from promptpex.core.errors import PromptFileError
+from promptpex.core.errors import InputError, PromptFileError
 from promptpex.core.jinja_limits import TooMuchWork
 from promptpex.core.records import INPUT_VARIABLE, Message, Prompt
 from promptpex.core.time_allowance import Allowance
@@ -42,6 +42,21 @@ def render(prompt: Prompt, inputs: Mapping[str, object], time: Allowance | None 
         raise _fail(prompt, f"rendering it has taken more than {time.seconds:.0f} s in all; make its template simpler")
     with time.piece():
         return _messages(prompt, inputs)
+
+
+def sent_text(prompt: Prompt, inputs: Mapping[str, object], time: Allowance | None = None) -> str:
+    """What a model is sent for these inputs, as one text; empty where the prompt cannot be rendered."""
+    try:
+        return messages_text(render(prompt, inputs, time))
+    except InputError:
+        return ""
+
+
+def messages_text(messages: Sequence[Message]) -> str:
+    """Messages as one text, each under a line with its role where there are several."""
+    if len(messages) == 1:
+        return messages[0].content
+    return "\n\n".join(f"{message.role}:\n{message.content}" for message in messages)
 
 
 def _messages(prompt: Prompt, inputs: Mapping[str, object]) -> tuple[Message, ...]:

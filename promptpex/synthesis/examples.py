@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from promptpex.codecs.wording import plural
-from promptpex.core.errors import InputError, RunError
-from promptpex.core.records import Example, Message, Output, Prompt, Run, output_key
+from promptpex.core.errors import RunError
+from promptpex.core.records import Example, Output, Prompt, Run, output_key
 from promptpex.core.time_allowance import Allowance
-from promptpex.promptfile import RENDERING_SECONDS, render
+from promptpex.promptfile import RENDERING_SECONDS, sent_text
 
 OutputKey = tuple[str, str, int]
 """Case, model, repeat."""
@@ -74,7 +73,7 @@ def examples_of(run: Run) -> RunExamples:
             examples[name] = Example(
                 id=name,
                 inputs=inputs[output.case],
-                prompt=_sent(run.prompt, inputs[output.case], time),
+                prompt=sent_text(run.prompt, inputs[output.case], time),
                 output=output.text or "",
                 case=output.case,
                 model=output.model,
@@ -106,17 +105,3 @@ def of_version(examples: Iterable[Example], version: str) -> tuple[Example, ...]
 
 def _is_usable(output: Output) -> bool:
     return output.error is None and output.text is not None
-
-
-def _sent(prompt: Prompt, inputs: Mapping[str, object], time: Allowance) -> str:
-    """What the model was sent, as one text; empty where it cannot be rendered any more."""
-    with suppress(InputError):
-        return as_text(render(prompt, inputs, time))
-    return ""
-
-
-def as_text(messages: tuple[Message, ...]) -> str:
-    """A request as one text: its only turn, or each turn under its role."""
-    if len(messages) == 1:
-        return messages[0].content
-    return "\n\n".join(f"{message.role}:\n{message.content}" for message in messages)

@@ -17,8 +17,7 @@ from promptpex.core.judge_answers import Answers, JudgeAnswer
 from promptpex.core.records import Prompt
 from promptpex.core.time_allowance import Allowance
 from promptpex.judging.questions import STAGE, QuestionJudge, ask_all, evaluated
-from promptpex.promptfile import RENDERING_SECONDS
-from promptpex.workflow.questions import sent_text
+from promptpex.promptfile import RENDERING_SECONDS, sent_text
 from promptpex.workflow.session import Session
 
 

@@ -19,12 +19,11 @@ from promptpex.core.records import Case, Metric, Output, Prompt, Run, Score
 from promptpex.core.time_allowance import Allowance
 from promptpex.engines import run_all
 from promptpex.judging.metric_judge import STAGE, MetricJudge
-from promptpex.promptfile import RENDERING_SECONDS
+from promptpex.promptfile import RENDERING_SECONDS, sent_text
 from promptpex.promptfile.metric_files import LANGUAGES, metrics_beside
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.metric_code import MetricCode, code_problem, compiled
 from promptpex.workflow.metric_criteria import criteria_texts
-from promptpex.workflow.questions import sent_text
 from promptpex.workflow.session import Session
 
 POOLED = "judges:mean"

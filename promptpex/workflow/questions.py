@@ -17,13 +17,12 @@ from promptpex.assertions import (
     sees_prompt,
 )
 from promptpex.codecs.wording import plural
-from promptpex.core.errors import InputError
 from promptpex.core.events import Notice, StepDone, stage_events
 from promptpex.core.judge_answers import Answers, JudgeAnswer
-from promptpex.core.records import Message, Output, Prompt, Rule, Suite, Verdict
+from promptpex.core.records import Output, Prompt, Rule, Suite, Verdict
 from promptpex.core.time_allowance import Allowance
 from promptpex.judging.questions import STAGE, QuestionJudge, ask_all, evaluated
-from promptpex.promptfile import RENDERING_SECONDS, render
+from promptpex.promptfile import RENDERING_SECONDS, sent_text
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.session import Session
 
@@ -121,18 +120,3 @@ def outputs_with_cases(
         for each in outputs
         if each.error is None and each.text is not None
     ]
-
-
-def sent_text(prompt: Prompt, inputs: Mapping[str, Any], time: Allowance | None = None) -> str:
-    """What a model is sent for a case, as one text; empty where the prompt cannot be rendered."""
-    try:
-        return messages_text(render(prompt, inputs, time))
-    except InputError:
-        return ""
-
-
-def messages_text(messages: Sequence[Message]) -> str:
-    """Messages as one text, each under a line with its role where there are several."""
-    if len(messages) == 1:
-        return messages[0].content
-    return "\n\n".join(f"{message.role}:\n{message.content}" for message in messages)

@@ -19,13 +19,13 @@ from promptpex.core.events import Notice
 from promptpex.core.records import Candidate, Criterion, Delta, Example, History, Prompt, Spec, Synthesis
 from promptpex.core.time_allowance import Allowance
 from promptpex.documents.ownership import owned_by_people
-from promptpex.promptfile import RENDERING_SECONDS, render
+from promptpex.promptfile import RENDERING_SECONDS, messages_text, render
 from promptpex.specs.file import read_spec
 from promptpex.synthesis.candidate_file import read_candidates, write_candidates
 from promptpex.synthesis.categorise import categorise
 from promptpex.synthesis.criteria import propose_criteria, unasked
 from promptpex.synthesis.deltas import deltas
-from promptpex.synthesis.examples import as_text, examples_of, of_version
+from promptpex.synthesis.examples import examples_of, of_version
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.from_rules import from_rules
 from promptpex.synthesis.history_file import read_history, write_history
@@ -260,7 +260,7 @@ def _shown(session: Session, files: Files, plan: SynthesisPlan) -> Shown:
         case = next(iter(suite.usable()), None) if suite is not None else None
         if case is not None:
             sent = render(plan.prompt, case.inputs, Allowance(RENDERING_SECONDS))
-            return Shown(as_text(sent), named_text(case.inputs))
+            return Shown(messages_text(sent), named_text(case.inputs))
     except InputError as error:
         session.emit(Notice(f"candidates are written without an example: {error}", "warning"))
     return Shown()

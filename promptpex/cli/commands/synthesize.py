@@ -16,7 +16,7 @@ from promptpex.cli.output import say
 from promptpex.codecs.wording import named, plural
 
 if TYPE_CHECKING:
-    from promptpex.core.records import History, Synthesis
+    from promptpex.core.records import Synthesis
     from promptpex.workflow.files import Files
     from promptpex.workflow.synthesizing import SynthesisWishes
     from promptpex.workflow.trying_candidates import Trial, TrialWishes
@@ -136,6 +136,7 @@ def _synthesize(
     from promptpex.cli.command_session import work
     from promptpex.cli.history_in_words import category_lines, history_lines, plain_history
     from promptpex.cli.output import print_json
+    from promptpex.promptfile import messages_text
     from promptpex.synthesis import tagged_prompt
     from promptpex.synthesis.folder import SynthesisFolder
     from promptpex.workflow.synthesizing import synthesize
@@ -145,7 +146,7 @@ def _synthesize(
         return await synthesize(session, files, wishes), await try_candidates(session, files, trial)
 
     made, tried = work(flags, job, start=files.prompt.parent)
-    segments = tagged_prompt.tagged(_text(made.history), made.history.deltas)
+    segments = tagged_prompt.tagged(messages_text(made.history.versions[-1].messages), made.history.deltas)
     file = SynthesisFolder.of(files.prompt).candidates
     if as_json:
         new = {"new_criteria": list(made.criteria), "new_candidates": list(made.candidates)}
@@ -174,14 +175,6 @@ def _say_trial(tried: Trial, folder: Path) -> None:
     say(f"{labels}; results: {kinds} ({tried.cells} new); {implied}")
     if tried.good and tried.bad:
         say(f"To choose: promptpex select {folder}")
-
-
-def _text(history: History) -> str:
-    """The last version as one text."""
-    messages = history.versions[-1].messages
-    if len(messages) == 1:
-        return messages[0].content
-    return "\n\n".join(f"{message.role}:\n{message.content}" for message in messages)
 
 
 def _say_candidates(synthesis: Synthesis) -> None:
