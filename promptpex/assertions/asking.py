@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from promptpex.assertions.model import Unscorable
+from promptpex.assertions.parse import RUBRIC
 from promptpex.assertions.python import source
 from promptpex.core.judge_answers import MAX_QUESTIONS
 
@@ -31,7 +32,7 @@ def _questions(check: Check) -> int:
     kind = check.kind.removeprefix("not-")
     if check.asserts is not None:
         return questions_of(check.asserts)
-    if kind == "question":
+    if kind in ("question", RUBRIC):
         return 1
     if kind != "python" or not isinstance(check.value, str):
         return 0
@@ -48,7 +49,7 @@ def _sees_prompt(check: Check) -> bool:
         return sees_prompt(check.asserts)
     kind = check.kind.removeprefix("not-")
     if kind != "python" or not isinstance(check.value, str):
-        return kind in ("question", "javascript")
+        return kind in ("question", RUBRIC, "javascript")
     try:
         program = source.program_of(check.value)
     except Unscorable:

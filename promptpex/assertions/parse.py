@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, Unscorable
 from promptpex.codecs.wording import cut
+from promptpex.core.judge_answers import question_of_rubric
 
 if TYPE_CHECKING:
     from promptpex.core.records import Check
@@ -19,6 +20,8 @@ KEYS = frozenset(
 UNITS = ("words", "spoken-words", "sentences", "lines", "characters")
 DIALECTS = ("ecmascript", "unicode", "python")
 SET = "assert-set"
+RUBRIC = "llm-rubric"
+"""promptfoo's name for what a judge decides; read as a question."""
 
 
 def assertion(data: object) -> Assertion:
@@ -56,6 +59,9 @@ def from_check(check: Check) -> Assertion:
 
 def _from_mapping(data: Mapping[object, object], inside: bool = False) -> Assertion:
     kind = _kind(data)
+    if kind.removeprefix("not-") == RUBRIC and isinstance(data.get("value"), str):
+        kind, question = question_of_rubric(kind, str(data["value"]))
+        data = {**data, "value": question}
     base = kind.removeprefix("not-")
     if base == SET and inside:
         raise _bad("an assert-set cannot stand inside an assert-set; write its assertions in the outer one")

@@ -14,6 +14,20 @@ MAX_QUESTIONS = 20
 MAX_QUESTION = 2_000
 """Characters of a question."""
 
+RUBRIC_YES, RUBRIC_NO = (f"The answer to this question about the output is {word}: " for word in ("yes", "no"))
+"""How a question reads as a statement, such as a rubric of promptfoo's."""
+
+
+def question_of_rubric(kind: str, rubric: str) -> tuple[str, str]:
+    """The kind of check and the question that an ``llm-rubric``, or its ``not-``, comes to."""
+    for wanted, turned in ((RUBRIC_YES, False), (RUBRIC_NO, True)):
+        if rubric.startswith(wanted):
+            negated = kind.startswith("not-") != turned
+            return "not-question" if negated else "question", rubric.removeprefix(wanted)
+    text = rubric.strip()
+    question = text if not text or text.endswith("?") else f"Does the response meet this: {text}"
+    return "not-question" if kind.startswith("not-") else "question", question
+
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer:

@@ -16,6 +16,7 @@ from promptpex.core.errors import ConfigError
 from promptpex.core.records import Case, Check, Prompt, Rule, Spec, Suite
 from promptpex.documents import yaml_writer
 from promptpex.interchange.format import Exported, Format, Option, Source
+from promptpex.interchange.promptfoo_judged import as_body, as_rubric, python_problem
 from promptpex.llm.names import parse_model
 from promptpex.llm.resolve_model import resolve
 
@@ -23,7 +24,7 @@ _SAME = frozenset(
     ("contains", "contains-all", "contains-any", "contains-json", "contains-html", "contains-sql", "contains-xml",
      "cost", "equals", "icontains", "icontains-all", "icontains-any", "is-html", "is-json", "is-refusal", "is-sql",
      "is-xml", "javascript", "latency", "levenshtein", "perplexity", "perplexity-score", "regex", "starts-with",
-     "word-count", "rouge-n", "bleu", "gleu", "finish-reason", "assert-set")
+     "word-count", "rouge-n", "bleu", "gleu", "finish-reason", "assert-set", "python", "question", "llm-rubric")
 )  # fmt: skip
 """Kinds that promptfoo has under the same name (its document "Deterministic metrics")."""
 
@@ -149,6 +150,10 @@ def _rule(rule_id: str, checks: Sequence[Check], left_out: list[str]) -> list[di
 def _unfit(check: Check) -> str | None:
     if check.kind.removeprefix("not-") not in _SAME:
         return f"promptfoo has no {check.kind}"
+    if check.kind.endswith("python"):
+        problem = python_problem(check)
+        if problem is not None:
+            return problem
     if check.unit != "words":
         return f"promptfoo's word-count does not count {check.unit}"
     if check.dialect == "python":
@@ -168,6 +173,10 @@ def _assertion(check: Check) -> dict[str, Any]:
     """The check under promptfoo's names; templates in values are theirs as much as ours and stay."""
     if _has_flags(check):
         check = _as_script(check)
+    elif check.kind.removeprefix("not-") == "question":
+        check = as_rubric(check)
+    elif check.kind.removeprefix("not-") == "python":
+        check = as_body(check)
     plain = check.to_dict()
     entry = {"type": plain.pop("kind"), **{key: plain[key] for key in _KEYS if key in plain}}
     if check.asserts is not None:

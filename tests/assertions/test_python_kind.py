@@ -11,6 +11,7 @@ from promptpex.assertions import check as check_output
 from promptpex.assertions import compile_checks, evaluator
 from promptpex.assertions.model import CheckResult
 from promptpex.assertions.python import sandbox, source
+from promptpex.codecs.python_text import definitions, parameters_of
 from promptpex.core.errors import CheckError
 
 ANSWER = "The lamp costs 42 euros."
@@ -34,6 +35,7 @@ def run(
         ("if 'lamp' in output:\n    return True\nreturn False", "pass"),
         ("return json.dumps({'a': 1}) == '{\"a\": 1}'", "pass"),
         ("text = '''\n  two\nlines'''\nreturn text == '\\n  two\\nlines'", "pass"),
+        ("def small(text):\n    return len(text) < 99\n\nreturn small(output)", "pass"),
         ("def get_assert(output, context):\n    return context['vars']['price'] in output", "pass"),
         ("def get_assert(output, context):\n    return True\n\ndef helper(x):\n    return False", "pass"),
         (
@@ -199,7 +201,7 @@ def test_many_outputs_at_once_get_the_same_verdicts_as_each_alone(monkeypatch: p
 def test_quotes_and_comments_hide_what_looks_like_a_definition() -> None:
     hidden = 'TEXT = """\ndef hidden(a):\n    pass\n"""\n# def other(b):\n'
     code = hidden + 'def f(output, a="def x(", *rest, b):\n    return ask_later'
-    assert [each.name for each in source.definitions(code)] == ["f"]
-    assert next(source.definitions(code)).parameters == ("output",)
+    assert [each.name for each in definitions(code)] == ["f"]
+    assert parameters_of(code, next(definitions(code))) == ("output",)
     assert not source.program_of("'ask(1)' in output # ask").asks
     assert source.program_of("ask('Is it?')").asks

@@ -220,3 +220,52 @@ def test_the_command_takes_a_run_or_what_stands_beside_a_suite(
     assert run_cli(["export", "junit", str(tmp_path / "run"), "--out", str(out), "--json"]) == 0
     assert ElementTree.parse(out).getroot().get("tests") == "4"
     assert run_cli(["export", "junit", str(tmp_path / "nothing")]) == 2
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "len(output) > 3",
+        "import re\nreturn re.search('R', output) is not None",
+        "def told(example, prompt, response):\n    return response == 'RED' and example['thing'] == 't1'",
+        "async def told(example: dict, prompt: str, response: str) -> bool:\n    return f'{{{response}}}' == '{RED}'",
+        "def get_assert(output, context):\n    return {'pass': output == 'RED', 'score': 0.5}",
+        "def first(output):\n    return True\n\ndef other(output):\n    return output == 'RED'",
+    ],
+)
+def test_python_reaches_promptfoo_as_a_body_that_decides_the_same(code: str) -> None:
+    rules = (Rule(id="r1", rule="x", checks=(Check(kind="python", value=code),)),)
+    made = _config(promptfoo.config(prompt(), spec().replace(rules=rules), suite()))
+    (exported,) = made["defaultTest"]["assert"]
+    assert exported["type"] == "python"
+    for output in ("RED", "BLUE"):
+        here, there = (
+            check(output, [each], vars={"thing": "t1"}, prompt="p").results[0]
+            for each in (rules[0].checks[0], exported)
+        )
+        assert (here.status, here.unscored) == (there.status, there.unscored), there.reason
+
+
+def test_python_that_asks_is_left_out_of_promptfoo() -> None:
+    rules = (Rule(id="r1", rule="x", checks=(Check(kind="python", value="ask('Is it red?')"),)),)
+    made = promptfoo.config(prompt(), spec().replace(rules=rules), suite())
+    assert made.left_out == ("a check of rule r1 is left out: promptfoo's Python has no judge to ask",)
+
+
+@pytest.mark.parametrize("kind", ["question", "not-question"])
+def test_a_question_reaches_promptfoo_as_a_rubric_and_comes_back(kind: str) -> None:
+    question = Check(kind=kind, value="Is {{thing}} named?")
+    rules = (Rule(id="r1", rule="x", checks=(question,)),)
+    made = _config(promptfoo.config(prompt(), spec().replace(rules=rules), suite()))
+    (rubric,) = made["defaultTest"]["assert"]
+    assert rubric["type"] == "llm-rubric"
+    assert rubric["value"].endswith("Is {{thing}} named?")
+    back = check("RED", [rubric], vars={"thing": "t1"}).results[0]
+    assert (back.kind, back.questions) == (kind, ("Is t1 named?",))
+
+
+def test_a_rubric_of_promptfoo_is_read_as_a_question() -> None:
+    rubrics = [{"type": "llm-rubric", "value": "It is polite."}, {"type": "not-llm-rubric", "value": "Is it rude?"}]
+    report = check("RED", rubrics)
+    assert report.questions == ("Does the response meet this: It is polite.", "Is it rude?")
+    assert [result.kind for result in report.results] == ["question", "not-question"]

@@ -1,0 +1,58 @@
+"""Python and questions as promptfoo's assertions ``python`` and ``llm-rubric``.
+
+promptfoo makes a function of the lines in ``value``, with ``output`` and ``context``, and wants them to return; its
+rubrics are statements that a grader holds against the output.
+"""
+
+from __future__ import annotations
+
+from promptpex.codecs.python_text import definitions, parameters_of, without_literals
+from promptpex.core.judge_answers import RUBRIC_NO, RUBRIC_YES
+from promptpex.core.records import Check
+
+_GIVEN = {
+    "output": "output",
+    "context": "context",
+    "example": "context['vars']",
+    "vars": "context['vars']",
+    "prompt": "context['prompt']",
+    "response": "output if isinstance(output, str) else json.dumps(output)",
+}
+_BY_COUNT = {1: ("output",), 2: ("output", "context"), 3: ("example", "prompt", "response")}
+
+
+def python_problem(check: Check) -> str | None:
+    """Why promptfoo cannot run this code, if it cannot."""
+    if not isinstance(check.value, str):
+        return "its value is not a text"
+    if any(f"{name}(" in without_literals(check.value).replace(" ", "") for name in ("ask", "ask_llm")):
+        return "promptfoo's Python has no judge to ask"
+    return None
+
+
+def as_body(check: Check) -> Check:
+    """The code as a body that returns; what defines a function calls it. Braces that are Python's are kept so."""
+    code = str(check.value).rstrip()
+    defined = {each.name: each for each in definitions(code)}
+    if not defined:
+        return check
+    config = check.config if isinstance(check.config, dict) else {}
+    chosen = defined.get(str(config.get("function", "get_assert")), list(defined.values())[-1])
+    names = parameters_of(code, chosen)
+    known = names if names and set(names) <= _GIVEN.keys() else _BY_COUNT.get(len(names), ())
+    call = f"{chosen.name}({', '.join(_GIVEN[name] for name in known)})"
+    call = f"asyncio.run({call})" if chosen.awaited else call
+    returned = f"bool({call})" if "response" in known else call
+    head = "import asyncio\n" if chosen.awaited else ""
+    return check.replace(value=_literal(f"{head}{code}\nreturn {returned}"))
+
+
+def _literal(code: str) -> str:
+    """The code so that promptfoo's template engine leaves it alone."""
+    return f"{{% raw %}}{code}{{% endraw %}}" if any(mark in code for mark in ("{{", "{%", "{#")) else code
+
+
+def as_rubric(check: Check) -> Check:
+    """The question as a statement for a grader; it says itself whether yes or no is wanted."""
+    wanted = RUBRIC_NO if check.kind.startswith("not-") else RUBRIC_YES
+    return check.replace(kind="llm-rubric", value=f"{wanted}{check.value}")
