@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing, closing
 
 from promptpex.codecs import jsonl
@@ -24,7 +24,13 @@ EXAMPLES_ASKED = 32
 
 
 async def fill(
-    matrix: Matrix, file: MatrixFile, engine: Engine, emit: Listener, *, judge: QuestionJudge | None = None
+    matrix: Matrix,
+    file: MatrixFile,
+    engine: Engine,
+    emit: Listener,
+    *,
+    judge: QuestionJudge | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
 ) -> int:
     """Runs the candidates on the examples where that is not known, and gives how many cells that were.
 
@@ -34,6 +40,7 @@ async def fill(
     Args:
         engine: where candidates run that ask nobody.
         judge: answers the questions of the others; None: they err, and are run again next time.
+        cancelled: whether to stop after the block that is under way; what is left then is missing.
 
     Raises:
         SynthesisError: the file is damaged, or cannot be written.
@@ -50,7 +57,11 @@ async def fill(
                 async for cells in results:
                     _enter(matrix, cells, appender, file)
                     emit(StepDone(PROGRESS))
+                    if cancelled():
+                        return wanted - matrix.missing()
         for examples in _waves(matrix):
+            if cancelled():
+                return wanted - matrix.missing()
             work = work_in(matrix, range(len(matrix.candidates)), examples, asking=True)
             if work:
                 _enter(matrix, await _answered(job, work, judge, emit), appender, file)

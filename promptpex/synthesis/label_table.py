@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -125,7 +127,22 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for line in jsonl.parse(text, path=path, error=SynthesisError):
         if not isinstance(line.value, dict):
             raise _wrong("a row is an object with an output and a label", path, line.number)
+        twice = _repeated_key(line.text)
+        if twice is not None:
+            raise _wrong(f"the row has {cut(twice, 40)!r} twice; keep one", path, line.number)
         yield line.number, line.value
+
+
+def _repeated_key(text: str) -> str | None:
+    """A key that an object of a JSON text has twice, of which JSON would keep the last without a word."""
+    twice: list[str] = []
+
+    def seen(pairs: list[tuple[str, Any]]) -> None:
+        counts = Counter(name for name, _ in pairs)
+        twice.extend(name for name, count in counts.items() if count > 1)
+
+    json.loads(text, object_pairs_hook=seen)
+    return twice[0] if twice else None
 
 
 def _row(line: int, cells: Mapping[str, Any], variables: Sequence[str], path: Path) -> LabelRow:

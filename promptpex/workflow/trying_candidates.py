@@ -102,7 +102,14 @@ async def try_candidates(session: Session, files: Files, wishes: TrialWishes) ->
     examples = update_examples(folder, files.prompt, prompt, _rules(files), sources, session.emit)
     judge = _judge(session, prompt, synthesis, len(examples))
     matrix = Matrix(synthesis.candidates, examples, judge=judge.fingerprint() if judge is not None else None)
-    cells = await fill(matrix, MatrixFile(folder.matrix), _engine(session, matrix, wishes), session.emit, judge=judge)
+    cells = await fill(
+        matrix,
+        MatrixFile(folder.matrix),
+        _engine(session, matrix, wishes),
+        session.emit,
+        judge=judge,
+        cancelled=lambda: session.client.cancelled,
+    )
     raise_if_cancelled(session)
     synthesis, judged = await _implications(session, prompt, folder, synthesis, matrix)
     _tell_of_errors(session, matrix)

@@ -120,6 +120,27 @@ def test_a_broken_table_is_one_sentence_with_its_file(tmp_path: Path, sentence: 
 
 
 @pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ('{"output": "x", "label": 1, "label": 0}', "the row has 'label' twice; keep one"),
+        ('{"output": "x", "inputs": {"thing": 1, "thing": 2}, "label": 0}', "the row has 'thing' twice"),
+        ("[1, 2]", "a row is an object"),
+        ('{"output": "x", "label": NaN}', "NaN is not JSON"),
+        ('{"output": "x", "label": [1]}', "the label '[1]' is not one of"),
+        ('{"output": "x", "inputs": [1]}', "inputs is not a JSON object"),
+        ('{"output": "x", "repeat": {"a": 1}}', "is not a whole number"),
+        ('{"output": "x", "label": "\\ud800"}', "half of a character"),
+        ('{"a":' * 60_000, "labels.jsonl:1: "),
+    ],
+)
+def test_a_broken_line_of_json_is_one_sentence(tmp_path: Path, line: str, sentence: str) -> None:
+    with pytest.raises(SynthesisError) as caught:
+        table(tmp_path, line, "labels.jsonl")
+    assert sentence in str(caught.value)
+    assert caught.value.line == 1
+
+
+@pytest.mark.parametrize(
     ("row", "sentence"),
     [
         ("c1,,", "case 'c1' has 2 outputs that differ; name the model and the repeat"),

@@ -158,6 +158,15 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert filled(tmp_path)[1] == 0
 
 
+def test_a_run_that_is_cancelled_keeps_what_it_has(tmp_path: Path) -> None:
+    candidates = [candidate(f"c{number}", "contains", str(number)) for number in range(3 * CANDIDATES_AT_ONCE)]
+    file = MatrixFile(tmp_path / "matrix.jsonl")
+    matrix = Matrix(candidates, EXAMPLES)
+    made = asyncio.run(fill(matrix, file, HERE, lambda event: None, cancelled=lambda: True))
+    assert made == matrix.where(0, PASS, FAIL).bit_count() * CANDIDATES_AT_ONCE == 3 * CANDIDATES_AT_ONCE
+    assert filled(tmp_path, candidates)[1] == 2 * made
+
+
 @pytest.mark.parametrize("line", [b"{", b"{}", b"[1]", b"\xff", b"[" * 50_000, b'{"candidate":"a","status":"pass"}'])
 def test_a_damaged_line_is_named(tmp_path: Path, line: bytes) -> None:
     filled(tmp_path)
