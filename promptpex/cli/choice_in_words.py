@@ -35,7 +35,9 @@ def _left_out(choice: FolderChoice) -> list[str]:
         sentences.append(f"And {len(source.screens) - SHOWN} more that are not chosen from; --json lists all.")
     for good, bad in indistinct(problem)[:NAMED]:
         names = f"good {example_list(problem, good)}; bad {example_list(problem, bad)}"
-        sentences.append(f"The same candidates fail these, so no choice tells them apart: {names}.")
+        sentences.append(
+            f"No choice tells these apart, since the same candidates fail them; check their labels: {names}."
+        )
     return sentences
 
 
@@ -52,11 +54,11 @@ def _figures_elsewhere(choice: FolderChoice) -> list[str]:
         )
     elif choice.on_all is not None and choice.selection.method in FITTED:
         sentences.append("There are too few examples to hold some out: expect worse figures on other outputs.")
-    if (elsewhere := choice.all_outputs) is not None:
+    elsewhere = choice.all_outputs
+    if elsewhere is not None and elsewhere.power > 0.0:
         sentences.append(
             f"FFR over all {elsewhere.labelled + elsewhere.unlabelled} outputs, {elsewhere.unlabelled} of them without "
-            f"a label ({elsewhere.interval.method}), if those with one are a random sample: "
-            f"{_range(elsewhere.interval)}."
+            f"a label, if those with one are a random sample (prediction-powered): {_range(elsewhere.interval)}."
         )
     return sentences
 

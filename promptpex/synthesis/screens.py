@@ -53,8 +53,8 @@ def _constant(matrix: Matrix, number: int) -> Screened | None:
     name, count = matrix.candidates[number].id, plural(len(matrix.examples), "example")
     errors, passes = matrix.where(number, ERROR), matrix.where(number, PASS)
     if errors == every:
-        reason = cut(matrix.errors[number].most_common(1)[0][0], 120)
-        return Screened(number, "always-errs", f"{name} errs on all {count}: {reason}")
+        reason = cut(matrix.errors[number].most_common(1)[0][0], 120).rstrip(".")
+        return Screened(number, "always-errs", f"{name} errs on all {count}" + (f": {reason}" if reason else ""))
     if not passes:
         erring = f", {errors.bit_count()} of them by an error" if errors else ""
         return Screened(number, "never-passes", f"{name} fails all {count}{erring}")

@@ -51,10 +51,10 @@ def shortages(good: int, bad: int, *, coverage: float, ffr: float) -> tuple[Shor
     enough_good, enough_bad = least_shown(kept), least_shown(caught)
     short = []
     if good < enough_good:
-        why = f"if none of {enough_good} is flagged, at most {1.0 - kept:.0%} of all good outputs are" + _sure()
+        why = f"if none of these is flagged, at most {1.0 - kept:.0%} of all good outputs are"
         short.append(_shortage("good", good, enough_good, why))
     if bad < enough_bad:
-        why = f"if all of {enough_bad} are caught, at least {caught:.0%} of all bad outputs are" + _sure()
+        why = f"if all of these are caught, at least {caught:.0%} of all bad outputs are"
         short.append(_shortage("bad", bad, enough_bad, why))
     return tuple(short)
 
@@ -66,17 +66,14 @@ def least_shown(share: float) -> int:
     return max(1, math.ceil(math.log((1.0 - CONFIDENCE) / 2.0) / math.log(share) - 1e-9))
 
 
-def _sure() -> str:
-    return f" ({CONFIDENCE:.0%} interval)"
-
-
 def _shortage(kind: Literal["good", "bad"], there: int, wanted: int, why: str) -> Shortage:
     examples = plural(there, f"{kind} example")
+    why = f"{why}, by the exact {CONFIDENCE:.0%} interval"
     if there == 0:
         nothing = "no rate of false alarms" if kind == "good" else "no coverage"
-        sentence = f"there is no {kind} example, so there is {nothing}: label at least {wanted} ({why})"
+        sentence = f"there is no {kind} example, so there is {nothing}: label at least {wanted}: {why}"
         return Shortage("no-good" if kind == "good" else "no-bad", there, wanted, sentence)
     state: Literal["few-good", "few-bad"] = "few-good" if kind == "good" else "few-bad"
     return Shortage(
-        state, there, wanted, f"{examples} {'shows' if there == 1 else 'show'} little: label at least {wanted} ({why})"
+        state, there, wanted, f"{examples} {'shows' if there == 1 else 'show'} little: label at least {wanted}: {why}"
     )

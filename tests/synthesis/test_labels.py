@@ -124,10 +124,10 @@ def test_too_few_examples_are_those_whose_best_outcome_shows_nothing() -> None:
     assert not shortages(13, 8, coverage=0.6, ffr=0.25)
     assert [one.state for one in shortages(0, 0, coverage=0.6, ffr=0.25)] == ["no-good", "no-bad"]
     assert shortages(1, 9, coverage=0.6, ffr=0.25)[0].sentence == (
-        "1 good example shows little: label at least 13 (if none of 13 is flagged, at most 25% of all good outputs are "
-        "(95% interval))"
+        "1 good example shows little: label at least 13: if none of these is flagged, at most 25% of all good outputs "
+        "are, by the exact 95% interval"
     )
     assert [least_shown(share) for share in (-1.0, 0.0, 0.95)] == [1, 1, 72]
     strict = shortages(71, 71, coverage=1.0, ffr=0.0)
     assert [one.wanted for one in strict] == [72, 72]
-    assert "if all of 72 are caught, at least 95% of all bad outputs are" in strict[1].sentence
+    assert "if all of these are caught, at least 95% of all bad outputs are" in strict[1].sentence
