@@ -20,6 +20,7 @@ from promptpex.cases.context_variables import context_variable
 from promptpex.cases.input_description import input_spec_text
 from promptpex.cases.plan import TEMPLATE, Generation, Scenario
 from promptpex.codecs.inputs_as_text import value_text
+from promptpex.codecs.quoted_passages import without_passages
 from promptpex.codecs.wording import cut, plural
 from promptpex.core.records import Case, Prompt, Spec, VariableSpec
 from promptpex.core.stage_templates import Rendered, render
@@ -40,9 +41,10 @@ def request_text(
 ) -> Rendered:
     """The rendered template for the cases of one batch; ``existing`` cases are those of the whole suite so far."""
     has_halves = any(part.answerable is not None for part in batch.parts)
+    text = prompt.text()
     return render(
         TEMPLATE,
-        prompt=prompt.text(),
+        prompt=text,
         input_spec=input_spec_text(prompt, spec),
         samples="\n".join(options.samples),
         variables=free_variables(prompt, batch.scenario),
@@ -50,7 +52,7 @@ def request_text(
         language=options.language or "",
         instructions=options.instructions,
         scenario=_scenario_text(batch.scenario),
-        aims="\n".join(_aim(part) for part in batch.parts),
+        aims=without_passages("\n".join(_aim(part) for part in batch.parts), text),
         several=len(batch.parts) > 1,
         count=batch.count,
         most=max(part.count for part in batch.parts),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import cast
 
+from promptpex.codecs.quoted_passages import without_passages
 from promptpex.codecs.wording import plural
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice
@@ -109,11 +110,12 @@ class CheckRequests:
         return {each.rule.strip(): each for each in proposals if each.rule.strip() in wanted}
 
     def _rendered(self, rules: Sequence[Rule], refusals: Mapping[str, str], conditional: bool) -> Rendered:
+        text = self.prompt.text()
         return render(
             "specs/checks",
-            prompt=self.prompt.text(),
+            prompt=text,
             description=self.prompt.description,
-            all_rules="\n".join(_line(rule) for rule in self.spec.rules if not rule.stale),
+            all_rules=without_passages("\n".join(_line(rule) for rule in self.spec.rules if not rule.stale), text),
             json=self._speaks_of(_JSON),
             markup=self._speaks_of(_MARKUP),
             asked="\n".join(rule.id for rule in rules),

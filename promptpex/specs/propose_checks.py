@@ -11,12 +11,13 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from promptpex.assertions import compile_checks
+from promptpex.assertions import compile_checks, named_variables
 from promptpex.assertions.javascript.value_templates import EXPECTED
 from promptpex.codecs.wording import cut
 from promptpex.core.errors import CheckError
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Check, InputCheck, Prompt, Rule, Spec
+from promptpex.judging.rule_wording import has_condition
 from promptpex.llm.role_model import RoleModel
 from promptpex.specs.ask_checks import CheckRequests
 from promptpex.specs.check_replies import ConditionalChecks, ProposedChecks, read_check, read_condition
@@ -117,12 +118,18 @@ class _Trial:
         right = [one for one in known if one.text.strip() not in disputed]
         reason = own_problem(proposal, given)
         reason = reason or (None if rule.when else condition_problem(proposal, given, self._evidence))
+        if not reason and self._meets_other_inputs(rule, proposal) and (other := counterexample(proposal, right)):
+            return replace(proposal, dropped=f"{other}; code cannot tell where its condition holds")
         reason = reason or counterexample(proposal, right)
         reason = reason or form_problem(proposal, given, right)
         reason = reason or contradicted(proposal, self._evidence)
         if proposal.checks and self._has_others and not (reply.keeps_only_this or last):
             reason = reason or "came without an output that keeps this rule and breaks another one"
         return proposal.refuse(reason)
+
+    def _meets_other_inputs(self, rule: Rule, proposal: Proposal) -> bool:
+        """Whether the checks are held against outputs that the rule does not concern, which no other wording mends."""
+        return rule.needs == "input" and has_condition(rule) and not proposal.when and not _names_inputs(proposal)
 
     def _whole_answers(self, shown: Iterable[Examples]) -> list[str]:
         """The texts that the prompt quotes and that are right answers as they stand, as far as anybody has shown; an
@@ -152,6 +159,10 @@ def examples(reply: ProposedChecks) -> Examples:
     inputs = [reply.inputs, reply.other_inputs] if isinstance(reply, ConditionalChecks) else [[], []]
     here, elsewhere = ({one.name: one.value for one in some} for some in inputs)
     return Examples((*reply.keeps, *reply.keeps_only_this), right, breaks, here, elsewhere)
+
+
+def _names_inputs(proposal: Proposal) -> bool:
+    return bool(named_variables(proposal.checks))
 
 
 def _refusal(proposal: Proposal) -> str:
