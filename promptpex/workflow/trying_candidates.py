@@ -1,6 +1,7 @@
 """Trying candidates: examples with labels, what each candidate says of each of them, and which candidate implies which.
 
-It follows the writing of candidates in `promptpex synthesize`, and does nothing where there are no examples.
+It follows the writing of candidates in `promptpex synthesize`. Without examples a judge may still say which candidate
+implies which, by which some can be chosen; without a judge there is then nothing to do.
 """
 
 from __future__ import annotations
@@ -97,9 +98,12 @@ async def try_candidates(session: Session, files: Files, wishes: TrialWishes) ->
     folder = SynthesisFolder.of(files.prompt)
     synthesis = read_candidates(folder.candidates)
     sources = ExampleSources(_run(session, prompt, wishes.run), wishes.labels, wishes.rules)
-    if not synthesis.candidates or not (sources.run or sources.table or folder.examples.exists()):
+    has_examples = bool(sources.run or sources.table or folder.examples.exists())
+    if not synthesis.candidates or not (has_examples or session.roles.named_judges()):
         return None
-    examples = update_examples(folder, files.prompt, prompt, _rules(files), sources, session.emit)
+    examples: tuple[Example, ...] = ()
+    if has_examples:
+        examples = update_examples(folder, files.prompt, prompt, _rules(files), sources, session.emit)
     judge = _judge(session, prompt, synthesis, len(examples))
     matrix = Matrix(synthesis.candidates, examples, judge=judge.fingerprint() if judge is not None else None)
     cells = await fill(

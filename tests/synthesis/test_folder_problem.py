@@ -233,6 +233,15 @@ def test_what_is_missing_is_one_sentence(desk: Desk, capsys: pytest.CaptureFixtu
     assert run_cli(["select", "p.synthesis"]) == 0
 
 
+@pytest.mark.parametrize("name", ["../outside.md", "/etc/hostname", "p.synthesis", "."])
+def test_a_name_that_leads_elsewhere_is_not_read_as_the_prompt(desk: Desk, name: str) -> None:
+    desk.write(COLUMNS, LABELS)
+    (desk.prompt.parent.parent / "outside.md").write_text("Another prompt.", encoding="utf-8")
+    text = desk.folder.candidates.read_text(encoding="utf-8")
+    desk.folder.candidates.write_text(text.replace("prompt: p.md", f"prompt: {name}"), encoding="utf-8")
+    assert run_cli(["select", "p.synthesis"]) == 0
+
+
 def test_examples_of_older_versions_are_counted(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     desk.write(COLUMNS, LABELS)
     desk.folder.write_examples([*desk.folder.read_examples(), example(99, "bad", version="older")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -205,13 +206,23 @@ async def test_an_answer_that_the_judge_does_not_give_is_asked_for_again_next_ti
     assert tried.results["error"] in (0, 5)  # replies of no use are asked for again a few times only
 
 
-async def test_without_examples_nothing_is_done(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    for path in sorted((tmp_path / "results").rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
+async def test_without_examples_a_judge_may_still_compare_candidates(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(desk.path / "results")
     assert await desk.try_all() is None
     assert not desk.folder.matrix.exists()
     assert desk.notices == []
+    judge = Judge()
+    tried = await desk.try_all(judge)
+    assert tried is not None
+    assert (tried.examples, tried.implications, tried.judged) == (0, 3, 1)
+    assert (judge.asked("question"), judge.asked("implications")) == (0, 2)
+    assert f"implications: 28 pairs in 2 requests to {MODEL}" in desk.notices
+    monkeypatch.chdir(desk.path)
+    assert run_cli(["select", "colours.synthesis", "--method", "topological", "--json"]) == 0
+    chosen = json.loads(capsys.readouterr().out)["candidates"]
+    assert chosen == ["capitals", "colour", "both", "broken"]
 
 
 async def test_a_run_of_other_words_is_passed_over_unless_it_is_named(desk: Desk) -> None:

@@ -169,9 +169,13 @@ def _synthesize(
 
 def _say_trial(tried: Trial, folder: Path) -> None:
     """What the candidates say of the examples, and what comes next."""
+    implied = f"{plural(tried.implications, 'implication')} ({tried.judged} new)"
+    if not tried.examples:
+        say(f"no examples; {implied}")
+        say(f"To choose without any: promptpex select {folder} --method topological")
+        return
     kinds = ", ".join(f"{count} {name}" for name, count in tried.results.items())
     labels = f"{tried.good} good and {tried.bad} bad of {plural(tried.examples, 'example')}"
-    implied = f"{plural(tried.implications, 'implication')} ({tried.judged} new)"
     say(f"{labels}; results: {kinds} ({tried.cells} new); {implied}")
     if tried.good and tried.bad:
         say(f"To choose: promptpex select {folder}")
