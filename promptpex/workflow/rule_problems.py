@@ -8,7 +8,8 @@ from pathlib import Path
 
 from promptpex.assertions import named_variables, unmet_conditions
 from promptpex.assertions.javascript.value_templates import EXPECTED
-from promptpex.codecs.wording import named, plural
+from promptpex.assertions.phrase_lists import guessed_phrases, is_exclusion
+from promptpex.codecs.wording import named, plural, quoted
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, InputCheck, Problem, Prompt, Rule, Severity, Spec, Suite
 from promptpex.documents.document import Reading
@@ -44,10 +45,37 @@ def against_prompt(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[P
             add(written, f"{written.what} names {check.variable!r}", "error", takes)
         for name in sorted(named_variables([check]) - {*prompt.variables, EXPECTED} if written.rule else ()):
             add(written, f"a value in {written.what} names {name!r}, which is empty", "warning", takes)
+        guessed = _guessed(written, prompt)
+        if guessed:
+            message = f"{written.what} looks for {plural(len(guessed), 'phrase')} that the prompt does not name"
+            hint = (
+                f"what says the same as {quoted(guessed[0])} in other words passes; a `question` asks for the meaning"
+            )
+            add(written, message, "info", hint)
         if written.is_condition and _needs_expected(check, prompt.variables):
             message = f"{written.what} names the expected output, which no condition is shown: it can never be decided"
             add(written, message, "warning", "a condition looks at the inputs alone")
     return problems
+
+
+def _guessed(written: _Written, prompt: Prompt) -> tuple[str, ...]:
+    """Phrases by whose absence a check takes an exclusion for kept, as far as the prompt and the rule do not name them.
+
+    A rule that its checks decide in part is left to a judge where they pass. Patterns are passed over: most say what an
+    output looks like.
+    """
+    rule, kind = written.rule, written.check.kind
+    by_absence = kind == "python" or (kind.startswith("not-") and kind != "not-regex")
+    if (
+        rule is None
+        or written.is_condition
+        or rule.decides != "wholly"
+        or not by_absence
+        or not is_exclusion(rule.rule)
+    ):
+        return ()
+    guessed = guessed_phrases(written.check, f"{prompt.text()} {rule.rule} {rule.inverse or ''}")
+    return guessed if len(guessed) > 1 else ()
 
 
 def against_cases(

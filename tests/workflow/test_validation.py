@@ -386,3 +386,21 @@ def test_a_metric_file_is_called_one_and_its_keys_are_guessed_among_a_metric_s(t
     file.write_text("---\nscael: 0-100\ntagz: x\n---\nKind? {{output}}\n", encoding="utf-8")
     hints = [problem.suggestion for problem in validate([file])]
     assert hints == ["did you mean 'scale'?", "it is kept, but not used"]
+
+
+def test_an_exclusion_that_is_a_list_of_phrases_is_hinted_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """SPADE's known weakness; phrases that the prompt names are no guess."""
+    (tmp_path / "p.md").write_text('Answer {{word}}. Do not apologise, and never say "no idea".', encoding="utf-8")
+    rules = (
+        "prompt: p.md\nintent: Answers.\nrules:\n"
+        "- {id: r1, rule: It does not apologise., checks: [{kind: not-contains-any, value: [so sorry, my bad]}]}\n"
+        "- {id: r2, rule: It never gives up., checks: [{kind: not-contains-any, value: [no idea, apologise]}]}\n"
+        "- {id: r3, rule: It is kind., checks: [{kind: contains-any, value: [so kind, how nice]}]}\n"
+    )
+    (tmp_path / "p.spec.yaml").write_text(rules, encoding="utf-8")
+    assert run_cli(["validate", str(tmp_path / "p.md")]) == 0
+    shown = capsys.readouterr()
+    assert (shown.out + shown.err).count("phrases that the prompt does not name") == 1
+    assert "looks for 2 phrases" in shown.out + shown.err
