@@ -14,7 +14,12 @@ from promptpex.synthesis.deltas import same_sentence
 
 
 def phrase_lists(criteria: Iterable[Criterion], candidates: Iterable[Candidate]) -> list[str]:
-    """Names of candidates that decide an exclusion by phrases which the criterion does not name."""
+    """Names of candidates that decide an exclusion by phrases which the criterion does not name.
+
+    Args:
+        criteria: tell which candidates are about an exclusion, and in which words.
+        candidates: of any kind; in their order.
+    """
     by_id = {criterion.id: criterion for criterion in criteria}
     return [candidate.id for candidate in candidates if _looks_for_phrases(candidate, by_id)]
 
