@@ -101,9 +101,14 @@ def _row(problem: SelectionProblem, chosen: Sequence[int], candidate: int) -> st
     failed = problem.fails[candidate]
     caught, flagged = failed & problem.bad, failed & problem.good
     implied = problem.spares[candidate].bit_count() - 1
-    name = cut(problem.name(candidate), NAME - 2)
+    name = _name(problem, candidate, NAME - 2)
     alone = (caught & ~others).bit_count()
     return f"  {name:<{NAME}}{caught.bit_count():>9}{alone:>8}{flagged.bit_count():>8}{implied:>9}"
+
+
+def _name(problem: SelectionProblem, candidate: int, width: int) -> str:
+    """The name on one line."""
+    return cut(" ".join(problem.name(candidate).split()), width)
 
 
 def _no_selection(problem: SelectionProblem, selection: Selection) -> list[str]:
@@ -151,7 +156,7 @@ def _explained(why: Explanation, problem: SelectionProblem, selection: Selection
 
 
 def _listed(problem: SelectionProblem, chosen: Sequence[int]) -> str:
-    return _first([cut(problem.name(candidate), NAME) for candidate in chosen]) if chosen else "none"
+    return _first([_name(problem, candidate, NAME) for candidate in chosen]) if chosen else "none"
 
 
 def example_list(problem: SelectionProblem, examples: Sequence[int]) -> str:

@@ -46,14 +46,14 @@ def test_json_has_the_selection_with_its_figures_and_what_is_proven(capsys: pyte
 def test_people_read_the_figures_beside_the_limits_and_what_each_candidate_does(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    problem = {**PROBLEM, "names": ["mentions_price", "is_polite", "x" * 200]}
+    problem = {**PROBLEM, "names": ["mentions_price", "is\npolite", "x" * 200]}
     code, out, _ = called(capsys, problem, "--coverage", "1", "--ffr", "0")
     assert code == 0
     assert max(map(len, out.splitlines())) <= 80
     words = [line.split() for line in out.splitlines()]
     assert out.startswith("sub chooses 2 of 3 candidates; proven optimal.")
     assert ["mentions_price", "1", "1", "0", "1"] in words
-    assert ["is_polite", "1", "1", "0", "0"] in words
+    assert ["is", "polite", "1", "1", "0", "0"] in words
     assert "2 of 2 bad outputs caught" in out
     assert "at least 100%" in out
     _, out, _ = called(capsys, problem, "--method", "all")
@@ -134,6 +134,8 @@ def test_one_problem_of_several_is_named(capsys: pytest.CaptureFixture[str]) -> 
         ({**PROBLEM, "K": {}}, "K is not a list"),
         ({**PROBLEM, "names": ["a", "b"]}, "there are 2 names for 3 candidates"),
         ({**PROBLEM, "names": ["a", "b", "a"]}, "the name 'a' occurs twice"),
+        ({**PROBLEM, "names": ["a" * 9999, "b", "a" * 9999]}, "aaa…' occurs twice; give each candidate its own"),
+        ({"pipelines": {"a" * 9999: PROBLEM, "b\n": PROBLEM}}, "aaa…, b"),
         ({**PROBLEM, "weights": [1, 1, -1]}, "a weight is negative"),
         ({**PROBLEM, "weights": [1, 1, 1e-9]}, "a weight is not a number up to 1,000,000"),
         ({**PROBLEM, "must": ["nobody"]}, "must names a candidate that is not there: 'nobody'"),

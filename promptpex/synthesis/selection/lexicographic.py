@@ -17,6 +17,7 @@ from promptpex.synthesis.selection.goals import Goal, Score, Task
 from promptpex.synthesis.selection.greedy import Late, greedy, improved, rounded
 from promptpex.synthesis.selection.program import SelectionProgram
 from promptpex.synthesis.selection.reduction import reduced
+from promptpex.synthesis.selection.solver import TINY
 
 _ALMOST = 1e-3
 """How far a bound may fall short of the next whole number and still prove it."""
@@ -41,7 +42,7 @@ class Sizes:
     """
 
     packed: int = 10_000_000
-    tiny: int = 400
+    tiny: int = TINY
     large: int = 2_000
     huge: int = 30_000
     hopeless: int = 100_000

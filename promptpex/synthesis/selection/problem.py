@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 
-from promptpex.codecs.wording import plural
+from promptpex.codecs.wording import cut, plural
 from promptpex.core.errors import InputError
 from promptpex.synthesis.selection.bitsets import as_bits, bits, union
 from promptpex.synthesis.selection.implications import closed
@@ -209,7 +209,7 @@ def _refuse_bad_lists(candidates: int, names: Sequence[str], weights: Sequence[F
         raise InputError("a weight is negative; give what choosing a candidate costs, 0 or more")
     twice = next((first for first, second in pairwise(sorted(names)) if first == second), None)
     if twice is not None:
-        raise InputError(f"the name {twice!r} occurs twice; give each candidate its own")
+        raise InputError(f"the name {cut(twice, 60)!r} occurs twice; give each candidate its own")
 
 
 def _refuse_unknown(what: str, numbers: Iterable[int], candidates: int) -> None:

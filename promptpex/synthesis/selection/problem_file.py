@@ -10,7 +10,7 @@ from typing import Any
 
 from promptpex.codecs.jsonl import loads, why_not_json
 from promptpex.codecs.ordinary_files import MEGABYTE, read_bytes
-from promptpex.codecs.wording import did_you_mean, named
+from promptpex.codecs.wording import cut, did_you_mean, named
 from promptpex.core.errors import InputError
 from promptpex.synthesis.selection.problem import SelectionProblem
 
@@ -85,11 +85,15 @@ def _entry(value: object, entry: str | None) -> object:
     if entry is None and len(problems) == 1:
         return next(iter(problems.values()))
     if entry is None:
-        raise InputError(f"the file holds {len(problems)} problems; name one with --pipeline: {named(list(problems))}")
+        raise InputError(f"the file holds {len(problems)} problems; name one with --pipeline: {_keys(problems)}")
     if entry not in problems:
-        hint = did_you_mean(entry, problems) or f"there are: {named(list(problems))}"
+        hint = did_you_mean(entry, problems) or f"there are: {_keys(problems)}"
         raise InputError(f"the file has no problem {entry!r}; {hint}")
     return problems[entry]
+
+
+def _keys(problems: Mapping[str, Any]) -> str:
+    return named([cut(" ".join(name.split()), 40) for name in problems])
 
 
 def _count(value: Mapping[str, Any], key: str) -> int:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import highspy
 
 SMALL = 2_000
 """Up to so many variables the search is faster without heuristics, which take longer than the proof."""
+
+TINY = 400
+"""Up to so many variables a search is over before anybody could want to stop it."""
+
+PATIENCE = 0.1
+"""Seconds after which it is looked for Ctrl-C while the solver runs."""
 
 _TOLERANCE = 1e-9
 """How far a variable may be from a whole number and a row from its limit."""
@@ -94,7 +105,10 @@ class Program:
         )
         if len(start):
             highs.setSolution(self.variables, np.arange(self.variables, dtype=np.int32), np.array(start))
-        highs.run()
+        if self.variables <= TINY:
+            highs.run()
+        else:
+            _run_interruptibly(highs)
         return _outcome(highs, self.binaries)
 
 
@@ -113,10 +127,34 @@ class Outcome:
     infeasible: bool
 
 
-def _outcome(highs: object, binaries: int) -> Outcome:
+def _run_interruptibly(highs: highspy.Highs) -> None:
+    """Runs the solver so that Ctrl-C ends it: it does not return to Python by itself before it is done."""
+    stopped, done = threading.Event(), threading.Event()
+
+    def heed(event: highspy.highs.HighsCallbackEvent) -> None:
+        if stopped.is_set():
+            event.interrupt()
+
+    def search() -> None:
+        try:
+            highs.run()
+        finally:
+            done.set()
+
+    highs.cbMipInterrupt += heed
+    threading.Thread(target=search, daemon=True).start()
+    try:
+        while not done.wait(PATIENCE):
+            pass
+    except BaseException:
+        stopped.set()
+        done.wait()
+        raise
+
+
+def _outcome(highs: highspy.Highs, binaries: int) -> Outcome:
     import highspy
 
-    assert isinstance(highs, highspy.Highs)
     status, info = highs.getModelStatus(), highs.getInfo()
     if status in (highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kUnboundedOrInfeasible):
         return Outcome(None, float("inf"), True)
