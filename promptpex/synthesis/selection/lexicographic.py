@@ -45,7 +45,7 @@ class Sizes:
     tiny: int = TINY
     large: int = 2_000
     huge: int = 30_000
-    hopeless: int = 100_000
+    hopeless: int = 60_000
     work: int = 300_000
     rounds: int = 100
 
@@ -196,7 +196,7 @@ class _GoalSearch:
         """Up to which goal they can be one objective."""
         size, last = 1, first
         for goal in self._program.task.goals[first:]:
-            size *= self._program.span(goal) + 1
+            size *= self._program.spans[goal] + 1
             if size > self._sizes.packed and last > first:
                 break
             last += 1
@@ -206,10 +206,7 @@ class _GoalSearch:
         """Solves the goals from ``first`` to before ``last``; whether they are proven."""
         program, goals = self._program, self._program.task.goals[first:last]
         factors = self._factors(goals)
-        objective = [
-            sum(factor * number for factor, number in zip(factors, numbers, strict=True))
-            for numbers in zip(*(program.objective(goal) for goal in goals), strict=True)
-        ]
+        objective = program.joined(goals, factors)
         constants = [program.constant(goal) for goal in goals]
         start = program.solution(self._best) if self._best is not None else []
         outcome = program.program.minimised(objective, start, self._ends - self._clock())
@@ -232,7 +229,8 @@ class _GoalSearch:
         if bound >= reached:
             self._bounds[first:last] = values
             for goal, value in zip(program.task.goals[first:last], values, strict=True):
-                program.hold(goal, value)
+                if last < len(self._bounds):
+                    program.hold(goal, value)
             return True
         later = zip(factors[1:], program.task.goals[first + 1 : last], strict=True)
         rest = sum(factor * program.most(goal) for factor, goal in later)
@@ -243,7 +241,7 @@ class _GoalSearch:
         """Per goal the number that makes a unit of it outweigh all later ones."""
         factors = [1]
         for goal in reversed(goals[1:]):
-            factors.append(factors[-1] * (self._program.span(goal) + 1))
+            factors.append(factors[-1] * (self._program.spans[goal] + 1))
         return factors[::-1]
 
     def take(self, selection: tuple[int, ...]) -> None:

@@ -7,6 +7,7 @@ a good one flagged (z) and a candidate left out (s) may be continuous, because e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -131,9 +132,19 @@ class SelectionProgram:
             return min(most, self.task.problem.bad.bit_count() - self.task.least_caught)
         return most
 
-    def span(self, goal: Goal) -> int:
-        """By how much a goal can differ from one selection to another."""
-        return self.most(goal) - self.least(goal)
+    @cached_property
+    def spans(self) -> dict[Goal, int]:
+        """By how much each goal can differ from one selection to another."""
+        return {goal: self.most(goal) - self.least(goal) for goal in self.task.goals}
+
+    def joined(self, goals: Sequence[Goal], factors: Sequence[int]) -> list[int]:
+        """The sum of the goals, each times its factor, as what each variable adds to it."""
+        objective = [0] * self.variables
+        for goal, factor in zip(goals, factors, strict=True):
+            for variable, number in enumerate(self.objective(goal)):
+                if number:
+                    objective[variable] += factor * number
+        return objective
 
     def selection(self, columns: tuple[int, ...]) -> tuple[int, ...]:
         """The candidates that these columns stand for, with those that are chosen in any case."""
