@@ -69,20 +69,7 @@ class Program:
         import highspy
         import numpy as np
 
-        highs = highspy.Highs()  # type: ignore[no-untyped-call]
-        small = self.variables <= SMALL
-        options: dict[str, float | bool] = {
-            "output_flag": False,
-            "threads": 1,
-            "mip_rel_gap": 0.0,
-            "mip_abs_gap": 0.999,
-            "mip_feasibility_tolerance": _TOLERANCE,
-            "primal_feasibility_tolerance": _TOLERANCE,
-            "time_limit": max(seconds, 0.0),
-            **(_SMALL_OPTIONS if small else {}),
-        }
-        for name, value in options.items():
-            highs.setOptionValue(name, value)
+        highs = self._solver(seconds)
         ones = np.ones(self.variables)
         whole = np.zeros(self.variables, dtype=np.int32)
         whole[: self.binaries] = 1
@@ -110,6 +97,24 @@ class Program:
         else:
             _run_interruptibly(highs)
         return _outcome(highs, self.binaries)
+
+    def _solver(self, seconds: float) -> highspy.Highs:
+        import highspy
+
+        highs = highspy.Highs()  # type: ignore[no-untyped-call]
+        options: dict[str, float | bool] = {
+            "output_flag": False,
+            "threads": 1,
+            "mip_rel_gap": 0.0,
+            "mip_abs_gap": 0.999,
+            "mip_feasibility_tolerance": _TOLERANCE,
+            "primal_feasibility_tolerance": _TOLERANCE,
+            "time_limit": max(seconds, 0.0),
+            **(_SMALL_OPTIONS if self.variables <= SMALL else {}),
+        }
+        for name, value in options.items():
+            highs.setOptionValue(name, value)
+        return highs
 
 
 @dataclass(frozen=True, slots=True)
