@@ -72,11 +72,12 @@ def exit_code(
         GateFailed: a model's non-compliance is above ``fail_over``.
     """
     from promptpex.cli.command_session import kept_and_resumed
-    from promptpex.cli.unanswered import silent_judges, silent_models, silent_scorers
+    from promptpex.cli.unanswered import silent_answerers, silent_judges, silent_models, silent_scorers
 
     if stopped:
         raise Interrupted(kept_and_resumed())
-    sentences = [*silent_models(summary, allowed=allow_missing), *silent_judges(summary), *silent_scorers(summary)]
+    sentences = [*silent_models(summary, allowed=allow_missing), *silent_judges(summary)]
+    sentences += [*silent_answerers(summary), *silent_scorers(summary)]
     for sentence in sentences:
         say(f"promptpex: {sentence}", err=True)
     _gate(summary.models, fail_over)

@@ -50,6 +50,21 @@ def silent_judges(summary: Summary) -> Iterator[str]:
             yield f"the judge {clean(row['judge'])} failed on {requests} ({row['reasons']}): {why}"
 
 
+def silent_answerers(summary: Summary) -> Iterator[str]:
+    """What is said of a judge that was asked the questions of checks, and gave not one answer."""
+    from promptpex.report.terminal import clean
+
+    rows = summary.verdicts
+    source = rows["source"].astype("string")
+    rows = rows[source.str.startswith("check:").fillna(False) & source.str.contains("@", regex=False).fillna(False)]
+    asked = rows[~rows["unscored"].isin(NOT_ASKED).fillna(False)]
+    judges = asked["source"].astype(str).map(lambda source: source.partition("@")[2])
+    for judge, group in asked.groupby(judges, sort=False, observed=True):
+        if group["unscored"].astype("string").str.startswith("judge-").fillna(False).all():
+            why = clean(group["reason"].iloc[0], LONGEST)
+            yield f"the judge {clean(str(judge))} answered no question ({_counted(Counter(group['unscored']))}): {why}"
+
+
 def silent_scorers(summary: Summary) -> Iterator[str]:
     """What is said of each judge that was asked for scores under a name, and each script that was run for them, and
     gave not one."""

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from promptpex.cases.file import write_suite
+from promptpex.cli.main import run_cli
 from promptpex.config import load
 from promptpex.core.errors import UnknownModel
 from promptpex.core.events import Event, Notice, StageStarted
 from promptpex.core.records import Check, Request, Rule, Run, Spec
 from promptpex.llm.fake import FakeClient
+from promptpex.specs.file import write_spec
 from promptpex.workflow.estimate import estimate
 from promptpex.workflow.running import begin, execute
 from promptpex.workflow.session import open_session
@@ -154,3 +157,17 @@ async def test_the_owners_instructions_reach_the_judge_and_its_fingerprint(tmp_p
     run = await made(tmp_path, rules(QUESTION), client, instructions={"question": "Crimson is red."})
     assert all("Crimson is red." in asked(request) for request in client.requests if request.stage == "question")
     assert run.verdicts[0].fingerprint != plain.verdicts[0].fingerprint
+
+
+def test_a_judge_that_answers_no_question_is_named_and_the_run_ends_with_3(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_spec(tmp_path / "prompt.spec.yaml", rules(QUESTION, Check(kind="contains", value="x")))
+    write_suite(tmp_path / "prompt.cases.yaml", suite())
+    (tmp_path / "prompt.md").write_text("Name the colour of {{thing}} in {{place}}.", encoding="utf-8")
+    where = ["--store", str(tmp_path / "store.db"), "--results", str(tmp_path / "results")]
+    assert run_cli(["run", str(tmp_path / "prompt.md"), "-m", "fake/m", "-j", "fake/j", *where]) == 3
+    assert "the judge fake/j answered no question (4 outputs: 4 judge-malformed)" in capsys.readouterr().err
+    capsys.readouterr()
+    assert run_cli(["cache", "prune", "--stage", "question", "--dry-run", "--store", str(tmp_path / "store.db")]) == 0
+    assert capsys.readouterr().out.split()[0].isdigit()
