@@ -32,13 +32,16 @@ _MOST_JOINED = 60
 
 def deltas(versions: Sequence[PromptVersion]) -> tuple[Delta, ...]:
     """What each version changed; the first is compared with the empty prompt."""
-    before = [None, *versions[:-1]]
-    return tuple(delta(old, new) for old, new in zip(before, versions, strict=True))
+    keys: dict[str, str] = {}
+    split = [_sentences(version.messages, keys) for version in versions]
+    names = [None, *(version.name for version in versions)]
+    return tuple(
+        _delta(names[at], version.name, split[at - 1] if at else [], split[at]) for at, version in enumerate(versions)
+    )
 
 
-def delta(old: PromptVersion | None, new: PromptVersion) -> Delta:
+def _delta(old: str | None, new: str, before: Sequence[_Sentence], after: Sequence[_Sentence]) -> Delta:
     """What ``new`` changed, in the order of its text, each removed sentence where it stood."""
-    before, after = _sentences(old.messages if old is not None else ()), _sentences(new.messages)
     same = _same(before, after)
     gone, come = _unjoined(before, after, same)
     partner_of_old = dict(same)
@@ -52,8 +55,8 @@ def delta(old: PromptVersion | None, new: PromptVersion) -> Delta:
             changes.append(((max(anchor, begins.get(sentence.role, anchor)), place), _change("removed", sentence)))
     changes += [((float(place), 0), _change("added", after[place])) for place in come]
     return Delta(
-        version=new.name,
-        previous=old.name if old is not None else None,
+        version=new,
+        previous=old,
         changes=tuple(change for _, change in sorted(changes, key=lambda item: item[0])),
         moved=_moved([there for _, there in same]),
     )
@@ -80,9 +83,15 @@ class _Sentence:
     key: str
 
 
-def _sentences(messages: Sequence[Message]) -> list[_Sentence]:
-    split = ((text, message.role) for message in messages for text in sentences(message.content, tags=True))
-    return [_Sentence(text, role, same_sentence(text)) for text, role in split]
+def _sentences(messages: Sequence[Message], keys: dict[str, str]) -> list[_Sentence]:
+    """The sentences of a version; ``keys`` remembers what each text is compared by, since most stay."""
+    made = []
+    for message in messages:
+        for text in sentences(message.content, tags=True):
+            if text not in keys:
+                keys[text] = same_sentence(text)
+            made.append(_Sentence(text, message.role, keys[text]))
+    return made
 
 
 def _change(tag: str, sentence: _Sentence) -> Change:

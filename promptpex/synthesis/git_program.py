@@ -134,7 +134,9 @@ def _answer(process: subprocess.Popen[bytes], stdin: bytes, limit: int, seconds:
     except subprocess.TimeoutExpired:
         if len(gathered[0]) > limit:
             raise _too_much(limit, folder) from None
-        raise SynthesisError(f"git gave no answer within {seconds:g} s", path=folder) from None
+        raise SynthesisError(
+            f"git gave no answer within {seconds:g} s; name the versions with --versions", path=folder
+        ) from None
     for thread in threads:
         thread.join(1)
     if len(gathered[0]) > limit:

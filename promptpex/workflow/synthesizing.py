@@ -31,7 +31,7 @@ from promptpex.synthesis.from_rules import from_rules
 from promptpex.synthesis.history_file import read_history, write_history
 from promptpex.synthesis.phrase_lists import phrase_lists
 from promptpex.synthesis.portions import packs_of
-from promptpex.synthesis.propose_candidates import NewCandidates, Shown, propose_candidates
+from promptpex.synthesis.propose_candidates import Shown, propose_candidates
 from promptpex.synthesis.versions import Versions, from_files, from_git
 from promptpex.workflow.estimate import EstimateLine, synthesis_lines, tokens_of, total_in_words
 from promptpex.workflow.files import Files, read_existing, read_prompt
@@ -94,6 +94,7 @@ class Synthesised:
         history, synthesis: as they are on file now.
         criteria, candidates: ids of those that are new.
         dropped: why proposals were refused, by name.
+        unanswered: the stages in which the author was asked and gave nothing that can be used.
     """
 
     history: History
@@ -101,6 +102,17 @@ class Synthesised:
     criteria: tuple[str, ...] = ()
     candidates: tuple[str, ...] = ()
     dropped: Mapping[str, str] = field(default_factory=dict)
+    unanswered: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The history and the synthesis after asking for what is new."""
+
+    history: History
+    synthesis: Synthesis
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    unanswered: tuple[str, ...] = ()
 
 
 def planned(session: Session, files: Files, wishes: SynthesisWishes = SynthesisWishes()) -> SynthesisPlan:
@@ -132,23 +144,23 @@ async def synthesize(session: Session, files: Files, wishes: SynthesisWishes = S
     if plan.lines:
         require_author(session)
         session.emit(Notice(f"to ask: {total_in_words(plan.lines)}", "always"))
-    history, synthesis, made = await _asked(session, files, plan)
+    asked = await _asked(session, files, plan)
     raise_if_cancelled(session)
     old = read_candidates(plan.folder.candidates) if plan.folder.candidates.exists() else Synthesis(prompt="")
-    on_file = write_candidates(plan.folder.candidates, _with_choices(synthesis, old))
-    write_history(plan.folder.versions, history)
+    on_file = write_candidates(plan.folder.candidates, _with_choices(asked.synthesis, old))
+    write_history(plan.folder.versions, asked.history)
     known = {one.id for one in old.criteria}, {one.id for one in old.candidates}
     criteria = tuple(one.id for one in on_file.criteria if one.id not in known[0])
     candidates = tuple(one.id for one in on_file.candidates if one.id not in known[1])
     _tell_of_phrase_lists(session, on_file, candidates)
-    return Synthesised(history, on_file, criteria, candidates, made.dropped)
+    return Synthesised(asked.history, on_file, criteria, candidates, asked.dropped, asked.unanswered)
 
 
-async def _asked(session: Session, files: Files, plan: SynthesisPlan) -> tuple[History, Synthesis, NewCandidates]:
+async def _asked(session: Session, files: Files, plan: SynthesisPlan) -> _Asked:
     """The history with categories, the criteria and candidates that came of asking for what is new."""
     history, synthesis = plan.history, plan.synthesis
     if not plan.lines:
-        return history, synthesis, NewCandidates()
+        return _Asked(history, synthesis)
     author, emit = session.roles.author(), session.emit
     own = instructions_of(session.settings, plan.prompt)
     note = own.get("categories", "")
@@ -166,17 +178,23 @@ async def _asked(session: Session, files: Files, plan: SynthesisPlan) -> tuple[H
     )
     history = history.replace(sentences=_union(history.sentences, criteria.asked))
     synthesis = synthesis.replace(criteria=(*synthesis.criteria, *criteria.criteria))
+    waiting = _without_candidates(synthesis, history.criteria)
     candidates = await propose_candidates(
         author,
         plan.prompt,
-        _without_candidates(synthesis, history.criteria),
+        waiting,
         shown=_shown(session, files, plan),
         known=synthesis.candidates,
         instructions=own.get("candidates", ""),
         emit=emit,
     )
     history = history.replace(criteria=_union(history.criteria, candidates.asked))
-    return history, synthesis.replace(candidates=(*synthesis.candidates, *candidates.candidates)), candidates
+    synthesis = synthesis.replace(candidates=(*synthesis.candidates, *candidates.candidates))
+    in_vain = {
+        "criteria": plan.new_changes and not criteria.asked,
+        "candidates": waiting and not candidates.asked,
+    }
+    return _Asked(history, synthesis, candidates.dropped, tuple(stage for stage, nothing in in_vain.items() if nothing))
 
 
 def _versions(session: Session, prompt: Prompt, file: Path, wishes: SynthesisWishes) -> Versions:

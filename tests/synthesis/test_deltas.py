@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.synthesis.deltas import delta, deltas, same_sentence
+from promptpex.core.records import Delta, PromptVersion
+from promptpex.synthesis.deltas import deltas, same_sentence
 from tests.synthesis.prompts import version
+
+
+def delta(old: PromptVersion, new: PromptVersion) -> Delta:
+    """What the second version changed."""
+    return deltas([old, new])[1]
 
 
 def changes(old: str, new: str) -> list[tuple[str, str]]:

@@ -21,7 +21,8 @@ def test_the_embedded_model_breaks_nothing(tmp_path: Path) -> None:
     prompt.write_text(guide.VERSIONS[1], encoding="utf-8")
     arguments = ("synthesize", "guide.md", "--versions", "versions", "-a", "embedded/smollm2-135m")
     done = in_process(*arguments, cwd=tmp_path)
-    assert done.code == 0, done.err
+    assert done.code in (0, 3), done.err
+    assert (done.code == 3) == ("the author gave nothing usable for" in done.err)
     assert "Traceback" not in done.err
     folder = SynthesisFolder.of(prompt)
     history = read_history(folder.versions)
@@ -30,4 +31,4 @@ def test_the_embedded_model_breaks_nothing(tmp_path: Path) -> None:
     synthesis = read_candidates(folder.candidates)
     assert done.out.splitlines()[-1].startswith(f"{len(synthesis.candidates)} candidate")
     again = in_process(*arguments, "--json", cwd=tmp_path)
-    assert again.code == 0
+    assert again.code in (0, 3), again.err

@@ -160,6 +160,16 @@ def test_shallow_clones_and_detached_heads(repo: Repository, tmp_path: Path) -> 
     assert texts(history(repo)) == ["Be kind."]
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+def test_a_repository_of_another_user_is_not_read(repo: Repository) -> None:
+    repo.commit("Begin", prompt_md="Be kind.")
+    for path in (repo.folder, repo.folder / ".git"):
+        os.chown(path, 12345, 12345)
+    made = history(repo)
+    assert [version.name for version in made.versions] == [WORKING_COPY]
+    assert "belongs to another user" in made.notices[0]
+
+
 def test_a_prompt_in_a_submodule_has_the_history_of_the_submodule(repo: Repository, tmp_path: Path) -> None:
     inner = Repository(tmp_path / "inner")
     inner.commit("Begin", prompt_md="Be kind.")

@@ -196,6 +196,8 @@ async def test_whatever_the_author_says_nothing_breaks(tmp_path: Path, stage: st
     files = prepared(tmp_path, 2)
     done = await work(files, guide.author(**{stage: lambda request: reply}))
     assert read_candidates(SynthesisFolder.of(files.prompt).candidates) == done.synthesis
+    in_vain = reply != '{"items": []}' and stage != "categories"
+    assert done.unanswered == ((stage,) if in_vain else ())
     later = await work(files, guide.author())
     if reply != '{"items": []}':  # else the author has said that there is nothing
         assert later.synthesis.criteria

@@ -12,13 +12,13 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.help import Command
-from promptpex.cli.output import say
+from promptpex.cli.output import NO_ANSWER, say
 from promptpex.codecs.wording import named, plural
 
 if TYPE_CHECKING:
     from promptpex.core.records import Synthesis
     from promptpex.workflow.files import Files
-    from promptpex.workflow.synthesizing import SynthesisWishes
+    from promptpex.workflow.synthesizing import Synthesised, SynthesisWishes
     from promptpex.workflow.trying_candidates import Trial, TrialWishes
 
 
@@ -153,7 +153,7 @@ def _synthesize(
         synthesis = made.synthesis.to_dict()
         about = {"dropped": dict(made.dropped), "trial": tried and asdict(tried)}
         print_json({**plain_history(made.history, segments), **synthesis, **new, **about})
-        return 0
+        return _code(made)
     for line in (*history_lines(made.history), *category_lines(made.history.deltas)):
         say(line)
     if tagged:
@@ -164,7 +164,14 @@ def _synthesize(
     say(f"{total} for {criteria} in {file} ({len(made.candidates)} new)")
     if tried is not None:
         _say_trial(tried, file.parent)
-    return 0
+    return _code(made)
+
+
+def _code(made: Synthesised) -> int:
+    """The exit code; where the author gave nothing that can be used, stderr says for what."""
+    for stage in made.unanswered:
+        say(f"promptpex: the author gave nothing usable for {stage}; another --author may", err=True)
+    return NO_ANSWER if made.unanswered else 0
 
 
 def _say_trial(tried: Trial, folder: Path) -> None:
