@@ -157,3 +157,20 @@ async def test_candidates_are_tried_on_the_outputs_of_a_table(
     code, _, err = _aside(capsys, *arguments, "addda")
     assert code == 2
     assert "no grader is called 'addda'; did you mean 'ada'" in err
+
+
+def test_an_author_that_gives_nothing_is_said_and_ends_with_3(
+    prompt: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(prompt.parent)
+    recorded = {
+        "id": "a" * 64,
+        "stage": "output",
+        "request": {"model": "openai/a", "messages": [{"role": "user", "content": "x"}], "params": {}, "repeat": 0},
+        "completion": {"text": "x", "finish_reason": "stop"},
+    }
+    (prompt.parent / "other.jsonl").write_text(json.dumps(recorded) + "\n", encoding="utf-8")
+    code, out, err = run(capsys, "guide.md", "--versions", "versions", "-a", "replay/other.jsonl")
+    assert code == 3
+    assert "the author gave nothing usable for criteria" in err
+    assert out.splitlines()[-1].startswith("0 candidates for 0 criteria")
