@@ -194,6 +194,7 @@ def test_a_hostile_repository_runs_nothing(repo: Repository, tmp_path: Path, mon
     script.chmod(0o755)
     repo.commit("Begin", prompt_md="Be kind.")
     repo.commit("Second", prompt_md="Be brief.")
+    _sign(repo)
     repo.write(".gitattributes", "* diff=x filter=x merge=x\n")
     for name in (
         "core.fsmonitor", "core.pager", "pager.log", "core.sshCommand", "core.askPass", "core.editor", "diff.external",
@@ -203,11 +204,14 @@ def test_a_hostile_repository_runs_nothing(repo: Repository, tmp_path: Path, mon
         repo.git("config", name, str(script))
     for name, value in (
         ("log.showSignature", "true"),
+        ("core.repositoryFormatVersion", "1"),
         ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.url", f"ext::{script}"),
+        ("protocol.ext.allow", "always"),
         ("alias.log", f"!{script}"),
     ):
         repo.git("config", name, value)
-    repo.git("config", "remote.origin.url", f"ext::{script}")
     hooks = repo.folder / ".git" / "hooks"
     for hook in ("post-index-change", "reference-transaction", "post-checkout", "fsmonitor-watchman"):
         shutil.copy(script, hooks / hook)
@@ -220,6 +224,16 @@ def test_a_hostile_repository_runs_nothing(repo: Repository, tmp_path: Path, mon
     assert texts(made) == ["Be brief."]
     assert "its text is not in this clone" in made.notices[0]
     assert not mark.exists(), mark.read_text(encoding="utf-8")
+
+
+def _sign(repo: Repository) -> None:
+    """Gives the last commit a signature, which a viewer of signatures would be called for."""
+    head, _, rest = repo.git("cat-file", "commit", "HEAD").partition("\n\n")
+    signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----"
+    (repo.folder / "commit").write_text(f"{head}\n{signature}\n\n{rest}", encoding="utf-8")
+    signed = repo.git("hash-object", "-t", "commit", "-w", "commit").strip()
+    repo.git("update-ref", "HEAD", signed)
+    (repo.folder / "commit").unlink()
 
 
 def _fake_git(tmp_path: Path, body: str, monkeypatch: pytest.MonkeyPatch) -> None:
