@@ -17,9 +17,9 @@ from promptpex.codecs.wording import plural
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options.output_options
 def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -> int:
-    """Report every problem of prompts, specs, cases, metrics and candidates.
+    """Report every problem of prompts and of the files beside them.
 
-    The spec, the cases, the metrics and the candidates of a prompt are read with it. Exit code 2 if there is an error;
+    Prompts, specs, cases, metrics and candidates are read; a prompt brings all of its own along. Exit code 2 if there is an error;
     warnings and hints leave it at 0.
     """
     from promptpex.cli.output import print_json
