@@ -17,10 +17,10 @@ from promptpex.codecs.wording import plural
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options.output_options
 def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -> int:
-    """Report every problem of prompts and of the files beside them.
+    """Report every problem of prompts and the files beside them.
 
-    Prompts, specs, cases, metrics and candidates are read; a prompt brings all of its own along. Exit code 2 if there is an error;
-    warnings and hints leave it at 0.
+    Prompts, specs, cases, metrics and candidates are read; a prompt brings all of its own along. Exit code 2
+    if there is an error; warnings and hints leave it at 0.
     """
     from promptpex.cli.output import print_json
     from promptpex.workflow.validation import validate
