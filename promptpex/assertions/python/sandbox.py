@@ -8,9 +8,11 @@ from __future__ import annotations
 import importlib.metadata
 import itertools
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
@@ -118,7 +120,7 @@ def _run_set(
 ) -> list[Result | None]:
     results: list[Result | None] = []
     size, alone_until = 1, 0
-    with allowance.piece():
+    with _timed(allowance):
         while len(results) < len(rows) and not (used_up() or allowance.used_up or _STRIKES.struck_out(program)):
             first = len(results)
             end = min(len(rows), first + (1 if first < alone_until else size))
@@ -134,6 +136,21 @@ def _run_set(
             each = max((time.monotonic() - begun) / (end - first), 1e-6)
             size = max(1, min(_MAX_TOGETHER, int(_TOGETHER_SECONDS / each)))
     return results + [None] * (len(rows) - len(results))
+
+
+@contextmanager
+def _timed(allowance: Allowance) -> Iterator[None]:
+    """A piece of work; two sets of rows of one function may be under way at a time."""
+    with _LOCK:
+        allowance.begin()
+    try:
+        yield
+    finally:
+        with _LOCK:
+            allowance.end()
+
+
+_LOCK = threading.Lock()
 
 
 def _of_set(process: WorkerProcess, program: CheckProgram, rows: RowSet, first: int, end: int) -> WorkerAnswer:
