@@ -180,7 +180,7 @@ async def test_an_author_sees_what_other_rules_have() -> None:
     assert "exist already" not in first
     assert "r1: thing 1 | here" in second
     assert "r1: thing 1 | here" in third
-    assert first[: first.index("This is the aim")] == second[: second.index("These inputs exist")].rstrip() + "\n\n", (
+    assert first[: first.index("The aim, with")] == second[: second.index("These inputs exist")].rstrip() + "\n\n", (
         "what is the same stands first"
     )
 
