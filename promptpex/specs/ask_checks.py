@@ -110,13 +110,14 @@ class CheckRequests:
         return {each.rule.strip(): each for each in proposals if each.rule.strip() in wanted}
 
     def _rendered(self, rules: Sequence[Rule], refusals: Mapping[str, str], conditional: bool) -> Rendered:
-        text = self.prompt.text()
+        text, json = self.prompt.text(), self._speaks_of(_JSON)
         return render(
             "specs/checks",
             prompt=text,
             description=self.prompt.description,
             all_rules=without_passages("\n".join(_line(rule) for rule in self.spec.rules if not rule.stale), text),
-            json=self._speaks_of(_JSON),
+            json=json,
+            json_inputs=json or any(variable.type == "json" for variable in self.spec.inputs.values()),
             markup=self._speaks_of(_MARKUP),
             asked="\n".join(rule.id for rule in rules),
             conditional=conditional,
