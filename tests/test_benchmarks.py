@@ -5,6 +5,7 @@ Most of it reads the files as plain YAML, so as not to lean on the package's own
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -20,6 +21,7 @@ from promptpex.core.records import Delta, Output
 from promptpex.promptfile import read
 from promptpex.specs.file import read_spec
 from promptpex.synthesis.deltas import deltas
+from promptpex.synthesis.label_table import read_labels
 from promptpex.synthesis.taxonomy import TAXONOMY
 from promptpex.synthesis.versions import from_files
 from promptpex.workflow.validation import validate
@@ -273,6 +275,17 @@ def test_categories_by_hand_quote_what_their_version_changed(folder: Path) -> No
             for category, sources in entry.get(tag, {}).items():
                 assert category in {info.name for info in TAXONOMY}
                 assert [source for source in sources if source not in text] == [], entry["version"]
+
+
+@pytest.mark.parametrize(
+    "folder", [path for path in FOLDERS if (path / "labels.csv").exists()], ids=lambda path: path.name
+)
+def test_labels_are_of_both_kinds_and_say_why_an_answer_is_bad(folder: Path) -> None:
+    rows = read_labels(folder / "labels.csv", read(folder / "prompt.md").variables).rows
+    assert min(Counter(row.value for row in rows).values()) >= 30
+    assert len({(json.dumps(row.inputs), row.output) for row in rows}) == len(rows)
+    with (folder / "labels.csv").open(encoding="utf-8", newline="") as file:
+        assert all(bool(row["note"]) == (row["label"] == "bad") for row in csv.DictReader(file))
 
 
 @each_benchmark
