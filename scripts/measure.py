@@ -23,7 +23,6 @@ from measuring.tree import Module, modules  # noqa: E402
 
 FOR_LATER = {
     "promptpex.documents.human_grades.append_grades": "grading: people's verdicts on outputs, in a file of their own",
-    "promptpex.documents.human_grades.current": "grading",
     "promptpex.engines.jobs.FunctionJob": "engines: matrices of assertions and examples",
     "promptpex.judging.modes.register": "judge modes of other programs",
     "promptpex.judging.modes.unregister": "judge modes of other programs",

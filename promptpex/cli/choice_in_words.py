@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.cli.selection_in_words import SHOWN, example_list, lines, wrapped
+from promptpex.cli.selection_in_words import example_list, lines, wrapped
 from promptpex.codecs.wording import NAMED, plural
 from promptpex.report.percentages import percent
 from promptpex.stats import Interval
@@ -14,11 +14,11 @@ from promptpex.synthesis.folder_choice import FITTED, FolderChoice
 from promptpex.synthesis.screens import indistinct
 
 
-def folder_lines(choice: FolderChoice) -> list[str]:
+def folder_lines(choice: FolderChoice, *, with_curve: bool = False) -> list[str]:
     """The lines of a choice from a synthesis folder: what was left out of it, the choice, its figures, its change."""
     before = [line for sentence in _left_out(choice) for line in wrapped(sentence)]
     after = [line for sentence in _figures_elsewhere(choice) for line in wrapped(sentence)]
-    points = _curve(choice.points) if choice.points else []
+    points = _curve(choice.points) if with_curve and choice.points else []
     changes = [f"Since the last choice: {one}." for one in (choice.change.sentences() if choice.change else [])]
     parts = [before, lines(choice.source.problem, choice.selection), after, points]
     parts.append([line for sentence in changes for line in wrapped(sentence)])
@@ -30,9 +30,9 @@ def _left_out(choice: FolderChoice) -> list[str]:
     labelled = f"{plural(problem.good.bit_count(), 'good example')} and {problem.bad.bit_count()} bad"
     sentences = [f"{labelled}, of {plural(len(source.matrix.examples), 'example')}.", *map(_sentence, source.notices)]
     sentences += [_sentence(one.sentence) for one in choice.shortages]
-    sentences += [f"Not chosen from: {one.sentence}." for one in source.screens[:SHOWN]]
-    if len(source.screens) > SHOWN:
-        sentences.append(f"And {len(source.screens) - SHOWN} more that are not chosen from; --json lists all.")
+    sentences += [f"Not chosen from: {one.sentence}." for one in source.screens[:NAMED]]
+    if len(source.screens) > NAMED:
+        sentences.append(f"And {len(source.screens) - NAMED} more that are not chosen from; the report lists all.")
     for good, bad in indistinct(problem)[:NAMED]:
         names = f"good {example_list(problem, good)}; bad {example_list(problem, bad)}"
         sentences.append(

@@ -34,9 +34,9 @@ MISSING = {
 
 def lines(problem: SelectionProblem, selection: Selection) -> list[str]:
     """The lines of a selection, or of why there is none."""
-    missing = MISSING.get(selection.state)
     if selection.chosen is None or selection.figures is None:
-        return [*([missing] if missing else []), *_no_selection(problem, selection)]
+        return [line for sentence in no_selection_sentences(problem, selection) for line in wrapped(sentence)]
+    missing = MISSING.get(selection.state)
     return [
         *wrapped(_headline(problem, selection)),
         *([missing] if missing else []),
@@ -111,16 +111,16 @@ def _name(problem: SelectionProblem, candidate: int, width: int) -> str:
     return cut(" ".join(problem.name(candidate).split()), width)
 
 
-def _no_selection(problem: SelectionProblem, selection: Selection) -> list[str]:
+def no_selection_sentences(problem: SelectionProblem, selection: Selection) -> list[str]:
+    """Why there is no selection, and what is nearest to one, a sentence each."""
     limits = selection.limits
     asked = f"coverage of at least {as_given(float(limits.coverage))} and FFR of at most {as_given(float(limits.ffr))}"
+    missing = MISSING.get(selection.state)
     sentences = {
         "infeasible": [f"No set of the {plural(problem.candidates, 'candidate')} has {asked}."],
         "undecided": [f"The time ended before a set with {asked} was found or ruled out; give a longer --time-limit."],
-    }.get(selection.state, [])
-    if selection.explanation:
-        sentences += _explained(selection.explanation, problem, selection)
-    return [line for sentence in sentences for line in wrapped(sentence)]
+    }.get(selection.state, [missing] if missing else [])
+    return sentences + (_explained(selection.explanation, problem, selection) if selection.explanation else [])
 
 
 def _explained(why: Explanation, problem: SelectionProblem, selection: Selection) -> list[str]:

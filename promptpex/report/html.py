@@ -41,8 +41,8 @@ _OVERRIDES = (0x202D, 0x202E)
 
 def html(summary: Summary) -> str:
     """The page of a run; the same summary gives the same bytes."""
-    template = _environment().get_template("report.html.jinja")
-    return template.render(
+    return rendered(
+        "report.html.jinja",
         summary=summary,
         run=summary.run,
         manifest=summary.run.manifest,
@@ -52,6 +52,11 @@ def html(summary: Summary) -> str:
         figures=records(summary.models),
         verdict_names=VERDICTS,
     )
+
+
+def rendered(template: str, **values: Any) -> str:
+    """A page made of one of the templates; every value is escaped."""
+    return _environment().get_template(template).render(**values)
 
 
 def write(summary: Summary, folder: Path) -> Path:

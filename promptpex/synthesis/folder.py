@@ -63,6 +63,20 @@ class SynthesisFolder:
         """The last choice."""
         return self.path / "selection.json"
 
+    def prompt(self, name: str) -> Path:
+        """The prompt's file, which stands beside the folder.
+
+        Args:
+            name: as the candidates have it.
+
+        Raises:
+            SynthesisError: it is not the name of a file there.
+        """
+        if not name or Path(name).name != name:
+            message = f"the candidates are for {name!r}, which is not the name of a prompt beside this folder"
+            raise SynthesisError(message, path=self.path)
+        return self.path.resolve().parent / name
+
     def read_examples(self) -> tuple[Example, ...]:
         """The examples, each once; none where there is no such file.
 

@@ -12,7 +12,15 @@ from promptpex.synthesis.choice_curve import CurvePoint, curve
 from promptpex.synthesis.choice_figures import CrossFitted, Shares, cross_fitted, ffr_of_all_outputs, shares
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.folder_problem import FolderProblem
-from promptpex.synthesis.saved_choice import ChoiceChange, changed, read_choice, saved, write_choice
+from promptpex.synthesis.saved_choice import (
+    ChoiceChange,
+    SavedFigures,
+    SavedPoint,
+    changed,
+    read_choice,
+    saved,
+    write_choice,
+)
 from promptpex.synthesis.screens import Screened, indistinct
 from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.selection.methods import Method, select
@@ -35,7 +43,7 @@ class FolderChoice:
         held_out: the figures of choosing in this way, on examples held out; None where there are too few, or the method
             looks at no label.
         all_outputs: the false failure rate on outputs with and without a label; None where all have one.
-        points: coverage against false failure rate; empty unless it was asked for.
+        points: coverage against false failure rate.
         change: what it does otherwise than the last choice; None where there was none.
         shortages: what the labels are too few for.
     """
@@ -79,12 +87,13 @@ def choose_from(
     limits: SelectionLimits,
     *,
     seconds: float,
-    with_curve: bool = False,
+    full_curve: bool = False,
 ) -> FolderChoice:
     """Chooses from a folder, keeps the choice in it, and says what it changes.
 
     Args:
-        seconds: for the choice; as much again for the figures on examples held out, and for the curve.
+        seconds: for the choice; as much again for the figures on examples held out.
+        full_curve: whether the curve has as much time, too; else it has a sixth of it.
 
     Raises:
         SynthesisError: the last choice cannot be read, or this one not be kept.
@@ -93,14 +102,13 @@ def choose_from(
     before = read_choice(folder.selection)
     short = shortages_of(source.examples, coverage=float(limits.coverage), ffr=float(limits.ffr))
     selection = select(problem, method, limits, seconds=seconds, screened=True, order=source.order)
-    points = tuple(curve(problem, seconds=seconds)) if with_curve else ()
+    points = tuple(curve(problem, seconds=seconds if full_curve else seconds / 6))
     if selection.chosen is None:
         return FolderChoice(source, selection, points=points, shortages=short)
     clusters = [example.cluster for example in source.examples]
     held_out = _cross_fitted(source, clusters, method, limits, seconds) if method in FITTED else None
     kept = saved(source, method, (float(limits.coverage), float(limits.ffr)), selection.chosen)
-    write_choice(folder.selection, kept)
-    return FolderChoice(
+    choice = FolderChoice(
         source,
         selection,
         on_all=shares(problem, problem.flagged_by(selection.chosen), clusters),
@@ -111,6 +119,41 @@ def choose_from(
         points=points,
         change=changed(before, kept, source) if before is not None else None,
         shortages=short,
+    )
+    write_choice(folder.selection, kept.replace(figures=_figures(choice)))
+    return choice
+
+
+def _figures(choice: FolderChoice) -> SavedFigures:
+    """What it took a search to know of a choice, as it is kept."""
+    fitted, held_out, elsewhere = choice.on_all, choice.held_out, choice.all_outputs
+    return SavedFigures(
+        optimal=choice.selection.optimal,
+        gap=choice.selection.gap,
+        coverage=fitted and fitted.coverage,
+        ffr=fitted and fitted.ffr,
+        held_out_coverage=held_out and held_out.shares.coverage,
+        held_out_ffr=held_out and held_out.shares.ffr,
+        folds=held_out.folds if held_out else 0,
+        folds_without_a_set=held_out.without if held_out else 0,
+        ffr_of_all_outputs=elsewhere and elsewhere.interval,
+        unlabelled=elsewhere.unlabelled if elsewhere else 0,
+        curve=saved_points(choice.points, choice.source),
+        changes=tuple(choice.change.sentences()) if choice.change else (),
+    )
+
+
+def saved_points(points: Sequence[CurvePoint], source: FolderProblem) -> tuple[SavedPoint, ...]:
+    """The points of a curve with the ids of their candidates."""
+    names = source.problem.names
+    return tuple(
+        SavedPoint(
+            coverage=one.coverage,
+            ffr=one.ffr,
+            candidates=tuple(names[number] for number in one.selection),
+            proven=one.proven,
+        )
+        for one in points
     )
 
 

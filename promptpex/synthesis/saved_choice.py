@@ -15,10 +15,47 @@ from promptpex.codecs.ordinary_files import MEGABYTE, read_bytes
 from promptpex.codecs.wording import named, plural
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Record
+from promptpex.stats import Interval
 from promptpex.synthesis.folder_problem import FolderProblem, example_name
 
 WHAT = "file of the last choice"
 _MOST_BYTES = 50 * MEGABYTE
+
+
+class SavedPoint(Record):
+    """A point of the curve of coverage against FFR, with the ids of its candidates."""
+
+    coverage: float
+    ffr: float
+    candidates: tuple[str, ...] = ()
+    proven: bool = True
+
+
+class SavedFigures(Record):
+    """How good a choice is, as far as it took a search to know.
+
+    Attributes:
+        optimal, gap: as in ``Selection``.
+        coverage, ffr: on the examples that it was made on; None where there are none of the kind.
+        held_out_coverage, held_out_ffr: of choosing in the same way, on examples held out.
+        folds, folds_without_a_set: how they were held out; 0 folds: not at all.
+        ffr_of_all_outputs: on outputs with and without a label; unlabelled: how many have none.
+        curve: over limits on the FFR.
+        changes: what the choice does otherwise than the one before, a sentence each.
+    """
+
+    optimal: bool = True
+    gap: float | None = None
+    coverage: Interval | None = None
+    ffr: Interval | None = None
+    held_out_coverage: Interval | None = None
+    held_out_ffr: Interval | None = None
+    folds: int = 0
+    folds_without_a_set: int = 0
+    ffr_of_all_outputs: Interval | None = None
+    unlabelled: int = 0
+    curve: tuple[SavedPoint, ...] = ()
+    changes: tuple[str, ...] = ()
 
 
 class SavedChoice(Record):
@@ -29,6 +66,7 @@ class SavedChoice(Record):
         chosen: the fingerprint of each chosen check, by the candidate's id.
         labels: of the examples that it was made on, by their ids.
         flagged: the examples, bad or good, that it flags.
+        figures: how good it is; None where an earlier version of promptpex made it.
     """
 
     method: str
@@ -37,6 +75,7 @@ class SavedChoice(Record):
     chosen: dict[str, str] = Field(default_factory=dict)
     labels: dict[str, Literal["good", "bad"]] = Field(default_factory=dict)
     flagged: tuple[str, ...] = ()
+    figures: SavedFigures | None = None
 
 
 @dataclass(frozen=True, slots=True)

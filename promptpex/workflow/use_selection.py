@@ -8,7 +8,7 @@ from pathlib import Path
 
 from promptpex.codecs.atomic import write_text
 from promptpex.core.errors import SynthesisError
-from promptpex.core.records import CandidateStatus, Spec, Synthesis
+from promptpex.core.records import CandidateStatus, Spec
 from promptpex.promptfile import read, sibling
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.synthesis import check_file, python_module
@@ -36,7 +36,7 @@ def put_into_spec(folder: Path, chosen: Collection[str]) -> Path:
         InputError: the prompt, its spec or the candidates cannot be read, or the spec cannot be written.
     """
     synthesis = read_candidates(SynthesisFolder(folder).candidates)
-    path = _prompt_of(folder, synthesis)
+    path = SynthesisFolder(folder).prompt(synthesis.prompt)
     prompt = read(path)
     spec_path = sibling(path, "spec")
     spec = (
@@ -52,14 +52,6 @@ def put_into_spec(folder: Path, chosen: Collection[str]) -> Path:
     except OSError as failure:
         raise SynthesisError(f"the spec cannot be written ({failure.strerror or failure})", path=spec_path) from None
     return spec_path
-
-
-def _prompt_of(folder: Path, synthesis: Synthesis) -> Path:
-    name = synthesis.prompt
-    if not name or Path(name).name != name:
-        message = f"the candidates are for {name!r}, which is not the name of a prompt beside this folder"
-        raise SynthesisError(message, path=folder)
-    return folder.resolve().parent / name
 
 
 def write_chosen(out: Path, folder: Path, matrix: Matrix, chosen: Collection[str]) -> list[Path]:

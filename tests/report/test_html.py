@@ -22,7 +22,7 @@ EVIL = "<script>alert(1)</script></style></title></details>\"'><img src=x onerro
 OURS = {
     *("html", "head", "meta", "title", "style", "body", "header", "main", "section", "article", "h1", "h2", "h3", "p"),
     *("div", "span", "bdi", "code", "small", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "dl", "dt", "dd"),
-    *("details", "summary", "fieldset", "legend", "label", "input", "svg", "line", "circle", "text"),
+    *("details", "summary", "fieldset", "legend", "label", "input", "svg", "line", "circle", "text", "mark", "q"),
 }
 VOID = {"meta", "input"}
 

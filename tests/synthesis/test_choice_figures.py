@@ -187,7 +187,10 @@ def test_select_shows_figures_held_out_and_the_curve(desk: Desk, capsys: pytest.
     given = json.loads(capsys.readouterr().out)
     assert given["held_out"]["folds"] == 5
     assert given["intervals"]["coverage"]["n"] == 9
-    assert (given["curve"], given["change"]["lost"]) == ([], [])
+    assert [(one["flagged"], one["caught"]) for one in given["curve"]] == [(0, 9)]
+    assert given["change"]["lost"] == []
+    assert run_cli(["select", "p.synthesis"]) == 0
+    assert "FFR coverage candidates" not in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_new_choice_says_what_it_loses(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""``promptpex report``: the tables of a run, once more."""
+"""``promptpex report``: the report of a run, or of a choice of assertions, once more."""
 
 from __future__ import annotations
 
@@ -20,13 +20,45 @@ from promptpex.cli.help import Command
 def command(run: Path | None, as_json: bool, **flags: Any) -> int:
     """Print the report of a run and write its files again.
 
-    Nothing is asked: the run's folder has all of it. RUN is a run's folder or id; by default the latest.
+    Nothing is asked: the run's folder has all of it. RUN is a run's folder or id; by default the latest. Of a
+    synthesis folder, such as prompt.synthesis, it is the report of the last choice of assertions.
     """
     from promptpex.cli.command_session import report_options, settings
     from promptpex.cli.output import show_run
     from promptpex.report import runs
 
     resolved = settings(flags)
+    view = report_options(resolved)
+    if run is not None and _is_synthesis(run):
+        if view:
+            names = ", ".join(f"--{name.replace('_', '-')}" for name in view)
+            raise click.UsageError(f"{names} changes the report of a run; {run} is a synthesis folder")
+        _of_choice(run, as_json)
+        return 0
     folder = runs.resolve(run, Path(resolved.settings.results))
-    show_run(runs.read_columns(folder), folder, as_json=as_json, view=report_options(resolved))
+    show_run(runs.read_columns(folder), folder, as_json=as_json, view=view)
     return 0
+
+
+def _is_synthesis(folder: Path) -> bool:
+    from promptpex.synthesis.folder import ENDING, SynthesisFolder
+
+    return folder.is_dir() and (SynthesisFolder(folder).candidates.is_file() or folder.name.endswith(ENDING))
+
+
+def _of_choice(folder: Path, as_json: bool) -> None:
+    """Writes the report of the choice that a synthesis folder keeps, and says what it is."""
+    from promptpex.cli.output import print_json, say
+    from promptpex.cli.selection_in_words import wrapped
+    from promptpex.synthesis.folder import SynthesisFolder
+    from promptpex.synthesis.saved_choice import read_choice
+    from promptpex.workflow.choice_report import report_of_folder
+
+    page, path = report_of_folder(folder)
+    if as_json:
+        choice = read_choice(SynthesisFolder(folder).selection)
+        print_json({"choice": choice and choice.to_dict(), "report": str(path)})
+        return
+    for line in (line for sentence in (page.answer, *page.notices) for line in wrapped(sentence)):
+        say(line)
+    say(f"\nReport in {path}")

@@ -71,12 +71,13 @@ def command(
 
     limits = SelectionLimits(_share(coverage, "--coverage"), _share(ffr, "--ffr"))
     if source.is_dir():
-        choice = _from_folder(source, method, limits, time_limit, weigh_questions=weigh_questions, with_curve=curve)
+        choice = _from_folder(source, method, limits, time_limit, weigh_questions=weigh_questions, full_curve=curve)
         selection = choice.selection
-        _show_choice(choice, as_json)
+        _show_choice(choice, as_json, curve)
         if selection.chosen is not None:
             names = {choice.source.problem.name(number) for number in selection.chosen}
             _use(source, choice.source, names, into_spec, out)
+        _report(source, choice, as_json)
     else:
         if into_spec or out is not None:
             raise click.UsageError("--into-spec and --out need the folder that `promptpex synthesize` wrote")
@@ -105,7 +106,7 @@ def _show(problem: SelectionProblem, selection: Selection, as_json: bool) -> Non
 
 
 def _from_folder(
-    source: Path, method: Any, limits: Any, seconds: int, *, weigh_questions: bool, with_curve: bool
+    source: Path, method: Any, limits: Any, seconds: int, *, weigh_questions: bool, full_curve: bool
 ) -> FolderChoice:
     """Chooses from a synthesis folder, whose candidates are screened and whose implications are closed."""
     from promptpex.synthesis.folder import SynthesisFolder
@@ -113,18 +114,37 @@ def _from_folder(
     from promptpex.synthesis.folder_problem import read_folder
 
     given = read_folder(source, limits, weigh_questions=weigh_questions)
-    return choose_from(given, SynthesisFolder(source), method, limits, seconds=seconds, with_curve=with_curve)
+    return choose_from(given, SynthesisFolder(source), method, limits, seconds=seconds, full_curve=full_curve)
 
 
-def _show_choice(choice: FolderChoice, as_json: bool) -> None:
+def _show_choice(choice: FolderChoice, as_json: bool, with_curve: bool) -> None:
     from promptpex.cli.choice_in_words import folder_lines
     from promptpex.cli.output import print_json
 
     if as_json:
         print_json(choice.to_dict())
         return
-    for line in folder_lines(choice):
+    for line in folder_lines(choice, with_curve=with_curve):
         say(line)
+
+
+def _report(folder: Path, choice: FolderChoice, as_json: bool) -> None:
+    """Writes the page of a choice, or of why there is none, and says where it is."""
+    from promptpex.cli.selection_in_words import no_selection_sentences
+    from promptpex.synthesis.folder import SynthesisFolder
+    from promptpex.synthesis.folder_choice import saved_points
+    from promptpex.synthesis.saved_choice import read_choice
+    from promptpex.workflow.choice_report import NoChoice, write_report
+
+    source, selection = choice.source, choice.selection
+    if selection.chosen is None:
+        sentences = tuple(no_selection_sentences(source.problem, selection))
+        made = NoChoice(selection.limits, sentences, saved_points(choice.points, source))
+        _, page = write_report(folder, source, made)
+    else:
+        _, page = write_report(folder, source, read_choice(SynthesisFolder(folder).selection))
+    if not as_json:
+        say(f"\nReport in {page}")
 
 
 def _use(folder: Path, given: FolderProblem, chosen: set[str], into_spec: bool, out: Path | None) -> None:

@@ -1,0 +1,216 @@
+"""Candidates, outputs and implications of a choice as its page shows them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from promptpex.core.records import Candidate, Check, Criterion, Grade, Synthesis
+from promptpex.report.choices.records import (
+    CandidateState,
+    PageCandidate,
+    PageCriterion,
+    PageExample,
+    PageImplication,
+)
+from promptpex.synthesis.folder_problem import FolderProblem, example_name
+from promptpex.synthesis.implication_states import ImplicationStates
+from promptpex.synthesis.matrix import ERROR, MatrixFile, may_ask
+from promptpex.synthesis.selection.bitsets import bits, union
+from promptpex.synthesis.taxonomy import info_of
+
+FIRST_OTHERS = 20
+"""Candidates that are named of those which an output fails and which are not chosen."""
+MOST_NOTES = 10
+MOST_CELLS = 300_000
+"""Results of a matrix up to which the reasons of fails are read: it takes a second pass over its file."""
+
+_EVIDENCE = {"same-code": "the same code", "judge": "a judge", "person": "a person"}
+
+
+@dataclass(frozen=True)
+class ChosenColumns:
+    """A choice within a synthesis folder.
+
+    Attributes:
+        chosen: numbers of candidates in the matrix; None where nothing is chosen.
+        good, bad: the labelled examples of the matrix, as bits.
+    """
+
+    source: FolderProblem
+    chosen: tuple[int, ...] | None
+    good: int
+    bad: int
+
+    @classmethod
+    def of(cls, source: FolderProblem, chosen: Mapping[str, str] | None) -> ChosenColumns:
+        """The choice of these candidates, by ids with the fingerprints of their checks; those that are gone, or have
+        another check now, are left out."""
+        rows = {row: source.matrix.examples[row].label for row in source.rows}
+        columns = None
+        if chosen is not None:
+            candidates = enumerate(source.matrix.candidates)
+            columns = tuple(number for number, one in candidates if chosen.get(one.id) == one.fingerprint)
+        good = sum(1 << row for row, label in rows.items() if label == "good")
+        return cls(source, columns, good, sum(1 << row for row in rows) ^ good)
+
+    @property
+    def flagged(self) -> int:
+        """The examples of the matrix that a chosen candidate fails, as bits."""
+        return union(self.fails, self.chosen or ())
+
+    @property
+    def fails(self) -> list[int]:
+        """Per candidate of the matrix the examples that it fails, as bits."""
+        return [self.source.matrix.fails(number) for number in range(len(self.source.matrix.candidates))]
+
+
+def page_candidates(choice: ChosenColumns, synthesis: Synthesis) -> tuple[PageCandidate, ...]:
+    """All candidates, with their states."""
+    matrix, fails = choice.source.matrix, choice.fails
+    states = _states(choice)
+    criteria = {one.id: one for one in synthesis.criteria}
+    once = more_than_once = 0
+    for number in choice.chosen or ():
+        more_than_once |= once & fails[number]
+        once |= fails[number]
+    chosen = set(choice.chosen or ())
+    return tuple(
+        PageCandidate(
+            id=one.id,
+            kind=f"{one.check.kind}, asks a judge" if may_ask(one.check) else one.check.kind,
+            check=check_text(one.check),
+            state=states[number][0],
+            why=states[number][1],
+            description=one.description,
+            criteria=tuple(_criterion(criteria[name]) for name in one.criteria if name in criteria),
+            caught=(fails[number] & choice.bad).bit_count(),
+            alone=(fails[number] & choice.bad & ~more_than_once).bit_count() if number in chosen else 0,
+            flagged=(fails[number] & choice.good).bit_count(),
+            errors=matrix.where(number, ERROR).bit_count(),
+        )
+        for number, one in enumerate(matrix.candidates)
+    )
+
+
+def _states(choice: ChosenColumns) -> list[tuple[CandidateState, str]]:
+    """What became of each candidate of the matrix, and more of it in words."""
+    source, names = choice.source, [one.id for one in choice.source.matrix.candidates]
+    screened = {one.candidate: one.sentence for one in source.screens}
+    implying = _implying(choice)
+    chosen = set(choice.chosen or ())
+
+    def one(number: int, candidate: Candidate) -> tuple[CandidateState, str]:
+        if number in chosen:
+            return "chosen", "a person said must" if candidate.choice == "must" else ""
+        if candidate.choice == "never":
+            return "never", "a person said never"
+        if number in screened:
+            return "screened", screened[number]
+        if choice.chosen is None:
+            return "open", ""
+        if number in implying:
+            more = len(implying[number]) - 3
+            first = ", ".join(names[other] for other in implying[number][:3])
+            return "implied", f"by {first}{f' and {more} more' if more > 0 else ''}"
+        return "left out", ""
+
+    return [one(number, candidate) for number, candidate in enumerate(source.matrix.candidates)]
+
+
+def _implying(choice: ChosenColumns) -> dict[int, list[int]]:
+    """By each candidate that a chosen one implies, the chosen ones that do."""
+    problem, columns = choice.source.problem, choice.source.columns
+    places = {column: place for place, column in enumerate(columns)}
+    implying: dict[int, list[int]] = {}
+    for number in choice.chosen or ():
+        for place in bits(problem.spares[places[number]]) if number in places else ():
+            if columns[place] != number:
+                implying.setdefault(columns[place], []).append(number)
+    return implying
+
+
+def check_text(check: Check) -> str:
+    """What decides a check, as text: its value, and where there is more the whole check as JSON."""
+    data = {name: value for name, value in check.to_dict().items() if name not in ("kind", "weight", "metric")}
+    if data.keys() <= {"value"}:
+        value = data.get("value", "")
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return json.dumps(data, ensure_ascii=False, indent=1)
+
+
+def _criterion(one: Criterion) -> PageCriterion:
+    origin = f"rule {one.rule}" if one.rule else f"version {one.version}" if one.version else ""
+    source = f"“{one.source}”" if one.source else ""
+    return PageCriterion(one.text, info_of(one.category).title, ", ".join(part for part in (origin, source) if part))
+
+
+def page_examples(choice: ChosenColumns, results: MatrixFile, grades: Sequence[Grade] = ()) -> tuple[PageExample, ...]:
+    """The bad examples, and the good ones that are flagged, with what flags them."""
+    matrix = choice.source.matrix
+    shown = list(bits(choice.bad | (choice.flagged & choice.good)))
+    names = [one.id for one in matrix.candidates]
+    notes = _notes(grades, {matrix.examples[row].id for row in shown})
+    reasons = _reasons(choice, results, shown)
+    chosen = set(choice.chosen or ())
+    other = {number for number in choice.source.columns if matrix.candidates[number].choice != "never"} - chosen
+    return tuple(
+        PageExample(
+            id=example.id,
+            name=example_name(example),
+            label="bad" if choice.bad >> row & 1 else "good",
+            output=example.output,
+            inputs=example.inputs,
+            label_from=example.label_from,
+            notes=tuple(notes.get(example.id, ())),
+            flagged_by=tuple(names[number] for number in failed if number in chosen),
+            others=tuple(names[number] for number in failed if number in other)[:FIRST_OTHERS],
+            other_count=sum(number in other for number in failed),
+            reasons=reasons.get(example.id, {}),
+        )
+        for row, failed in zip(shown, _failed(choice.fails, shown, len(matrix.examples)), strict=True)
+        for example in (matrix.examples[row],)
+    )
+
+
+def _failed(fails: Sequence[int], rows: Sequence[int], width: int) -> Iterator[list[int]]:
+    """Per example the candidates that it fails."""
+    signs = "".join(format(failed, f"0{width}b")[::-1] for failed in fails)
+    for row in rows:
+        yield [number for number, sign in enumerate(signs[row::width]) if sign == "1"]
+
+
+def _notes(grades: Sequence[Grade], examples: Collection[str]) -> dict[str, list[str]]:
+    """What graders wrote, by the example's id."""
+    notes: dict[str, list[str]] = {}
+    for grade in grades:
+        if grade.note.strip() and grade.key in examples:
+            about = "" if grade.subject == "output" else f" on {grade.subject}"
+            taken = notes.setdefault(grade.key, [])
+            if len(taken) < MOST_NOTES:
+                taken.append(f"{grade.grader}{about}: {grade.note.strip()}")
+    return notes
+
+
+def _reasons(choice: ChosenColumns, results: MatrixFile, rows: Sequence[int]) -> dict[str, dict[str, str]]:
+    """By example and chosen candidate, why the one fails the other; nothing of a large matrix."""
+    matrix = choice.source.matrix
+    if len(matrix.candidates) * len(matrix.examples) > MOST_CELLS or not choice.chosen:
+        return {}
+    names = {matrix.candidates[number].fingerprint: matrix.candidates[number].id for number in choice.chosen}
+    shown = {matrix.examples[row].id for row in rows}
+    reasons: dict[str, dict[str, str]] = {}
+    for result in results.read():
+        if result.status != "pass" and result.candidate in names and result.example in shown:
+            reasons.setdefault(result.example, {})[names[result.candidate]] = result.reason
+    return reasons
+
+
+def page_implications(given: ImplicationStates) -> tuple[PageImplication, ...]:
+    """The implications on file."""
+    words = {True: "accepted", False: "struck", None: ""}
+    return tuple(
+        PageImplication(one.stronger, one.weaker, _EVIDENCE[one.evidence], words[one.accepted], state)
+        for one, state in given.states
+    )
