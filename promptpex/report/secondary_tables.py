@@ -100,9 +100,11 @@ def footnotes(summary: Summary) -> tuple[str, ...]:
 
 
 def _store_note(summary: Summary) -> Iterator[str]:
-    stored, asked = summary.run.manifest.stored, summary.run.manifest.asked
-    if stored:
-        yield f"{stored:,} of {stored + asked:,} answers came from the store; --fresh asks again."
+    manifest = summary.run.manifest
+    if manifest.stored:
+        count = f"{manifest.stored:,} of {manifest.stored + manifest.asked:,} answers came from the store"
+        again = "" if manifest.settings.get("fresh") else "; --fresh asks again"
+        yield f"{count}{again}. Requests of a run that are the same are asked once."
 
 
 def _interval_notes(summary: Summary) -> Iterator[str]:

@@ -12,6 +12,7 @@ from promptpex.core.events import Notice
 from promptpex.core.records import Prompt, Spec, Suite
 from promptpex.promptfile import read_with_warnings, sibling
 from promptpex.specs.file import read_spec
+from promptpex.workflow.rule_problems import read_for_prompt
 from promptpex.workflow.session import Session
 
 
@@ -54,18 +55,21 @@ def read_prompt(session: Session, path: Path) -> Prompt:
     return prompt
 
 
-def read_for_update(session: Session, files: Files) -> tuple[Prompt, Spec, Suite]:
+def read_for_update(session: Session, files: Files, *, changed: bool = False) -> tuple[Prompt, Spec, Suite]:
     """The prompt, its spec and its suite; an empty suite where there is none yet.
 
     Cases that do not fit the prompt are read all the same: what the prompt has lost or gained is for the plan to see.
+
+    Args:
+        changed: whether the prompt may have lost variables that conditions of the spec name.
     """
     prompt = read_prompt(session, files.prompt)
-    spec = read_spec(files.spec)
+    spec = read_spec(files.spec) if changed else read_for_prompt(files.spec, prompt)
     empty = Suite(prompt=files.prompt.name)
     return prompt, spec, read_suite(files.suite, spec, lost="warning") if files.suite.exists() else empty
 
 
 def read_existing(prompt: Prompt, files: Files) -> tuple[Spec | None, Suite | None]:
     """The spec and the suite, as far as they exist."""
-    spec = read_spec(files.spec) if files.spec.exists() else None
+    spec = read_for_prompt(files.spec, prompt) if files.spec.exists() else None
     return spec, read_suite(files.suite, spec, prompt) if spec and files.suite.exists() else None

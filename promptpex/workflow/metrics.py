@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from promptpex.assertions import check_time
-from promptpex.assertions.kinds.javascript import SCORE_WORDS
+from promptpex.assertions.kinds.javascript import NO_VERDICT, SCORE_WORDS
 from promptpex.assertions.kinds.python import SCORE_WORDS as PYTHON_SCORE_WORDS
 from promptpex.codecs.wording import did_you_mean, plural, with_hint
 from promptpex.core.errors import ConfigError, PromptFileError
@@ -214,6 +214,9 @@ def _code_score(output: Output, metric: Metric, code: MetricCode, case: Case, pr
     if value is not None and not 0 <= value <= 1:
         reason = f"the code gave {value:g}: give true, false or 0 to 1"
         return _score(output, metric, metric.language, None, reason, "out-of-range")
+    if value is not None and result.reason.endswith(NO_VERDICT):
+        reason = f"{result.reason.removesuffix(NO_VERDICT)}: give true, false or 0 to 1"
+        return _score(output, metric, metric.language, None, reason, "no-score")
     by_number = value is not None and result.reason.startswith((SCORE_WORDS, PYTHON_SCORE_WORDS))
     who = "script" if metric.language == "javascript" else "code"
     reason = f"the {who} gives {value:g}" if by_number else result.reason

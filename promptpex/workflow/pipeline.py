@@ -13,7 +13,7 @@ from promptpex.core.events import Notice
 from promptpex.core.records import Case, Manifest, Prompt, Run, Spec, Suite
 from promptpex.documents.schema_ref import keep_schema
 from promptpex.report import runs
-from promptpex.specs.file import read_spec, write_spec
+from promptpex.specs.file import write_spec
 from promptpex.specs.groundedness import Groundedness
 from promptpex.specs.source_quotes import uncovered
 from promptpex.tables import check_weights, untriggered, verdicts
@@ -46,6 +46,7 @@ from promptpex.workflow.preconditions import (
     require_prices,
     require_ranked_metric,
 )
+from promptpex.workflow.rule_problems import read_for_prompt
 from promptpex.workflow.session import Session
 from promptpex.workflow.specifying import Update
 from promptpex.workflow.statistical_power import detectable
@@ -74,7 +75,7 @@ async def update(session: Session, files: Files, *, more: bool = False) -> Updat
     Args:
         more: whether to ask for rules that the spec lacks although the prompt is the same.
     """
-    prompt, spec, suite = read_for_update(session, files)
+    prompt, spec, suite = read_for_update(session, files, changed=True)
     require_author(session)
     done = await specifying.update(session, prompt, spec, suite, more=more, before=_latest_run(session, prompt))
     raise_if_cancelled(session)
@@ -123,11 +124,18 @@ async def make_baseline(session: Session, files: Files, path: Path, count: int) 
 
 
 async def run(session: Session, files: Files) -> tuple[Run, Path]:
-    """The main job: extracts and generates what is missing, collects, judges, and writes the run's folder."""
+    """The main job: extracts and generates what is missing, collects, judges, and writes the run's folder.
+
+    Raises:
+        InputError: files or settings that cannot be used; of what shapes missing cases before the author is paid.
+    """
     require_decidable(session)
     prompt = read_prompt(session, files.prompt)
     metrics = metrics_of(session, prompt)
     require_ranked_metric(session, metrics)
+    if not files.suite.exists():
+        generating.generation(session, prompt)
+        require_expected(session.settings.rank_by, ())
     author = None if files.spec.exists() and files.suite.exists() else session.roles.author().model
     models, judges = session.roles.models(), session.roles.named_judges()
     require_prices(session, [*models, *judges, *([author] if author else [])])
@@ -163,7 +171,9 @@ async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> 
     require_prices(session, judges)
     require_answers_within_tpm(session, judges)
     announce_requests(session, anew, len(run_read.outputs))
-    judged = await running.judge(session, run_read if spec is None else run_read.replace(spec=read_spec(spec)))
+    judged = await running.judge(
+        session, run_read if spec is None else run_read.replace(spec=read_for_prompt(spec, run_read.prompt))
+    )
     runs.finish(folder, judged)
     _tell_of_replaced(session, run_read.manifest, judged.manifest)
     running.warn_about_self_preference(session, judged.manifest.judges, judged.manifest.models, judged.manifest.author)
@@ -251,7 +261,7 @@ async def _spec_of_run(session: Session, prompt: Prompt, files: Files) -> Spec:
     existed = files.spec.exists()
     if not existed:
         await _extract(session, prompt, files)
-    spec = read_spec(files.spec)
+    spec = read_for_prompt(files.spec, prompt)
     for message in unusable_schemas(spec.inputs).values():
         session.emit(Notice(f"{files.spec.name}: {message}", "warning"))
     if existed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from promptpex.assertions import named_variables, unmet_conditions
@@ -13,6 +13,7 @@ from promptpex.codecs.wording import named, plural, quoted
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, InputCheck, Problem, Prompt, Rule, Severity, Spec, Suite
 from promptpex.documents.document import Reading
+from promptpex.specs.file import examine
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,18 @@ def against_prompt(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[P
             message = f"{written.what} names the expected output, which no condition is shown: it can never be decided"
             add(written, message, "warning", "a condition looks at the inputs alone")
     return problems
+
+
+def read_for_prompt(path: Path, prompt: Prompt) -> Spec:
+    """The spec in this file, to be used with the prompt.
+
+    Raises:
+        SpecError: as ``read_spec``; also for a condition or an input check on a variable that the prompt does not
+            take, which would leave every output unscored, or make every case invalid.
+    """
+    reading = examine(path)
+    reading.require()
+    return replace(reading, problems=tuple(against_prompt(path, reading, prompt))).require()
 
 
 def _guessed(written: _Written, prompt: Prompt) -> tuple[str, ...]:

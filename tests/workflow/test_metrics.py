@@ -137,6 +137,27 @@ async def test_python_scores_as_javascript_does(tmp_path: Path) -> None:
     assert next(score for score in run.scores if score.name == "short").reason == "the code gives 1"
 
 
+@pytest.mark.parametrize(
+    ("ending", "code", "gave"),
+    [
+        ("js", '"seven"', "the script gave string"),
+        ("js", "output.length > 999 ? 1 : undefined", "the script gave undefined"),
+        ("py", "import re", "the code gave NoneType"),
+        ("py", "'seven'", "the code gave a text"),
+        ("py", "[1]", "the code gave list"),
+        ("js", "({title: 1})", "the script gave object"),
+    ],
+)
+async def test_what_is_neither_a_number_nor_true_or_false_scores_nothing(
+    tmp_path: Path, ending: str, code: str, gave: str
+) -> None:
+    beside(tmp_path, **{f"odd__metric__{ending}": code})
+    run = await made(tmp_path, judge=["none"])
+    assert {one[:2] for one in counting(run, "odd")} == {(None, "no-score")}
+    reasons = {score.reason for score in run.scores if score.name == "odd"}
+    assert all(reason.startswith(gave) and reason.endswith("give true, false or 0 to 1") for reason in reasons), reasons
+
+
 @pytest.mark.parametrize(("code", "message"), [("return (", "is not Python"), ("ask('Is it warm?')", "no questions")])
 async def test_python_that_is_no_metric_is_refused_before_anything_is_asked(
     tmp_path: Path, code: str, message: str

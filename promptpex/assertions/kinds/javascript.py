@@ -11,6 +11,8 @@ from promptpex.assertions.registry import Kind
 
 SCORE_WORDS = "the script's score "
 """What the reason begins with where a script gave a number."""
+NO_VERDICT = ", which is not a verdict"
+"""What the reason ends with where a script or code gave neither true or false nor a number nor an object with them."""
 
 _DECLARATIONS = ("const", "let", "var")
 
@@ -80,7 +82,7 @@ def _evaluate(assertion: Assertion, body: str | None, checked: CheckedOutput) ->
         score = float(answer["score"])
         return KindResult(answer["pass"], one_line(answer["reason"]), score, inverts=False, named=answer["named"])
     if kind == "other":
-        return KindResult(False, f"the script gave {answer['message']}, which is not a verdict", flips=False)
+        return KindResult(False, f"the script gave {answer['message']}{NO_VERDICT}", flips=False)
     raise _failure(answer)
 
 

@@ -160,7 +160,7 @@ def _verdict(assertion: Assertion, program: CheckProgram, result: Sequence[objec
 
 
 def _no_verdict(who: str, what: str) -> KindResult:
-    return KindResult(False, f"{who} gave {cut(what, 60)}, which is not a verdict", flips=False)
+    return KindResult(False, f"{who} gave {cut(what, 60)}{javascript.NO_VERDICT}", flips=False)
 
 
 def _of_text(assertion: Assertion, who: str, text: str) -> KindResult:
