@@ -6,6 +6,7 @@ once, where it was merged; in the order of time two branches would seem to undo 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ _HEAD = re.compile(r"\x01([0-9a-f]{40,64})")
 _META = re.compile(r"\n?:(\d{6}) (\d{6}) ([0-9a-f]{40,64}) ([0-9a-f]{40,64}) ([A-Z])\d*")
 _FORMAT = "--format=%x01%H%x00%cI%x00%s%x00"
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--raw", "--no-abbrev", "-z", "--ignore-submodules=all")
+_RENAMES = ("-M", "--diff-filter=R")
 _FILES = ("100644", "100755", "100664")
 
 
@@ -52,10 +54,17 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class FileHistory:
-    """The revisions of a file, oldest first, and sentences about what is not among them."""
+    """The revisions of a file.
+
+    Attributes:
+        revisions: oldest first.
+        notices: sentences about what is not among them.
+        former: where the file was before it was renamed, the latest place first.
+    """
 
     revisions: tuple[Revision, ...] = ()
     notices: tuple[str, ...] = ()
+    former: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +107,10 @@ def file_history(file: Path) -> FileHistory:
             "the clone is shallow: what the prompt was before is not known (`git fetch --unshallow` brings it)"
         )
     kept = [touch for touch in touches[:MOST_REVISIONS] if touch.status != "D"]
-    return FileHistory(tuple(reversed(_with_data(folder, kept))), tuple(notices))
+    top = Path(os.path.normpath(folder / ("../" * inside.count("/"))))
+    places = dict.fromkeys(top / touch.path for touch in touches)
+    former = tuple(place for place in places if place != file)
+    return FileHistory(tuple(reversed(_with_data(folder, kept))), tuple(notices), former)
 
 
 def _outside(answer: Answer) -> str:
@@ -111,7 +123,7 @@ def _outside(answer: Answer) -> str:
 
 def _touches(folder: Path, inside: str, name: str) -> Iterator[_Touch]:
     """The commits that touched the file, newest first, followed to its earlier names."""
-    start, path, up = "HEAD", inside + name, "../" * inside.count("/")
+    start, path, up = "HEAD", _path_in_head(folder, inside + name), "../" * inside.count("/")
     for _ in range(MOST_RENAMES + 1):
         before = None
         for touch in _log(folder, start, up + path, path):
@@ -148,10 +160,21 @@ def _renamed_from(folder: Path, touch: _Touch) -> tuple[str, str] | None:
     parent = f"{touch.commit}^1"
     if git(folder, "rev-parse", "--verify", "--quiet", f"{parent}^{{commit}}").code != 0:
         return None
-    answer = git(folder, "diff-tree", "-r", "-M", "--diff-filter=R", *_PLAIN, parent, touch.commit)
-    parts = answer.output.decode("utf-8", "surrogateescape").split("\0")
-    names = {new: old for old, new in zip(parts[1::3], parts[2::3], strict=False)}
-    return (parent, names[touch.path]) if answer.code == 0 and touch.path in names else None
+    names = _renames(git(folder, "diff-tree", "-r", *_RENAMES, *_PLAIN, parent, touch.commit))
+    return (parent, names[touch.path]) if touch.path in names else None
+
+
+def _path_in_head(folder: Path, path: str) -> str:
+    """What the file is called in the last commit, where it was renamed with ``git mv`` since."""
+    if git(folder, "cat-file", "-e", f"HEAD:{path}").code == 0:
+        return path
+    return _renames(git(folder, "diff-index", "--cached", *_RENAMES, *_PLAIN, "HEAD")).get(path, path)
+
+
+def _renames(answer: Answer) -> dict[str, str]:
+    """The former name of each renamed file."""
+    parts = answer.output.decode("utf-8", "surrogateescape").split("\0") if answer.code == 0 else []
+    return {new: old for old, new in zip(parts[1::3], parts[2::3], strict=False)}
 
 
 def _with_data(folder: Path, touches: Sequence[_Touch]) -> list[Revision]:

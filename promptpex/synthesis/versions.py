@@ -36,10 +36,12 @@ class Versions:
     Attributes:
         versions: oldest first, the prompt as it is now last; consecutive ones differ.
         notices: what was left out and why.
+        former: where the prompt was before it was renamed, as git knows it, the latest place first.
     """
 
     versions: tuple[PromptVersion, ...]
     notices: tuple[str, ...] = ()
+    former: tuple[Path, ...] = ()
 
 
 def from_git(prompt: Prompt, file: Path, *, since: datetime | None = None) -> Versions:
@@ -55,7 +57,8 @@ def from_git(prompt: Prompt, file: Path, *, since: datetime | None = None) -> Ve
     notices = list(history.notices)
     versions = [_committed(revision, notices) for revision in _since(history.revisions, since)]
     now = _version(WORKING_COPY, prompt)
-    return Versions(_different([*(version for version in versions if version is not None), now]), tuple(notices))
+    different = _different([*(version for version in versions if version is not None), now])
+    return Versions(different, tuple(notices), history.former)
 
 
 def from_files(prompt: Prompt, file: Path, paths: Sequence[Path]) -> Versions:

@@ -14,12 +14,12 @@ from typing import TypeVar
 
 from promptpex.codecs.inputs_as_text import named_text
 from promptpex.codecs.wording import named
-from promptpex.core.errors import InputError
+from promptpex.core.errors import InputError, SynthesisError
 from promptpex.core.events import Notice
 from promptpex.core.records import Candidate, Criterion, Delta, Example, History, Prompt, Spec, Synthesis
 from promptpex.core.time_allowance import Allowance
 from promptpex.documents.ownership import owned_by_people
-from promptpex.promptfile import RENDERING_SECONDS, messages_text, render
+from promptpex.promptfile import RENDERING_SECONDS, messages_text, render, sibling
 from promptpex.specs.file import read_spec
 from promptpex.synthesis.candidate_file import read_candidates, write_candidates
 from promptpex.synthesis.categorise import categorise
@@ -123,11 +123,13 @@ def planned(session: Session, files: Files, wishes: SynthesisWishes = SynthesisW
     """
     prompt = read_prompt(session, files.prompt)
     folder = SynthesisFolder.of(files.prompt)
-    before = read_history(folder.versions) or History(prompt=files.prompt.name)
-    history = _history(before, _versions(session, prompt, files.prompt, wishes))
-    synthesis = Synthesis(prompt=files.prompt.name)
-    if folder.candidates.exists():
-        synthesis = read_candidates(folder.candidates)
+    versions = _versions(session, prompt, files.prompt, wishes)
+    _require_renamed_along(folder, files.prompt, versions.former)
+    name = files.prompt.name
+    before = (read_history(folder.versions) or History(prompt=name)).replace(prompt=name)
+    history = _history(before, versions)
+    synthesis = read_candidates(folder.candidates) if folder.candidates.exists() else Synthesis(prompt=name)
+    synthesis = synthesis.replace(prompt=name)
     synthesis = _renamed(synthesis, before, history)
     if wishes.spec_rules and files.spec.exists():
         history, synthesis = _with_rules(history, synthesis, read_spec(files.spec))
@@ -205,6 +207,23 @@ def _versions(session: Session, prompt: Prompt, file: Path, wishes: SynthesisWis
     for notice in versions.notices:
         session.emit(Notice(notice, "warning"))
     return versions
+
+
+def _require_renamed_along(folder: SynthesisFolder, file: Path, former: Sequence[Path]) -> None:
+    """Refuses to begin anew, and to pay again, where the folder still has the name that the prompt had."""
+    if folder.path.exists():
+        return
+    for old in former:
+        left = SynthesisFolder.of(old)
+        if left.candidates.is_file() and not old.exists():
+            moves = [f"{left.path.name} to {folder.path.name}"]
+            if (grades := sibling(old, "grades")).exists():
+                moves.append(f"{grades.name} to {sibling(file, 'grades').name}")
+            raise SynthesisError(
+                f"{old.name} is {file.name} now; to keep its candidates and labels rename {' and '.join(moves)}, "
+                f"or remove {left.path.name} to begin anew",
+                path=left.path,
+            )
 
 
 def _history(before: History, versions: Versions) -> History:
