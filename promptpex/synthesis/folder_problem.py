@@ -3,12 +3,13 @@ implies what."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from promptpex.codecs.ordinary_files import inside
+from promptpex.codecs.ordinary_files import inside, refuse_led_out
 from promptpex.codecs.wording import named, plural
 from promptpex.core.errors import InputError, SynthesisError
 from promptpex.core.records import Candidate, Example, Implication, Synthesis
@@ -70,8 +71,11 @@ def read_folder(path: Path, limits: SelectionLimits, *, weigh_questions: bool = 
         weigh_questions: whether a candidate weighs 1, and 1 more for each question that a judge is asked per example.
 
     Raises:
-        SynthesisError: no candidates, candidates that were not run on all examples, or a file that cannot be used.
+        SynthesisError: no candidates, candidates that were not run on all examples, a file that cannot be used, or a
+            link that leads the folder elsewhere.
     """
+    whole = Path(os.path.abspath(path))
+    refuse_led_out(whole, whole.parent, SynthesisError)
     folder = SynthesisFolder(path)
     if not folder.candidates.is_file():
         message = "this folder holds no candidates.yaml; `promptpex synthesize PROMPT` makes one"

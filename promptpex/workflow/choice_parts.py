@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from promptpex.core.records import Candidate, Check, Criterion, Grade, Synthesis
 from promptpex.report.choices.records import (
@@ -55,12 +56,12 @@ class ChosenColumns:
         good = sum(1 << row for row, label in rows.items() if label == "good")
         return cls(source, columns, good, sum(1 << row for row in rows) ^ good)
 
-    @property
+    @cached_property
     def flagged(self) -> int:
         """The examples of the matrix that a chosen candidate fails, as bits."""
         return union(self.fails, self.chosen or ())
 
-    @property
+    @cached_property
     def fails(self) -> list[int]:
         """Per candidate of the matrix the examples that it fails, as bits."""
         return [self.source.matrix.fails(number) for number in range(len(self.source.matrix.candidates))]

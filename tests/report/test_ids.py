@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from promptpex.core.records import Case, Rule, Run
 from promptpex.report import summarise
+from promptpex.report.choices import page as choices
 from promptpex.report.html import html
 from promptpex.report.ids import anchor, shortened
+from tests.report.choices import choice_records
 from tests.report.printed import printed
 from tests.report.test_html import EVIL, Reader, assert_harmless
 from tests.tables.by_hand import output, run, score, verdict
@@ -96,19 +98,20 @@ def test_the_terminal_shows_the_ends_of_long_ids() -> None:
 
 CHROMIUM = shutil.which("chromium")
 FRAMES = """<!doctype html><body><pre id=o></pre><script>
-const widths = [360, 768, 1280], measured = [];
-for (const width of widths) {
+const frames = [360, 768, 1280].flatMap(width => ['report.html', 'choice.html'].map(file => [width, file]));
+const measured = [];
+for (const [width, file] of frames) {
   const frame = document.createElement('iframe');
   frame.style.cssText = `width:${width}px;height:900px;border:0`;
-  frame.src = 'report.html';
+  frame.src = file;
   frame.onload = () => {
     const page = frame.contentDocument, right = frame.contentWindow.innerWidth;
     page.querySelectorAll('details').forEach(one => one.open = true);
     const over = [...page.querySelectorAll('body *')].filter(
       one => !one.closest('.scroll') && !one.closest('svg') && one.getBoundingClientRect().right > right + 1);
     const elements = page.querySelectorAll('body *').length;
-    measured.push({width, elements, over: over.map(one => one.outerHTML.slice(0, 90))});
-    if (measured.length === widths.length) o.textContent = JSON.stringify(measured) + 'END';
+    measured.push({width, file, elements, over: over.map(one => one.outerHTML.slice(0, 90))});
+    if (measured.length === frames.length) o.textContent = JSON.stringify(measured) + 'END';
   };
   document.body.append(frame);
 }
@@ -117,8 +120,9 @@ for (const width of widths) {
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 def test_nothing_stands_out_of_the_page_at_any_width(tmp_path: Path) -> None:
-    """A phone's 360 px among them; only what scrolls by itself may be wider."""
+    """A phone's 360 px among them; only what scrolls by itself may be wider. A run's page and that of a choice."""
     assert CHROMIUM is not None
+    (tmp_path / "choice.html").write_text(choices.html(choice_records.page(CASE)), encoding="utf-8")
     (tmp_path / "report.html").write_text(html(summarise(made())), encoding="utf-8")
     (tmp_path / "frames.html").write_text(FRAMES, encoding="utf-8")
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
@@ -126,7 +130,8 @@ def test_nothing_stands_out_of_the_page_at_any_width(tmp_path: Path) -> None:
                (tmp_path / "frames.html").as_uri()]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     measured = json.loads(unescape(done.stdout.partition('<pre id="o">')[2].partition("END</pre>")[0]))
-    assert [one["width"] for one in sorted(measured, key=lambda one: one["width"])] == [360, 768, 1280]
+    sizes = sorted((one["width"], one["file"]) for one in measured)
+    assert sizes == [(width, file) for width in (360, 768, 1280) for file in ("choice.html", "report.html")]
     for one in measured:
         assert one["elements"] > 100
         assert one["over"] == []

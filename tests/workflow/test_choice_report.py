@@ -242,6 +242,17 @@ def test_what_is_in_the_way_is_one_sentence(desk: Desk, capsys: pytest.CaptureFi
     assert "no such run" in capsys.readouterr().err
 
 
+def test_a_folder_that_a_link_leads_elsewhere_is_left_alone(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    inner = desk.folder.path.parent / "checkout"
+    inner.mkdir()
+    (inner / "q.synthesis").symlink_to(desk.folder.path)
+    before = sorted(desk.folder.path.iterdir())
+    for command in ("select", "report"):
+        assert run_cli([command, "checkout/q.synthesis"]) == 2
+        assert "a link leads this folder out of the one that holds it" in capsys.readouterr().err
+    assert sorted(desk.folder.path.iterdir()) == before
+
+
 def test_the_prompts_name_leads_nowhere_else(desk: Desk) -> None:
     text = desk.folder.candidates.read_text(encoding="utf-8").replace("prompt: p.md", "prompt: ../secret.md")
     desk.folder.candidates.write_text(text, encoding="utf-8")

@@ -14,7 +14,7 @@ CANDIDATE_COLUMNS = (
     *("caught", "caught_alone", "flagged", "errors"),
 )
 FAILURE_COLUMNS = (
-    *("example", "name", "label", "label_from", "notes", "flagged_by", "other_failed", "other_failed_first"),
+    *("example", "name", "label", "label_from", "notes", "flagged_by", "other_count", "other_candidates"),
     *("inputs", "output"),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,14 @@ def test_the_tables_hold_what_the_page_shows() -> None:
     assert (row["label"], row["flagged_by"], row["notes"]) == ("bad", "names_a_year", "ada: dull")
     assert row["inputs"] == '{"work": "The Night Watch"}'
     assert (missed[5], alarm[2], alarm[5]) == ("", "good", "names_a_year")
+
+
+def test_the_guide_names_the_columns_in_their_order() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "synthesis.md").read_text(encoding="utf-8")
+    for file, columns in (("candidates.csv", CANDIDATE_COLUMNS), ("failures.csv", FAILURE_COLUMNS)):
+        row = re.search(rf"^\| `{file}` \|.*\|(.*)\|$", guide, re.MULTILINE)
+        assert row is not None
+        assert tuple(re.findall("`(.*?)`", row[1])) == columns
 
 
 @pytest.mark.parametrize("evil", ["=1+1", "@SUM(A1)", "\t=2", '"quoted"\nline'])
