@@ -16,8 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from promptpex.stats import PpiItem, korn_graubard, ppi_conditional  # noqa: E402
-from promptpex.stats.bootstrap import resampled_bounds  # noqa: E402
+from promptpex.stats import PpiItem, korn_graubard, ppi_conditional, share_bootstrap  # noqa: E402
 
 
 def shares(draws: int) -> Iterator[str]:
@@ -32,15 +31,12 @@ def shares(draws: int) -> Iterator[str]:
             for seed in range(draws):
                 # Beta-distributed rates of the cases make two outputs of one case correlate by a half.
                 rates = rng.beta(share, 1.0 - share, cases) if each > 1 else np.full(cases, share)
-                totals = rng.binomial(each, rates)
-                rows = np.column_stack([totals, np.full(cases, each)])
-                low, high = resampled_bounds(
-                    rows, lambda sums: sums[:, 0] / sums[:, 1], seed=seed, confidence=0.95, draws=1000
-                )
-                exact = korn_graubard([int(total) for total in totals], [each] * cases)
-                for place, (start, end) in enumerate(((low, high), (exact.low, exact.high))):
-                    held[place] += start <= share <= end
-                    widths[place] += end - start
+                totals = [int(total) for total in rng.binomial(each, rates)]
+                sizes = [each] * cases
+                bootstrap = share_bootstrap(totals, sizes, seed=seed, draws=1000)
+                for place, interval in enumerate((bootstrap, korn_graubard(totals, sizes))):
+                    held[place] += interval.low <= share <= interval.high
+                    widths[place] += interval.width
             figures = [value / draws for value in (held[0], widths[0], held[1], widths[1])]
             shown = f"{figures[0]:>9.1%} {figures[1]:>5.2f}   {figures[2]:>5.1%} {figures[3]:>5.2f}"
             yield f"{cases:>5} {each:>4} {share:>5}   {shown}"

@@ -14,10 +14,11 @@ from promptpex.synthesis.folder_choice import FITTED, FolderChoice
 from promptpex.synthesis.screens import indistinct
 
 
-def folder_lines(choice: FolderChoice, *, with_curve: bool = False) -> list[str]:
+def folder_lines(choice: FolderChoice, *, with_curve: bool = False, with_bootstrap: bool = False) -> list[str]:
     """The lines of a choice from a synthesis folder: what was left out of it, the choice, its figures, its change."""
     before = [line for sentence in _left_out(choice) for line in wrapped(sentence)]
     after = [line for sentence in _figures_elsewhere(choice) for line in wrapped(sentence)]
+    after += [line for sentence in _bootstrap(choice) for line in wrapped(sentence)] if with_bootstrap else []
     points = _curve(choice.points) if with_curve and choice.points else []
     changes = [f"Since the last choice: {one}." for one in (choice.change.sentences() if choice.change else [])]
     parts = [before, lines(choice.source.problem, choice.selection), after, points]
@@ -61,6 +62,21 @@ def _figures_elsewhere(choice: FolderChoice) -> list[str]:
             f"a label, if those with one are a random sample (prediction-powered): {_range(elsewhere.interval)}."
         )
     return sentences
+
+
+def _bootstrap(choice: FolderChoice) -> list[str]:
+    """The same intervals by a percentile bootstrap, with a word of caution."""
+    places = (
+        ("on the examples that it was chosen by", choice.on_all),
+        ("on examples held out", choice.held_out.shares if choice.held_out else None),
+    )
+    sentences = [
+        f"Bootstrap intervals {where}: {_shares(given.bootstrap)}."
+        for where, given in places
+        if given is not None and given.bootstrap is not None
+    ]
+    caution = "A percentile bootstrap over cases is too short with few cases and near 0% and 100%: rely on those above."
+    return [*sentences, caution] if sentences else []
 
 
 def _shares(given: Shares) -> str:

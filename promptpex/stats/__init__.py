@@ -18,6 +18,7 @@ from promptpex.stats.as_good_as_best import (
     pair_tests,
     suitability,
 )
+from promptpex.stats.bootstrap import share_bootstrap
 from promptpex.stats.clustered_agreement import clustered_agreement
 from promptpex.stats.compare_two_models import Reading, difference_interval, more_failures_p, pair, statements, tie_p
 from promptpex.stats.flakiness import flaky, pass_at_k, pass_hat_k, stability
@@ -82,6 +83,7 @@ __all__ = [
     "rule_numbers",
     "sequential_selection",
     "share",
+    "share_bootstrap",
     "share_interval",
     "sign_flip_p",
     "smallest_shown",

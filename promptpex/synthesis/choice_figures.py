@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from promptpex.stats import Interval, PpiConditional, PpiItem, korn_graubard, ppi_conditional
+from promptpex.stats import Interval, PpiConditional, PpiItem, korn_graubard, ppi_conditional, share_bootstrap
 from promptpex.synthesis.matrix import Matrix
 from promptpex.synthesis.selection.bitsets import bits, gathered, union
 from promptpex.synthesis.selection.problem import SelectionProblem
@@ -27,10 +27,15 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Coverage and false failure rate with their intervals; None where there are no such examples."""
+    """Coverage and false failure rate with their intervals; None where there are no such examples.
+
+    Attributes:
+        bootstrap: the same with percentile bootstrap intervals, for comparison; None where these are that.
+    """
 
     coverage: Interval | None
     ffr: Interval | None
+    bootstrap: Shares | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +61,9 @@ class CrossFitted:
 def shares(problem: SelectionProblem, flagged: int, clusters: Sequence[str], among: int | None = None) -> Shares:
     """The share of bad and of good examples that are flagged.
 
-    The intervals are exact ones at the effective number of examples (``korn_graubard``). A percentile bootstrap over
-    cases is not used: at 12 examples and rates of 5% its 95% intervals hold in half of all cases (docs/synthesis.md).
+    The intervals are exact ones at the effective number of examples (``korn_graubard``). Those of a percentile
+    bootstrap over cases are there for comparison alone: at 12 examples and rates of 5% its 95% intervals hold in half
+    of all cases (docs/synthesis.md).
 
     Args:
         flagged: examples, as bits.
@@ -65,20 +71,22 @@ def shares(problem: SelectionProblem, flagged: int, clusters: Sequence[str], amo
         among: the examples that count, as bits; None = all.
     """
     counted = (1 << problem.examples) - 1 if among is None else among
-    return Shares(
-        _share(problem.bad & counted, flagged, clusters),
-        _share(problem.good & counted, flagged, clusters),
-    )
+    bad, good = problem.bad & counted, problem.good & counted
+    bootstrap = Shares(*(_share(members, flagged, clusters, share_bootstrap) for members in (bad, good)))
+    exact = (_share(members, flagged, clusters, korn_graubard) for members in (bad, good))
+    return Shares(*exact, bootstrap=bootstrap)
 
 
-def _share(members: int, flagged: int, clusters: Sequence[str]) -> Interval | None:
+def _share(
+    members: int, flagged: int, clusters: Sequence[str], interval: Callable[[list[int], list[int]], Interval]
+) -> Interval | None:
     if not members:
         return None
     of_cluster: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     for example in bits(members):
         of_cluster[clusters[example]][0] += flagged >> example & 1
         of_cluster[clusters[example]][1] += 1
-    return korn_graubard([one for one, _ in of_cluster.values()], [size for _, size in of_cluster.values()])
+    return interval([one for one, _ in of_cluster.values()], [size for _, size in of_cluster.values()])
 
 
 def folds_of(problem: SelectionProblem, clusters: Sequence[str], *, folds: int = FOLDS, seed: int = SEED) -> list[int]:

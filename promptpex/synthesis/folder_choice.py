@@ -167,7 +167,10 @@ def _cross_fitted(
 
 
 def _shares(given: Shares | None) -> dict[str, Any] | None:
-    return None if given is None else {"coverage": _interval(given.coverage), "ffr": _interval(given.ffr)}
+    if given is None:
+        return None
+    shares_of = {"coverage": _interval(given.coverage), "ffr": _interval(given.ffr)}
+    return shares_of if given.bootstrap is None else {**shares_of, "bootstrap": _shares(given.bootstrap)}
 
 
 def _interval(given: Interval | None) -> dict[str, Any] | None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     "-o", "--out", type=options.PATH, metavar="FILE", help="Write the chosen ones: .yaml for check, or a .py module."
 )
 @options.of_files("--pipeline", metavar="NAME", help="Which problem of a file that holds several.")
+@options.of_output("-v", "--verbose", is_flag=True, help="Bootstrap intervals too, for comparison.")
 @options.output_options
 def command(
     source: Path,
@@ -50,6 +51,7 @@ def command(
     into_spec: bool,
     out: Path | None,
     pipeline: str | None,
+    verbose: bool,
     as_json: bool,
     **flags: Any,
 ) -> int:
@@ -73,7 +75,7 @@ def command(
     if source.is_dir():
         choice = _from_folder(source, method, limits, time_limit, weigh_questions=weigh_questions, full_curve=curve)
         selection = choice.selection
-        _show_choice(choice, as_json, curve)
+        _show_choice(choice, as_json, with_curve=curve, with_bootstrap=verbose)
         if selection.chosen is not None:
             names = {choice.source.problem.name(number) for number in selection.chosen}
             _use(source, choice.source, names, into_spec, out)
@@ -117,14 +119,14 @@ def _from_folder(
     return choose_from(given, SynthesisFolder(source), method, limits, seconds=seconds, full_curve=full_curve)
 
 
-def _show_choice(choice: FolderChoice, as_json: bool, with_curve: bool) -> None:
+def _show_choice(choice: FolderChoice, as_json: bool, *, with_curve: bool, with_bootstrap: bool) -> None:
     from promptpex.cli.choice_in_words import folder_lines
     from promptpex.cli.output import print_json
 
     if as_json:
         print_json(choice.to_dict())
         return
-    for line in folder_lines(choice, with_curve=with_curve):
+    for line in folder_lines(choice, with_curve=with_curve, with_bootstrap=with_bootstrap):
         say(line)
 
 
