@@ -72,9 +72,12 @@ def shares(problem: SelectionProblem, flagged: int, clusters: Sequence[str], amo
     """
     counted = (1 << problem.examples) - 1 if among is None else among
     bad, good = problem.bad & counted, problem.good & counted
-    bootstrap = Shares(*(_share(members, flagged, clusters, share_bootstrap) for members in (bad, good)))
-    exact = (_share(members, flagged, clusters, korn_graubard) for members in (bad, good))
-    return Shares(*exact, bootstrap=bootstrap)
+    bootstrap = Shares(
+        _share(bad, flagged, clusters, share_bootstrap), _share(good, flagged, clusters, share_bootstrap)
+    )
+    return Shares(
+        _share(bad, flagged, clusters, korn_graubard), _share(good, flagged, clusters, korn_graubard), bootstrap
+    )
 
 
 def _share(
