@@ -164,12 +164,12 @@ def _accuracy_sentence(row: TableRow) -> str:
     """The change in accuracy; nothing where outputs were not compared in both runs."""
     if not row["accuracy_cases"]:
         return ""
-    words = {"worse": "clearly lower", "better": "clearly higher", "undecided": "not clearly another"}
+    words = {"worse": "is clearly lower", "better": "is clearly higher", "undecided": "shows no clear change"}
     shares = ""
     if row["accuracy_before"] is not None:
         shares = f": {percent(row['accuracy_before'])} before, {percent(row['accuracy_after'])} after"
     of = f" ({plural(row['accuracy_cases'], 'case')} with an expected output)"
-    sentence = f" Its accuracy is {words[row['accuracy_change']]}{shares}{of}."
+    sentence = f" Its accuracy {words[row['accuracy_change']]}{shares}{of}."
     return f"{sentence} Undecided because {row['accuracy_because']}." if row["accuracy_because"] else sentence
 
 

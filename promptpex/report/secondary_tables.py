@@ -119,7 +119,7 @@ def _interval_notes(summary: Summary) -> Iterator[str]:
         )
     if any(frame["at_least"].fillna(False).any() for frame in (summary.models, summary.rules)):
         yield (
-            "at least: some usable outputs have no verdict, so the share counts the known failures "
+            "≥, at least: some usable outputs have no verdict, so the share counts the known failures "
             "among all usable outputs, and the interval holds whatever the missing verdicts are."
         )
     if "looks" in methods:

@@ -250,7 +250,9 @@ def percent(share: float | None) -> str:
 def _models(summary: Summary, width: int) -> tuple[Table, list[str]]:
     """The table per model, and the columns that did not fit."""
     shown = quantities(summary)
-    title = f"{clean(summary.run.prompt.name)}: {' and '.join(clean(quantity.title) for quantity in shown)}"
+    *others, last = (clean(quantity.title) for quantity in shown)
+    titles = f"{', '.join(others)} and {last}" if others else last
+    title = f"{clean(summary.run.prompt.name)}: {titles}"
     return _fitting(title, _columns(summary, shown), width)
 
 

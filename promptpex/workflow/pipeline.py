@@ -43,6 +43,7 @@ from promptpex.workflow.preconditions import (
     require_author,
     require_decidable,
     require_expected,
+    require_judges_of_expected,
     require_prices,
     require_ranked_metric,
 )
@@ -94,6 +95,7 @@ async def update(session: Session, files: Files, *, more: bool = False) -> Updat
 
 async def generate(session: Session, files: Files, wishes: Wishes = Wishes()) -> Generated:
     """Generates the cases that are missing or stale and writes the suite; people's cases stay as they are."""
+    require_judges_of_expected(session)
     prompt, spec, suite = read_for_update(session, files)
     if not wishes.only_own(suite):
         require_author(session)
@@ -134,6 +136,7 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
     metrics = metrics_of(session, prompt)
     require_ranked_metric(session, metrics)
     if not files.suite.exists():
+        require_judges_of_expected(session)
         generating.generation(session, prompt)
         require_expected(session.settings.rank_by, ())
     author = None if files.spec.exists() and files.suite.exists() else session.roles.author().model

@@ -11,6 +11,7 @@ from promptpex.llm.pacing.server_queue import beyond_tpm, tokens_expected
 from promptpex.llm.role_model import merged
 from promptpex.llm.stack import rates_for
 from promptpex.report.ranked_metric import require_metric
+from promptpex.workflow.client_options import NO_JUDGE
 from promptpex.workflow.session import Session
 
 
@@ -109,6 +110,17 @@ def require_expected(rank_by: str, cases: Iterable[Case]) -> None:
     """
     if rank_by == "accuracy" and not any(case.expected is not None for case in cases):
         raise InputError("--rank-by accuracy needs cases with an expected output; write one, or `generate --expected`")
+
+
+def require_judges_of_expected(session: Session) -> None:
+    """Refuses to take expected outputs from a model where no judge would mark them.
+
+    Raises:
+        ConfigError: with what to do.
+    """
+    settings = session.settings
+    if settings.expected and settings.judge == (NO_JUDGE,):
+        raise ConfigError(f"--expected {settings.expected} needs judges, who mark its answers: name one with --judge")
 
 
 def raise_if_cancelled(session: Session) -> None:

@@ -38,6 +38,7 @@ def session(folder: Path, client: FakeClient, **given: Any) -> Any:
         ("scenarios: {angry: {description: Cross.}}", {}, "scenario 'angry': unknown key 'description'"),
         ("language: plain English", {}, "is not a tag"),
         ("instructions: {cases: [short]}", {}, "those of 'cases' must be a text"),
+        ("description: x", {"expected": "fake/m"}, "--expected fake/m needs judges"),
         ("description: x", {"rank_by": "accuracy"}, "--rank-by accuracy needs cases with an expected output"),
     ],
 )

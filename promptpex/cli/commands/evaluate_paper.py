@@ -72,3 +72,4 @@ def _show(tables: Tables) -> None:
     console = Console()
     for table in tables_for_terminal(tables):
         console.print(table)
+        console.print()

@@ -119,7 +119,8 @@ def _share(text: str, flag: str) -> float:
     number = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)\s*", text)
     value = float(number[1]) / (100 if number[2] else 1) if number else -1.0
     if not 0 <= value <= 1:
-        raise click.BadParameter(f"{text!r} is not a share: write 10% or 0.1", param_hint=flag)
+        example = "90% or 0.9" if flag == "--min-accuracy" else "10% or 0.1"
+        raise click.BadParameter(f"{text!r} is not a share: write {example}", param_hint=flag)
     return value
 
 
@@ -128,7 +129,8 @@ def _metric(text: str) -> tuple[str, float]:
     number = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", mean)
     value = float(number[1]) if number else -1.0
     if not name.strip() or not 0 <= value <= 100:
-        raise click.BadParameter(f"{text!r} is not a limit of a metric: write tone=80", param_hint="--min-metric")
+        message = f"{text!r} is not a limit of a metric: write tone=80, with a mean from 0 to 100"
+        raise click.BadParameter(message, param_hint="--min-metric")
     if 0 < value <= 1 and number and not number[2]:
         raise click.BadParameter(
             f"{text!r}: means go from 0 to 100; write {name}={100 * value:g}, or {name}={value:g}% if that is meant",
