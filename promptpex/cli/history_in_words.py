@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from promptpex.codecs.wording import plural, quoted
+from promptpex.codecs.wording import cut, plural, quoted
 from promptpex.core.records import Delta, History
+from promptpex.synthesis.portions import as_line
 from promptpex.synthesis.tagged_prompt import Segment
 from promptpex.synthesis.taxonomy import TAXONOMY, info_of
 
 _LONGEST = 200
+"""Characters of a sentence."""
 
 
 def history_lines(history: History) -> Iterator[str]:
@@ -20,10 +22,7 @@ def history_lines(history: History) -> Iterator[str]:
     for delta in history.deltas:
         version = about[delta.version]
         yield "  ".join(part for part in (delta.version, (version.time or "")[:10], version.note) if part)
-        yield from (
-            f"  {'+' if change.tag == 'added' else '-'} {_where(change.role)}{_cut(change.text)}"
-            for change in delta.changes
-        )
+        yield from (f"  {as_line(one.replace(text=cut(one.text, _LONGEST)))}" for one in delta.changes)
         if delta.moved or not delta.changes:
             yield f"  = {_unchanged(delta)}"
         yield from (f"    {info_of(one.category).title}: {quoted(one.source)}" for one in delta.categories)
@@ -54,14 +53,6 @@ def plain_history(history: History, segments: Iterable[Segment]) -> dict[str, An
 def _plain_delta(delta: Delta) -> dict[str, Any]:
     categories = [{**one.to_dict(), "group": info_of(one.category).group} for one in delta.categories]
     return {**delta.model_dump(mode="json"), "categories": categories}
-
-
-def _where(role: str) -> str:
-    return "" if role == "system" else f"({role} turn) "
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _unchanged(delta: Delta) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel
 
 from promptpex.core.errors import ModelError
+from promptpex.core.events import Listener, StepDone, stage_events
 from promptpex.core.ids import digest
 from promptpex.core.judge_answers import MAX_QUESTIONS, Answers, JudgeAnswer
 from promptpex.core.records import Request
@@ -76,18 +77,18 @@ Evaluate = Callable[[Sequence[tuple[Item, Answers]]], Awaitable[Sequence[tuple[R
 """Evaluates items with the answers that are known about each: their results, and the questions that are left open."""
 
 
-async def evaluated(
-    items: Sequence[Item],
-    evaluate: Evaluate[Item, Result],
-    ask: Callable[[Sequence[tuple[Item, str]]], Awaitable[Sequence[JudgeAnswer]]],
-) -> list[Result]:
+Ask = Callable[[Sequence[tuple[Item, str]]], Awaitable[Sequence[JudgeAnswer]]]
+"""Gives the answers to questions about items, in order."""
+
+
+async def evaluated(items: Sequence[Item], evaluate: Evaluate[Item, Result], ask: Ask[Item] | None) -> list[Result]:
     """The results of items, once every question that their checks put has its answer.
 
     Evaluates, asks what is left open, and evaluates those items again, until nothing is; at most as often as a check
     may ask. Evaluation must be deterministic: with the same answers it puts the same questions.
 
     Args:
-        ask: gives the answers to questions about items, in order.
+        ask: None: nobody is asked, and what is left open stays open.
     """
     answers: list[dict[str, JudgeAnswer]] = [{} for _ in items]
     results: dict[int, Result] = {}
@@ -99,7 +100,7 @@ async def evaluated(
         ):
             results[at] = result
             asked += [(at, question) for question in dict.fromkeys(questions) if question not in answers[at]]
-        if not asked:
+        if ask is None or not asked:
             break
         replies = await ask([(items[at], question) for at, question in asked])
         for (at, question), reply in zip(asked, replies, strict=True):
@@ -108,14 +109,14 @@ async def evaluated(
     return [results[at] for at in range(len(items))]
 
 
-async def ask_all(
-    judge: QuestionJudge, questions: Sequence[tuple[str, str, str]], answered: Callable[[JudgeAnswer], None]
-) -> list[JudgeAnswer]:
-    """The judge's answers to questions, each with its prompt and response; ``answered`` is told of each as it comes."""
+async def ask_all(judge: QuestionJudge, questions: Sequence[tuple[str, str, str]], emit: Listener) -> list[JudgeAnswer]:
+    """The judge's answers to questions, each with its prompt and response; ``emit`` is told of each as it comes."""
+    label = judge.role_model.label
 
     async def one(asked: tuple[str, str, str]) -> JudgeAnswer:
         reply = await judge.answer(*asked)
-        answered(reply)
+        emit(StepDone(STAGE, label, reply.unscored))
         return reply
 
-    return list(await run_all(one, questions))
+    with stage_events(emit, STAGE, {label: len(questions)}):
+        return list(await run_all(one, questions))

@@ -11,7 +11,6 @@ from promptpex.core.errors import SynthesisError
 from promptpex.core.events import Listener, StepDone, stage_events
 from promptpex.core.judge_answers import Answers, JudgeAnswer
 from promptpex.engines import Engine, LocalEngine
-from promptpex.judging.questions import STAGE as QUESTION
 from promptpex.judging.questions import QuestionJudge, ask_all, evaluated
 from promptpex.synthesis.matrix import Matrix, MatrixCell, MatrixFile
 from promptpex.synthesis.matrix_job import ExampleWork, MatrixJob, ranges, work_in
@@ -94,15 +93,10 @@ async def _answered(
 
     async def ask(questions: Sequence[tuple[ExampleWork, str]]) -> list[JudgeAnswer]:
         assert judge is not None
-        label = judge.role_model.label
         texts = [(item.example.prompt, item.example.output, question) for item, question in questions]
-        with stage_events(emit, QUESTION, {label: len(texts)}):
-            return await ask_all(judge, texts, lambda answer: emit(StepDone(QUESTION, label, answer.unscored)))
+        return await ask_all(judge, texts, emit)
 
-    if judge is None:
-        groups = [group for group, _ in await evaluate([(item, {}) for item in work])]
-    else:
-        groups = await evaluated(work, evaluate, ask)
+    groups = await evaluated(work, evaluate, ask if judge is not None else None)
     return [_with_count(cell, len(asked[cell.candidate, cell.example])) for group in groups for cell in group]
 
 

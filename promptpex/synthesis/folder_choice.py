@@ -13,13 +13,12 @@ from promptpex.synthesis.choice_figures import CrossFitted, Shares, cross_fitted
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.folder_problem import FolderProblem
 from promptpex.synthesis.saved_choice import (
+    CHOICE,
     ChoiceChange,
     SavedFigures,
     SavedPoint,
     changed,
-    read_choice,
     saved,
-    write_choice,
 )
 from promptpex.synthesis.screens import Screened, indistinct
 from promptpex.synthesis.selection.limits import SelectionLimits
@@ -99,7 +98,7 @@ def choose_from(
         SynthesisError: the last choice cannot be read, or this one not be kept.
     """
     problem = source.problem
-    before = read_choice(folder.selection)
+    before = CHOICE.read(folder.selection)
     short = shortages_of(source.examples, coverage=float(limits.coverage), ffr=float(limits.ffr))
     selection = select(problem, method, limits, seconds=seconds, screened=True, order=source.order)
     points = tuple(curve(problem, seconds=seconds if full_curve else seconds / 6))
@@ -120,7 +119,7 @@ def choose_from(
         change=changed(before, kept, source) if before is not None else None,
         shortages=short,
     )
-    write_choice(folder.selection, kept.replace(figures=_figures(choice)))
+    CHOICE.write(folder.selection, kept.replace(figures=_figures(choice)))
     return choice
 
 

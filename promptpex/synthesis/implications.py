@@ -22,7 +22,7 @@ from promptpex.llm.map_requests import map_batches
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import REASON, list_up_to, readable, reply_model
 from promptpex.synthesis.matrix import Matrix
-from promptpex.synthesis.same_check import normal_form, same_code
+from promptpex.synthesis.same_check import NOT_DECIDING, normal_form, same_code
 from promptpex.synthesis.selection.implications import below_ffr, uncontradicted
 from promptpex.synthesis.selection.limits import SelectionLimits
 
@@ -190,5 +190,5 @@ def _described(candidate: Candidate) -> str:
     """A check as a judge reads it: its kind, its value, and what else decides its verdict."""
     data = candidate.check.to_dict()
     kind, value = data.pop("kind"), data.pop("value", "")
-    others = [f"{name}: {given}" for name, given in data.items() if name not in ("weight", "metric")]
+    others = [f"{name}: {given}" for name, given in data.items() if name not in NOT_DECIDING]
     return "\n".join([f"kind: {kind}", *others, "value:", cut(str(value), LONGEST_SHOWN)])

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from promptpex.assertions import named_variables
 from promptpex.core.records import Candidate, Check, Criterion, Rule, Spec, Synthesis
 from promptpex.documents.ownership import owned_by_people
+from promptpex.synthesis.names import free_name
 
 
 def with_assertions(spec: Spec, synthesis: Synthesis, chosen: Collection[str]) -> Spec:
@@ -76,19 +77,10 @@ def _rule(group: list[Candidate], criteria: Mapping[str, Criterion], taken: Coll
     checks = tuple(map(_check, group))
     uses_input = bool(named_variables(checks)) or any("python" in check.kind for check in checks)
     return Rule(
-        id=_free(held[0].id if held else group[0].id, taken),
+        id=free_name(held[0].id if held else group[0].id, taken, "-"),
         rule=" ".join(criterion.text for criterion in held) or group[0].description or group[0].id,
         needs="input" if uses_input else "output",
         source=" ... ".join(criterion.source for criterion in held if criterion.source) or None,
         checks=checks,
         origin="synthesized",
     )
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    """This id, or with the first number behind it that makes it free."""
-    number, free = 1, name
-    while free in taken:
-        number += 1
-        free = f"{name}-{number}"
-    return free

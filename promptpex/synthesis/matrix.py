@@ -31,11 +31,18 @@ MISSING, PASS, FAIL, ERROR = range(4)
 """What a byte of the matrix means."""
 
 _BYTES: dict[CandidateStatus, int] = {"pass": PASS, "fail": FAIL, "error": ERROR}
+_STATUSES = {byte: status for status, byte in _BYTES.items()}
 
 
 def may_ask(check: Check) -> bool:
     """Whether the check may put a question to a judge."""
     return questions_of([check]) > 0
+
+
+def distance_from_code(check: Check) -> int:
+    """0 for a ready kind, 1 for Python, 2 for what may ask a judge; of several checks the greatest."""
+    own = 2 if may_ask(check) else int(check.kind.removeprefix("not-") == "python")
+    return max([own, *map(distance_from_code, check.asserts or ())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +112,10 @@ class Matrix:
         signs = bytes(49 if status in statuses else 48 for status in range(256))
         return int(self._columns[candidate].translate(signs)[::-1] or b"0", 2)
 
-    def column(self, candidate: int) -> bytes:
-        """What a candidate says of each example, as ``PASS``, ``FAIL``, ``ERROR`` or ``MISSING``."""
-        return bytes(self._columns[candidate])
+    def results(self, candidate: int) -> dict[str, CandidateStatus]:
+        """What a candidate says of the examples that it was run on, by their ids."""
+        column = zip(self.examples, self._columns[candidate], strict=True)
+        return {example.id: _STATUSES[status] for example, status in column if status != MISSING}
 
     def fails(self, candidate: int) -> int:
         """The examples that do not pass a candidate, as bits; an error is a fail, and so is what is not known."""
@@ -178,7 +186,7 @@ class MatrixFile:
             try:
                 yield jsonl.parse_record(line.data, CandidateResult)
             except (ValueError, RecursionError):
-                message = f"this is no result of a candidate; remove the {WHAT}: the candidates will be run again"
+                message = f"this is not the result of a candidate; remove the {WHAT}: the candidates will be run again"
                 raise SynthesisError(message, path=self.path, line=line.number) from None
 
     def appender(self) -> jsonl.Appender:

@@ -17,11 +17,11 @@ def slug(words: str) -> str:
     return _NOT_IN_A_NAME.sub("_", words).strip("_")[:LONGEST].strip("_").lower()
 
 
-def free_name(name: str, taken: Collection[str]) -> str:
-    """The name, with a number behind it where it is taken: ``names_every_product_2``."""
+def free_name(name: str, taken: Collection[str], mark: str = "_") -> str:
+    """The name, with ``mark`` and a number behind it where it is taken: ``names_every_product_2``."""
     if name not in taken:
         return name
-    return next(numbered for numbered in map(f"{name}_{{}}".format, count(2)) if numbered not in taken)
+    return next(numbered for numbered in (f"{name}{mark}{number}" for number in count(2)) if numbered not in taken)
 
 
 def free_ids(taken: Collection[str]) -> Iterator[str]:

@@ -32,7 +32,7 @@ class DeltaPart:
 
     def text(self) -> str:
         """The changes, one on a line, with their signs."""
-        return "\n".join(map(_line, self.changes))
+        return "\n".join(map(as_line, self.changes))
 
     def holds(self, source: str, *, tags: Iterable[str] = ("added", "removed")) -> bool:
         """Whether these words stand in the changes with these tags, a letter aside."""
@@ -103,6 +103,7 @@ def _fits(portions: Sequence[DeltaPart]) -> bool:
     return len(changes) <= MOST_SENTENCES and sum(len(change.text) for change in changes) <= MOST_CHARACTERS
 
 
-def _line(change: Change) -> str:
+def as_line(change: Change) -> str:
+    """A change with its sign, and its turn unless that is the system's."""
     where = "" if change.role == "system" else f"({change.role} turn) "
     return f"{'+' if change.tag == 'added' else '-'} {where}{change.text}"

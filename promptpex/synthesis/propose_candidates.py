@@ -23,6 +23,7 @@ from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import list_up_to, shortened
+from promptpex.synthesis.matrix import distance_from_code
 from promptpex.synthesis.names import free_name, slug
 from promptpex.synthesis.replies import ListReply, ask_list
 
@@ -127,11 +128,6 @@ async def propose_candidates(
     if dropped:
         emit(Notice(f"{STAGE}: {plural(len(dropped), 'proposal')} refused twice, such as {_example_of(dropped)}"))
     return NewCandidates(tuple(new), tuple(name for _, answer in answered for name in answer.done), dropped)
-
-
-def rank(check: Check) -> int:
-    """How far from code a check is: 0 a ready kind, 1 Python, 2 a question."""
-    return {PYTHON: 1, QUESTION: 2}.get(check.kind, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +244,7 @@ def _not_mended(first: _Proposals, again: _Proposals) -> list[_Refusal]:
 
 def _in_order(candidates: Sequence[Candidate], ids: Sequence[str]) -> list[Candidate]:
     """By criterion, and for each what is nearest to code first."""
-    return sorted(candidates, key=lambda one: (min(map(ids.index, one.criteria)), rank(one.check)))
+    return sorted(candidates, key=lambda one: (min(map(ids.index, one.criteria)), distance_from_code(one.check)))
 
 
 def _example_of(dropped: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from promptpex.core.records import Candidate, CandidateStatus, Example, Synthesis
 from promptpex.core.surrogates import escape_surrogates
+from promptpex.synthesis.names import free_name
 
 WIDTH = 110
 MARK, TESTS_MARK, EXAMPLES_MARK = '"""Assertions about the outputs of ', '"""The assertions of ', "["
@@ -186,12 +187,8 @@ def function_names(candidates: Sequence[Candidate]) -> dict[str, str]:
     for candidate in candidates:
         plain = re.sub(r"[^A-Za-z0-9_]", "_", candidate.id)
         plain = f"is_{plain}" if plain[0].isdigit() or keyword.iskeyword(plain) or plain.startswith("__") else plain
-        name, number = plain, 1
-        while name in taken:
-            number += 1
-            name = f"{plain}_{number}"
-        taken.add(name)
-        names[candidate.id] = name
+        names[candidate.id] = free_name(plain, taken)
+        taken.add(names[candidate.id])
     return names
 
 

@@ -13,8 +13,8 @@ LONGEST = 50_000
 """Characters of Python that are parsed; longer code is compared as text."""
 
 _IN_ANY_ORDER = ("contains-all", "contains-any", "icontains-all", "icontains-any", "word-any", "word-all")
-_NO_MATTER = ("weight", "metric")
-"""Keys of a check that its verdict does not depend on."""
+NOT_DECIDING = ("weight", "metric")
+"""Keys of a check that its own verdict does not depend on."""
 
 
 def normal_form(check: Check) -> str:
@@ -27,7 +27,7 @@ def normal_form(check: Check) -> str:
 
 
 def _plain(check: Check) -> dict[str, object]:
-    data = {name: value for name, value in check.to_dict().items() if name not in _NO_MATTER}
+    data = {name: value for name, value in check.to_dict().items() if name not in NOT_DECIDING}
     if check.asserts is not None:
         data["assert"] = [_plain(part) for part in check.asserts]
         return data

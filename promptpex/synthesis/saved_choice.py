@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from promptpex.codecs import jsonl
-from promptpex.codecs.atomic import write_text
-from promptpex.codecs.ordinary_files import MEGABYTE, read_bytes
 from promptpex.codecs.wording import named, plural
-from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Record
 from promptpex.stats import Interval
 from promptpex.synthesis.folder_problem import FolderProblem, example_name
-
-WHAT = "file of the last choice"
-_MOST_BYTES = 50 * MEGABYTE
+from promptpex.synthesis.record_file import RecordFile
 
 
 class SavedPoint(Record):
@@ -149,30 +142,5 @@ def _only_in(some: Mapping[str, str], others: Mapping[str, str]) -> tuple[str, .
     return tuple(name for name, fingerprint in some.items() if fingerprint not in others.values())
 
 
-def read_choice(path: Path) -> SavedChoice | None:
-    """The last choice; None where none was kept.
-
-    Raises:
-        SynthesisError: the file is not one of ours.
-    """
-    if not path.exists():
-        return None
-    data = read_bytes(path, error=SynthesisError, what=WHAT, limit=_MOST_BYTES, links=False)
-    try:
-        return jsonl.parse_record(data, SavedChoice)
-    except (ValidationError, ValueError, RecursionError):
-        message = "this does not hold a choice; remove it, and the next choice has nothing to be compared with"
-        raise SynthesisError(message, path=path) from None
-
-
-def write_choice(path: Path, choice: SavedChoice) -> None:
-    """Keeps a choice in place of the last one.
-
-    Raises:
-        SynthesisError: it cannot be written.
-    """
-    try:
-        write_text(path, jsonl.dump_record(choice, indent=1), links=False)
-    except OSError as failure:
-        message = f"the {WHAT} cannot be written ({failure.strerror or failure}); make it writable"
-        raise SynthesisError(message, path=path) from None
+CHOICE = RecordFile(SavedChoice, "file of the last choice", "the next choice has nothing to be compared with")
+"""``selection.json``."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from promptpex.codecs.wording import cut, plural
-from promptpex.core.records import Check
-from promptpex.synthesis.matrix import ERROR, PASS, Matrix, may_ask
+from promptpex.synthesis.matrix import ERROR, PASS, Matrix, distance_from_code
 from promptpex.synthesis.selection.problem import SelectionProblem
 
 ScreenState = Literal["always-errs", "never-passes", "always-passes", "same-results"]
@@ -83,14 +82,8 @@ def preference(matrix: Matrix, number: int) -> tuple[float, ...]:
     """A sort key: what a person chose first, code before Python before what asks a judge, then what asks less, then the
     shorter, then the earlier one."""
     candidate = matrix.candidates[number]
-    rank, length = _rank(candidate.check), len(str(candidate.check.value))
-    return (candidate.choice != "must", rank, matrix.asked[number], length, number)
-
-
-def _rank(check: Check) -> int:
-    """0 for code of a ready kind, 1 for Python, 2 for what asks a judge."""
-    own = 2 if may_ask(check) else int(check.kind.removeprefix("not-") == "python")
-    return max([own, *map(_rank, check.asserts or ())])
+    distance, length = distance_from_code(candidate.check), len(str(candidate.check.value))
+    return (candidate.choice != "must", distance, matrix.asked[number], length, number)
 
 
 def indistinct(problem: SelectionProblem) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:

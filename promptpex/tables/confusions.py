@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from promptpex.codecs.comparable_texts import normalised
+from promptpex.codecs.wording import cut
 from promptpex.tables.frames import typed
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ def confusions(compared: pd.DataFrame, expected: Mapping[str, str], order: Seque
         (
             {
                 **{name: row[name] for name in ("model", "outputs", "cases", "case")},
-                "expected": _cut(row["expected"]),
-                "given": _cut(row["text"]),
+                "expected": cut(row["expected"], MAX_TEXT),
+                "given": cut(row["text"], MAX_TEXT),
                 "wrong": int(totals[row["model"]]),
             }
             for row in kept.to_dict("records")
@@ -125,7 +126,3 @@ def _answers(compared: pd.DataFrame, expected: Mapping[str, str]) -> pd.DataFram
             "given": pd.Series([as_compared[text] for text in texts], dtype=object),
         }
     )
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"

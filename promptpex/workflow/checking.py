@@ -12,7 +12,6 @@ from promptpex.assertions.assertion_file import CheckFile
 from promptpex.assertions.batch import RowCheckJob, RowReport, chunks
 from promptpex.assertions.rows_to_check import INPUTS, CheckRow, run_inputs
 from promptpex.core.errors import ConfigError
-from promptpex.core.events import StepDone, stage_events
 from promptpex.core.judge_answers import Answers, JudgeAnswer
 from promptpex.core.records import Prompt
 from promptpex.core.time_allowance import Allowance
@@ -47,21 +46,12 @@ async def reports_with_judge(
                 return [(each, each.report.questions) for each in done]
 
             async def ask(asked: Sequence[tuple[CheckRow, str]]) -> list[JudgeAnswer]:
-                return await _asked(session, judge, asked)
+                texts = [(_text(row.measured.get("prompt")), row.text, question) for row, question in asked]
+                return await ask_all(judge, texts, session.emit)
 
             shown = [_with_prompt(row, prompt, time) for row in chunk]
             reports += await evaluated(shown, evaluate, ask)
     return reports
-
-
-async def _asked(session: Session, judge: QuestionJudge, asked: Sequence[tuple[CheckRow, str]]) -> list[JudgeAnswer]:
-    label = judge.role_model.label
-    with stage_events(session.emit, STAGE, {label: len(asked)}):
-        return await ask_all(
-            judge,
-            [(_text(row.measured.get("prompt")), row.text, question) for row, question in asked],
-            lambda answer: session.emit(StepDone(STAGE, label, answer.unscored)),
-        )
 
 
 def _text(value: object) -> str:

@@ -20,10 +20,10 @@ from promptpex.stats import Interval
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.folder_problem import FolderProblem, read_folder
-from promptpex.synthesis.history_file import read_history
 from promptpex.synthesis.implication_states import implication_states
 from promptpex.synthesis.matrix import MatrixFile
-from promptpex.synthesis.saved_choice import SavedChoice, SavedFigures, SavedPoint, read_choice
+from promptpex.synthesis.record_file import HISTORY
+from promptpex.synthesis.saved_choice import CHOICE, SavedChoice, SavedFigures, SavedPoint
 from promptpex.synthesis.screens import indistinct
 from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.shortages import shortages_of
@@ -57,7 +57,7 @@ def report_of_folder(path: Path) -> tuple[ChoicePage, Path]:
     Raises:
         InputError: the folder cannot be read, or the report not be written.
     """
-    choice = read_choice(SynthesisFolder(path).selection)
+    choice = CHOICE.read(SynthesisFolder(path).selection)
     return write_report(path, read_folder(path, _limits(choice)), choice)
 
 
@@ -73,7 +73,7 @@ def write_report(path: Path, source: FolderProblem, choice: SavedChoice | NoChoi
     """
     folder = SynthesisFolder(path)
     synthesis = read_candidates(folder.candidates)
-    history = read_history(folder.versions) or History(prompt=synthesis.prompt)
+    history = HISTORY.read(folder.versions) or History(prompt=synthesis.prompt)
     page = _page(folder, source, choice, synthesis, history)
     return page, files.write(page, path)
 

@@ -17,7 +17,7 @@ from promptpex.assertions import (
     sees_prompt,
 )
 from promptpex.codecs.wording import plural
-from promptpex.core.events import Notice, StepDone, stage_events
+from promptpex.core.events import Notice
 from promptpex.core.judge_answers import Answers, JudgeAnswer
 from promptpex.core.records import Output, Prompt, Rule, Suite, Verdict
 from promptpex.core.time_allowance import Allowance
@@ -73,23 +73,14 @@ async def verdicts_with_answers(
         return [(group, [question for one in group for question in one.questions]) for group in grouped]
 
     async def ask(asked: Sequence[tuple[OutputOfCase, str]]) -> list[JudgeAnswer]:
-        label = judges[0].role_model.label
         in_order = sorted(range(len(asked)), key=lambda at: order(asked[at][0]))
         questions = [
             (each.prompt, each.output.text or "", question) for each, question in map(asked.__getitem__, in_order)
         ]
-
-        def told(answer: JudgeAnswer) -> None:
-            session.emit(StepDone(STAGE, label, answer.unscored))
-
-        with stage_events(session.emit, STAGE, {label: len(questions)}):
-            answers = dict(zip(in_order, await ask_all(judges[0], questions, told), strict=True))
+        answers = dict(zip(in_order, await ask_all(judges[0], questions, session.emit), strict=True))
         return [answers[at] for at in range(len(asked))]
 
-    if judges:
-        groups = await evaluated(outputs, evaluate, ask)
-    else:
-        groups = [group for group, _ in await evaluate([(each, {}) for each in outputs])]
+    groups = await evaluated(outputs, evaluate, ask if judges else None)
     return [one.verdict for group in groups for one in group]
 
 

@@ -28,10 +28,10 @@ from promptpex.synthesis.deltas import deltas
 from promptpex.synthesis.examples import examples_of, of_version
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.from_rules import from_rules
-from promptpex.synthesis.history_file import read_history, write_history
 from promptpex.synthesis.phrase_lists import phrase_lists
 from promptpex.synthesis.portions import packs_of
 from promptpex.synthesis.propose_candidates import Shown, propose_candidates
+from promptpex.synthesis.record_file import HISTORY
 from promptpex.synthesis.versions import Versions, from_files, from_git
 from promptpex.workflow.estimate import EstimateLine, synthesis_lines, tokens_of, total_in_words
 from promptpex.workflow.files import Files, read_existing, read_prompt
@@ -126,7 +126,7 @@ def planned(session: Session, files: Files, wishes: SynthesisWishes = SynthesisW
     versions = _versions(session, prompt, files.prompt, wishes)
     _require_renamed_along(folder, files.prompt, versions.former)
     name = files.prompt.name
-    before = (read_history(folder.versions) or History(prompt=name)).replace(prompt=name)
+    before = (HISTORY.read(folder.versions) or History(prompt=name)).replace(prompt=name)
     history = _history(before, versions)
     synthesis = read_candidates(folder.candidates) if folder.candidates.exists() else Synthesis(prompt=name)
     synthesis = synthesis.replace(prompt=name)
@@ -150,7 +150,7 @@ async def synthesize(session: Session, files: Files, wishes: SynthesisWishes = S
     raise_if_cancelled(session)
     old = read_candidates(plan.folder.candidates) if plan.folder.candidates.exists() else Synthesis(prompt="")
     on_file = write_candidates(plan.folder.candidates, _with_choices(asked.synthesis, old))
-    write_history(plan.folder.versions, asked.history)
+    HISTORY.write(plan.folder.versions, asked.history)
     known = {one.id for one in old.criteria}, {one.id for one in old.candidates}
     criteria = tuple(one.id for one in on_file.criteria if one.id not in known[0])
     candidates = tuple(one.id for one in on_file.candidates if one.id not in known[1])

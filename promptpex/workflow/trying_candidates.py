@@ -23,7 +23,6 @@ from promptpex.specs.file import read_spec
 from promptpex.synthesis.candidate_file import read_candidates, write_candidates
 from promptpex.synthesis.fill_matrix import fill
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.history_file import read_history, write_history
 from promptpex.synthesis.implications import (
     PAIRS_PER_REQUEST,
     STAGE,
@@ -34,6 +33,7 @@ from promptpex.synthesis.implications import (
 )
 from promptpex.synthesis.labels import LabelRules
 from promptpex.synthesis.matrix import ERROR, FAIL, PASS, Matrix, MatrixFile, may_ask
+from promptpex.synthesis.record_file import HISTORY
 from promptpex.workflow.files import Files, read_prompt
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.preconditions import raise_if_cancelled
@@ -175,7 +175,7 @@ async def _implications(
     session: Session, prompt: Prompt, folder: SynthesisFolder, synthesis: Synthesis, matrix: Matrix
 ) -> tuple[Synthesis, int]:
     """The file with its implications up to date, and how many a judge found."""
-    history = read_history(folder.versions) or History(prompt=synthesis.prompt)
+    history = HISTORY.read(folder.versions) or History(prompt=synthesis.prompt)
     plan = plan_implications(matrix, synthesis.implications, history.pairs)
     new = JudgedPairs((), ())
     if plan.to_ask and session.roles.named_judges():
@@ -184,7 +184,7 @@ async def _implications(
     if implications != synthesis.implications:
         synthesis = write_candidates(folder.candidates, synthesis.replace(implications=implications))
     if new.judged:
-        write_history(folder.versions, history.replace(pairs=(*history.pairs, *new.judged)))
+        HISTORY.write(folder.versions, history.replace(pairs=(*history.pairs, *new.judged)))
     return synthesis, len(new.implications)
 
 

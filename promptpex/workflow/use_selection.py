@@ -8,16 +8,14 @@ from pathlib import Path
 
 from promptpex.codecs.atomic import write_text
 from promptpex.core.errors import SynthesisError
-from promptpex.core.records import CandidateStatus, Spec
+from promptpex.core.records import Spec
 from promptpex.promptfile import read, sibling
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.synthesis import check_file, python_module
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.into_spec import with_assertions
-from promptpex.synthesis.matrix import ERROR, FAIL, PASS, Matrix
-
-_STATUS: dict[int, CandidateStatus] = {PASS: "pass", FAIL: "fail", ERROR: "error"}
+from promptpex.synthesis.matrix import Matrix
 
 
 def put_into_spec(folder: Path, chosen: Collection[str]) -> Path:
@@ -78,11 +76,10 @@ def write_chosen(out: Path, folder: Path, matrix: Matrix, chosen: Collection[str
     if not module.isidentifier() or keyword.iskeyword(module):
         raise SynthesisError(f"{module!r} cannot be imported; take letters, digits and underscores", path=out)
     results = {
-        (candidate.fingerprint, matrix.examples[row].id): status
-        for column, candidate in enumerate(matrix.candidates)
+        (candidate.fingerprint, example): status
+        for number, candidate in enumerate(matrix.candidates)
         if candidate.id in chosen
-        for row, status in enumerate(map(_STATUS.get, matrix.column(column)))
-        if status is not None
+        for example, status in matrix.results(number).items()
     }
     written = _write({out: python_module.python_module(synthesis, chosen, module=module)}, python_module.MARK)
     tests = {out.with_name(f"test_{out.name}"): python_module.python_tests(module)}

@@ -58,8 +58,8 @@ from promptpex.synthesis.candidate_file import examine as examine_candidates
 from promptpex.synthesis.candidate_file import read_candidates, write_candidates
 from promptpex.synthesis.criteria import unasked
 from promptpex.synthesis.deltas import deltas
-from promptpex.synthesis.history_file import read_history
 from promptpex.synthesis.portions import packs_of
+from promptpex.synthesis.record_file import HISTORY
 from promptpex.tables.counts_per_case import check_weights
 from promptpex.workflow.metric_criteria import criteria_texts
 from promptpex.workflow.validation import validate
@@ -123,7 +123,7 @@ def histories(maker: Maker, folder: Path) -> object:
     made = deltas(versions)
     history = History(prompt="prompt.md", versions=tuple(versions), deltas=made).to_dict()
     path = maker.file(folder, "versions.json", maker.document(json.dumps(history), maker.changed(history, 1)))
-    return packs_of(unasked(made, ())), read_history(path)
+    return packs_of(unasked(made, ())), HISTORY.read(path)
 
 
 def suites(maker: Maker, folder: Path) -> object:

@@ -17,7 +17,7 @@ from promptpex.core.errors import SynthesisError
 from promptpex.synthesis.choice_curve import curve
 from promptpex.synthesis.choice_figures import cross_fitted, ffr_of_all_outputs, folds_of, only, shares
 from promptpex.synthesis.folder_problem import problem_of
-from promptpex.synthesis.saved_choice import SavedChoice, read_choice
+from promptpex.synthesis.saved_choice import CHOICE, SavedChoice
 from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.selection.methods import select
 from promptpex.synthesis.selection.problem import SelectionProblem
@@ -219,7 +219,7 @@ def test_a_new_choice_says_what_it_loses(desk: Desk, capsys: pytest.CaptureFixtu
 def test_a_damaged_last_choice_is_one_sentence(tmp_path: Path, text: str) -> None:
     file = tmp_path / "selection.json"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(SynthesisError, match="this does not hold a choice; remove it"):
-        read_choice(file)
-    assert read_choice(tmp_path / "nothing.json") is None
+    with pytest.raises(SynthesisError, match="this is not a file of the last choice; remove it"):
+        CHOICE.read(file)
+    assert CHOICE.read(tmp_path / "nothing.json") is None
     assert SavedChoice(method="cov", coverage_limit=0.6, ffr_limit=0.25).flagged == ()

@@ -8,7 +8,7 @@ import pytest
 
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.history_file import read_history
+from promptpex.synthesis.record_file import HISTORY
 from tests.e2e.command import in_process
 from tests.synthesis import audio_guide as guide
 
@@ -16,18 +16,18 @@ pytestmark = [pytest.mark.embedded, pytest.mark.slow]
 
 
 def test_the_embedded_model_breaks_nothing(tmp_path: Path) -> None:
-    guide.write_versions(tmp_path / "versions", 2)
+    guide.write_versions(tmp_path / "versions", 1)
     prompt = tmp_path / "guide.md"
-    prompt.write_text(guide.VERSIONS[1], encoding="utf-8")
-    arguments = ("synthesize", "guide.md", "--versions", "versions", "-a", "embedded/smollm2-135m")
+    prompt.write_text(guide.VERSIONS[0], encoding="utf-8")
+    arguments = ("synthesize", "guide.md", "--versions", "versions", "-a", "embedded/smollm2-135m?max_tokens=64")
     done = in_process(*arguments, cwd=tmp_path)
     assert done.code in (0, 3), done.err
     assert (done.code == 3) == ("the author gave nothing usable for" in done.err)
     assert "Traceback" not in done.err
     folder = SynthesisFolder.of(prompt)
-    history = read_history(folder.versions)
+    history = HISTORY.read(folder.versions)
     assert history is not None
-    assert [len(delta.changes) for delta in history.deltas] == [2, 2]
+    assert [len(delta.changes) for delta in history.deltas] == [2]
     synthesis = read_candidates(folder.candidates)
     assert done.out.splitlines()[-1].startswith(f"{len(synthesis.candidates)} candidate")
     again = in_process(*arguments, "--json", cwd=tmp_path)

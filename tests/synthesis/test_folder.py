@@ -10,7 +10,7 @@ from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Candidate, Change, Check, Criterion, Delta, History, Implication, Synthesis
 from promptpex.synthesis.candidate_file import examine, read_candidates, write_candidates
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.history_file import read_history, write_history
+from promptpex.synthesis.record_file import HISTORY
 from tests.synthesis.prompts import version
 
 
@@ -138,11 +138,11 @@ def test_the_same_pair_twice_is_an_error(folder: SynthesisFolder) -> None:
 
 
 def test_the_history_is_read_as_it_was_written(folder: SynthesisFolder) -> None:
-    assert read_history(folder.versions) is None
+    assert HISTORY.read(folder.versions) is None
     delta = Delta(version="v1", changes=(Change(tag="added", text="Sé amable.", role="user"),), moved=2)
     history = History(prompt="mail.v2.md", versions=(version("v1", "Sé amable."),), deltas=(delta,), criteria=("c1",))
-    write_history(folder.versions, history)
-    assert read_history(folder.versions) == history
+    HISTORY.write(folder.versions, history)
+    assert HISTORY.read(folder.versions) == history
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"prompt": "p", "deltas": [1]}', "\x00"])
@@ -150,4 +150,4 @@ def test_a_broken_history_is_one_sentence(folder: SynthesisFolder, text: str) ->
     folder.path.mkdir()
     folder.versions.write_text(text, encoding="utf-8")
     with pytest.raises(SynthesisError, match=r"versions\.json: .*(not a file of versions|binary)"):
-        read_history(folder.versions)
+        HISTORY.read(folder.versions)

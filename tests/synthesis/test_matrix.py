@@ -172,7 +172,7 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: bytes) -> None:
     filled(tmp_path)
     file = tmp_path / "matrix.jsonl"
     file.write_bytes(file.read_bytes() + line + b"\n")
-    with pytest.raises(SynthesisError, match=r"matrix\.jsonl:16: this is no result of a candidate; remove the file"):
+    with pytest.raises(SynthesisError, match=r"matrix\.jsonl:16: this is not the result of a candidate; remove the"):
         filled(tmp_path)
 
 

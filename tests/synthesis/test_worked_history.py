@@ -13,7 +13,7 @@ from promptpex.llm.fake import FakeClient
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.deltas import deltas
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.history_file import read_history
+from promptpex.synthesis.record_file import HISTORY
 from promptpex.synthesis.tagged_prompt import as_text, tagged
 from promptpex.synthesis.taxonomy import TAXONOMY
 from promptpex.workflow.files import Files, files_of
@@ -183,7 +183,7 @@ async def test_the_history_is_on_file(tmp_path: Path) -> None:
     files = prepared(tmp_path)
     done = await work(files, guide.author())
     folder = SynthesisFolder.of(files.prompt)
-    assert read_history(folder.versions) == done.history
+    assert HISTORY.read(folder.versions) == done.history
     assert read_candidates(folder.candidates) == done.synthesis
 
 

@@ -22,7 +22,7 @@ from promptpex.core.records import (
 from promptpex.documents.human_grades import append_grades
 from promptpex.report.choices.records import PageCandidate, PageExample
 from promptpex.synthesis.candidate_file import read_candidates, write_candidates
-from promptpex.synthesis.history_file import write_history
+from promptpex.synthesis.record_file import HISTORY
 from promptpex.workflow.choice_parts import check_text
 from promptpex.workflow.choice_report import report_of_folder
 from tests.synthesis.test_folder_problem import Desk
@@ -215,7 +215,7 @@ def test_the_history_is_on_the_page_in_two_levels(desk: Desk) -> None:
             ),
         ),
     )
-    write_history(desk.folder.versions, History(prompt="p.md", versions=versions, deltas=deltas))
+    HISTORY.write(desk.folder.versions, History(prompt="p.md", versions=versions, deltas=deltas))
     assert select() == 0
     page, _ = report_of_folder(desk.folder.path)
     assert [(one.text, one.categories) for one in page.pieces] == [("Say it", ("Inclusion",)), (". {{thing}}", ())]

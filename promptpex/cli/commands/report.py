@@ -51,12 +51,12 @@ def _of_choice(folder: Path, as_json: bool) -> None:
     from promptpex.cli.output import print_json, say
     from promptpex.cli.selection_in_words import wrapped
     from promptpex.synthesis.folder import SynthesisFolder
-    from promptpex.synthesis.saved_choice import read_choice
+    from promptpex.synthesis.saved_choice import CHOICE
     from promptpex.workflow.choice_report import report_of_folder
 
     page, path = report_of_folder(folder)
     if as_json:
-        choice = read_choice(SynthesisFolder(folder).selection)
+        choice = CHOICE.read(SynthesisFolder(folder).selection)
         print_json({"choice": choice and choice.to_dict(), "report": str(path)})
         return
     for line in (line for sentence in (page.answer, *page.notices) for line in wrapped(sentence)):

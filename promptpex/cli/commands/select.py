@@ -135,7 +135,7 @@ def _report(folder: Path, choice: FolderChoice, as_json: bool) -> None:
     from promptpex.cli.selection_in_words import no_selection_sentences
     from promptpex.synthesis.folder import SynthesisFolder
     from promptpex.synthesis.folder_choice import saved_points
-    from promptpex.synthesis.saved_choice import read_choice
+    from promptpex.synthesis.saved_choice import CHOICE
     from promptpex.workflow.choice_report import NoChoice, write_report
 
     source, selection = choice.source, choice.selection
@@ -144,7 +144,7 @@ def _report(folder: Path, choice: FolderChoice, as_json: bool) -> None:
         made = NoChoice(selection.limits, sentences, saved_points(choice.points, source))
         _, page = write_report(folder, source, made)
     else:
-        _, page = write_report(folder, source, read_choice(SynthesisFolder(folder).selection))
+        _, page = write_report(folder, source, CHOICE.read(SynthesisFolder(folder).selection))
     if not as_json:
         say(f"\nReport in {page}")
 
