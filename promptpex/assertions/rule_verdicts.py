@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from promptpex.assertions import compiler, evaluator
 from promptpex.assertions.asking import asks
 from promptpex.assertions.batch import CHUNK
+from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import CheckedOutput, CheckReport, CheckResult, ExpectedOutput
 from promptpex.assertions.rule_conditions import about_input
 from promptpex.assertions.time_limits import check_time, time_of
@@ -18,7 +19,7 @@ from promptpex.core.ids import digest
 from promptpex.core.judge_answers import Answers
 
 if TYPE_CHECKING:
-    from promptpex.core.records import InputCheck, Output, Rule, Verdict
+    from promptpex.core.records import Check, InputCheck, Output, Rule, Verdict
 
 CHECKS_VERSION = "assertions-2"
 """The version of the checks; part of each verdict's fingerprint, raised when a kind decides otherwise than before."""
@@ -100,11 +101,55 @@ def _verdicts(rules: Sequence[CompiledRule], outputs: Iterable[OutputOfCase]) ->
     """The verdicts on a chunk of outputs, whose patterns are matched and whose code is run in few calls."""
     chunk = [(each, _checked_output(each)) for each in outputs]
     evaluator.work_ahead((compiled, checked) for _, checked in chunk for _, compiled, _ in rules)
-    return [
-        _verdict(rule, each, evaluator.evaluate(compiled, checked), rule_fingerprint)
-        for each, checked in chunk
-        for rule, compiled, rule_fingerprint in rules
+    return [verdict for each, checked in chunk for verdict in _verdicts_on(rules, each, checked)]
+
+
+def _verdicts_on(rules: Sequence[CompiledRule], each: OutputOfCase, checked: CheckedOutput) -> list[CodeVerdict]:
+    reports = [(rule, evaluator.evaluate(compiled, checked), mark) for rule, compiled, mark in rules]
+    no_json = next((rule.id for rule, report, _ in reports if _misses_json(rule, report, checked)), None)
+    verdicts = []
+    for rule, report, mark in reports:
+        verdict = _verdict(rule, each, report, mark)
+        if no_json is not None and rule.id != no_json and _could_not_look(rule, report, checked):
+            reason = f"the output holds no such JSON, and breaks {no_json}, which demands it"
+            verdict = CodeVerdict(verdict.verdict.replace(status="unscored", unscored="after", reason=reason), ())
+        verdicts.append(verdict)
+    return verdicts
+
+
+def _misses_json(rule: Rule, report: CheckReport, checked: CheckedOutput) -> bool:
+    """Whether the output breaks a rule that demands JSON as a whole, by being none."""
+    demands = [
+        check.kind == "is-json" and check.path is None and check.transform is None and result.status == "fail"
+        for check, result in zip(rule.checks, report.results, strict=True)
     ]
+    return report.status == "fail" and not rule.when and any(demands) and not _is_json(checked.text)
+
+
+def _is_json(text: str) -> bool:
+    with suppress(js_values.NotJson):
+        js_values.strict_json(text)
+        return True
+    return False
+
+
+def _could_not_look(rule: Rule, report: CheckReport, checked: CheckedOutput) -> bool:
+    """Whether all that failed looked for JSON of a type of which the output holds none: one cause is one failure."""
+    failed = [check for check, result in zip(rule.checks, report.results, strict=True) if result.status == "fail"]
+    return report.status == "fail" and all(
+        check.kind == "contains-json" and check.transform is None and not _holds_json_for(check, checked)
+        for check in failed
+    )
+
+
+def _holds_json_for(check: Check, checked: CheckedOutput) -> bool:
+    """Whether the output holds an object or a list, whichever the schema is about."""
+    schema = check.value
+    if isinstance(schema, str):
+        with suppress(js_values.NotJson):
+            schema = js_values.strict_json(schema)
+    wanted = {"object": dict, "array": list}.get(str(schema.get("type"))) if isinstance(schema, Mapping) else None
+    return any(isinstance(value, wanted or (dict, list)) for value in checked.json_values)
 
 
 def fingerprint(rule: Rule) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from promptpex.assertions import check_inputs
@@ -77,3 +79,43 @@ def test_input_checks_judge_the_named_variable() -> None:
     assert all("sentence" in problem for problem in problems)
     assert problems[0].startswith('the input sentence breaks contains: it does not hold "fox"')
     assert check_inputs(checks[:1], {"word": "fox"}) == ["the input sentence is missing"]
+
+
+OBJECT = {"type": "object", "required": ["city"]}
+JSON_RULES = [
+    Rule(id="form", rule="JSON alone.", checks=(Check(kind="is-json"),)),
+    Rule(id="city", rule="It has a city.", checks=(Check(kind="contains-json", value=OBJECT),)),
+    Rule(id="text", rule="It says so.", checks=(Check(kind="contains-json", value=json.dumps(OBJECT)),)),
+    Rule(id="short", rule="Short.", checks=(Check(kind="word-count", value={"max": 2}),)),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "statuses"),
+    [
+        ('{"city": "Hue"}', ["pass", "pass", "pass", "pass"]),
+        ('{"town": "Hue"}', ["pass", "fail", "fail", "pass"]),
+        ('Here: {"town": "Hue"}', ["fail", "fail", "fail", "fail"]),
+        ('Here: {"city": "Hue"}', ["fail", "pass", "pass", "fail"]),
+        ("[1]", ["pass", "fail", "fail", "pass"]),
+        ("Hue, of course", ["fail", "unscored", "unscored", "fail"]),
+        ('{"city": ["Hue", // in the middle\n]}', ["fail", "unscored", "unscored", "fail"]),
+        ('{"tags": ["a"], oops', ["fail", "unscored", "unscored", "fail"]),
+    ],
+)
+def test_an_output_without_the_json_fails_the_rule_that_demands_it_alone(text: str, statuses: list[str]) -> None:
+    verdicts = check_rules(JSON_RULES, [output(text)], lambda output: {})
+
+    assert [verdict.status for verdict in verdicts] == statuses
+    assert {verdict.unscored for verdict in verdicts if verdict.status == "unscored"} <= {"after"}
+    alone = check_rules(JSON_RULES[1:3], [output(text)], lambda output: {})
+    assert [verdict.status for verdict in alone] == [s if s != "unscored" else "fail" for s in statuses[1:3]]
+
+
+def test_a_rule_with_a_condition_demands_json_of_none_whom_it_does_not_concern() -> None:
+    when = (InputCheck(variable="word", kind="equals", value="x"),)
+    rules = [JSON_RULES[0].replace(when=when), *JSON_RULES[1:]]
+
+    verdicts = check_rules(rules, [output("no")], lambda output: {"word": "y"})
+
+    assert [verdict.status for verdict in verdicts][1:3] == ["fail", "fail"]
