@@ -152,12 +152,13 @@ def _estimand(summary: Summary) -> str:
     worth = weighed([case.rule for case in cases], inverse, weights)
     tempting = sum(weight for weight, side in zip(worth, inverse, strict=True) if side)
     named = ", ".join(f"{name} {times}" for name, times in weights.items())
-    how = f"weighted by {named}" if weights else "weighted as in this suite"
     part = f"{percent(tempting / sum(worth))} of them tempt the model to fail" if sum(worth) else "none is left"
-    return (
-        f"The shares are of cases that this author would write for these rules, {how}; {part}. They are not the rate "
-        "in production."
-    )
+    if cases and all(case.origin == "added" for case in cases):
+        like, suite = "cases like those of this suite", "it"
+    else:
+        like, suite = "cases that this author would write for these rules", "this suite"
+    how = f"weighted by {named}" if weights else f"weighted as in {suite}"
+    return f"The shares are of {like}, {how}; {part}. They are not the rate in production."
 
 
 def _decision_notes(summary: Summary) -> Iterator[str]:

@@ -114,14 +114,19 @@ async def metric_scores(session: Session, run: Run, judges: Sequence[MetricJudge
 
 
 def announce_requests(session: Session, metrics: Sequence[Metric], outputs: int) -> None:
-    """Says what metrics with criteria cost in requests, before the first: their files may be a stranger's."""
+    """Says what metrics with criteria cost in requests, before the first, as their files may be a stranger's; or that
+    no judge is there to score by them."""
     asked = [metric.name for metric in metrics if metric.criteria]
     judges = len(session.roles.judges()) if asked else 0
-    if judges and outputs:
+    if not asked or not outputs:
+        return
+    names = ", ".join(asked[:_NAMED]) + (f" and {len(asked) - _NAMED} more" if len(asked) > _NAMED else "")
+    what = f"{plural(len(asked), 'metric')} beside the prompt ({names})"
+    if judges:
         requests = plural(len(asked) * judges * outputs, "request")
-        named = ", ".join(asked[:_NAMED]) + (f" and {len(asked) - _NAMED} more" if len(asked) > _NAMED else "")
-        what = f"{plural(len(asked), 'metric')} beside the prompt ({named})"
         session.emit(Notice(f"{what}: {requests} at most to judges; --metrics none leaves them out"))
+    else:
+        session.emit(Notice(f"{what}: not scored, since that takes a judge and there is none", "warning"))
 
 
 _NAMED = 5

@@ -48,6 +48,8 @@ def test_accuracy_stays_beside_it() -> None:
     assert "and was right in 30 of 40 outputs" in text
     assert "b is clearly worse by tone than a: tone 55%" in text
     assert "accuracy 50%" in text
+    shown = " ".join(printed(summary(right.replace(scores=(*right.scores, *tones().scores)))).split())
+    assert "the metric tone, outputs that break a rule and right outputs" in shown
 
 
 def test_terminal_page_files_and_json_say_what_models_are_ranked_by(tmp_path: Path) -> None:

@@ -112,6 +112,9 @@ def test_a_footnote_says_what_the_shares_are_of() -> None:
     assert "not the rate in production" in text
     weighed = " ".join(footnotes(summarise(made, weights={"inverse": 0})))
     assert "weighted by inverse 0; 0% of them tempt" in weighed
+    by_hand = [case.replace(origin="added") for case in made.suite.cases]
+    own = made.replace(suite=made.suite.replace(cases=tuple(by_hand)))
+    assert "of cases like those of this suite, weighted as in it; 50% of them" in " ".join(footnotes(summarise(own)))
 
 
 def test_missing_verdicts_and_weak_claims_are_marked_and_explained() -> None:

@@ -325,6 +325,17 @@ async def test_what_metrics_cost_in_requests_is_reported_before_the_first(tmp_pa
     ]
 
 
+async def test_metrics_that_no_judge_will_score_are_named(tmp_path: Path) -> None:
+    beside(tmp_path, tone__metric__md="Kind? {{output}}\n", short__metric__js="true")
+    events: list[Event] = []
+    async with opened(tmp_path, FakeClient(reply), judge=["none"]) as session:
+        session.emit = events.append
+        await begin(session, prompt().replace(path=str(tmp_path / "prompt.md")), spec(), suite())
+    assert [event.message for event in events if isinstance(event, Notice) and "metric" in event.message] == [
+        "1 metric beside the prompt (tone): not scored, since that takes a judge and there is none"
+    ]
+
+
 async def test_judging_again_by_some_metrics_keeps_the_scores_of_the_others(tmp_path: Path) -> None:
     beside(
         tmp_path, kind__metric__md="Kind? {{output}}\n", short__metric__js="true", warm__metric__md="Warm? {{output}}\n"

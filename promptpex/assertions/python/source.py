@@ -12,7 +12,7 @@ from typing import Literal
 
 from promptpex.assertions.model import Unscorable
 from promptpex.codecs.python_text import Definition, definitions, literals, parameters_of, without_literals
-from promptpex.codecs.wording import did_you_mean
+from promptpex.codecs.wording import did_you_mean, plural
 
 MAX_CODE = 100_000
 """Characters of code."""
@@ -105,8 +105,8 @@ def _parameters(code: str, chosen: Definition) -> tuple[Parameter, ...]:
     if names and all(name in _KNOWN for name in names) and len(set(names)) == len(names):
         return tuple(name for name in names)  # type: ignore[misc]
     if len(names) not in _BY_COUNT:
-        message = "takes (output, context) or (example, prompt, response)"
-        raise Unscorable("bad-value", f"the function {chosen.name} has {len(names)} parameters; a check's {message}")
+        message = "write (output, context) or (example, prompt, response)"
+        raise Unscorable("bad-value", f"the function {chosen.name} has {plural(len(names), 'parameter')}; {message}")
     return _BY_COUNT[len(names)]
 
 
