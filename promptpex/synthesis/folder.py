@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from promptpex.codecs import jsonl
 from promptpex.codecs.atomic import write_text
-from promptpex.codecs.ordinary_files import refuse_led_out
+from promptpex.codecs.ordinary_files import inside, refuse_led_out
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Example
 from promptpex.documents.record_problems import record_problems
@@ -70,12 +70,12 @@ class SynthesisFolder:
             name: as the candidates have it.
 
         Raises:
-            SynthesisError: it is not the name of a file there.
+            SynthesisError: it is not the name of a file there, or a link leads out of the prompt's folder.
         """
         if not name or Path(name).name != name:
             message = f"the candidates are for {name!r}, which is not the name of a prompt beside this folder"
             raise SynthesisError(message, path=self.path)
-        return self.path.resolve().parent / name
+        return inside(self.path.resolve().parent, name, error=SynthesisError, what="prompt", path=self.path)
 
     def read_examples(self) -> tuple[Example, ...]:
         """The examples, each once; none where there is no such file.

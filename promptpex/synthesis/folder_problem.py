@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from promptpex.codecs.ordinary_files import inside, refuse_led_out
+from promptpex.codecs.ordinary_files import refuse_led_out
 from promptpex.codecs.wording import named, plural
 from promptpex.core.errors import InputError, SynthesisError
 from promptpex.core.records import Candidate, Example, Implication, Synthesis
@@ -95,8 +95,7 @@ def read_folder(path: Path, limits: SelectionLimits, *, weigh_questions: bool = 
 def _current(examples: Sequence[Example], path: Path, synthesis: Synthesis) -> tuple[Example, ...]:
     """The examples of the prompt as it is now; all of them where the prompt is not there."""
     try:
-        prompt = inside(path.resolve().parent, synthesis.prompt, error=SynthesisError, what="prompt")
-        fingerprint = read(prompt).fingerprint
+        fingerprint = read(SynthesisFolder(path).prompt(synthesis.prompt)).fingerprint
     except InputError:
         return tuple(examples)
     current = of_version(examples, fingerprint)

@@ -199,6 +199,17 @@ def test_without_a_choice_the_page_shows_what_there_is(desk: Desk, capsys: pytes
     assert "Coverage against FFR" in text
 
 
+def test_a_choice_without_examples_has_a_page_without_figures(desk: Desk) -> None:
+    desk.folder.candidates.unlink()
+    desk.write({"one": "", "two": ""}, "", Implication(stronger="one", weaker="two", evidence="same-code"))
+    assert run_cli(["select", "p.synthesis", "--method", "topological"]) == 0
+    page, path = report_of_folder(desk.folder.path)
+    assert page.answer == "The method topological chooses 1 of 2 candidates."
+    assert [(one.id, one.state) for one in page.candidates] == [("one", "chosen"), ("two", "implied")]
+    assert (page.shares, page.examples, page.curve) == ((), (), None)
+    assert "Bad outputs" not in path.read_text(encoding="utf-8")
+
+
 def test_the_history_is_on_the_page_in_two_levels(desk: Desk) -> None:
     messages = (Message(role="user", content="Say it. {{thing}}"),)
     versions = tuple(PromptVersion(name=name, messages=messages, fingerprint=name) for name in ("a1", "b2"))
