@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptpex.core.records import Case, Run
+from promptpex.core.records import Case, Origin, Run
 from promptpex.report import summarise, to_dict
 from promptpex.report.files import write
 from promptpex.report.html import html
@@ -105,16 +105,20 @@ def test_footnotes_say_how_the_figures_were_made() -> None:
     assert "90% intervals" in " ".join(footnotes(summarise(full(), confidence=0.9)))
 
 
-def test_a_footnote_says_what_the_shares_are_of() -> None:
+def written_by(origin: Origin) -> Run:
     made = colours()
+    return made.replace(suite=made.suite.replace(cases=tuple(one.replace(origin=origin) for one in made.suite.cases)))
+
+
+def test_a_footnote_says_what_the_shares_are_of() -> None:
+    made = written_by("generated")
     text = " ".join(footnotes(summarise(made)))
     assert "cases that this author would write for these rules, weighted as in this suite; 50% of them tempt" in text
     assert "not the rate in production" in text
     weighed = " ".join(footnotes(summarise(made, weights={"inverse": 0})))
     assert "weighted by inverse 0; 0% of them tempt" in weighed
-    by_hand = [case.replace(origin="added") for case in made.suite.cases]
-    own = made.replace(suite=made.suite.replace(cases=tuple(by_hand)))
-    assert "of cases like those of this suite, weighted as in it; 50% of them" in " ".join(footnotes(summarise(own)))
+    own = " ".join(footnotes(summarise(written_by("added"))))
+    assert "of cases like those of this suite, weighted as in it; 50% of them tempt" in own
 
 
 def test_missing_verdicts_and_weak_claims_are_marked_and_explained() -> None:
