@@ -114,7 +114,7 @@ MEANINGS: Mapping[str, str] = {
     "before_scored": "scored outputs of the first run",
     "best_case": "non-compliance if every output that was asked for and could not be scored had passed",
     "both_fail": "both fail it",
-    "both_not_concerned": "beside these: both find that the rule does not concern the output",
+    "both_not_concerned": "in addition: both find that the rule does not concern the output",
     "both_pass": "both pass it",
     "broken": "scored rows that break it",
     "broken_rules": "ids of the broken rules, joined by blanks",
@@ -199,7 +199,7 @@ MEANINGS: Mapping[str, str] = {
     "non_compliant": "scored outputs that break at least one rule",
     "not_concerned": "outputs that the rule, which has a condition, does not concern; they are in no other column",
     "not_asked": "outputs, of `judges` requests, that a budget, a deadline or a stop cut off",
-    "one_not_concerned": "beside these: one of the two finds that the rule does not concern the output, the other does "
+    "one_not_concerned": "in addition: one of the two finds that the rule does not concern the output, the other does "
     "not",
     "output": "the answer",
     "outputs": "number of outputs; of `judges`: those that it was asked about",
