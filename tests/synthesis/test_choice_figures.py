@@ -196,7 +196,7 @@ def test_select_shows_figures_held_out_and_the_curve(desk: Desk, capsys: pytest.
     plain = " ".join(capsys.readouterr().out.split())
     assert "FFR coverage candidates" not in plain
     assert "ootstrap" not in plain
-    assert run_cli(["select", "p.synthesis", "--verbose"]) == 0
+    assert run_cli(["select", "p.synthesis", "--bootstrap"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "Bootstrap intervals on the examples that it was chosen by: coverage 100% (100% to 100%), FFR 10%" in out
     assert "rely on those above" in out

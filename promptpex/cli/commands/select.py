@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     "--weigh-questions", is_flag=True, help="A candidate counts 1, and 1 for each question to a judge."
 )
 @options.of_statistics("--curve", is_flag=True, help="Also the most coverage at each FFR.")
+@options.of_statistics("--bootstrap", is_flag=True, help="Bootstrap intervals too, for comparison.")
 @options.of_statistics("--transitive", is_flag=True, help="Count what follows from several implications, too.")
 @options.of_limits("--time-limit", type=click.IntRange(0), default=60, metavar="S", help="Seconds to search [60].")
 @options.of_files("--into-spec", is_flag=True, help="Make the chosen ones rules of the prompt's spec.")
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     "-o", "--out", type=options.PATH, metavar="FILE", help="Write the chosen ones: .yaml for check, or a .py module."
 )
 @options.of_files("--pipeline", metavar="NAME", help="Which problem of a file that holds several.")
-@options.of_output("-v", "--verbose", is_flag=True, help="Bootstrap intervals too, for comparison.")
 @options.output_options
 def command(
     source: Path,
@@ -46,12 +46,12 @@ def command(
     screen: bool,
     weigh_questions: bool,
     curve: bool,
+    bootstrap: bool,
     transitive: bool,
     time_limit: int,
     into_spec: bool,
     out: Path | None,
     pipeline: str | None,
-    verbose: bool,
     as_json: bool,
     **flags: Any,
 ) -> int:
@@ -75,7 +75,7 @@ def command(
     if source.is_dir():
         choice = _from_folder(source, method, limits, time_limit, weigh_questions=weigh_questions, full_curve=curve)
         selection = choice.selection
-        _show_choice(choice, as_json, with_curve=curve, with_bootstrap=verbose)
+        _show_choice(choice, as_json, with_curve=curve, with_bootstrap=bootstrap)
         if selection.chosen is not None:
             names = {choice.source.problem.name(number) for number in selection.chosen}
             _use(source, choice.source, names, into_spec, out)
