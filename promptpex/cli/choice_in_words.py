@@ -45,7 +45,7 @@ def _left_out(choice: FolderChoice) -> list[str]:
 def _figures_elsewhere(choice: FolderChoice) -> list[str]:
     """The figures with their intervals, where the choice was made and elsewhere."""
     sentences = []
-    if choice.on_all is not None:
+    if choice.on_all is not None and _shares(choice.on_all):
         sentences.append(f"On the examples that it was chosen by: {_shares(choice.on_all)}.")
     if (held_out := choice.held_out) is not None:
         without = f"; in {held_out.without} of them no set keeps the limits" if held_out.without else ""
@@ -73,7 +73,7 @@ def _bootstrap(choice: FolderChoice) -> list[str]:
     sentences = [
         f"Bootstrap intervals {where}: {_shares(given.bootstrap)}."
         for where, given in places
-        if given is not None and given.bootstrap is not None
+        if given is not None and given.bootstrap is not None and _shares(given.bootstrap)
     ]
     caution = "A percentile bootstrap over cases is too short with few cases and near 0% and 100%: rely on those above."
     return [*sentences, caution] if sentences else []

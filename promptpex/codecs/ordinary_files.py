@@ -113,8 +113,11 @@ def read_bytes(path: Path, *, error: type[InputError], what: str, limit: int = M
     return data
 
 
-def created(path: Path, *, append: bool = False, mode: int = 0o666) -> int:
+def created(path: Path, *, append: bool = False, readable: bool = False, mode: int = 0o666) -> int:
     """A handle to write an ordinary file by, emptied unless ``append``; a link in its place is not followed.
+
+    Args:
+        readable: whether it can be read by that handle, too.
 
     Raises:
         OSError: it cannot be written, or is a link, a device or a pipe.
@@ -122,7 +125,7 @@ def created(path: Path, *, append: bool = False, mode: int = 0o666) -> int:
     how = os.O_APPEND if append else os.O_TRUNC
     if path.is_symlink():
         raise OSError(errno.ELOOP, "it is a link, which is not followed here", str(path))
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | how | _NO_WAIT | _NO_FOLLOW, mode)
+    handle = os.open(path, (os.O_RDWR if readable else os.O_WRONLY) | os.O_CREAT | how | _NO_WAIT | _NO_FOLLOW, mode)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(errno.EINVAL, "it is not an ordinary file", str(path))

@@ -17,8 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from promptpex.codecs import jsonl
-from promptpex.codecs.file_lock import lock
-from promptpex.codecs.ordinary_files import created, opened
+from promptpex.codecs.append_whole import append_whole
 from promptpex.core.errors import GradeError
 from promptpex.core.records import Grade, Problem, Severity, superseded
 from promptpex.documents.record_problems import raise_first, record_problems
@@ -100,36 +99,10 @@ def append_grades(path: Path | str, grades: Iterable[Grade]) -> None:
     if not text:
         return
     try:
-        handle = created(path, append=True)
-        try:
-            lock(handle)
-            _append_whole(handle, path, text.encode())
-        finally:
-            os.close(handle)
+        append_whole(path, text.encode())
     except OSError as failure:
         reason = failure.strerror or str(failure)
         raise GradeError(f"the {WHAT} cannot be written ({reason}); make it writable", path=path) from None
-
-
-def _append_whole(handle: int, path: Path, data: bytes) -> None:
-    """Writes all of the data behind the file's last line, or leaves the file as it is; it is locked."""
-    size = os.fstat(handle).st_size
-    rest = data if _ends_a_line(path, size) else b"\n" + data
-    try:
-        while rest:
-            rest = rest[os.write(handle, rest) :]
-        os.fsync(handle)
-    except BaseException:
-        os.ftruncate(handle, size)
-        raise
-
-
-def _ends_a_line(path: Path, size: int) -> bool:
-    if not size:
-        return True
-    with opened(path, error=GradeError, what=WHAT, links=False) as file:
-        file.seek(size - 1)
-        return file.read(1) == b"\n"
 
 
 def _take_line(line: jsonl.RawLine, reading: _Reading) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import aclosing, closing
+from contextlib import aclosing
 
 from promptpex.codecs import jsonl
-from promptpex.core.errors import SynthesisError
 from promptpex.core.events import Listener, StepDone, stage_events
 from promptpex.core.judge_answers import Answers, JudgeAnswer
 from promptpex.engines import Engine, LocalEngine
@@ -50,20 +49,20 @@ async def fill(
         return 0
     blocks = ranges(matrix)
     job = MatrixJob(tuple(candidate.check for candidate in matrix.candidates))
-    with closing(file.appender()) as appender:
-        with stage_events(emit, PROGRESS, {"": len(blocks)} if blocks else {}):
-            async with aclosing(engine.stream(job, (work_in(matrix, *block) for block in blocks))) as results:
-                async for cells in results:
-                    _enter(matrix, cells, appender, file)
-                    emit(StepDone(PROGRESS))
-                    if cancelled():
-                        return wanted - matrix.missing()
-        for examples in _waves(matrix):
-            if cancelled():
-                return wanted - matrix.missing()
-            work = work_in(matrix, range(len(matrix.candidates)), examples, asking=True)
-            if work:
-                _enter(matrix, await _answered(job, work, judge, emit), appender, file)
+    file.add("")  # what cannot be written is said before there is anything to write
+    with stage_events(emit, PROGRESS, {"": len(blocks)} if blocks else {}):
+        async with aclosing(engine.stream(job, (work_in(matrix, *block) for block in blocks))) as results:
+            async for cells in results:
+                _enter(matrix, cells, file)
+                emit(StepDone(PROGRESS))
+                if cancelled():
+                    return wanted - matrix.missing()
+    for examples in _waves(matrix):
+        if cancelled():
+            return wanted - matrix.missing()
+        work = work_in(matrix, range(len(matrix.candidates)), examples, asking=True)
+        if work:
+            _enter(matrix, await _answered(job, work, judge, emit), file)
     return wanted
 
 
@@ -104,14 +103,10 @@ def _with_count(cell: MatrixCell, asked: int) -> MatrixCell:
     return MatrixCell(cell.candidate, cell.example, cell.status, cell.reason, asked, cell.kept)
 
 
-def _enter(matrix: Matrix, cells: Iterable[MatrixCell], appender: jsonl.Appender, file: MatrixFile) -> None:
+def _enter(matrix: Matrix, cells: Iterable[MatrixCell], file: MatrixFile) -> None:
     lines = []
     for cell in cells:
         matrix.add(cell)
         if cell.kept:
             lines.append(jsonl.dump_record(matrix.record(cell)))
-    try:
-        appender.add("".join(lines))
-    except OSError as failure:
-        message = f"the results cannot be written ({failure.strerror or failure}); free some space"
-        raise SynthesisError(message, path=file.path) from None
+    file.add("".join(lines))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from promptpex.assertions import CHECKS_VERSION, questions_of, sees_prompt
 from promptpex.codecs import jsonl
+from promptpex.codecs.append_whole import append_whole
 from promptpex.codecs.wording import cut
 from promptpex.core.errors import SynthesisError
 from promptpex.core.ids import digest
@@ -189,30 +190,22 @@ class MatrixFile:
                 message = f"this is not the result of a candidate; remove the {WHAT}: the candidates will be run again"
                 raise SynthesisError(message, path=self.path, line=line.number) from None
 
-    def appender(self) -> jsonl.Appender:
-        """To add lines behind those that are there; what a killed program left of a line is taken off.
+    def add(self, lines: str) -> None:
+        """Adds lines behind those that are there, all or none; what a killed program left of a line is taken off.
+
+        Several processes may do so at a time.
 
         Raises:
             SynthesisError: the file cannot be written.
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            _drop_cut_line(self.path)
-            return jsonl.Appender(self.path, append=True)
+            append_whole(self.path, lines.encode(), drop_cut_line=True)
         except OSError as failure:
-            message = f"the {WHAT} cannot be written ({failure.strerror or failure}); make it writable"
+            message = (
+                f"the {WHAT} cannot be written ({failure.strerror or failure}); free some space, or make it writable"
+            )
             raise SynthesisError(message, path=self.path) from None
-
-
-def _drop_cut_line(path: Path) -> None:
-    if path.is_symlink() or not path.is_file():
-        return
-    size = path.stat().st_size
-    with path.open("r+b") as file:
-        file.seek(max(0, size - LONGEST_LINE))
-        tail = file.read()
-        if tail and not tail.endswith(b"\n"):
-            file.truncate(size - len(tail) + tail.rfind(b"\n") + 1)
 
 
 def reason_of(code: str | None, reason: str) -> str:

@@ -160,11 +160,12 @@ class Desk:
             self.folder.candidates,
             Synthesis(prompt="p.md", candidates=tuple(matrix.candidates), implications=implications),
         )
-        appender = MatrixFile(self.folder.matrix).appender()
-        for column, signs in enumerate(columns.values()):
-            for row, sign in enumerate(signs):
-                appender.add(jsonl.dump_record(matrix.record(MatrixCell(column, row, STATUS[sign]))))  # type: ignore[arg-type]
-        appender.close()
+        lines = [
+            jsonl.dump_record(matrix.record(MatrixCell(column, row, STATUS[sign])))  # type: ignore[arg-type]
+            for column, signs in enumerate(columns.values())
+            for row, sign in enumerate(signs)
+        ]
+        MatrixFile(self.folder.matrix).add("".join(lines))
 
 
 @pytest.fixture
@@ -212,6 +213,8 @@ def test_a_folder_without_examples_can_be_chosen_from(
     assert run_cli(["select", "p.synthesis", "--method", method, "--json"]) == 0
     wanted = ["one"] if method == "topological" else ["one", "two"]
     assert json.loads(capsys.readouterr().out)["candidates"] == wanted
+    assert run_cli(["select", "p.synthesis", "--method", method, "--verbose"]) == 0
+    assert "chosen by: ." not in capsys.readouterr().out
 
 
 def failure(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

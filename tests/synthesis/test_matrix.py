@@ -202,7 +202,5 @@ def test_cells_read_back_as_they_were(tmp_path: Path, reason: str, status: str) 
     file = MatrixFile(tmp_path / "matrix.jsonl")
     file.path.unlink(missing_ok=True)
     result = CandidateResult(candidate="c", example="e", status=status, reason=reason, basis="b")
-    appender = file.appender()
-    appender.add(jsonl.dump_record(result))
-    appender.close()
+    file.add(jsonl.dump_record(result))
     assert list(file.read()) == [result]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -50,11 +49,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     folder.write_examples(examples)
     matrix = Matrix(synthesis.candidates, examples)
-    with closing(MatrixFile(folder.matrix).appender()) as lines:
-        for column, signs in enumerate(("ppfp", "pppf", "pfpf")):
-            for row, sign in enumerate(signs):
-                cell = MatrixCell(column, row, "pass" if sign == "p" else "fail")
-                lines.add(jsonl.dump_record(matrix.record(cell)))
+    cells = [
+        MatrixCell(column, row, "pass" if sign == "p" else "fail")
+        for column, signs in enumerate(("ppfp", "pppf", "pfpf"))
+        for row, sign in enumerate(signs)
+    ]
+    MatrixFile(folder.matrix).add("".join(jsonl.dump_record(matrix.record(cell)) for cell in cells))
     return folder.path
 
 
