@@ -32,7 +32,7 @@ def test_every_section_says_what_it_is_about() -> None:
     assert "names_a_year a person said must The text names the year." in section(text, "choice")
     assert "1 bad output caught now." in section(text, "choice")
     assert section(text, "missed").startswith(
-        "Bad outputs that no chosen assertion catches (1 of 2) c1/m/0 ✗ not caught"
+        "Bad outputs that no chosen assertion catches (1 of 2) c1/m/0 ✗ not caught no other candidate"
     )
     caught = section(text, "caught")
     assert caught.startswith(
@@ -89,6 +89,15 @@ def test_a_choice_with_little_in_it_is_a_whole_page(given_: ChoicePage) -> None:
     assert_harmless(Reader(text))
     assert ('<h2 id="choice">' in text) == given_.has_choice
     assert text.endswith("</html>")
+
+
+@pytest.mark.parametrize(("count", "words"), [(0, "no candidate"), (1, "1 candidate"), (2, "2 candidates")])
+def test_without_a_choice_each_bad_output_says_how_many_candidates_would_catch_it(count: int, words: str) -> None:
+    others = tuple(f"candidate_{number}" for number in range(count))
+    text = html(page(has_choice=False, examples=(example(others=others, other_count=count),)))
+    missed = section(text, "missed")
+    assert missed.startswith(f"Bad outputs that have to be caught (1 of 2) c1/m/0 {words} would catch it")
+    assert "not c" not in missed
 
 
 def test_tables_name_their_columns_and_drawings_have_words() -> None:
