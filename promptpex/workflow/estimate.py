@@ -144,11 +144,15 @@ def synthesis_lines(session: Session, work: Workload) -> list[EstimateLine]:
 
 def total_in_words(lines: Sequence[EstimateLine]) -> str:
     """The sum of requests and of known prices, and which models have no known price."""
+    from promptpex.report.terminal import money
+
     cost = sum(line.cost_usd for line in lines if line.cost_usd is not None)
-    unpriced = sorted({line.model for line in lines if line.cost_usd is None})
+    unpriced = ", ".join(sorted({line.model for line in lines if line.cost_usd is None}))
     about = "" if all(line.exact for line in lines) else "about "
-    total = f"{about}{plural(sum(line.calls for line in lines), 'request')}, about ${cost:.4f}"
-    return f"{total} and the unknown price of {', '.join(unpriced)}" if unpriced else total
+    total = f"{about}{plural(sum(line.calls for line in lines), 'request')}"
+    if unpriced and not cost:
+        return f"{total}; the price of {unpriced} is unknown"
+    return f"{total}, about {money(cost)}" + (f" and the unknown price of {unpriced}" if unpriced else "")
 
 
 def again_in_words(lines: Sequence[EstimateLine]) -> str:

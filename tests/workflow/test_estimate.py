@@ -9,7 +9,7 @@ import pytest
 from promptpex.config import load
 from promptpex.core.records import Spec, Suite
 from promptpex.llm.fake import FakeClient
-from promptpex.workflow.estimate import EstimateLine, again_in_words, estimate, number_of_cases
+from promptpex.workflow.estimate import EstimateLine, again_in_words, estimate, number_of_cases, total_in_words
 from promptpex.workflow.session import open_session
 from promptpex.workflow.statistical_power import detectable
 from tests.samples import prompt, spec, suite
@@ -64,3 +64,21 @@ async def test_what_may_have_to_be_asked_twice_is_said_at_its_most(tmp_path: Pat
     assert checks.again == 2 * checks.calls
     assert "; checks that are refused are proposed once more. That is " in again_in_words(guessed)
     assert again_in_words([line for line in known if line.stage == "output"]) == again_in_words([]) == ""
+
+
+def priced(*costs: float | None) -> list[EstimateLine]:
+    return [EstimateLine("judge", f"m{at}", 2, 0, 10, 10, cost) for at, cost in enumerate(costs)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (priced(0.25), "2 requests, about $0.2500"),
+        (priced(0.0), "2 requests, about $0.00"),
+        (priced(0.25, None), "4 requests, about $0.2500 and the unknown price of m1"),
+        (priced(None, None), "4 requests; the price of m0, m1 is unknown"),
+        ([], "0 requests, about $0.00"),
+    ],
+)
+def test_a_price_that_nobody_knows_is_no_sum(lines: list[EstimateLine], text: str) -> None:
+    assert total_in_words(lines) == text

@@ -13,7 +13,6 @@ from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
 from promptpex.codecs.controls import visible
-from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
     from promptpex.workflow.estimate import EstimateLine
@@ -85,18 +84,8 @@ def show(lines: Sequence[EstimateLine]) -> None:
         table.add_row(line.stage, Text(clean(line.model, 60)), *cells)
     console = Console()
     console.print(table)
-    from promptpex.workflow.estimate import again_in_words
+    from promptpex.workflow.estimate import again_in_words, total_in_words
 
-    for sentence in (_total(lines), again_in_words(lines)):
+    for sentence in (total_in_words(lines), again_in_words(lines)):
         if sentence:
             console.print(visible(sentence), highlight=False, markup=False, emoji=False)
-
-
-def _total(lines: Sequence[EstimateLine]) -> str:
-    from promptpex.report.terminal import money
-
-    priced = sum(line.cost_usd for line in lines if line.cost_usd is not None)
-    unknown = sorted({line.model for line in lines if line.cost_usd is None})
-    calls = sum(line.calls for line in lines)
-    total = f"{plural(calls, 'request')}, about {money(priced)}"
-    return total + (f" and the unknown price of {', '.join(unknown)}" if unknown else "")
