@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promptpex import stats, tables
-    from promptpex.api import extract, generate, judge, run
+    from promptpex.api import extract, generate, judge, run, select, synthesize
     from promptpex.assertions import check
     from promptpex.cases.file import read_suite, write_suite
     from promptpex.core import errors, records
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from promptpex.promptfile import read as read_prompt
     from promptpex.report.runs import read as read_run
     from promptpex.specs.file import read_spec, write_spec
+    from promptpex.synthesis.selection.problem_file import read_problem
 
 _HOMES = {
     "FakeClient": ("promptpex.llm.fake", "FakeClient"),
@@ -36,13 +37,16 @@ _HOMES = {
     "extract": ("promptpex.api", "extract"),
     "generate": ("promptpex.api", "generate"),
     "judge": ("promptpex.api", "judge"),
+    "read_problem": ("promptpex.synthesis.selection.problem_file", "read_problem"),
     "read_prompt": ("promptpex.promptfile", "read"),
     "read_run": ("promptpex.report.runs", "read"),
     "read_spec": ("promptpex.specs.file", "read_spec"),
     "read_suite": ("promptpex.cases.file", "read_suite"),
     "records": ("promptpex.core.records", None),
     "run": ("promptpex.api", "run"),
+    "select": ("promptpex.api", "select"),
     "stats": ("promptpex.stats", None),
+    "synthesize": ("promptpex.api", "synthesize"),
     "tables": ("promptpex.tables", None),
     "write_spec": ("promptpex.specs.file", "write_spec"),
     "write_suite": ("promptpex.cases.file", "write_suite"),
@@ -55,13 +59,16 @@ __all__ = [
     "extract",
     "generate",
     "judge",
+    "read_problem",
     "read_prompt",
     "read_run",
     "read_spec",
     "read_suite",
     "records",
     "run",
+    "select",
     "stats",
+    "synthesize",
     "tables",
     "write_spec",
     "write_suite",

@@ -12,15 +12,26 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from promptpex.config import load
-from promptpex.core.errors import ConfigError
-from promptpex.core.records import Prompt, Run, Spec, Suite
+from promptpex.core.errors import ConfigError, SynthesisError
+from promptpex.core.records import Prompt, Run, Spec, Suite, Synthesis
 from promptpex.llm.client import Client
-from promptpex.workflow import early_stopping, generating, running, specifying
+from promptpex.synthesis.candidate_file import read_candidates
+from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.folder_choice import FolderChoice, choose_from
+from promptpex.synthesis.folder_problem import read_folder
+from promptpex.synthesis.selection import methods
+from promptpex.synthesis.selection.limits import SelectionLimits, share
+from promptpex.synthesis.selection.methods import SECONDS, Method
+from promptpex.synthesis.selection.problem import SelectionProblem
+from promptpex.synthesis.selection.result import Selection
+from promptpex.workflow import early_stopping, generating, running, specifying, synthesizing, trying_candidates
+from promptpex.workflow.files import files_of
 from promptpex.workflow.session import Session, open_session
 
 T = TypeVar("T")
@@ -91,6 +102,106 @@ def judge(run: Run, *, judge: str | Sequence[str] | None = None, client: Client 
         return await running.judge(session, run)
 
     return _in_session(job, {"judge": _listed(judge), **settings}, client)
+
+
+def synthesize(
+    prompt: Prompt,
+    *,
+    versions: Sequence[str | Path] = (),
+    since: datetime | None = None,
+    run: str | Path | None = None,
+    labels: str | Path | None = None,
+    author: str | None = None,
+    judge: str | Sequence[str] | None = None,
+    client: Client | None = None,
+    **settings: Any,
+) -> Synthesis:
+    """The criteria, candidates and implications that a prompt's history gives, in the folder beside its file.
+
+    The folder, ``PROMPT.synthesis``, is brought up to date: candidates by the author model, and what each says of the
+    examples. What is known already is not asked again.
+
+    Args:
+        prompt: as ``read_prompt`` gives it; its history is that of its file.
+        versions: folders or files of versions; none: git.
+        since: with git, the first version is the prompt as it was then.
+        run: whose outputs are examples; None: the latest one of this version of the prompt.
+        labels: a table of labels, CSV or JSON lines; people's grades count without it.
+
+    Raises:
+        errors.PromptpexError: a file or setting that cannot be used; a prompt that has no file.
+    """
+    if prompt.path is None:
+        raise SynthesisError(f"the prompt {prompt.name} has no file, and so no history; read it with read_prompt")
+    files = files_of(Path(prompt.path))
+    wishes = synthesizing.SynthesisWishes(_paths(versions), since)
+    trial = trying_candidates.TrialWishes(_path(run), _path(labels))
+
+    async def job(session: Session) -> Synthesis:
+        await synthesizing.synthesize(session, files, wishes)
+        await trying_candidates.try_candidates(session, files, trial)
+        return read_candidates(SynthesisFolder.of(files.prompt).candidates)
+
+    return _in_session(job, {"author": author, "judge": _listed(judge), **settings}, client)
+
+
+@overload
+def select(
+    source: SelectionProblem,
+    *,
+    method: Method = "sub",
+    coverage: float | str = 0.6,
+    ffr: float | str = 0.25,
+    seconds: float = SECONDS,
+) -> Selection: ...
+
+
+@overload
+def select(
+    source: str | Path,
+    *,
+    method: Method = "sub",
+    coverage: float | str = 0.6,
+    ffr: float | str = 0.25,
+    seconds: float = SECONDS,
+) -> FolderChoice: ...
+
+
+def select(
+    source: SelectionProblem | str | Path,
+    *,
+    method: Method = "sub",
+    coverage: float | str = 0.6,
+    ffr: float | str = 0.25,
+    seconds: float = SECONDS,
+) -> Selection | FolderChoice:
+    """The candidates that are worth having, of a synthesis folder or of a problem; nobody is asked.
+
+    A folder keeps the choice, and gives it with its figures on examples held out; ``to_dict`` has all of it.
+
+    Args:
+        source: a folder ``PROMPT.synthesis``, or what ``read_problem`` gives.
+        method: ``sub``, ``cov``, ``baseline``, ``topological`` or ``all``.
+        coverage: the least share of bad outputs to catch, such as 0.6 or ``60%``.
+        ffr: the highest share of good outputs to flag.
+        seconds: how long to search; the best selection so far counts then.
+
+    Raises:
+        errors.PromptpexError: a folder or a share that cannot be used.
+    """
+    limits = SelectionLimits(share(str(coverage)), share(str(ffr)))
+    if isinstance(source, SelectionProblem):
+        return methods.select(source, method, limits, seconds=seconds)
+    folder = SynthesisFolder(Path(source))
+    return choose_from(read_folder(folder.path, limits), folder, method, limits, seconds=seconds)
+
+
+def _path(given: str | Path | None) -> Path | None:
+    return None if given is None else Path(given)
+
+
+def _paths(given: Sequence[str | Path]) -> list[Path]:
+    return [Path(given)] if isinstance(given, str | Path) else [Path(one) for one in given]
 
 
 def _listed(names: str | Sequence[str] | None) -> list[str] | None:

@@ -75,7 +75,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "tables",
         "workflow",
     },
-    "api": {"config", "core", "llm", "workflow"},
+    "api": {"config", "core", "llm", "synthesis", "workflow"},
     "web": FILES | {"report", "stats", "tables"},
     "cli": EVERYTHING,
     "__init__": EVERYTHING,

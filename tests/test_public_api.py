@@ -18,10 +18,11 @@ import promptpex
 from promptpex.core.errors import PromptpexError
 from promptpex.report import runs
 from tests.samples import prompt, spec, suite
+from tests.synthesis import audio_guide as guide
 
 NAMES = (
-    "FakeClient", "check", "errors", "extract", "generate", "judge", "read_prompt", "read_run", "read_spec",
-    "read_suite", "records", "run", "stats", "tables", "write_spec", "write_suite",
+    "FakeClient", "check", "errors", "extract", "generate", "judge", "read_problem", "read_prompt", "read_run",
+    "read_spec", "read_suite", "records", "run", "select", "stats", "synthesize", "tables", "write_spec", "write_suite",
 )  # fmt: skip
 """A name that goes from here is a broken promise to programs that use it: only with a line in the changelog."""
 
@@ -120,6 +121,35 @@ def test_a_run_with_metrics_is_made_judged_again_and_tabled_by_functions_alone(
         {"kind": -1, "short": 1.0},
         {"kind": 1.0, "short": 1.0},
     ]
+
+
+def test_a_history_becomes_candidates_and_a_choice_by_functions_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    guide.write_versions(tmp_path / "versions", 2)
+    (tmp_path / "guide.md").write_text(guide.VERSIONS[1], encoding="utf-8")
+    rows = ["It is blue.,1", "It is small.,1", "# The jug,0", "- The jug,0"]
+    (tmp_path / "labels.csv").write_text("\n".join(["output,label", *rows]), encoding="utf-8")
+    prompt = promptpex.read_prompt("guide.md")
+    made = promptpex.synthesize(
+        prompt, versions="versions", labels="labels.csv", author="fake/a", client=guide.author()
+    )
+    assert "no_heading" in [candidate.id for candidate in made.candidates]
+    choice = promptpex.select("guide.synthesis", method="cov", coverage=1, ffr="0%")
+    assert choice.to_dict()["candidates"] == ["no_markdown"]
+    assert choice.on_all is not None
+    with pytest.raises(PromptpexError, match="has no file, and so no history"):
+        promptpex.synthesize(prompt.replace(path=None), author="fake/a")
+
+
+def test_a_problem_is_solved_by_functions_alone(tmp_path: Path) -> None:
+    file = tmp_path / "problem.json"
+    file.write_text('{"n": 3, "m": 2, "y": "011", "M": ["01", "11", "10"], "K": []}', encoding="utf-8")
+    chosen = promptpex.select(promptpex.read_problem(str(file)), method="cov", coverage=1.0)
+    assert (chosen.chosen, chosen.optimal) == ((0,), True)
+    with pytest.raises(PromptpexError, match="is not a share"):
+        promptpex.select(promptpex.read_problem(file), ffr=1.5)
 
 
 def test_errors_are_of_one_tree(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ KEYS = ("n", "m", "y", "M", "K")
 """What a problem must have; ``names``, ``weights``, ``must`` and ``must_not`` may be there, all else is passed over."""
 
 
-def read_problem(path: Path, entry: str | None = None) -> SelectionProblem:
+def read_problem(path: Path | str, entry: str | None = None) -> SelectionProblem:
     """The problem in a file.
 
     Args:
@@ -33,6 +33,7 @@ def read_problem(path: Path, entry: str | None = None) -> SelectionProblem:
     Raises:
         InputError: the file cannot be read, is not JSON, or is not such a problem: with the file and what is wrong.
     """
+    path = Path(path)
     data = read_bytes(path, error=InputError, what="file of a selection problem", limit=FILE_LIMIT)
     try:
         value = loads(data.decode("utf-8-sig"))
