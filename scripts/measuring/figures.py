@@ -37,7 +37,7 @@ def longest_file(modules: Iterable[Module]) -> tuple[int, str]:
 def any_per_thousand(modules: Iterable[Module]) -> float:
     """How often ``Any`` is written per thousand lines, its imports not counted."""
     parts = list(modules)
-    times = sum(isinstance(node, ast.Name) and node.id == "Any" for one in parts for node in ast.walk(one.tree))
+    times = sum(isinstance(node, ast.Name) and node.id == "Any" for one in parts for node in one.nodes)
     return 1000 * times / sum(one.lines for one in parts)
 
 
@@ -45,7 +45,7 @@ def any_by_package(modules: Iterable[Module]) -> dict[str, int]:
     """How often ``Any`` is written in each top-level package, most first."""
     counted: Counter[str] = Counter()
     for one in modules:
-        counted[top(one.name)] += sum(isinstance(node, ast.Name) and node.id == "Any" for node in ast.walk(one.tree))
+        counted[top(one.name)] += sum(isinstance(node, ast.Name) and node.id == "Any" for node in one.nodes)
     return dict(counted.most_common())
 
 
@@ -66,7 +66,7 @@ def private_words(modules: Iterable[Module]) -> list[str]:
     defined = [
         f"{one.path}:{node.lineno} {node.name}"
         for one in parts
-        for node in ast.walk(one.tree)
+        for node in one.nodes
         if isinstance(node, FunctionNode | ast.ClassDef) and node.name.strip("_").lower() in PRIVATE_WORDS
     ]
     return [*_bound_in(parts, PRIVATE_WORDS), *defined]
@@ -76,13 +76,13 @@ def _bound_in(modules: Iterable[Module], words: frozenset[str]) -> list[str]:
     return [
         f"{one.path}:{line} {name}"
         for one in modules
-        for line, name in sorted(_bound(one.tree))
+        for line, name in sorted(_bound(one))
         if name.strip("_") in words
     ]
 
 
-def _bound(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(tree):
+def _bound(module: Module) -> Iterator[tuple[int, str]]:
+    for node in module.nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.lineno, node.id
         elif isinstance(node, ast.arg):
@@ -114,7 +114,7 @@ def package_imports(modules: Iterable[Module]) -> set[tuple[str, str]]:
 
 
 def _targets(module: Module, names: set[str]) -> Iterator[str]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE:
             inner = (node.module or "").split(".")[1:]
             yield from inner[:1] or (alias.name for alias in node.names if alias.name in names)
@@ -137,20 +137,20 @@ def levels(imports: set[tuple[str, str]]) -> int:
 def private_parts(modules: Iterable[Module]) -> list[str]:
     """Uses of what other libraries keep to themselves: ``_names`` read, imported or overridden."""
     parts = list(modules)
-    own = {name for one in parts for _, name in _bound(one.tree)} | {
-        node.name for one in parts for node in ast.walk(one.tree) if isinstance(node, FunctionNode | ast.ClassDef)
+    own = {name for one in parts for _, name in _bound(one)} | {
+        node.name for one in parts for node in one.nodes if isinstance(node, FunctionNode | ast.ClassDef)
     }
     own |= {
         node.attr
         for one in parts
-        for node in ast.walk(one.tree)
+        for node in one.nodes
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     }
     return [f"{one.path}:{line} {name}" for one in parts for line, name in sorted(_private(one, own))]
 
 
 def _private(module: Module, own: set[str]) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in own:
             if (text := ast.unparse(node)) not in DOCUMENTED:
                 yield node.lineno, text

@@ -70,6 +70,6 @@ def unread_settings(modules: Iterable[Module]) -> list[str]:
     from promptpex.config import Settings
 
     others = [one for one in modules if not one.name.startswith(SETTINGS)]
-    read = {node.attr for one in others for node in ast.walk(one.tree) if isinstance(node, ast.Attribute)}
+    read = {node.attr for one in others for node in one.nodes if isinstance(node, ast.Attribute)}
     read |= _texts(one for one in others if not one.name.startswith(f"{PACKAGE}.cli.options"))
     return sorted(set(Settings.model_fields) - read)

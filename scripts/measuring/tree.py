@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,12 +28,17 @@ class Module:
     def is_package(self) -> bool:
         return self.path.endswith("__init__.py")
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the tree, walked once for all figures."""
+        return tuple(ast.walk(self.tree))
+
     def functions(self) -> Iterator[FunctionNode]:
         """Every function and method, nested ones included."""
-        return (node for node in ast.walk(self.tree) if isinstance(node, FunctionNode))
+        return (node for node in self.nodes if isinstance(node, FunctionNode))
 
     def classes(self) -> Iterator[ast.ClassDef]:
-        return (node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef))
+        return (node for node in self.nodes if isinstance(node, ast.ClassDef))
 
 
 def modules(folder: Path = ROOT / PACKAGE) -> list[Module]:

@@ -150,7 +150,7 @@ def templates(root: Path) -> str:
 
 def _entries(module: Module) -> Iterator[Entry]:
     loose = Entry((module.name, "<module>"), module.path, 1, True)
-    calls = (node for node in ast.walk(module.tree) if isinstance(node, ast.Call))
+    calls = (node for node in module.nodes if isinstance(node, ast.Call))
     by_name = any(_called(node.func) == "import_module" for node in calls)
     for node in _top(module.tree.body):
         if isinstance(node, FunctionNode):
@@ -285,6 +285,6 @@ def foreign_bases(module: str, name: str) -> list[type]:
 
 def _imported(module: Module) -> Iterator[tuple[str, Key]]:
     """Local name of each import from the package, and what it stands for."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE:
             yield from ((alias.asname or alias.name, (str(node.module), alias.name)) for alias in node.names)
