@@ -62,7 +62,7 @@ def _is_wordy(text: str, share: float) -> bool:
 
 
 def _texts_in(code: str) -> Iterator[str]:
-    """What stands in plain quotes: documentation and formatted texts are none of the phrases."""
+    """What stands in plain quotes: documentation and formatted texts are not phrases."""
     for literal in literals(code):
         text, before = literal[0], code[literal.start() - 1 : literal.start()]
         if text[:1] in "'\"" and text[:3] not in ("'''", '"""') and not before.isalnum():

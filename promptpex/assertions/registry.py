@@ -25,7 +25,7 @@ class Kind(Generic[P]):
         evaluate: gives the verdict before ``not-``, or raises ``Unscorable``.
         renders: whether texts in the value are templates.
         renders_inside: whether texts inside of an object are templates too; schemas are taken as they stand.
-        literal: which values are no templates, whatever braces they hold.
+        literal: which values are not templates, whatever braces they hold.
         verify: what only a strict compile looks at, such as whether a pattern is one.
         refuse: what only a strict compile refuses, such as a threshold that is not there.
     """

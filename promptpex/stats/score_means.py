@@ -110,7 +110,7 @@ def suitability_by_scores(
     """Decisions about models as `suitability` makes them, by their mean scores: ``worse`` has clearly the lower mean.
 
     Raises:
-        InputError: the reference is none of the models, or the tolerance is not a share.
+        InputError: the reference is not one of the models, or the tolerance is not a share.
     """
     losses = grid.losses()
     tests = pairwise_tests(losses, partial(grid.statements, reading=reading), tolerance, against=against)

@@ -1,4 +1,4 @@
-"""``candidates.yaml``: criteria, candidates and implications, edited in place so that people's hands are respected."""
+"""``candidates.yaml``: criteria, candidates and implications, edited in place, so that what people write stays."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def _delta(old: str | None, new: str, before: Sequence[_Sentence], after: Sequen
 
 
 def same_sentence(text: str) -> str:
-    """What sentences are compared by: two that have it in common say the same in another dress."""
+    """What sentences are compared by: two that have it in common say the same in another form."""
     text = normal_form("NFKC", text.translate(_QUOTES)).translate(_QUOTES)
     text = _SIGN_SPACE.sub(lambda match: match[1] or match[2] or match[3], " ".join(text.split()))
     mark = _LIST_MARK.match(text)

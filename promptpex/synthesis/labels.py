@@ -73,7 +73,7 @@ class GradeVotes:
 
     Attributes:
         votes: by the key of the output.
-        outdated: grades on rules that were reworded since, or are gone: they count no more.
+        outdated: grades on rules that were reworded since, or are gone: they no longer count.
         partial: outputs of which a person graded some rules, all of them good: too little for a vote.
     """
 

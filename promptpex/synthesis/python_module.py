@@ -203,6 +203,6 @@ def _docstring(candidate: Candidate, synthesis: Synthesis) -> str:
 
 
 def _in_docstring(text: str) -> str:
-    """A text on one line that ends no docstring and is no escape."""
+    """A text on one line that neither ends a docstring nor is an escape in it."""
     plain = " ".join(text.split()).replace("\\", "\\\\").replace('"', "'")
     return "".join(char if char.isprintable() else " " for char in plain)

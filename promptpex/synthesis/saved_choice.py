@@ -76,8 +76,8 @@ class ChoiceChange:
     """What a choice does otherwise than the one before it, on the examples as they are labelled now.
 
     Attributes:
-        lost: bad examples that it catches no more. newly_flagged: good ones that it flags now.
-        gained: bad ones that it catches now. relieved: good ones that it flags no more.
+        lost: bad examples that it no longer catches. newly_flagged: good ones that it flags now.
+        gained: bad ones that it catches now. relieved: good ones that it no longer flags.
         relabelled: examples whose label has changed since.
         added, removed: ids of candidates.
     """

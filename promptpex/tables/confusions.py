@@ -100,7 +100,7 @@ def answer_counts(compared: pd.DataFrame, expected: Mapping[str, str]) -> pd.Dat
     shown = {normalised(answer): answer for answer in reversed(answers)}
     table["right"] = known["verdict"].eq("pass").to_numpy(bool)
     given = table["given"].map(shown.get)
-    # A wrong answer that differs from the expected one only in its form is none of the others.
+    # A wrong answer that differs from the expected one only in its form is not one of the others.
     table["given"] = given.where(given.ne(table["expected"]), None).where(~table["right"], table["expected"])
     keys = ["model", "expected", "given", "right"]
     counts = table.groupby(keys, sort=False, observed=True, dropna=False).size().reset_index(name="outputs")

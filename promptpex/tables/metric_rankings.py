@@ -26,7 +26,7 @@ def metric_rankings(scores: pd.DataFrame, order: Sequence[str], options: Ranking
         options: what they are compared with.
 
     Raises:
-        InputError: the model to compare with is none of them, or the run stopped when something else was decided.
+        InputError: the model to compare with is not one of them, or the run stopped when something else was decided.
     """
     require_no_looks(options)
     grid = score_grid(scores, order, options)

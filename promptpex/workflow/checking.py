@@ -65,7 +65,7 @@ def _with_prompt(row: CheckRow, prompt: Prompt | None, time: Allowance) -> Check
 
 
 def prompt_of_run(folder: Path) -> Prompt | None:
-    """The prompt that a run's folder keeps; None where it cannot be read, or the folder is none of a run.
+    """The prompt that a run's folder keeps; None where it cannot be read, or the folder is not a run's.
 
     Raises:
         CheckError: the run's inputs cannot be read.

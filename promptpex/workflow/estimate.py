@@ -164,9 +164,8 @@ def again_in_words(lines: Sequence[EstimateLine]) -> str:
     what = "a reply that cannot be read is asked for once more, and then in parts"
     if any(find(line.stage).refusals and line.calls for line in lines):
         what += "; checks that are refused are proposed once more"
-    return (
-        f"Not counted: {what}. That is {plural(again, 'request')} more if it befalls every reply, apart from the parts."
-    )
+    more = f"{plural(again, 'request')} more if that happens to every reply, not counting the parts"
+    return f"Not counted: {what}. That is {more}."
 
 
 def tokens_of(messages: Iterable[Message]) -> int:

@@ -74,10 +74,7 @@ def private_words(modules: Iterable[Module]) -> list[str]:
 
 def _bound_in(modules: Iterable[Module], words: frozenset[str]) -> list[str]:
     return [
-        f"{one.path}:{line} {name}"
-        for one in modules
-        for line, name in sorted(_bound(one))
-        if name.strip("_") in words
+        f"{one.path}:{line} {name}" for one in modules for line, name in sorted(_bound(one)) if name.strip("_") in words
     ]
 
 

@@ -57,7 +57,7 @@ async def test_what_may_have_to_be_asked_twice_is_said_at_its_most(tmp_path: Pat
     assert (calls["output"][1], calls["judge"][1]) == (0, judging)
     assert again_in_words(known) == (
         "Not counted: a reply that cannot be read is asked for once more, and then in parts. "
-        f"That is {judging} requests more if it befalls every reply, apart from the parts."
+        f"That is {judging} requests more if that happens to every reply, not counting the parts."
     )
     guessed = await lines_of(tmp_path, None, None, checks=True)
     checks = next(line for line in guessed if line.stage == "checks")

@@ -32,7 +32,7 @@ def _program(assertion: Assertion, value: object) -> CheckProgram:
 
 
 def _verify(assertion: Assertion, program: CheckProgram) -> None:
-    """Refuses what is no Python; what Monty cannot run, or is not there to run, is no fault of the check."""
+    """Refuses what is not Python; the check is right where Monty cannot run it, or is not there to run it."""
     try:
         answer = sandbox.parse(program.code)
     except Unscorable as missing:
@@ -93,9 +93,7 @@ def _row_sets(
     some: list[CheckedOutput] = []
     size = 0
     for checked in outputs:
-        with contextlib.suppress(
-            Exception
-        ):  # what an output holds is hostile; ``evaluate`` meets it again, and says so
+        with contextlib.suppress(Exception):  # the output is hostile: ``evaluate`` meets that again, and says so
             rows.append(_row(assertion, program, checked))
             some.append(checked)
             size += len(checked.text) + len(_prompt(checked))
@@ -264,23 +262,10 @@ def _is_member(message: str) -> bool:
     return isinstance(owner, type) and hasattr(owner, member[2])
 
 
-_MODULES = frozenset(
-    [
-        *(
-            "asyncio",
-            "base64",
-            "collections",
-            "copy",
-            "csv",
-            "dataclasses",
-            "datetime",
-            "decimal",
-            "functools",
-            "hashlib",
-        ),
-        *("itertools", "json", "math", "os", "pathlib", "random", "re", "sys", "time", "typing", "unicodedata"),
-    ]
-)
+_MODULES = frozenset((
+    "asyncio", "base64", "collections", "copy", "csv", "dataclasses", "datetime", "decimal", "functools", "hashlib",
+    "itertools", "json", "math", "os", "pathlib", "random", "re", "sys", "time", "typing", "unicodedata",
+))  # fmt: skip
 """Modules that Monty has, some of them in part."""
 
 

@@ -136,7 +136,7 @@ _CALL_ASKING = _CALL.replace("keep)", "keep, {'ask': ask, 'ask_llm': ask_llm})")
 
 
 def _ignored(stream: str, text: str) -> None:
-    """What is printed is nobody's verdict."""
+    """What the code prints does not count."""
 
 
 def _parsed(session: MontySession, code: str) -> WorkerAnswer:
@@ -214,7 +214,7 @@ def _question(call: FunctionSnapshot) -> str:
 
 
 def _clean(value: Any) -> Any:
-    """JSON data without lone surrogates, which are no text in Rust."""
+    """JSON data without lone surrogates, which Rust's texts cannot hold."""
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, list):
