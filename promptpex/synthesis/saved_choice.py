@@ -4,22 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from promptpex.codecs.wording import named, plural
-from promptpex.core.records import Record
+from promptpex.core.records import MAX_EXACT, Record
 from promptpex.stats import Interval
 from promptpex.synthesis.folder_problem import FolderProblem, example_name
 from promptpex.synthesis.record_file import RecordFile
+from promptpex.synthesis.selection.methods import Method
+
+MOST_SAVED_POINTS, MOST_SENTENCES = 100, 20
+"""Points of a curve and sentences about changes in a file; there are never so many in ours."""
+
+_Count = Annotated[int, Field(ge=0, le=MAX_EXACT)]
+_Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+def _within_bounds(given: Interval) -> Interval:
+    """An interval of a share, as it may stand in a file from elsewhere."""
+    ends = [given.low, given.high] if given.estimate is None else [given.low, given.estimate, given.high]
+    if not (all(0 <= end <= 1 for end in ends) and 0 < given.confidence < 1 and 0 <= given.n <= MAX_EXACT):
+        raise ValueError("this is not an interval of a share")
+    return given
+
+
+_ShareInterval = Annotated[Interval, AfterValidator(_within_bounds)]
 
 
 class SavedPoint(Record):
     """A point of the curve of coverage against FFR, with the ids of its candidates."""
 
-    coverage: float
-    ffr: float
+    coverage: _Share
+    ffr: _Share
     candidates: tuple[str, ...] = ()
     proven: bool = True
 
@@ -38,17 +56,17 @@ class SavedFigures(Record):
     """
 
     optimal: bool = True
-    gap: float | None = None
-    coverage: Interval | None = None
-    ffr: Interval | None = None
-    held_out_coverage: Interval | None = None
-    held_out_ffr: Interval | None = None
-    folds: int = 0
-    folds_without_a_set: int = 0
-    ffr_of_all_outputs: Interval | None = None
-    unlabelled: int = 0
-    curve: tuple[SavedPoint, ...] = ()
-    changes: tuple[str, ...] = ()
+    gap: _Share | None = None
+    coverage: _ShareInterval | None = None
+    ffr: _ShareInterval | None = None
+    held_out_coverage: _ShareInterval | None = None
+    held_out_ffr: _ShareInterval | None = None
+    folds: _Count = 0
+    folds_without_a_set: _Count = 0
+    ffr_of_all_outputs: _ShareInterval | None = None
+    unlabelled: _Count = 0
+    curve: tuple[SavedPoint, ...] = Field((), max_length=MOST_SAVED_POINTS)
+    changes: tuple[str, ...] = Field((), max_length=MOST_SENTENCES)
 
 
 class SavedChoice(Record):
@@ -62,9 +80,9 @@ class SavedChoice(Record):
         figures: how good it is; None where an earlier version of promptpex made it.
     """
 
-    method: str
-    coverage_limit: float
-    ffr_limit: float
+    method: Method
+    coverage_limit: _Share
+    ffr_limit: _Share
     chosen: dict[str, str] = Field(default_factory=dict)
     labels: dict[str, Literal["good", "bad"]] = Field(default_factory=dict)
     flagged: tuple[str, ...] = ()
@@ -104,7 +122,7 @@ class ChoiceChange:
         return [f"{plural(len(names), noun)} {what}: {named(names)}" for noun, what, names in about if names]
 
 
-def saved(source: FolderProblem, method: str, limits: tuple[float, float], chosen: Sequence[int]) -> SavedChoice:
+def saved(source: FolderProblem, method: Method, limits: tuple[float, float], chosen: Sequence[int]) -> SavedChoice:
     """A choice from a folder as it is kept."""
     problem, examples = source.problem, source.examples
     flagged = problem.flagged_by(chosen)

@@ -253,6 +253,44 @@ def test_what_is_in_the_way_is_one_sentence(desk: Desk, capsys: pytest.CaptureFi
     assert "no such run" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("ffr_limit",), float("nan")),
+        (("method",), "magic"),
+        (("figures", "gap"), 1e308),
+        (("figures", "ffr", "estimate"), 1e308),
+        (("figures", "ffr", "n"), 10**400),
+        (("figures", "held_out_ffr", "low"), float("nan")),
+        (("figures", "curve"), [{"coverage": 0.5, "ffr": 0.5}] * 1000),
+    ],
+    ids=lambda part: ".".join(part) if isinstance(part, tuple) else "",
+)
+def test_a_strange_choice_on_disk_is_one_sentence(
+    desk: Desk, capsys: pytest.CaptureFixture[str], place: tuple[str, ...], value: object
+) -> None:
+    assert select() == 0
+    whole = part = json.loads(desk.folder.selection.read_text(encoding="utf-8"))
+    for key in place[:-1]:
+        part = part[key]
+    assert place[-1] in part or place[-1] == "gap"
+    part[place[-1]] = value
+    desk.folder.selection.write_text(json.dumps(whole), encoding="utf-8")
+    capsys.readouterr()
+    assert run_cli(["report", "p.synthesis"]) == 2
+    assert "p.synthesis/selection.json" in capsys.readouterr().err
+
+
+def test_a_choice_of_an_earlier_version_has_a_page_without_its_figures(desk: Desk) -> None:
+    assert select() == 0
+    whole = json.loads(desk.folder.selection.read_text(encoding="utf-8"))
+    del whole["figures"]
+    desk.folder.selection.write_text(json.dumps(whole), encoding="utf-8")
+    page, _ = report_of_folder(desk.folder.path)
+    assert page.answer == "The method cov chooses 1 of 6 candidates: 3 of 4 bad outputs caught, 0 of 4 good flagged."
+    assert (page.shares, page.curve) == ((), None)
+
+
 def test_a_folder_that_a_link_leads_elsewhere_is_left_alone(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     inner = desk.folder.path.parent / "checkout"
     inner.mkdir()
