@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import PromptFileError
 from promptpex.core.records import Prompt, VariableSpec
 from promptpex.documents.record_problems import plain_message
@@ -57,6 +58,32 @@ def declared(prompt: Prompt, name: str) -> VariableSpec:
         error = failure.errors(include_url=False)[0]
         place = ".".join(str(part) for part in error["loc"])
         raise PromptFileError(f"the input {name!r}: {place}: {plain_message(error)}", path=prompt.path) from None
+
+
+def unread_declarations(prompt: Prompt) -> list[str]:
+    """What the front matter says of the variables and nothing reads, in sentences: types and keys that look like slips.
+    Others may be another tool's."""
+    inputs = prompt.meta.get("inputs")
+    abouts = inputs.items() if isinstance(inputs, Mapping) else ()
+    return [
+        sentence
+        for name, about in abouts
+        if isinstance(about, Mapping)
+        for key, value in about.items()
+        if (sentence := _unread(name, key, value))
+    ]
+
+
+def _unread(name: str, key: Any, value: Any) -> str | None:
+    """Why this key of a declaration says nothing, where it looks like one that does."""
+    if key in ("type", "kind"):
+        near = "" if str(value).lower() in TYPES else did_you_mean(str(value), TYPES)
+        return f"the input {name!r} is taken for a text: there is no type {str(value)[:40]!r}; {near}" if near else None
+    near = "" if key in _KEYS else did_you_mean(str(key), _KEYS)
+    return f"the input {name!r}: nothing reads the key {str(key)[:40]!r}; {near}" if near else None
+
+
+_KEYS = frozenset(("type", "kind", "description", *(word for words in FIELDS.values() for word in words)))
 
 
 def declarations(prompt: Prompt) -> str:

@@ -15,6 +15,7 @@ from promptpex.documents.schema_ref import keep_schema
 from promptpex.report import runs
 from promptpex.specs.file import write_spec
 from promptpex.specs.groundedness import Groundedness
+from promptpex.specs.input_declarations import unread_declarations
 from promptpex.specs.source_quotes import uncovered
 from promptpex.tables import check_weights, untriggered, verdicts
 from promptpex.workflow import generating, running, specifying
@@ -195,6 +196,8 @@ def _tell_of_replaced(session: Session, before: Manifest, after: Manifest) -> No
 
 
 async def _extract(session: Session, prompt: Prompt, files: Files) -> Extracted:
+    for sentence in unread_declarations(prompt):
+        session.emit(Notice(f"{files.prompt.name}: {sentence}", "warning"))
     before, suite = _latest_run(session, prompt), _earlier_cases(session, files)
     spec = await specifying.extract(session, prompt, spec_for=files.prompt.name, suite=suite, before=before)
     raise_if_cancelled(session)

@@ -25,7 +25,7 @@ from promptpex.documents.document import Reading
 from promptpex.documents.record_problems import as_problem
 from promptpex.promptfile.metric_files import is_metric
 from promptpex.specs import file as spec_file
-from promptpex.specs.input_declarations import declared
+from promptpex.specs.input_declarations import declared, unread_declarations
 from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered
 from promptpex.workflow import candidate_problems, metric_problems, rule_problems
 from promptpex.workflow.instructions import checked_instructions, checked_language
@@ -216,7 +216,8 @@ def _front_matter(prompt: Prompt) -> list[Problem]:
         lambda: meta.get("effort") is None or checked_effort(meta["effort"], path=path),
         *(partial(declared, prompt, name) for name in variables),
     )
-    return [problem for reader in readers if (problem := _problem_of(reader)) is not None]
+    problems = [problem for reader in readers if (problem := _problem_of(reader)) is not None]
+    return problems + [Problem.warning(str(path), None, sentence) for sentence in unread_declarations(prompt)]
 
 
 def _settings(start: Path, prompt: Prompt | None) -> list[Problem]:
