@@ -9,14 +9,18 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from promptpex.assertions import evaluator
-from promptpex.assertions.compiler import compile_checks
-from promptpex.assertions.python import sandbox
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from promptpex.assertions import evaluator  # noqa: E402
+from promptpex.assertions.compiler import compile_checks  # noqa: E402
+from promptpex.assertions.python import sandbox  # noqa: E402
 
 WORDS = (
     *("the", "lamp", "costs", "42", "euros", "and", "comes", "with", "a", "cable"),
