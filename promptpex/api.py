@@ -138,6 +138,7 @@ def synthesize(
     trial = trying_candidates.TrialWishes(_path(run), _path(labels))
 
     async def job(session: Session) -> Synthesis:
+        trying_candidates.require_sources(session, files, trial)
         await synthesizing.synthesize(session, files, wishes)
         await trying_candidates.try_candidates(session, files, trial)
         return read_candidates(SynthesisFolder.of(files.prompt).candidates)

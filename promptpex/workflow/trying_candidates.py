@@ -15,12 +15,15 @@ from promptpex.codecs.wording import cut, plural
 from promptpex.core.errors import InputError
 from promptpex.core.events import Notice
 from promptpex.core.records import Example, History, Prompt, Rule, Run, Synthesis
+from promptpex.documents.human_grades import read_grades
 from promptpex.engines import Engine, local_engine, usable_cpus
 from promptpex.judging.questions import STAGE as QUESTION
 from promptpex.judging.questions import QuestionJudge
+from promptpex.promptfile import read, sibling
 from promptpex.report import runs
 from promptpex.specs.file import read_spec
 from promptpex.synthesis.candidate_file import read_candidates, write_candidates
+from promptpex.synthesis.examples import require_final
 from promptpex.synthesis.fill_matrix import fill
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.implications import (
@@ -31,6 +34,7 @@ from promptpex.synthesis.implications import (
     judge_pairs,
     plan_implications,
 )
+from promptpex.synthesis.label_table import read_labels
 from promptpex.synthesis.labels import LabelRules
 from promptpex.synthesis.matrix import ERROR, FAIL, PASS, Matrix, MatrixFile, may_ask
 from promptpex.synthesis.record_file import HISTORY
@@ -81,6 +85,22 @@ class Trial:
     results: dict[str, int]
     implications: int
     judged: int
+
+
+def require_sources(session: Session, files: Files, wishes: TrialWishes) -> None:
+    """Refuses a run, labels, grades or examples that cannot be used, before an author is paid for candidates.
+
+    Raises:
+        RunError, GradeError, SynthesisError: with the file, and its line.
+    """
+    prompt = read(files.prompt)
+    if wishes.run is not None:
+        run = runs.read(runs.resolve(wishes.run, Path(session.settings.results)), verdicts=False)
+        require_final(run, prompt)
+    if wishes.labels is not None:
+        read_labels(wishes.labels, prompt.variables)
+    read_grades(sibling(files.prompt, "grades"))
+    SynthesisFolder.of(files.prompt).read_examples()
 
 
 async def try_candidates(session: Session, files: Files, wishes: TrialWishes) -> Trial | None:

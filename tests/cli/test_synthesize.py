@@ -159,6 +159,35 @@ async def test_candidates_are_tried_on_the_outputs_of_a_table(
     assert "no grader is called 'addda'; did you mean 'ada'" in err
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "arguments", "message"),
+    [
+        ("labels.csv", None, ["--labels", "labels.csv"], "labels.csv: there is no such table of labels"),
+        ("labels.csv", "a,b\n1,2\n", ["--labels", "labels.csv"], "labels.csv:1: "),
+        ("guide.grades.jsonl", "<<<<<<< HEAD\n", [], "guide.grades.jsonl:1: "),
+        ("guide.synthesis/examples.jsonl", "{\n", [], "examples.jsonl:1: the line is not valid JSON"),
+        ("results", None, ["--run", "gone"], "gone"),
+    ],
+)
+def test_what_no_candidate_could_be_tried_on_is_said_before_anybody_is_asked(
+    prompt: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    text: str | None,
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(prompt.parent)
+    if text is not None:
+        (prompt.parent / name).parent.mkdir(exist_ok=True)
+        (prompt.parent / name).write_text(text, encoding="utf-8")
+    code, out, err = run(capsys, "guide.md", "--versions", "versions", "-a", MODEL, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert "to ask" not in err
+
+
 def test_an_author_that_gives_nothing_is_said_and_ends_with_3(
     prompt: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -140,9 +140,10 @@ def _synthesize(
     from promptpex.synthesis import tagged_prompt
     from promptpex.synthesis.folder import SynthesisFolder
     from promptpex.workflow.synthesizing import synthesize
-    from promptpex.workflow.trying_candidates import try_candidates
+    from promptpex.workflow.trying_candidates import require_sources, try_candidates
 
     async def job(session: Any) -> Any:
+        require_sources(session, files, trial)
         return await synthesize(session, files, wishes), await try_candidates(session, files, trial)
 
     made, tried = work(flags, job, start=files.prompt.parent)
