@@ -43,7 +43,6 @@ SMALL_FILES = {
     "promptpex/core/records/gc_pause.py": "unlike anything around it",
     "promptpex/promptfile/write.py": "the other way of reading, for imports",
     "promptpex/synthesis/names.py": "names of criteria and candidates: all that makes some shares it",
-    "promptpex/stats/argument_checks.py": "the figures share it",
     "promptpex/stats/holm.py": "a method with a source of its own, shared by three tests",
     "promptpex/synthesis/check_file.py": "one of the three things that a choice of assertions becomes",
 }

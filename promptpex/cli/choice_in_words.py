@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from promptpex.cli.selection_in_words import example_list, lines, wrapped
-from promptpex.codecs.wording import NAMED, plural
-from promptpex.report.percentages import percent
+from promptpex.codecs.wording import NAMED, plural, sentence
+from promptpex.report.percentages import percent, with_ends
 from promptpex.stats import Interval
 from promptpex.synthesis.choice_curve import CurvePoint
 from promptpex.synthesis.choice_figures import Shares
@@ -29,8 +29,8 @@ def folder_lines(choice: FolderChoice, *, with_curve: bool = False, with_bootstr
 def _left_out(choice: FolderChoice) -> list[str]:
     source, problem = choice.source, choice.source.problem
     labelled = f"{plural(problem.good.bit_count(), 'good example')} and {problem.bad.bit_count()} bad"
-    sentences = [f"{labelled}, of {plural(len(source.matrix.examples), 'example')}.", *map(_sentence, source.notices)]
-    sentences += [_sentence(one.sentence) for one in choice.shortages]
+    sentences = [f"{labelled}, of {plural(len(source.matrix.examples), 'example')}.", *map(sentence, source.notices)]
+    sentences += [sentence(one.sentence) for one in choice.shortages]
     sentences += [f"Not chosen from: {one.sentence}." for one in source.screens[:NAMED]]
     if len(source.screens) > NAMED:
         sentences.append(f"And {len(source.screens) - NAMED} more that are not chosen from; the report lists all.")
@@ -85,14 +85,9 @@ def _shares(given: Shares) -> str:
 
 
 def _range(one: Interval) -> str:
-    share = percent(one.estimate) if one.estimate is not None else "unknown"
-    return f"{share} ({percent(one.low)} to {percent(one.high)})"
+    return "unknown" if one.estimate is None else with_ends(one.estimate, one.low, one.high)
 
 
 def _curve(points: Sequence[CurvePoint]) -> list[str]:
     head = f"  {'FFR':>6}{'coverage':>10}{'candidates':>12}"
     return [head, *(f"  {percent(one.ffr):>6}{percent(one.coverage):>10}{len(one.selection):>12}" for one in points)]
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."

@@ -7,7 +7,7 @@ from fractions import Fraction
 from textwrap import wrap
 
 from promptpex.codecs.wording import NAMED, cut, plural
-from promptpex.report.percentages import as_given, percent
+from promptpex.report.percentages import as_given, limits_of_choice, percent
 from promptpex.synthesis.selection.explanation import Explanation
 from promptpex.synthesis.selection.problem import SelectionFigures, SelectionProblem
 from promptpex.synthesis.selection.result import Selection, plain
@@ -114,7 +114,7 @@ def _name(problem: SelectionProblem, candidate: int, width: int) -> str:
 def no_selection_sentences(problem: SelectionProblem, selection: Selection) -> list[str]:
     """Why there is no selection, and what is nearest to one, a sentence each."""
     limits = selection.limits
-    asked = f"coverage of at least {as_given(float(limits.coverage))} and FFR of at most {as_given(float(limits.ffr))}"
+    asked = limits_of_choice(float(limits.coverage), float(limits.ffr))
     missing = MISSING.get(selection.state)
     sentences = {
         "infeasible": [f"No set of the {plural(problem.candidates, 'candidate')} has {asked}."],

@@ -45,6 +45,11 @@ def with_hint(message: str, hint: str) -> str:
     return f"{message}; {hint}" if hint else message
 
 
+def sentence(text: str) -> str:
+    """The words with a capital at the beginning and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def cut(text: str, length: int) -> str:
     """The text, or its beginning and an ellipsis: at most ``length`` characters in all."""
     return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptpex.report.percentages import TableRow, ends, percent
+from promptpex.report.percentages import TableRow, with_ends
 from promptpex.report.secondary_tables import Section, few
 from promptpex.report.summary import Summary, records
 
@@ -30,7 +30,7 @@ def mean(row: TableRow) -> str:
     """A mean with its interval, a dash where nothing was scored."""
     if row["mean"] is None:
         return "–"
-    return f"{percent(row['mean'])} ({ends(row['ci_low'], row['ci_high'])}){few(row['scored'])}"
+    return f"{with_ends(row['mean'], row['ci_low'], row['ci_high'])}{few(row['scored'])}"
 
 
 def scored(row: TableRow) -> str:

@@ -35,6 +35,16 @@ def ends(low: float, high: float) -> str:
     return f"{_rounded_share(low)}–{_rounded_share(high)}%"
 
 
+def with_ends(share: float, low: float, high: float) -> str:
+    """A share with the ends of its interval: ``27% (17–41%)``."""
+    return f"{percent(share)} ({ends(low, high)})"
+
+
+def limits_of_choice(coverage: float, ffr: float) -> str:
+    """What a choice of assertions has to keep, as part of a sentence."""
+    return f"coverage of at least {as_given(coverage)} and FFR of at most {as_given(ffr)}"
+
+
 def _rounded_share(share: float) -> str:
     """In percent; never 0 or 100 for what is only near it."""
     edge = min(share, 1.0 - share)

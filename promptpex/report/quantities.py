@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from promptpex.report.metrics_in_words import scored
-from promptpex.report.percentages import TableRow, ends, percent
+from promptpex.report.percentages import TableRow, with_ends
 from promptpex.report.summary import Summary, records
 
 NON_COMPLIANCE = "non-compliance"
@@ -34,7 +34,7 @@ class Estimate:
         """The share with its interval, after ``bound`` where it is a lower one; a dash where nothing was scored."""
         if self.point is None or self.low is None or self.high is None:
             return "–"
-        return f"{bound if self.at_least else ''}{percent(self.point)} ({ends(self.low, self.high)})"
+        return f"{bound if self.at_least else ''}{with_ends(self.point, self.low, self.high)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from promptpex.codecs.wording import plural
 from promptpex.report.headline import FEW
 from promptpex.report.ids import shortened_list
-from promptpex.report.percentages import TableRow, ends, percent
+from promptpex.report.percentages import TableRow, percent, with_ends
 from promptpex.report.summary import Summary, records
 from promptpex.stats import RULE_CORRELATION
 from promptpex.tables import weighed
@@ -373,7 +373,7 @@ def _broken(row: TableRow | None) -> str:
 def _interval(point: float | None, low: float | None, high: float | None) -> str:
     if point is None or low is None or high is None:
         return "–"
-    return f"{percent(point)} ({ends(low, high)})"
+    return with_ends(point, low, high)
 
 
 def _kappa(row: TableRow) -> str:

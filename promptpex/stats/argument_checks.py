@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from promptpex.core.errors import InputError
 
 
@@ -21,3 +23,16 @@ def require_equal_length(first: str, n: int, second: str, m: int) -> None:
     """Raise InputError unless two columns have the same number of rows."""
     if n != m:
         raise InputError(f"{n} {first} but {m} {second}: give one of each per observation.")
+
+
+def filled_clusters(totals: Sequence[int], sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """The ones and the observations of each cluster that has observations.
+
+    Raises:
+        InputError: columns of different length, or more ones than observations.
+    """
+    require_equal_length("totals", len(totals), "sizes", len(sizes))
+    filled = [(int(total), int(size)) for total, size in zip(totals, sizes, strict=True) if size]
+    for total, size in filled:
+        require_counts(total, size)
+    return filled

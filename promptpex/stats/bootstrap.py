@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from promptpex.stats.argument_checks import require_counts, require_equal_length, require_share
+from promptpex.stats.argument_checks import filled_clusters, require_share
 from promptpex.stats.intervals import Interval
 
 if TYPE_CHECKING:
@@ -77,10 +77,7 @@ def share_bootstrap(
         draws: samples.
     """
     require_share("confidence", confidence)
-    require_equal_length("totals", len(totals), "sizes", len(sizes))
-    filled = [(int(total), int(size)) for total, size in zip(totals, sizes, strict=True) if size]
-    for total, size in filled:
-        require_counts(total, size)
+    filled = filled_clusters(totals, sizes)
     n = sum(size for _, size in filled)
     if not n:
         return Interval(None, 0.0, 1.0, confidence, 0, "cluster-bootstrap")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.stats.argument_checks import require_counts, require_equal_length, require_share
+from promptpex.stats.argument_checks import filled_clusters, require_share
 from promptpex.stats.intervals import Interval, exact_bounds
 from promptpex.stats.special import two_sided_t
 
@@ -30,10 +30,7 @@ def korn_graubard(totals: Sequence[int], sizes: Sequence[int], confidence: float
         confidence: two-sided coverage.
     """
     require_share("confidence", confidence)
-    require_equal_length("totals", len(totals), "sizes", len(sizes))
-    filled = [(int(total), int(size)) for total, size in zip(totals, sizes, strict=True) if size]
-    for total, size in filled:
-        require_counts(total, size)
+    filled = filled_clusters(totals, sizes)
     n, k = sum(size for _, size in filled), len(filled)
     if n == 0:
         return Interval(None, 0.0, 1.0, confidence, 0, "korn-graubard")

@@ -85,15 +85,8 @@ def _decision(
     if anchor is not None and anchor != model.model:
         rows = grid.models.index(model.model), grid.models.index(anchor)
         gap = grid.difference(*rows, options.confidence)
-    return Decision(
-        outcome=model.outcome,
-        versus=None if anchor == model.model else anchor,
-        difference=gap,
-        p=model.p if gap is not None else None,
-        beaten_by=model.beaten_by,
-        because=_because(grid, model.model, others, options.rank_by) if model.outcome == "undecided" else None,
-        sampled_rules=model.sampled_rules,
-    )
+    because = _because(grid, model.model, others, options.rank_by) if model.outcome == "undecided" else None
+    return Decision.of(model, anchor, gap, because)
 
 
 def _because(grid: ScoreGrid, model: str, others: Sequence[Suitability], metric: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 from promptpex.core.errors import InputError
 from promptpex.stats import (
@@ -67,6 +67,27 @@ class Decision:
     more_cases: MoreCases | None = None
     because: str | None = None
     sampled_rules: bool | None = None
+
+    @classmethod
+    def of(
+        cls,
+        model: ModelDecision,
+        anchor: str | None,
+        difference: Interval | None,
+        because: str | None,
+        more_cases: MoreCases | None = None,
+    ) -> Self:
+        """The decision about a model that was compared with ``anchor``; without a difference it has no p."""
+        return cls(
+            outcome=model.outcome,
+            versus=None if anchor == model.model else anchor,
+            difference=difference,
+            p=model.p if difference is not None else None,
+            beaten_by=model.beaten_by,
+            more_cases=more_cases,
+            because=because,
+            sampled_rules=model.sampled_rules,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,16 +288,7 @@ def _decision(
     if model.outcome == "undecided":
         because = _because(counts, model.model, others)
         more = None if because or anchor is None else _more(grid, model.model, shown, options)
-    return Decision(
-        outcome=model.outcome,
-        versus=None if anchor == model.model else anchor,
-        difference=gap,
-        p=model.p if gap is not None else None,
-        beaten_by=model.beaten_by,
-        more_cases=more,
-        because=because,
-        sampled_rules=model.sampled_rules,
-    )
+    return Decision.of(model, anchor, gap, because, more)
 
 
 def _more(grid: Grid, model: str, shown: Suitability, options: RankingOptions) -> MoreCases | None:

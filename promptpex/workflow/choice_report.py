@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from promptpex.codecs.wording import named, plural
+from promptpex.codecs.wording import named, plural, sentence
 from promptpex.core.errors import InputError
 from promptpex.core.records import Grade, History, Synthesis
 from promptpex.documents.human_grades import current, read_grades
@@ -15,7 +15,7 @@ from promptpex.promptfile import messages_text, read, sibling
 from promptpex.report.choices import files
 from promptpex.report.choices.records import ChoicePage, ChosenShare, PageCurve, PagePoint
 from promptpex.report.headline import FEW
-from promptpex.report.percentages import as_given, ends, percent
+from promptpex.report.percentages import as_given, limits_of_choice, percent, with_ends
 from promptpex.stats import Interval
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.folder import SynthesisFolder
@@ -145,7 +145,7 @@ def _no_answer(choice: SavedChoice | NoChoice | None, source: FolderProblem, lim
     candidates = plural(len(source.matrix.candidates), "candidate")
     if choice is None:
         return f"Nothing is chosen of the {candidates} yet."
-    asked = f"coverage of at least {as_given(float(limits.coverage))} and FFR of at most {as_given(float(limits.ffr))}"
+    asked = limits_of_choice(float(limits.coverage), float(limits.ffr))
     return f"Of the {candidates} nothing is chosen: asked for was {asked}."
 
 
@@ -154,9 +154,9 @@ def _notices(
 ) -> Iterator[str]:
     if choice is not None and _is_outdated(source, columns, choice):
         yield "The candidates, outputs or labels have changed since this choice; choose again with `promptpex select`."
-    yield from (_sentence(one) for one in source.notices)
+    yield from (sentence(one) for one in source.notices)
     short = shortages_of(source.examples, coverage=float(limits.coverage), ffr=float(limits.ffr))
-    yield from (_sentence(one.sentence) for one in short)
+    yield from (sentence(one.sentence) for one in short)
     for good, bad in indistinct(source.problem)[:MOST_INDISTINCT]:
         names = [named([source.problem.example_name(number) for number in group]) for group in (good, bad)]
         yield f"The same candidates fail these, so no choice tells them apart: good {names[0]}; bad {names[1]}."
@@ -168,10 +168,6 @@ def _is_outdated(source: FolderProblem, columns: ChosenColumns, choice: SavedCho
     flagged = columns.flagged & (columns.good | columns.bad)
     now = {one.id for row, one in enumerate(source.matrix.examples) if flagged >> row & 1}
     return len(columns.chosen or ()) != len(choice.chosen) or labels != choice.labels or now != set(choice.flagged)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _shares(columns: ChosenColumns, figures: SavedFigures, limits: SelectionLimits) -> Iterator[ChosenShare]:
@@ -198,7 +194,7 @@ def _share(name: str, where: str, one: Interval, limit: str) -> ChosenShare:
 
 
 def _range(one: Interval) -> str:
-    return f"{percent(one.estimate)} ({ends(one.low, one.high)})" if one.estimate is not None else "not known"
+    return "unknown" if one.estimate is None else with_ends(one.estimate, one.low, one.high)
 
 
 def _curve(

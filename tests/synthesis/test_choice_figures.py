@@ -179,7 +179,7 @@ def test_select_shows_figures_held_out_and_the_curve(desk: Desk, capsys: pytest.
     desk.write({name: signs[:30] for name, signs in columns.items()}, "g" * 20 + "b" * 9 + "-")
     assert run_cli(["select", "p.synthesis", "--curve", "--method", "cov"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "On the examples that it was chosen by: coverage 100% (66% to 100%), FFR 0% (0% to 17%)." in out
+    assert "On the examples that it was chosen by: coverage 100% (66–100%), FFR 0% (0–17%)." in out
     assert "without the examples that it is counted on (5 folds): coverage 100%" in out
     assert "prediction-powered" not in out  # too few good outputs are flagged for that
     assert "FFR coverage candidates 0% 100% 1" in out
@@ -198,7 +198,7 @@ def test_select_shows_figures_held_out_and_the_curve(desk: Desk, capsys: pytest.
     assert "ootstrap" not in plain
     assert run_cli(["select", "p.synthesis", "--bootstrap"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "Bootstrap intervals on the examples that it was chosen by: coverage 100% (100% to 100%), FFR 10%" in out
+    assert "Bootstrap intervals on the examples that it was chosen by: coverage 100% (100–100%), FFR 10%" in out
     assert "rely on those above" in out
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from promptpex.report.choices.records import PageCurve
-from promptpex.report.percentages import as_given, percent
+from promptpex.report.percentages import as_given, limits_of_choice, percent
 
 LEFT, RIGHT, TOP, BOTTOM = 11.0, 96.0, 9.0, 86.0
 """Where the axes begin and end, in percent of the drawing; what is left has room for their numbers."""
@@ -114,8 +114,7 @@ def _in_words(curve: PageCurve) -> str:
     first, last = curve.points[0], curve.points[-1]
     parts = [f"The most coverage at each FFR rises from {percent(first.coverage)} at {percent(first.ffr)}"]
     parts.append(f" to {percent(last.coverage)} at {percent(last.ffr)}.")
-    limits = f"coverage of at least {as_given(curve.coverage_limit)}, FFR of at most {as_given(curve.ffr_limit)}"
-    parts.append(f" Limits: {limits}.")
+    parts.append(f" Limits: {limits_of_choice(curve.coverage_limit, curve.ffr_limit)}.")
     if curve.chosen is not None:
         parts.append(f" The choice has {_figures(*curve.chosen)}")
         parts.append(f", held out {_figures(*curve.held_out)}." if curve.held_out is not None else ".")

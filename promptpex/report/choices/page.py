@@ -21,7 +21,7 @@ from promptpex.report.choices.records import (
     PromptPiece,
 )
 from promptpex.report.html import rendered
-from promptpex.report.percentages import ends, percent
+from promptpex.report.percentages import with_ends
 from promptpex.report.view_model import Bar
 
 MOST_EXAMPLES = 300
@@ -133,7 +133,7 @@ def _share_row(share: ChosenShare) -> ShareRow:
     if given is None or given.estimate is None:
         return ShareRow(share, "–", None)
     bar = Bar(*(round(100 * value, 2) for value in (given.low, given.estimate, given.high)))
-    return ShareRow(share, f"{percent(given.estimate)} ({ends(given.low, given.high)})", bar)
+    return ShareRow(share, with_ends(given.estimate, given.low, given.high), bar)
 
 
 def _pieces(pieces: Sequence[PromptPiece]) -> ShownList:

@@ -133,8 +133,8 @@ def test_the_curve_rises_in_steps_with_the_limits_and_the_choice() -> None:
     assert made.held_out is not None
     assert made.chosen.words == "chosen: coverage 70% at an FFR of 10%"
     assert made.words == (
-        "The most coverage at each FFR rises from 50% at 0% to 75% at 10%. Limits: coverage of at least 60%, FFR of at "
-        "most 25%. The choice has coverage 70% at an FFR of 10%, held out coverage 55% at an FFR of 20%."
+        "The most coverage at each FFR rises from 50% at 0% to 75% at 10%. Limits: coverage of at least 60% and FFR "
+        "of at most 25%. The choice has coverage 70% at an FFR of 10%, held out coverage 55% at an FFR of 20%."
     )
     text = html(page())
     assert made.words in section(text, "curve")
