@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from promptpex.stats import Interval, PpiConditional, PpiItem, korn_graubard, ppi_conditional, share_bootstrap
 from promptpex.synthesis.matrix import Matrix
-from promptpex.synthesis.selection.bitsets import bits, gathered, union
+from promptpex.synthesis.selection.bitsets import bits, gathered, patterns, union
 from promptpex.synthesis.selection.problem import SelectionProblem
 
 Choose = Callable[[SelectionProblem], Sequence[int] | None]
@@ -198,5 +198,5 @@ def ffr_of_all_outputs(
 def _predictions(matrix: Matrix, columns: Sequence[int]) -> list[float]:
     """Per example of the matrix how likely it is good: the share of candidates that it passes."""
     width = len(matrix.examples)
-    signs = "".join(format(matrix.fails(column), f"0{width}b")[::-1] for column in columns)
-    return [signs[row::width].count("0") / max(1, len(columns)) for row in range(width)]
+    fails = [matrix.fails(column) for column in columns]
+    return [pattern.count("0") / max(1, len(columns)) for pattern in patterns(fails, range(width), width)]

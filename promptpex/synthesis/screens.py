@@ -8,6 +8,7 @@ from typing import Literal
 
 from promptpex.codecs.wording import cut, plural
 from promptpex.synthesis.matrix import ERROR, PASS, Matrix, distance_from_code
+from promptpex.synthesis.selection.bitsets import patterns
 from promptpex.synthesis.selection.problem import SelectionProblem
 
 ScreenState = Literal["always-errs", "never-passes", "always-passes", "same-results"]
@@ -92,10 +93,8 @@ def indistinct(problem: SelectionProblem) -> list[tuple[tuple[int, ...], tuple[i
     Either a label is wrong, or a candidate is missing.
     """
     groups: dict[str, tuple[list[int], list[int]]] = {}
-    width = problem.examples
-    signs = "".join(format(failed, f"0{width}b")[::-1] for failed in problem.fails)
-    for example in range(width):
-        pattern = signs[example::width]
+    every = range(problem.examples)
+    for example, pattern in zip(every, patterns(problem.fails, every, problem.examples), strict=True):
         is_bad = problem.bad >> example & 1
         groups.setdefault(pattern, ([], []))[is_bad].append(example)
     return [(tuple(good), tuple(bad)) for pattern, (good, bad) in groups.items() if good and bad and "1" in pattern]

@@ -18,7 +18,8 @@ from promptpex.report.choices.records import (
 from promptpex.synthesis.folder_problem import FolderProblem, example_name
 from promptpex.synthesis.implication_states import ImplicationStates
 from promptpex.synthesis.matrix import ERROR, MatrixFile, may_ask
-from promptpex.synthesis.selection.bitsets import bits, union
+from promptpex.synthesis.same_check import NOT_DECIDING
+from promptpex.synthesis.selection.bitsets import bits, patterns, union
 from promptpex.synthesis.taxonomy import info_of
 
 FIRST_OTHERS = 20
@@ -134,7 +135,7 @@ def _implying(choice: ChosenColumns) -> dict[int, list[int]]:
 
 def check_text(check: Check) -> str:
     """What decides a check, as text: its value, and where there is more the whole check as JSON."""
-    data = {name: value for name, value in check.to_dict().items() if name not in ("kind", "weight", "metric")}
+    data = {name: value for name, value in check.to_dict().items() if name not in ("kind", *NOT_DECIDING)}
     if data.keys() <= {"value"}:
         value = data.get("value", "")
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -177,9 +178,8 @@ def page_examples(choice: ChosenColumns, results: MatrixFile, grades: Sequence[G
 
 def _failed(fails: Sequence[int], rows: Sequence[int], width: int) -> Iterator[list[int]]:
     """Per example the candidates that it fails."""
-    signs = "".join(format(failed, f"0{width}b")[::-1] for failed in fails)
-    for row in rows:
-        yield [number for number, sign in enumerate(signs[row::width]) if sign == "1"]
+    for pattern in patterns(fails, rows, width):
+        yield [number for number, sign in enumerate(pattern) if sign == "1"]
 
 
 def _notes(grades: Sequence[Grade], examples: Collection[str]) -> dict[str, list[str]]:

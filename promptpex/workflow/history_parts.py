@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import get_args
 
 from promptpex.core.records import Category, Delta, History, Synthesis
 from promptpex.report.choices.records import CategoryCount, PageVersion, PromptPiece
 from promptpex.synthesis.tagged_prompt import tagged
-from promptpex.synthesis.taxonomy import TAXONOMY, info_of
-
-GROUPS = ("structural", "content", "other")
+from promptpex.synthesis.taxonomy import TAXONOMY, Group, info_of
 
 
 def page_versions(history: History) -> tuple[PageVersion, ...]:
@@ -48,7 +47,7 @@ def category_counts(
         one.id: {categories[name] for name in one.criteria if name in categories} for one in synthesis.candidates
     }
     counts = []
-    for group in GROUPS:
+    for group in get_args(Group):
         members = [info for info in TAXONOMY if info.group == group]
         rows = [({info.name}, info.title) for info in members]
         rows.insert(0, ({info.name for info in members}, ""))

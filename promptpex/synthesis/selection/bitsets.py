@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 
@@ -33,18 +34,16 @@ def union(sets: Sequence[int], chosen: Iterable[int]) -> int:
     return joined
 
 
-def transposed(sets: Sequence[int], numbers: Iterable[int], width: int) -> dict[str, int]:
-    """Which of the sets hold a number, and how many of the numbers are held by just these.
+def patterns(sets: Sequence[int], numbers: Iterable[int], width: int) -> Iterator[str]:
+    """Which of the sets hold a number, for each of the numbers: a sign for each set, ``1`` where it holds the number.
 
     Args:
         width: more than the largest number of any set.
-
-    Returns:
-        Per pattern, a text with a sign for each set and ``1`` where it holds the number, how often it occurs.
     """
     signs = "".join(format(members, f"0{width}b")[::-1] for members in sets)
-    counts: dict[str, int] = {}
-    for number in numbers:
-        pattern = signs[number::width]
-        counts[pattern] = counts.get(pattern, 0) + 1
-    return counts
+    return (signs[number::width] for number in numbers)
+
+
+def transposed(sets: Sequence[int], numbers: Iterable[int], width: int) -> dict[str, int]:
+    """How many of the numbers have each of their ``patterns``."""
+    return Counter(patterns(sets, numbers, width))
