@@ -46,18 +46,20 @@ class FromRules:
 def from_rules(spec: Spec, synthesis: Synthesis, before: Mapping[str, str], taken: Collection[str]) -> FromRules:
     """Criteria and candidates for the rules that are new or have changed.
 
-    A rule that was taken before and has not changed brings nothing, so that what a person deleted stays deleted.
+    A rule that was taken before and has not changed brings nothing, so that what a person deleted stays deleted. What
+    a choice put into the spec brings nothing either: it comes from candidates.
 
     Args:
         synthesis: what there is.
         before: ``FromRules.rules`` of last time.
         taken: ids that no new criterion may have.
     """
-    now = {rule.id: _digest(rule) for rule in spec.rules if not rule.stale}
-    changed = [rule for rule in spec.rules if not rule.stale and before.get(rule.id) != now[rule.id]]
+    names = {candidate.id for candidate in synthesis.candidates}
+    rules = [own for rule in spec.rules if not rule.stale and (own := _without_chosen(rule, names)) is not None]
+    now = {rule.id: _digest(rule) for rule in rules}
+    changed = [rule for rule in rules if before.get(rule.id) != now[rule.id]]
     by_rule = {criterion.rule: criterion for criterion in synthesis.criteria if criterion.rule is not None}
     ids = free_ids({criterion.id for criterion in synthesis.criteria} | set(taken))
-    names = {candidate.id for candidate in synthesis.candidates}
     criteria: list[Criterion] = []
     candidates: list[Candidate] = []
     for rule in changed:
@@ -67,6 +69,14 @@ def from_rules(spec: Spec, synthesis: Synthesis, before: Mapping[str, str], take
         mine = [one for one in synthesis.candidates if old is not None and one.id.startswith(_prefix(rule))]
         candidates += _candidates(rule, criterion, mine, names)
     return FromRules(tuple(criteria), tuple(candidates), {**before, **now})
+
+
+def _without_chosen(rule: Rule, candidates: Collection[str]) -> Rule | None:
+    """The rule without the checks that were chosen among the candidates; None where it is made of them."""
+    checks = tuple(check for check in rule.checks if check.metric not in candidates)
+    if rule.origin == "synthesized" or (rule.checks and not checks and rule.decides == "wholly"):
+        return None
+    return rule.replace(checks=checks, decides=rule.decides if checks else "wholly")
 
 
 def _digest(rule: Rule) -> str:

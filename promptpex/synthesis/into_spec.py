@@ -53,10 +53,17 @@ def _without(rule: Rule, candidates: Collection[str]) -> Rule:
 def _with_checks(rule: Rule, candidates: Collection[Candidate]) -> Rule:
     """The rule with those of the candidates' checks that it does not have already."""
     bare = [check.replace(metric=None) for check in rule.checks]
-    new = [_check(candidate) for candidate in candidates if candidate.check.replace(metric=None) not in bare]
+    new = [_check(candidate) for candidate in candidates if not _is_among(candidate.check, bare)]
     if not new:
         return rule
     return rule.replace(checks=(*rule.checks, *new), decides=rule.decides if rule.checks else "partly")
+
+
+def _is_among(check: Check, checks: Collection[Check]) -> bool:
+    """Whether the checks hold this one, or each of those that it is a set of, as it is where a rule has several."""
+    bare = check.replace(metric=None)
+    is_set_of_all = check.kind == "assert-set" and check.threshold is None
+    return bare in checks or (is_set_of_all and all(part in checks for part in check.asserts or ()))
 
 
 def _check(candidate: Candidate) -> Check:

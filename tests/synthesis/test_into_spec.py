@@ -11,6 +11,7 @@ from promptpex.cli.main import run_cli
 from promptpex.core.records import Candidate, Check, Criterion, Rule, Spec, Synthesis
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.synthesis.check_file import check_file
+from promptpex.synthesis.from_rules import from_rules
 from promptpex.synthesis.into_spec import with_assertions
 
 SHORT = Check(kind="word-count", value={"max": 60})
@@ -67,6 +68,29 @@ def test_a_candidate_for_two_criteria_makes_one_rule_of_both() -> None:
 
 def test_a_check_that_the_spec_has_already_is_not_added_again() -> None:
     assert with_assertions(SPEC, SYNTHESIS, {"is_short"}) == SPEC
+
+
+def test_the_checks_of_a_rule_that_are_one_candidate_are_not_added_again() -> None:
+    rule = SPEC.rules[0].replace(checks=(SHORT, LINES))
+    spec = SPEC.replace(rules=(rule, *SPEC.rules[1:]))
+    both = Candidate(id="both", criteria=("c3",), check=Check(kind="assert-set", asserts=(SHORT, LINES)))
+    one_more = Candidate(id="more", criteria=("c3",), check=Check(kind="assert-set", asserts=(SHORT, ASKED)))
+    synthesis = SYNTHESIS.replace(candidates=(both, one_more))
+    assert with_assertions(spec, synthesis, {"both"}) == spec
+    assert len(with_assertions(spec, synthesis, {"both", "more"}).rules[0].checks) == 3
+
+
+@pytest.mark.parametrize("chosen", [{"names_city"}, {"has_question", "is_short"}, {"is_one_paragraph", "names_city"}])
+def test_what_was_chosen_brings_no_criteria_and_candidates_of_its_own(chosen: set[str]) -> None:
+    before = from_rules(SPEC, SYNTHESIS, {}, ())
+    after = from_rules(with_assertions(SPEC, SYNTHESIS, chosen), SYNTHESIS, before.rules, ())
+    assert (after.criteria, after.candidates, after.rules) == ((), (), before.rules)
+
+
+def test_a_chosen_rule_that_a_person_edited_brings_none_either() -> None:
+    spec = with_assertions(SPEC, SYNTHESIS, {"names_city"})
+    edited = spec.replace(rules=tuple(rule.replace(origin="edited") for rule in spec.rules))
+    assert [one.rule for one in from_rules(edited, SYNTHESIS, {}, ()).criteria] == ["r1", "r2"]
 
 
 def test_a_rule_without_checks_is_decided_in_part_by_a_chosen_one() -> None:
