@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.parse import RUBRIC
 from promptpex.assertions.python import source
+from promptpex.codecs.python_text import count_asking
 from promptpex.core.judge_answers import MAX_QUESTIONS
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def _questions(check: Check) -> int:
         return 1
     if kind != "python" or not isinstance(check.value, str):
         return 0
-    return min(MAX_QUESTIONS, source.count_asking(check.value))
+    return min(MAX_QUESTIONS, count_asking(check.value))
 
 
 def sees_prompt(checks: Iterable[Check]) -> bool:

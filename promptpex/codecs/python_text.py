@@ -6,8 +6,9 @@ It is done by patterns, in time in proportion to the text: what a stranger or a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,31 @@ def parameters_of(code: str, definition: Definition) -> tuple[str, ...]:
     return tuple(_named_parameters(_inside_parentheses(without_literals(code), definition.start)))
 
 
+Given = Literal["output", "context", "example", "prompt", "response", "vars"]
+"""What the function of a check can be given, by the name of its parameter."""
+
+_BY_COUNT: dict[int, tuple[Given, ...]] = {
+    1: ("output",),
+    2: ("output", "context"),
+    3: ("example", "prompt", "response"),
+}
+
+
+def given_to(parameters: Sequence[str]) -> tuple[Given, ...] | None:
+    """What the function of a check is given, by the names of its parameters or else by how many there are; None where
+    no function of a check has so many."""
+    known = get_args(Given)
+    if parameters and all(name in known for name in parameters) and len(set(parameters)) == len(parameters):
+        return tuple(name for name in parameters)  # type: ignore[misc]
+    return _BY_COUNT.get(len(parameters))
+
+
+def count_asking(code: str) -> int:
+    """How many calls the code has of ``ask`` and ``ask_llm``, by which a check puts a question to a judge."""
+    return len(_ASKING_CALL.findall(without_literals(code)))
+
+
+_ASKING_CALL = re.compile(r"\bask(?:_llm)?[ \t]*\(")
 _DEFINITION = re.compile(r"^(?P<async>async[ \t]+)?def[ \t]+(?P<name>\w+)[ \t]*(?:\[[^\]\n]*\][ \t]*)?\(", re.MULTILINE)
 _LITERALS = re.compile(
     r"""

@@ -6,11 +6,11 @@ rubrics are statements that a grader holds against the output.
 
 from __future__ import annotations
 
-from promptpex.codecs.python_text import definitions, parameters_of, without_literals
+from promptpex.codecs.python_text import Given, count_asking, definitions, given_to, parameters_of
 from promptpex.core.judge_answers import RUBRIC_NO, RUBRIC_YES
 from promptpex.core.records import Check
 
-_GIVEN = {
+_GIVEN: dict[Given, str] = {
     "output": "output",
     "context": "context",
     "example": "context['vars']",
@@ -18,14 +18,13 @@ _GIVEN = {
     "prompt": "context['prompt']",
     "response": "output if isinstance(output, str) else json.dumps(output)",
 }
-_BY_COUNT = {1: ("output",), 2: ("output", "context"), 3: ("example", "prompt", "response")}
 
 
 def python_problem(check: Check) -> str | None:
     """Why promptfoo cannot run this code, if it cannot."""
     if not isinstance(check.value, str):
         return "its value is not a text"
-    if any(f"{name}(" in without_literals(check.value).replace(" ", "") for name in ("ask", "ask_llm")):
+    if count_asking(check.value):
         return "promptfoo's Python has no judge to ask"
     return None
 
@@ -38,11 +37,10 @@ def as_body(check: Check) -> Check:
         return check
     config = check.config if isinstance(check.config, dict) else {}
     chosen = defined.get(str(config.get("function", "get_assert")), list(defined.values())[-1])
-    names = parameters_of(code, chosen)
-    known = names if names and set(names) <= _GIVEN.keys() else _BY_COUNT.get(len(names), ())
-    call = f"{chosen.name}({', '.join(_GIVEN[name] for name in known)})"
+    given = given_to(parameters_of(code, chosen)) or ()
+    call = f"{chosen.name}({', '.join(_GIVEN[name] for name in given)})"
     call = f"asyncio.run({call})" if chosen.awaited else call
-    returned = f"bool({call})" if "response" in known else call
+    returned = f"bool({call})" if "response" in given else call
     head = "import asyncio\n" if chosen.awaited else ""
     return check.replace(value=_literal(f"{head}{code}\nreturn {returned}"))
 

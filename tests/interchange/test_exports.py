@@ -231,6 +231,7 @@ def test_the_command_takes_a_run_or_what_stands_beside_a_suite(
         "async def told(example: dict, prompt: str, response: str) -> bool:\n    return f'{{{response}}}' == '{RED}'",
         "def get_assert(output, context):\n    return {'pass': output == 'RED', 'score': 0.5}",
         "def first(output):\n    return True\n\ndef other(output):\n    return output == 'RED'",
+        "def mask(text):\n    return text.lower()\n\ndef other(output):\n    return mask(output) == 'red'",
     ],
 )
 def test_python_reaches_promptfoo_as_a_body_that_decides_the_same(code: str) -> None:

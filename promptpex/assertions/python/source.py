@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
 from promptpex.assertions.model import Unscorable
-from promptpex.codecs.python_text import Definition, definitions, literals, parameters_of, without_literals
+from promptpex.codecs.python_text import (
+    Definition,
+    Given,
+    definitions,
+    given_to,
+    literals,
+    parameters_of,
+    without_literals,
+)
 from promptpex.codecs.wording import did_you_mean, plural
 
 MAX_CODE = 100_000
 """Characters of code."""
 
-Parameter = Literal["output", "context", "example", "prompt", "response", "vars"]
-"""What a function can be given, by the name of its parameter."""
-
-_BY_COUNT: dict[int, tuple[Parameter, ...]] = {
-    1: ("output",),
-    2: ("output", "context"),
-    3: ("example", "prompt", "response"),
-}
-_KNOWN = frozenset(("output", "context", "example", "prompt", "response", "vars"))
 _OURS = "_check"
 """The function that is made of an expression or a body."""
 
@@ -45,7 +43,7 @@ class CheckProgram:
 
     code: str
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[Given, ...]
     awaited: bool
     asks: bool
     by_truth: bool
@@ -85,11 +83,6 @@ def is_function(text: str) -> bool:
     return next(definitions(text), None) is not None and not _RETURNS.search(without_literals(text))
 
 
-def count_asking(text: str) -> int:
-    """How many calls of ``ask`` and ``ask_llm`` the text has."""
-    return len(_ASKING_CALL.findall(without_literals(text)))
-
-
 def _chosen(defined: tuple[Definition, ...], function: object) -> Definition:
     by_name = {each.name: each for each in defined}
     if function is None:
@@ -100,18 +93,16 @@ def _chosen(defined: tuple[Definition, ...], function: object) -> Definition:
     return by_name[function]
 
 
-def _parameters(code: str, chosen: Definition) -> tuple[Parameter, ...]:
+def _parameters(code: str, chosen: Definition) -> tuple[Given, ...]:
     names = parameters_of(code, chosen)
-    if names and all(name in _KNOWN for name in names) and len(set(names)) == len(names):
-        return tuple(name for name in names)  # type: ignore[misc]
-    if len(names) not in _BY_COUNT:
+    given = given_to(names)
+    if given is None:
         message = "write (output, context) or (example, prompt, response)"
         raise Unscorable("bad-value", f"the function {chosen.name} has {plural(len(names), 'parameter')}; {message}")
-    return _BY_COUNT[len(names)]
+    return given
 
 
 _ASKS = re.compile(r"\bask(?:_llm)?\b")
-_ASKING_CALL = re.compile(r"\bask(?:_llm)?[ \t]*\(")
 _RETURNS = re.compile(r"^return\b", re.MULTILINE)
 """At the top: what else is defined there helps a body that returns."""
 _AWAITS = re.compile(r"\bawait\b")
