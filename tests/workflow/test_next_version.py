@@ -1,4 +1,4 @@
-"""From commits to a choice and on to the next commit: a real repository, real files, an author who knows the prompt."""
+"""A prompt changes or is renamed after a choice was made: a real repository, real files, and a scripted author."""
 
 from __future__ import annotations
 
