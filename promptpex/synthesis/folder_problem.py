@@ -18,7 +18,7 @@ from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.examples import of_version
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.matrix import MISSING, Matrix, MatrixFile
-from promptpex.synthesis.screens import Screened, preference, screened
+from promptpex.synthesis.screens import Screened, chosen_all_the_same, preference, screened
 from promptpex.synthesis.selection.bitsets import gathered
 from promptpex.synthesis.selection.implications import below_ffr, closed, uncontradicted
 from promptpex.synthesis.selection.limits import SelectionLimits
@@ -143,6 +143,7 @@ def problem_of(
         must_not=frozenset(place for place, candidate in enumerate(chosen) if candidate.choice == "never"),
         example_names=tuple(example_name(matrix.examples[row]) for row in rows),
     )
+    notices += chosen_all_the_same(matrix)
     return FolderProblem(problem, columns, rows, matrix, screens, tuple(notices))
 
 

@@ -47,6 +47,15 @@ def screened(matrix: Matrix) -> tuple[Screened, ...]:
     return tuple(sorted((*telling_nothing.values(), *alike), key=lambda one: one.candidate))
 
 
+def chosen_all_the_same(matrix: Matrix) -> list[str]:
+    """What to know of candidates that tell nothing and that a person wants to be chosen, a sentence each."""
+    if not matrix.examples:
+        return []
+    wanted = [number for number, candidate in enumerate(matrix.candidates) if candidate.choice == "must"]
+    constant = [state for number in wanted if (state := _constant(matrix, number)) is not None]
+    return [f"chosen since you said `choice: must`, though {state.sentence}" for state in constant]
+
+
 def _constant(matrix: Matrix, number: int) -> Screened | None:
     """That a candidate says the same of every example, where it does."""
     every = (1 << len(matrix.examples)) - 1

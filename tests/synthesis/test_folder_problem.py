@@ -93,6 +93,7 @@ def test_what_a_person_decided_is_kept_and_stands_for_others() -> None:
         matrix_of({"code": "pf", "wanted": "pf", "refused": "pf", "constant": "ff"}, "gb", made), (), LIMITS
     )
     assert [one.sentence for one in given.screens] == ["code passes and fails the same examples as wanted"]
+    assert given.notices == ("chosen since you said `choice: must`, though constant fails all 2 examples",)
     assert given.problem.names == ("wanted", "refused", "constant")
     assert (given.problem.must, given.problem.must_not) == (frozenset({0, 2}), frozenset({1}))
     assert sorted(range(3), key=given.order)[0] in (0, 2)
