@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,7 +14,16 @@ from promptpex.synthesis.selection.solver import Program
 HOUR = 3600.0
 
 
+@pytest.fixture
+def _heeded() -> Iterator[None]:
+    """Has Ctrl-C raise ``KeyboardInterrupt``, which it does not where a shell started the tests in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.timeout(300)
+@pytest.mark.usefixtures("_heeded")
 def test_ctrl_c_ends_a_search_long_before_its_time() -> None:
     dice = random.Random(1)
     program = Program(600, 600)
