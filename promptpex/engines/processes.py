@@ -245,6 +245,7 @@ async def _served(connection: Connection) -> None:
             while chunk := await chunks.get():
                 results = await run_all(worker, pickle.loads(chunk))
                 connection.send_bytes(_pickled(results))
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a job that is being closed is closed to its end
     except Exception as error:  # it is raised again where the job was given
         failure = error
     if failure is not None:
