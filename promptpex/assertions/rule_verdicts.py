@@ -119,11 +119,13 @@ def _verdicts_on(rules: Sequence[CompiledRule], each: OutputOfCase, checked: Che
 
 def _misses_json(rule: Rule, report: CheckReport, checked: CheckedOutput) -> bool:
     """Whether the output breaks a rule that demands JSON as a whole, by being none."""
-    demands = [
+    if report.status != "fail" or rule.when:
+        return False
+    demanded = any(
         check.kind == "is-json" and check.path is None and check.transform is None and result.status == "fail"
         for check, result in zip(rule.checks, report.results, strict=True)
-    ]
-    return report.status == "fail" and not rule.when and any(demands) and not _is_json(checked.text)
+    )
+    return demanded and not _is_json(checked.text)
 
 
 def _is_json(text: str) -> bool:
@@ -135,10 +137,10 @@ def _is_json(text: str) -> bool:
 
 def _could_not_look(rule: Rule, report: CheckReport, checked: CheckedOutput) -> bool:
     """Whether all that failed looked for JSON of a type of which the output holds none: one cause is one failure."""
-    failed = [check for check, result in zip(rule.checks, report.results, strict=True) if result.status == "fail"]
     return report.status == "fail" and all(
         check.kind == "contains-json" and check.transform is None and not _holds_json_for(check, checked)
-        for check in failed
+        for check, result in zip(rule.checks, report.results, strict=True)
+        if result.status == "fail"
     )
 
 

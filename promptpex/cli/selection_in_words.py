@@ -8,7 +8,7 @@ from textwrap import wrap
 
 from promptpex.codecs.wording import NAMED, cut, plural
 from promptpex.report.percentages import as_given, limits_of_choice, percent
-from promptpex.synthesis.selection.explanation import Explanation
+from promptpex.synthesis.selection.explanation import Explanation, Reachable
 from promptpex.synthesis.selection.problem import SelectionFigures, SelectionProblem
 from promptpex.synthesis.selection.result import Selection, plain
 
@@ -126,20 +126,12 @@ def no_selection_sentences(problem: SelectionProblem, selection: Selection) -> l
 def _explained(why: Explanation, problem: SelectionProblem, selection: Selection) -> list[str]:
     sentences = []
     bad, good = problem.bad.bit_count(), problem.good.bit_count()
-    if (best := why.best_coverage) is not None:
-        known = "" if best.proven else " as far as the search went"
-        sentences.append(
-            f"At this FFR the best coverage is {percent(best.share)} ({best.count} of {bad}){known}: "
-            f"candidates {_listed(problem, best.selection)}."
-        )
+    if why.best_coverage is not None:
+        sentences.append(f"At this FFR the best coverage is {_nearest(why.best_coverage, bad, problem)}.")
     elif bad and good:
         sentences.append("The candidates that must be chosen already flag more good outputs than the FFR allows.")
-    if (least := why.least_ffr) is not None:
-        known = "" if least.proven else " as far as the search went"
-        sentences.append(
-            f"At this coverage the least FFR is {percent(least.share)} ({least.count} of {good}){known}: "
-            f"candidates {_listed(problem, least.selection)}."
-        )
+    if why.least_ffr is not None:
+        sentences.append(f"At this coverage the least FFR is {_nearest(why.least_ffr, good, problem)}.")
     elif bad and good:
         sentences.append("This coverage is out of reach at any FFR.")
     if why.uncaught:
@@ -153,6 +145,13 @@ def _explained(why: Explanation, problem: SelectionProblem, selection: Selection
             f"Most candidates flag these good outputs; check their labels: {example_list(problem, why.good_to_check)}."
         )
     return sentences
+
+
+def _nearest(reached: Reachable, of: int, problem: SelectionProblem) -> str:
+    """A share that can be reached, of how many outputs, and the candidates that reach it."""
+    known = "" if reached.proven else " as far as the search went"
+    names = _listed(problem, reached.selection)
+    return f"{percent(reached.share)} ({reached.count} of {of}){known}: candidates {names}"
 
 
 def _listed(problem: SelectionProblem, chosen: Sequence[int]) -> str:

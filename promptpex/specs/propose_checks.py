@@ -118,9 +118,10 @@ class _Trial:
         right = [one for one in known if one.text.strip() not in disputed]
         reason = own_problem(proposal, given)
         reason = reason or (None if rule.when else condition_problem(proposal, given, self._evidence))
-        if not reason and self._meets_other_inputs(rule, proposal) and (other := counterexample(proposal, right)):
-            return replace(proposal, dropped=f"{other}; code cannot tell where its condition holds")
-        reason = reason or counterexample(proposal, right)
+        refused = None if reason else counterexample(proposal, right)
+        if refused and self._meets_other_inputs(rule, proposal):
+            return replace(proposal, dropped=f"{refused}; code cannot tell where its condition holds")
+        reason = reason or refused
         reason = reason or form_problem(proposal, given, right)
         reason = reason or contradicted(proposal, self._evidence)
         if proposal.checks and self._has_others and not (reply.keeps_only_this or last):
@@ -129,7 +130,8 @@ class _Trial:
 
     def _meets_other_inputs(self, rule: Rule, proposal: Proposal) -> bool:
         """Whether the checks are held against outputs that the rule does not concern, which no other wording mends."""
-        return rule.needs == "input" and has_condition(rule) and not proposal.when and not _names_inputs(proposal)
+        blind = not proposal.when and not named_variables(proposal.checks)
+        return blind and rule.needs == "input" and has_condition(rule)
 
     def _whole_answers(self, shown: Iterable[Examples]) -> list[str]:
         """The texts that the prompt quotes and that are right answers as they stand, as far as anybody has shown; an
@@ -159,10 +161,6 @@ def examples(reply: ProposedChecks) -> Examples:
     inputs = [reply.inputs, reply.other_inputs] if isinstance(reply, ConditionalChecks) else [[], []]
     here, elsewhere = ({one.name: one.value for one in some} for some in inputs)
     return Examples((*reply.keeps, *reply.keeps_only_this), right, breaks, here, elsewhere)
-
-
-def _names_inputs(proposal: Proposal) -> bool:
-    return bool(named_variables(proposal.checks))
 
 
 def _refusal(proposal: Proposal) -> str:

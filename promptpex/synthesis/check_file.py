@@ -13,9 +13,5 @@ MARK = "# Assertions chosen by promptpex"
 
 def check_file(synthesis: Synthesis, chosen: Collection[str]) -> str:
     """The chosen candidates as YAML with the key ``assert``, each check's ``metric`` being the candidate's id."""
-    checks = [
-        {"kind": candidate.check.kind, **candidate.check.replace(metric=candidate.id).to_dict()}
-        for candidate in synthesis.candidates
-        if candidate.id in chosen
-    ]
+    checks = [candidate.named_check.to_dict() for candidate in synthesis.candidates if candidate.id in chosen]
     return f"{MARK}\n{yaml_writer.document({'assert': checks})}"

@@ -53,7 +53,7 @@ def _without(rule: Rule, candidates: Collection[str]) -> Rule:
 def _with_checks(rule: Rule, candidates: Collection[Candidate]) -> Rule:
     """The rule with those of the candidates' checks that it does not have already."""
     bare = [check.replace(metric=None) for check in rule.checks]
-    new = [_check(candidate) for candidate in candidates if not _is_among(candidate.check, bare)]
+    new = [candidate.named_check for candidate in candidates if not _is_among(candidate.check, bare)]
     if not new:
         return rule
     return rule.replace(checks=(*rule.checks, *new), decides=rule.decides if rule.checks else "partly")
@@ -66,11 +66,6 @@ def _is_among(check: Check, checks: Collection[Check]) -> bool:
     return bare in checks or (is_set_of_all and all(part in checks for part in check.asserts or ()))
 
 
-def _check(candidate: Candidate) -> Check:
-    """The candidate's check, with its origin."""
-    return candidate.check.replace(metric=candidate.id)
-
-
 def _by_criteria(candidates: Iterable[Candidate]) -> list[list[Candidate]]:
     groups: dict[tuple[str, ...], list[Candidate]] = {}
     for candidate in candidates:
@@ -81,7 +76,7 @@ def _by_criteria(candidates: Iterable[Candidate]) -> list[list[Candidate]]:
 def _rule(group: list[Candidate], criteria: Mapping[str, Criterion], taken: Collection[str]) -> Rule:
     """A rule of these candidates, all of which are for the same criteria."""
     held = [criteria[name] for name in group[0].criteria if name in criteria]
-    checks = tuple(map(_check, group))
+    checks = tuple(candidate.named_check for candidate in group)
     uses_input = bool(named_variables(checks)) or any("python" in check.kind for check in checks)
     return Rule(
         id=free_name(held[0].id if held else group[0].id, taken, "-"),

@@ -117,7 +117,7 @@ def python_module(synthesis: Synthesis, chosen: Collection[str], *, module: str)
     """
     candidates = [candidate for candidate in synthesis.candidates if candidate.id in chosen]
     names = function_names(candidates)
-    checks = {names[candidate.id]: _data(candidate) for candidate in candidates}
+    checks = {names[candidate.id]: candidate.check.to_dict() for candidate in candidates}
     functions = "".join(
         _FUNCTION.format(name=names[c.id], key=json.dumps(names[c.id]), docstring=_docstring(c, synthesis))
         for c in candidates
@@ -190,10 +190,6 @@ def function_names(candidates: Sequence[Candidate]) -> dict[str, str]:
         names[candidate.id] = free_name(plain, taken)
         taken.add(names[candidate.id])
     return names
-
-
-def _data(candidate: Candidate) -> dict[str, object]:
-    return {"kind": candidate.check.kind, **candidate.check.to_dict()}
 
 
 def _docstring(candidate: Candidate, synthesis: Synthesis) -> str:

@@ -8,32 +8,31 @@ from pathlib import Path
 
 from promptpex.codecs.atomic import write_text
 from promptpex.core.errors import SynthesisError
-from promptpex.core.records import Spec
+from promptpex.core.records import Spec, Synthesis
 from promptpex.promptfile import read, sibling
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.synthesis import check_file, python_module
-from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.into_spec import with_assertions
 from promptpex.synthesis.matrix import Matrix
 
 
-def put_into_spec(folder: Path, chosen: Collection[str]) -> Path:
+def put_into_spec(folder: Path, synthesis: Synthesis, chosen: Collection[str]) -> Path:
     """Makes the chosen candidates rules and checks of the prompt's spec, in place of those of an earlier choice.
 
     A prompt without a spec gets one, of these rules alone.
 
     Args:
         folder: the synthesis folder, which stands beside the prompt.
+        synthesis: what its candidates.yaml says.
         chosen: ids of candidates.
 
     Returns:
         The spec's path.
 
     Raises:
-        InputError: the prompt, its spec or the candidates cannot be read, or the spec cannot be written.
+        InputError: the prompt or its spec cannot be read, or the spec cannot be written.
     """
-    synthesis = read_candidates(SynthesisFolder(folder).candidates)
     path = SynthesisFolder(folder).prompt(synthesis.prompt)
     prompt = read(path)
     spec_path = sibling(path, "spec")
@@ -52,12 +51,12 @@ def put_into_spec(folder: Path, chosen: Collection[str]) -> Path:
     return spec_path
 
 
-def write_chosen(out: Path, folder: Path, matrix: Matrix, chosen: Collection[str]) -> list[Path]:
+def write_chosen(out: Path, synthesis: Synthesis, matrix: Matrix, chosen: Collection[str]) -> list[Path]:
     """Writes the chosen candidates to a file: ``.yaml`` for ``promptpex check``, ``.py`` for a module with its tests.
 
     Args:
         out: the file. Next to a module ``NAME.py`` stand ``test_NAME.py`` and the examples of these tests.
-        folder: the synthesis folder.
+        synthesis: what candidates.yaml says.
         matrix: what the candidates say of the examples; the tests hold the module to it.
 
     Returns:
@@ -66,7 +65,6 @@ def write_chosen(out: Path, folder: Path, matrix: Matrix, chosen: Collection[str
     Raises:
         InputError: an ending that is neither, a file that promptpex did not write, or that cannot be written.
     """
-    synthesis = read_candidates(SynthesisFolder(folder).candidates)
     suffix = out.suffix.lower()
     if suffix in (".yaml", ".yml"):
         return _write({out: check_file.check_file(synthesis, chosen)}, check_file.MARK)

@@ -151,10 +151,15 @@ def _report(folder: Path, choice: FolderChoice, as_json: bool) -> None:
 
 def _use(folder: Path, given: FolderProblem, chosen: set[str], into_spec: bool, out: Path | None) -> None:
     """Puts the chosen candidates where they were asked for, and says where that is."""
+    if not (into_spec or out is not None):
+        return
+    from promptpex.synthesis.candidate_file import read_candidates
+    from promptpex.synthesis.folder import SynthesisFolder
     from promptpex.workflow.use_selection import put_into_spec, write_chosen
 
-    written = write_chosen(out, folder, given.matrix, chosen) if out is not None else []
-    for path in (*written, *([put_into_spec(folder, chosen)] if into_spec else [])):
+    synthesis = read_candidates(SynthesisFolder(folder).candidates)
+    written = write_chosen(out, synthesis, given.matrix, chosen) if out is not None else []
+    for path in (*written, *([put_into_spec(folder, synthesis, chosen)] if into_spec else [])):
         say(f"promptpex: wrote {path}", err=True)
 
 

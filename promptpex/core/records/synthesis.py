@@ -136,6 +136,11 @@ class Candidate(OwnedRecord):
         """The digest of what decides its results: the check alone."""
         return digest(self.check.to_dict(), 16)
 
+    @property
+    def named_check(self) -> Check:
+        """The check with its origin: the candidate's id as its ``metric``."""
+        return self.check.replace(metric=self.id)
+
 
 class Implication(Record):
     """That every output which passes one candidate passes another, so that choosing the first spares the second.
