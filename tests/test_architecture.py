@@ -25,7 +25,7 @@ LEVELS: dict[int, tuple[str, ...]] = {
     0: ("core", "engines"),
     1: ("codecs", "stats"),
     2: ("documents", "llm", "tables"),
-    3: ("assertions", "interchange", "judging", "promptfile", "report", "store"),
+    3: ("assertions", "grading", "interchange", "judging", "promptfile", "report", "store"),
     4: ("alignment", "cases", "config", "specs", "synthesis"),
     5: ("workflow",),
     6: ("api", "paper", "web"),
@@ -48,6 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tables": {"core", "codecs", "stats"},
     "llm": {"core", "codecs", "engines"},
     "assertions": FILES,
+    "grading": FILES | {"stats"},
     "promptfile": FILES,
     "config": {"core", "codecs", "judging", "llm"},
     "store": {"core", "codecs", "llm"},
@@ -56,11 +57,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "judging": ASKING,
     "specs": ASKING | {"assertions", "judging", "promptfile"},
     "cases": ASKING | {"assertions", "interchange", "promptfile"},
-    "synthesis": ASKING | {"assertions", "judging", "promptfile", "stats"},
-    "alignment": ASKING | {"assertions", "stats"},
+    "synthesis": ASKING | {"assertions", "grading", "judging", "promptfile", "stats"},
+    "alignment": FILES | {"grading", "stats"},
     "workflow": ASKING
     | STAGES
-    | {"assertions", "config", "interchange", "promptfile", "report", "stats", "store", "tables"},
+    | {"assertions", "config", "grading", "interchange", "promptfile", "report", "stats", "store", "tables"},
     "paper": FILES
     | {
         "assertions",
@@ -76,7 +77,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "workflow",
     },
     "api": {"config", "core", "llm", "synthesis", "workflow"},
-    "web": FILES | {"report", "stats", "tables"},
+    "web": FILES | {"alignment", "grading", "report", "stats", "tables"},
     "cli": EVERYTHING,
     "__init__": EVERYTHING,
     "__main__": {"cli"},

