@@ -30,6 +30,7 @@ FOR_LATER = {
     "promptpex.workflow.stages.unregister": "stages of other programs, such as synthesis",
     "promptpex.core.response_store.ResponseStore.entries": "stores: moving replies from one backend to another",
     "promptpex.store.sqlite_store.SqliteStore.entries": "stores: moving replies from one backend to another",
+    "promptpex.web.site.body": "the local page: what people send",
     "promptpex.stats.ppi.ppi_mean": "alignment: judges' verdicts corrected by people's grades",
 }
 """Definitions that nothing calls yet, with the work that will; what only they use needs no line of its own."""
@@ -44,6 +45,8 @@ SMALL_FILES = {
     "promptpex/promptfile/write.py": "the other way of reading, for imports",
     "promptpex/synthesis/names.py": "names of criteria and candidates: all that makes some shares it",
     "promptpex/stats/holm.py": "a method with a source of its own, shared by three tests",
+    "promptpex/web/pages/runs.py": "the list of runs; the pages of reports and comparisons stand apart",
+    "promptpex/web/ports.py": "what the pages are handed, whoever hands it to them",
     "promptpex/synthesis/check_file.py": "one of the three things that a choice of assertions becomes",
 }
 """Files of less than 30 lines, with the reason that they stand alone."""

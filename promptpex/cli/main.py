@@ -16,7 +16,7 @@ from promptpex.core.errors import PromptpexError
 STEPS = (
     ("Write", ("init", "extract", "generate", "validate", "diff")),
     ("Run", ("estimate", "run", "judge", "check")),
-    ("Read", ("report", "compare", "gate")),
+    ("Read", ("report", "view", "compare", "gate")),
     ("Choose assertions", ("synthesize", "select")),
     ("Exchange", ("import", "export")),
     ("Housekeeping", ("models", "cache", "evaluate-paper")),
@@ -28,11 +28,13 @@ COMMANDS = tuple(name for _, names in STEPS for name in names)
 MODULES = {"import": "import_", "evaluate-paper": "evaluate_paper"}
 """Commands whose module cannot have their name."""
 
-ELSEWHERE = {"eval": "run", "evaluate": "run", "test": "run", "score": "judge", "grade": "judge", "lint": "validate"}
+ELSEWHERE = {
+    **dict.fromkeys(("eval", "evaluate", "test"), "run"),
+    **dict.fromkeys(("score", "grade"), "judge"),
+    **dict.fromkeys(("show", "open", "serve", "ui"), "view"),
+    "lint": "validate",
+}
 """What other tools call our commands."""
-
-VIEWING = ("view", "show", "open")
-"""What other tools call a page with the results, for which there is a file and no command."""
 
 INTERRUPTED = 130
 
@@ -74,9 +76,6 @@ class Commands(click.Group):
             if args[0] in ELSEWHERE:
                 ours = ELSEWHERE[args[0]]
                 message = f"there is no command {args[0]!r} here; it is called {ours!r}: promptpex {ours} --help"
-                raise click.UsageError(message, error.ctx) from None
-            if args[0] in VIEWING:
-                message = f"there is no command {args[0]!r}; promptpex report writes a run's page, report.html"
                 raise click.UsageError(message, error.ctx) from None
             near = nearest(args[0], COMMANDS, likeness=0.5)
             if near is not None:

@@ -56,7 +56,7 @@ def html(summary: Summary) -> str:
 
 def rendered(template: str, **values: Any) -> str:
     """A page made of one of the templates; every value is escaped."""
-    return _environment().get_template(template).render(**values)
+    return environment(TEMPLATES).get_template(template).render(**values)
 
 
 def write(summary: Summary, folder: Path) -> Path:
@@ -103,9 +103,10 @@ def pretty(value: Any) -> str:
 
 
 @cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
+def environment(folder: Path) -> jinja2.Environment:
+    """Templates of a folder, and those of reports: every value is escaped, and a missing one is an error."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([folder, TEMPLATES]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         finalize=visible,
@@ -129,6 +130,6 @@ def _environment() -> jinja2.Environment:
         "shortened": shortened,
         "shortened_list": shortened_list,
     }
-    environment.filters |= {**filters, "interval": interval, "pretty": pretty}
-    environment.globals |= {"FEW": FEW, "FOLD": FOLD, "MOST": MOST, "METRICS": NOTE, "IDS": IDS, **SECTION}
-    return environment
+    made.filters |= {**filters, "interval": interval, "pretty": pretty}
+    made.globals |= {"FEW": FEW, "FOLD": FOLD, "MOST": MOST, "METRICS": NOTE, "IDS": IDS, **SECTION}
+    return made

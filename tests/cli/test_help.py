@@ -6,7 +6,7 @@ import click
 import pytest
 
 from promptpex.cli.help import GROUPS, GroupedOption
-from promptpex.cli.main import COMMANDS, ELSEWHERE, STEPS, VIEWING, run_cli
+from promptpex.cli.main import COMMANDS, ELSEWHERE, STEPS, run_cli
 from promptpex.config import OTHER_VARIABLES, Settings
 from tests.cli.commands import commands
 
@@ -101,20 +101,6 @@ def test_what_other_tools_call_our_commands_leads_to_them(name: str, capsys: pyt
     error = capsys.readouterr().err
     assert error.startswith(f"promptpex: there is no command '{name}' here; it is called '{ELSEWHERE[name]}'")
     assert len(error.splitlines()) == 1
-
-
-def test_view_is_free_for_the_local_page() -> None:
-    assert "view" not in {*COMMANDS, *ELSEWHERE}
-
-
-@pytest.mark.parametrize("name", VIEWING)
-def test_who_wants_to_view_results_is_led_to_the_page_of_a_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_cli([name]) == 2
-    error = capsys.readouterr().err
-    assert error == (
-        f"promptpex: there is no command '{name}'; promptpex report writes a run's page, report.html "
-        "(see promptpex --help)\n"
-    )
 
 
 @pytest.mark.parametrize("arguments", [["run"], ["run", "p.md", "--nosuch"], ["nosuch"], ["gate", "--decide", "x"]])

@@ -1,0 +1,58 @@
+"""The application: all pages behind one guard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from promptpex.core.errors import InputError
+from promptpex.web.pages import entrance, runs, static_files
+from promptpex.web.ports import Ports
+from promptpex.web.security import App, Door, Guard
+from promptpex.web.site import Site, Tab
+
+if TYPE_CHECKING:
+    from starlette.exceptions import HTTPException
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+PAGES: tuple[tuple[Callable[[Site], Sequence[Route]], Tab | None], ...] = (
+    (entrance.routes, None),
+    (static_files.routes, None),
+    (runs.routes, Tab("Runs", "/")),
+)
+"""The routes of each group of pages, and its place in the navigation; a group that gives no route has none."""
+
+
+def build_app(ports: Ports, door: Door, port: int, failed: Callable[[Exception], None]) -> App:
+    """The ASGI application of a server that listens on this port of 127.0.0.1.
+
+    Args:
+        ports: what it shows.
+        door: whom it lets in.
+        failed: told of what went wrong in a page.
+    """
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+
+    site = Site(ports)
+    groups = [(make(site), tab) for make, tab in PAGES]
+    site.tabs = tuple(tab for routes, tab in groups if routes and tab is not None)
+
+    async def missing(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return site.problem(request, error.status_code, _sentence(error))
+
+    async def refused(request: Request, error: Exception) -> Response:
+        return site.problem(request, 422, str(error))
+
+    every = [route for routes, _ in groups for route in routes]
+    pages = Starlette(routes=every, exception_handlers={HTTPException: missing, InputError: refused})
+    pages.state.door, pages.state.port = door, port
+    return Guard(pages, door, port, failed)
+
+
+def _sentence(error: HTTPException) -> str:
+    words = {404: "There is no such page here.", 405: "This page does not take that."}
+    return words.get(error.status_code, error.detail)

@@ -1,0 +1,36 @@
+"""Stylesheets and scripts: the files of ``web/static``, by name, and the colours that reports have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from promptpex.report.html import rendered
+from promptpex.web.site import TEMPLATES, Site
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+STATIC = TEMPLATES.parent / "static"
+KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+def routes(site: Site) -> list[Route]:
+    """``/static/NAME``, for the names that are there when the server starts."""
+    from starlette.exceptions import HTTPException
+    from starlette.responses import Response as Sent
+    from starlette.routing import Route
+
+    files = {path.name: path for path in STATIC.iterdir() if path.suffix in KINDS}
+
+    def send(request: Request) -> Response:
+        path = files.get(request.path_params["name"])
+        if path is None:
+            raise HTTPException(404)
+        return Sent(path.read_bytes(), media_type=KINDS[path.suffix])
+
+    def colours(request: Request) -> Response:
+        return Sent(rendered("report.css.jinja"), media_type=KINDS[".css"])
+
+    return [Route("/static/report.css", colours), Route("/static/{name}", send)]
