@@ -17,6 +17,7 @@ from promptpex.promptfile import read
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.examples import of_version
 from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.in_force import in_force
 from promptpex.synthesis.matrix import MISSING, Matrix, MatrixFile
 from promptpex.synthesis.screens import Screened, chosen_all_the_same, preference, screened
 from promptpex.synthesis.selection.bitsets import gathered
@@ -83,12 +84,14 @@ def read_folder(path: Path, limits: SelectionLimits, *, weigh_questions: bool = 
     synthesis = read_candidates(folder.candidates)
     kept = folder.read_examples()
     examples = _current(kept, path, synthesis)
-    matrix = Matrix(synthesis.candidates, examples)
+    matrix = Matrix(in_force(synthesis), examples)
     matrix.take(MatrixFile(folder.matrix).read())
     _require_whole(matrix, folder)
     made = problem_of(matrix, synthesis.implications, limits, weigh_questions=weigh_questions)
-    old = len(kept) - len(examples)
-    notices = (f"{plural(old, 'example')} of other versions of the prompt not used",) if old else ()
+    old, aside = len(kept) - len(examples), len(synthesis.candidates) - len(matrix.candidates)
+    notices = [f"{plural(old, 'example')} of other versions of the prompt not used"] if old else []
+    if aside:
+        notices.append(f"{plural(aside, 'candidate')} of criteria that are set aside, or ask for another kind, not used")
     return FolderProblem(made.problem, made.columns, made.rows, matrix, made.screens, (*notices, *made.notices))
 
 

@@ -65,6 +65,8 @@ def from_rules(spec: Spec, synthesis: Synthesis, before: Mapping[str, str], take
     for rule in changed:
         old = by_rule.get(rule.id)
         criterion = _criterion(rule, old.id if old is not None else next(ids))
+        if old is not None:
+            criterion = criterion.with_settings_of(old)
         criteria.append(criterion)
         mine = [one for one in synthesis.candidates if old is not None and one.id.startswith(_prefix(rule))]
         candidates += _candidates(rule, criterion, mine, names)
@@ -111,7 +113,8 @@ def _candidates(rule: Rule, criterion: Criterion, old: Sequence[Candidate], name
         name = before.id if before is not None else free_name(f"{_prefix(rule)}{_telling(rule)}{ending}", names)
         names.add(name)
         choice = before.choice if before is not None else None
-        made.append(Candidate(id=name, criteria=(criterion.id,), description=rule.rule, check=check, choice=choice))
+        new = Candidate(id=name, criteria=(criterion.id,), description=rule.rule, check=check, choice=choice)
+        made.append(new.written_for([criterion]))
     return made
 
 

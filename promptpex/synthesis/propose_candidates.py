@@ -206,7 +206,8 @@ def _read(reply: ListReply[CandidateReply], batch: Sequence[Criterion], variable
             answer.refused.append(_Refusal(name, criteria, f"{item.kind} {cut(item.value, 300)}", error.message))
             continue
         description = " ".join(item.description.split())
-        answer.accepted.append(Candidate(id=name, criteria=criteria, description=description, check=check))
+        candidate = Candidate(id=name, criteria=criteria, description=description, check=check)
+        answer.accepted.append(candidate.written_for(batch))
     proposed = {name for one in answer.accepted for name in one.criteria}
     proposed |= {name for one in answer.refused for name in one.criteria}
     usable = bool(proposed) or not reply.items

@@ -327,7 +327,9 @@ def _with_choices(synthesis: Synthesis, on_file: Synthesis) -> Synthesis:
     """The synthesis with the choices of now: people may have made some while the author was writing."""
     choices = {candidate.id: candidate.choice for candidate in on_file.candidates}
     candidates = [one.replace(choice=choices.get(one.id, one.choice)) for one in synthesis.candidates]
-    return synthesis.replace(candidates=tuple(candidates))
+    settings = {criterion.id: criterion for criterion in on_file.criteria}
+    criteria = [one.with_settings_of(settings.get(one.id, one)) for one in synthesis.criteria]
+    return synthesis.replace(criteria=tuple(criteria), candidates=tuple(candidates))
 
 
 def _tell_of_phrase_lists(session: Session, synthesis: Synthesis, new: Collection[str]) -> None:

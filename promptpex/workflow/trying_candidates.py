@@ -14,7 +14,7 @@ from pathlib import Path
 from promptpex.codecs.wording import cut, plural
 from promptpex.core.errors import InputError
 from promptpex.core.events import Notice
-from promptpex.core.records import Example, History, Prompt, Rule, Run, Synthesis
+from promptpex.core.records import Candidate, Example, History, Implication, Prompt, Rule, Run, Synthesis
 from promptpex.documents.human_grades import read_grades
 from promptpex.engines import Engine, local_engine, usable_cpus
 from promptpex.judging.questions import STAGE as QUESTION
@@ -34,6 +34,7 @@ from promptpex.synthesis.implications import (
     judge_pairs,
     plan_implications,
 )
+from promptpex.synthesis.in_force import in_force
 from promptpex.synthesis.label_table import read_labels
 from promptpex.synthesis.labels import LabelRules
 from promptpex.synthesis.matrix import ERROR, FAIL, PASS, Matrix, MatrixFile, may_ask
@@ -117,15 +118,16 @@ async def try_candidates(session: Session, files: Files, wishes: TrialWishes) ->
     prompt = read_prompt(session, files.prompt)
     folder = SynthesisFolder.of(files.prompt)
     synthesis = read_candidates(folder.candidates)
+    candidates = in_force(synthesis)
     sources = ExampleSources(_run(session, prompt, wishes.run), wishes.labels, wishes.rules)
     has_examples = bool(sources.run or sources.table or folder.examples.exists())
-    if not synthesis.candidates or not (has_examples or session.roles.named_judges()):
+    if not candidates or not (has_examples or session.roles.named_judges()):
         return None
     examples: tuple[Example, ...] = ()
     if has_examples:
         examples = update_examples(folder, files.prompt, prompt, _rules(files), sources, session.emit)
-    judge = _judge(session, prompt, synthesis, len(examples))
-    matrix = Matrix(synthesis.candidates, examples, judge=judge.fingerprint() if judge is not None else None)
+    judge = judge_of_questions(session, prompt, candidates, len(examples))
+    matrix = Matrix(candidates, examples, judge=judge.fingerprint() if judge is not None else None)
     cells = await fill(
         matrix,
         MatrixFile(folder.matrix),
@@ -165,9 +167,11 @@ def _rules(files: Files) -> Sequence[Rule]:
     return read_spec(files.spec).rules if files.spec.exists() else ()
 
 
-def _judge(session: Session, prompt: Prompt, synthesis: Synthesis, examples: int) -> QuestionJudge | None:
+def judge_of_questions(
+    session: Session, prompt: Prompt, candidates: Sequence[Candidate], examples: int
+) -> QuestionJudge | None:
     """Who answers the questions of candidates, where there are any."""
-    asking = sum(may_ask(candidate.check) for candidate in synthesis.candidates)
+    asking = sum(may_ask(candidate.check) for candidate in candidates)
     if not asking or not examples:
         return None
     if not session.roles.named_judges():
@@ -200,12 +204,22 @@ async def _implications(
     new = JudgedPairs((), ())
     if plan.to_ask and session.roles.named_judges():
         new = await _asked(session, prompt, plan, matrix)
-    implications = (*plan.known, *new.implications)
+    implications = (*plan.known, *new.implications, *_set_aside(synthesis, matrix))
     if implications != synthesis.implications:
         synthesis = write_candidates(folder.candidates, synthesis.replace(implications=implications))
     if new.judged:
         HISTORY.write(folder.versions, history.replace(pairs=(*history.pairs, *new.judged)))
     return synthesis, len(new.implications)
+
+
+def _set_aside(synthesis: Synthesis, matrix: Matrix) -> list[Implication]:
+    """The machine's implications of candidates that take no part now: a judge is not asked twice about the same."""
+    running, ids = ({one.id for one in some} for some in (matrix.candidates, synthesis.candidates))
+    return [
+        one
+        for one in synthesis.implications
+        if not one.is_peoples and {one.stronger, one.weaker} <= ids and not {one.stronger, one.weaker} <= running
+    ]
 
 
 async def _asked(session: Session, prompt: Prompt, plan: ImplicationPlan, matrix: Matrix) -> JudgedPairs:

@@ -14,7 +14,7 @@ from promptpex.cli.main import run_cli
 from promptpex.config import load
 from promptpex.core.errors import RunError
 from promptpex.core.events import Event, Notice
-from promptpex.core.records import Candidate, Check, Request, Run, Synthesis
+from promptpex.core.records import Candidate, Check, Criterion, Request, Run, Synthesis
 from promptpex.documents.human_grades import append_grades
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import read
@@ -167,6 +167,23 @@ async def test_implications_are_by_code_and_by_a_judge_where_no_example_speaks_a
     await desk.try_all(judge)
     kept = read_candidates(desk.folder.candidates).implications
     assert [one.accepted for one in kept if one.evidence == "judge"] == [False]
+    assert judge.asked("implications") == 1
+
+
+async def test_candidates_of_a_criterion_that_is_set_aside_are_not_run_and_nothing_of_them_is_lost(desk: Desk) -> None:
+    desk.grade("good", "good", "bad", "bad", "bad")
+    judge = Judge()
+    await desk.try_all(judge)
+    before = read_candidates(desk.folder.candidates)
+    short = [one.replace(criteria=("c1",)) if one.id == "short" else one for one in before.candidates]
+    criteria = (Criterion(id="c1", text="The output is short.", selected=False),)
+    write_candidates(desk.folder.candidates, before.replace(criteria=criteria, candidates=tuple(short)), by_hand=True)
+    tried = await desk.try_all(judge)
+    assert tried is not None
+    assert (tried.cells, sum(tried.results.values())) == (0, 25)
+    assert [one.id for one in read_candidates(desk.folder.candidates).implications] == [
+        one.id for one in before.implications
+    ]
     assert judge.asked("implications") == 1
 
 

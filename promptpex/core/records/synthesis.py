@@ -5,11 +5,12 @@ The terms are SPADE's (arXiv 2401.03038, sections 2 to 4).
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Iterable
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
-from promptpex.core.ids import digest
+from promptpex.core.ids import digest, text_digest
 from promptpex.core.records._base import Ordinal, OwnedRecord, Record
 from promptpex.core.records.prompt import Message, Role
 from promptpex.core.records.spec import Check, Origin
@@ -32,6 +33,15 @@ content, then the rest; ``synthesis.taxonomy`` says what each is."""
 
 Choice = Literal["must", "never"]
 """What a person decided of a candidate: it is part of every selection, or of none."""
+
+Means = Literal["code", "judge", "both"]
+"""By what a criterion is to be decided."""
+
+SHOWN_SHARE = 0.25
+"""The share of inputs whose grades and notes models may be shown; on the others assertions and judges are measured."""
+
+WORDING_LENGTH = 12
+"""Hex digits that a criterion's text is remembered by."""
 
 CandidateStatus = Literal["pass", "fail", "error"]
 """What a candidate says of an example. An error counts as a fail in selection (section 4.1) and is shown apart."""
@@ -96,8 +106,15 @@ class Criterion(OwnedRecord):
         source: the words of the prompt that it rests on.
         version: the version whose delta it comes from; None where it comes from a rule of the spec.
         rule: the id of that rule; None where it comes from a delta.
+        by: by what it is decided; candidates of another kind are not run and not chosen from.
+        selected: whether it takes part; candidates of one that does not are not run and not chosen from.
+        max_ffr: the share of good outputs that its own assertion may flag at most; None: the limit of the whole choice.
+        must: whether an output has to pass it whatever else it is like.
+        notes: ids of the grades whose notes it was made from.
         origin, content: as in ``Rule``.
     """
+
+    not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin", "by", "selected", "max_ffr", "must"))
 
     id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
     text: str = Field(min_length=1)
@@ -105,8 +122,22 @@ class Criterion(OwnedRecord):
     source: str = ""
     version: str | None = None
     rule: str | None = None
+    by: Means = "both"
+    selected: bool = True
+    max_ffr: float | None = Field(default=None, ge=0, le=1)
+    must: bool = False
+    notes: tuple[str, ...] = ()
     origin: Origin = "extracted"
     content: str | None = None
+
+    @property
+    def wording(self) -> str:
+        """The digest of its text: what was made for other words of it is out of date."""
+        return text_digest(self.text, WORDING_LENGTH)
+
+    def with_settings_of(self, other: Criterion) -> Criterion:
+        """The criterion with what a person set of another one, whatever either says."""
+        return self.replace(by=other.by, selected=other.selected, max_ffr=other.max_ffr, must=other.must)
 
 
 class Candidate(OwnedRecord):
@@ -118,16 +149,18 @@ class Candidate(OwnedRecord):
         description: what it looks at, in one sentence.
         check: the check itself, of any kind, ``python`` and ``question`` among them.
         choice: what a person decided; None: selection decides.
+        wordings: by the id of a criterion, the digest of the text that it was written for; of others that is not known.
         origin, content: as in ``Rule``.
     """
 
-    not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin", "choice"))
+    not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin", "choice", "wordings"))
 
     id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
     criteria: tuple[str, ...] = ()
     description: str = ""
     check: Check
     choice: Choice | None = None
+    wordings: dict[str, str] = Field(default_factory=dict)
     origin: Origin = "generated"
     content: str | None = None
 
@@ -135,6 +168,14 @@ class Candidate(OwnedRecord):
     def fingerprint(self) -> str:
         """The digest of what decides its results: the check alone."""
         return digest(self.check.to_dict(), 16)
+
+    def written_for(self, criteria: Iterable[Criterion]) -> Self:
+        """The candidate, said to be for the texts that those of its criteria have now which are among these."""
+        return self.replace(wordings={one.id: one.wording for one in criteria if one.id in self.criteria})
+
+    def is_outdated(self, criteria: Iterable[Criterion]) -> bool:
+        """Whether one of its criteria has other words now than it was written for."""
+        return any(self.wordings.get(one.id, one.wording) != one.wording for one in criteria)
 
     @property
     def named_check(self) -> Check:
@@ -232,6 +273,16 @@ class Example(Record):
         if self.case:
             return f"case {self.case}"
         return f"inputs {digest(self.inputs, 16)}" if self.inputs else f"output {self.id}"
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether models may be shown it with its grades, as when they write candidates or judge by examples.
+
+        It is in ``SHOWN_SHARE`` of all inputs (of all outputs, where there are no inputs): always the same ones, also
+        in other runs and for other models. What a model was shown does not measure what it made.
+        """
+        key = digest(["shown", self.inputs or self.id], 8)
+        return int(key, 16) < SHOWN_SHARE * 16**8
 
 
 class CandidateResult(Record):
