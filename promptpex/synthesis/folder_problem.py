@@ -91,7 +91,9 @@ def read_folder(path: Path, limits: SelectionLimits, *, weigh_questions: bool = 
     old, aside = len(kept) - len(examples), len(synthesis.candidates) - len(matrix.candidates)
     notices = [f"{plural(old, 'example')} of other versions of the prompt not used"] if old else []
     if aside:
-        notices.append(f"{plural(aside, 'candidate')} of criteria that are set aside, or ask for another kind, not used")
+        notices.append(
+            f"{plural(aside, 'candidate')} of criteria that are set aside, or ask for another kind, not used"
+        )
     return FolderProblem(made.problem, made.columns, made.rows, matrix, made.screens, (*notices, *made.notices))
 
 

@@ -27,3 +27,12 @@ def admits(criterion: Criterion, candidate: Candidate) -> bool:
     if criterion.by == "both" or candidate.choice == "must":
         return True
     return may_ask(candidate.check) == (criterion.by == "judge")
+
+
+def outdated(synthesis: Synthesis) -> dict[str, tuple[str, ...]]:
+    """The candidates that were written for other words, each with the ids of the criteria that were reworded since."""
+    made = {
+        candidate.id: tuple(one.id for one in synthesis.criteria if candidate.is_outdated([one]))
+        for candidate in synthesis.candidates
+    }
+    return {name: criteria for name, criteria in made.items() if criteria}

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from promptpex.codecs.wording import named
 from promptpex.core.errors import SynthesisError
-from promptpex.core.records import Problem
+from promptpex.core.records import Problem, Synthesis
+from promptpex.documents.document import Reading
 from promptpex.documents.record_problems import as_problem
 from promptpex.synthesis.candidate_file import examine
 from promptpex.synthesis.folder import ENDING, SynthesisFolder
+from promptpex.synthesis.in_force import outdated
 from promptpex.synthesis.phrase_lists import phrase_lists
 
 
@@ -41,4 +44,18 @@ def problems_of(path: Path) -> list[Problem]:
         )
         for name in listed
     ]
-    return [*problems, *hints]
+    return [*problems, *hints, *_outdated(path, reading)]
+
+
+def _outdated(path: Path, reading: Reading[Synthesis]) -> list[Problem]:
+    """A hint at each candidate that was written for other words than its criterion has now."""
+    return [
+        Problem(
+            path=str(path),
+            line=reading.lines.get(name),
+            message=f"the candidate {name!r} was written for other words of {named(criteria)}",
+            suggestion="look whether it still decides it; without its 'wordings' it counts as up to date",
+            severity="info",
+        )
+        for name, criteria in outdated(reading.record).items()
+    ]

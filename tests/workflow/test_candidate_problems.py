@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from promptpex.core.records import Criterion
 from promptpex.workflow.validation import validate
 
 GOOD = """prompt: prompt.md
@@ -55,6 +56,14 @@ def test_a_list_of_phrases_is_hinted_at(prompt: Path, by_itself: bool) -> None:
 def test_mistakes_are_named(prompt: Path, old: str, new: str, line: int, message: str) -> None:
     places = [(at, text) for _, at, text in problems(prompt, GOOD.replace(old, new, 1)) if "phrases" not in text]
     assert any(at == line and message in text for at, text in places), places
+
+
+def test_a_candidate_for_other_words_is_hinted_at(prompt: Path) -> None:
+    older = Criterion(id="c1", text="It apologises.").wording
+    text = GOOD.replace("excuses?}", f"excuses?}}\n    wordings: {{c1: '{older}'}}")
+    hint = ("info", 8, "the candidate 'asked' was written for other words of c1")
+    assert hint in problems(prompt, text)
+    assert hint not in problems(prompt, text.replace("It makes no excuses.", "It apologises."))
 
 
 def test_a_prompt_without_candidates_has_no_problem_with_them(prompt: Path) -> None:

@@ -174,7 +174,7 @@ class Candidate(OwnedRecord):
         return self.replace(wordings={one.id: one.wording for one in criteria if one.id in self.criteria})
 
     def is_outdated(self, criteria: Iterable[Criterion]) -> bool:
-        """Whether one of its criteria has other words now than it was written for."""
+        """Whether one of these criteria has other words now than it was written for."""
         return any(self.wordings.get(one.id, one.wording) != one.wording for one in criteria)
 
     @property
