@@ -20,13 +20,12 @@ def serve(ports: Ports, *, port: int | None, no_open: bool) -> int:
     Raises:
         ConfigError: the extra ``web`` is not installed, or no port is free.
     """
-    from promptpex.web.security import Door
     from promptpex.web.server import DEFAULT_PORT, LocalServer, listening, open_browser, require_extra
 
     require_extra()
     wanted = DEFAULT_PORT if port is None else port
     listener = listening(wanted)
-    server = LocalServer(listener, Door(), ports, lambda sentence: say(sentence, err=True))
+    server = LocalServer(listener, ports, say)
     if wanted not in (0, server.port):
         say(f"Port {wanted} is taken; this is port {server.port}.", err=True)
     say(f"Open {server.link}")

@@ -54,10 +54,11 @@ class Door:
 
     Args:
         make: a fresh secret, of at least 128 bits.
+        entered: called after a token was used and the next one is there.
     """
 
-    def __init__(self, make: Callable[[], str] = lambda: secrets.token_urlsafe(32)) -> None:
-        self._make = make
+    def __init__(self, make: Callable[[], str], entered: Callable[[], None]) -> None:
+        self._make, self._entered = make, entered
         self._token = make()
         self._sessions: set[bytes] = set()
 
@@ -72,11 +73,17 @@ class Door:
             return None
         self._token, session = self._make(), self._make()
         self._sessions.add(_digest(session))
+        self._entered()
         return session
 
     def knows(self, session: str) -> bool:
         """Whether a browser came with this secret."""
         return _digest(session) in self._sessions
+
+
+def fresh_secret() -> str:
+    """256 random bits, as a text for addresses and cookies."""
+    return secrets.token_urlsafe(32)
 
 
 def _digest(secret: str) -> bytes:

@@ -9,12 +9,11 @@ import signal
 import socket
 import webbrowser
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptpex.core.errors import ConfigError
 from promptpex.web.ports import Ports
-from promptpex.web.security import ENTER, Door
+from promptpex.web.security import ENTER, App, Door, fresh_secret
 
 if TYPE_CHECKING:
     import uvicorn
@@ -57,54 +56,65 @@ def listening(port: int) -> socket.socket:
     raise ConfigError(f"port {port} and those after it are taken; choose another with --port")
 
 
-@dataclass(frozen=True, slots=True)
 class LocalServer:
     """A server that is ready to run: its address is known, and browsers that come now wait for it.
 
-    Attributes:
+    Args:
         listener: where it listens.
-        door: whom it lets in.
         ports: what it shows.
         say: told each sentence for the terminal.
+        make: makes secrets, see ``Door``.
     """
 
-    listener: socket.socket
-    door: Door
-    ports: Ports
-    say: Callable[[str], None]
+    def __init__(
+        self,
+        listener: socket.socket,
+        ports: Ports,
+        say: Callable[[str], None],
+        make: Callable[[], str] = fresh_secret,
+    ) -> None:
+        from promptpex.web.app import build_app
 
-    @property
-    def port(self) -> int:
-        """The port on 127.0.0.1."""
-        number = self.listener.getsockname()[1]
-        assert isinstance(number, int)
-        return number
+        self._listener, self._say = listener, say
+        self.port: int = listener.getsockname()[1]
+        self._door = Door(make, self._say_further_link)
+        self._uvicorn = _uvicorn(build_app(ports, self._door, self.port, self._failed))
 
     @property
     def link(self) -> str:
         """The link that lets the next browser in."""
-        return f"http://{HOST}:{self.port}{ENTER}?token={self.door.token}"
+        return f"http://{HOST}:{self.port}{ENTER}?token={self._door.token}"
 
     def run(self) -> None:
-        """Serves until Ctrl-C or SIGTERM; what is being answered then has a second."""
-        server = self._uvicorn()
-        with _signals(server):
-            server.run(sockets=[self.listener])
+        """Serves until Ctrl-C, SIGTERM or ``stop``; what is being answered then has a second."""
+        with _signals(self._uvicorn):
+            self._uvicorn.run(sockets=[self._listener])
 
-    def _uvicorn(self) -> uvicorn.Server:
-        import uvicorn
+    def stop(self) -> None:
+        """Ends ``run``, from any thread."""
+        self._uvicorn.should_exit = True
 
-        from promptpex.web.app import build_app
+    def _say_further_link(self) -> None:
+        self._say(f"For another browser or person: {self.link}")
 
-        class Quiet(uvicorn.Server):
-            """Leaves signals to us: uvicorn sends them on once it has stopped."""
+    def _failed(self, error: Exception) -> None:
+        self._say(f"promptpex: a page failed ({type(error).__name__}: {str(error)[:300]}); please report it")
 
-            @contextlib.contextmanager
-            def capture_signals(self) -> Iterator[None]:
-                yield
 
-        config = uvicorn.Config(
-            build_app(self.ports, self.door, self.port, self._failed),
+def _uvicorn(app: App) -> uvicorn.Server:
+    """Uvicorn without its logs, its signals and what a page for one person does not need."""
+    import uvicorn
+
+    class Quiet(uvicorn.Server):
+        """Leaves signals to us: uvicorn sends them on to the process once it has stopped."""
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+    return Quiet(
+        uvicorn.Config(
+            app,
             http="h11",
             ws="none",
             lifespan="off",
@@ -115,10 +125,7 @@ class LocalServer:
             proxy_headers=False,
             timeout_graceful_shutdown=LAST_WORDS_S,
         )
-        return Quiet(config)
-
-    def _failed(self, error: Exception) -> None:
-        self.say(f"promptpex: a page failed ({type(error).__name__}: {str(error)[:300]}); please report it")
+    )
 
 
 @contextlib.contextmanager

@@ -1,0 +1,58 @@
+"""The local page's server in a thread of the tests, and requests to it without a browser."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+
+import aiohttp
+
+from promptpex.web.ports import Ports
+from promptpex.web.server import LocalServer, listening
+
+
+@dataclass
+class Served:
+    """A running server.
+
+    Attributes:
+        lines: what it said to the terminal.
+    """
+
+    server: LocalServer
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server.port}"
+
+    @property
+    def link(self) -> str:
+        """The link that lets the next browser in."""
+        return self.server.link
+
+    @contextlib.asynccontextmanager
+    async def session(self) -> AsyncIterator[aiohttp.ClientSession]:
+        """A client that has come by a link, and sends what a page of the server would."""
+        headers = {"Origin": self.address, "Sec-Fetch-Site": "same-origin"}
+        jar = aiohttp.CookieJar(unsafe=True)
+        async with aiohttp.ClientSession(self.address, headers=headers, cookie_jar=jar) as session:
+            async with session.get(self.link) as response:
+                assert response.status == 200, await response.text()
+            yield session
+
+
+@contextlib.contextmanager
+def served(ports: Ports, port: int = 0) -> Iterator[Served]:
+    """Serves in a thread until the end of the block."""
+    lines: list[str] = []
+    server = LocalServer(listening(port), ports, lines.append)
+    thread = threading.Thread(target=server.run, name="local page")
+    thread.start()
+    try:
+        yield Served(server, lines)
+    finally:
+        server.stop()
+        thread.join()
