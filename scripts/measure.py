@@ -22,7 +22,8 @@ from measuring import figures, settings, usage  # noqa: E402
 from measuring.tree import Module, modules  # noqa: E402
 
 FOR_LATER = {
-    "promptpex.documents.human_grades.append_grades": "grading: people's verdicts on outputs, in a file of their own",
+    "promptpex.grading.desk.GradingDesk": "grading: on a page and a terminal",
+    "promptpex.grading.subjects.subjects_of": "grading: on a page and a terminal",
     "promptpex.engines.jobs.FunctionJob": "engines: matrices of assertions and examples",
     "promptpex.judging.modes.register": "judge modes of other programs",
     "promptpex.judging.modes.unregister": "judge modes of other programs",

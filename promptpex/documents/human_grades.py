@@ -67,7 +67,7 @@ def read_grades(path: Path | str) -> tuple[Grade, ...]:
 
 
 def current(grades: Iterable[Grade]) -> tuple[Grade, ...]:
-    """The grades that hold: those that no other one replaces."""
+    """The grades that hold: those that no other one replaces, and that take none back."""
     grades = tuple(grades)
     replaced = superseded(grades)
     return tuple(grade for grade in grades if grade.id not in replaced)

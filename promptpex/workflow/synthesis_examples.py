@@ -11,11 +11,11 @@ from promptpex.codecs.wording import plural
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Example, Prompt, Rule, Run
 from promptpex.documents.human_grades import read_grades
+from promptpex.grading.labels import GradeVotes, LabelRules, labelled, require_grader, votes_of_grades
 from promptpex.promptfile import sibling
 from promptpex.synthesis.examples import RunExamples, examples_of, merged, of_version, require_final
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.label_table import read_labels
-from promptpex.synthesis.labels import GradeVotes, LabelRules, labelled, require_grader, votes_of_grades
 from promptpex.synthesis.table_examples import TableExamples, examples_of_table
 
 

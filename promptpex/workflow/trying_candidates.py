@@ -17,6 +17,7 @@ from promptpex.core.events import Notice
 from promptpex.core.records import Candidate, Example, History, Implication, Prompt, Rule, Run, Synthesis
 from promptpex.documents.human_grades import read_grades
 from promptpex.engines import Engine, local_engine, usable_cpus
+from promptpex.grading.labels import LabelRules
 from promptpex.judging.questions import STAGE as QUESTION
 from promptpex.judging.questions import QuestionJudge
 from promptpex.promptfile import read, sibling
@@ -36,7 +37,6 @@ from promptpex.synthesis.implications import (
 )
 from promptpex.synthesis.in_force import in_force
 from promptpex.synthesis.label_table import read_labels
-from promptpex.synthesis.labels import LabelRules
 from promptpex.synthesis.matrix import ERROR, FAIL, PASS, Matrix, MatrixFile, may_ask
 from promptpex.synthesis.record_file import HISTORY
 from promptpex.workflow.files import Files, read_prompt

@@ -10,9 +10,9 @@ from promptpex.core.errors import RunError, SynthesisError
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Example, Grade
 from promptpex.documents.human_grades import append_grades
+from promptpex.grading.labels import LabelRules
 from promptpex.promptfile import read
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.labels import LabelRules
 from promptpex.workflow.synthesis_examples import ExampleSources, update_examples
 from tests import samples
 from tests.synthesis.labelled import grade, output, run_of

@@ -91,7 +91,7 @@ def command(
       promptpex synthesize prompt.md --versions versions/ --author gpt-4.1
       promptpex synthesize prompt.md --labels labels.csv --judge gpt-4.1-mini
     """
-    from promptpex.synthesis.labels import LabelRules
+    from promptpex.grading.labels import LabelRules
     from promptpex.workflow.files import files_of, require_files
     from promptpex.workflow.synthesizing import SynthesisWishes
     from promptpex.workflow.trying_candidates import TrialWishes

@@ -57,7 +57,8 @@ class Grade(Record):
         note: the person's words.
         policy: how the output was chosen for grading, such as ``random``; empty where the person picked it.
         probability: with which probability the policy chose it, above 0 to 1; None where it is not known.
-        replaces: the id of the grade that this one corrects.
+        replaces: the id of the grade that this one corrects, or takes back.
+        withdrawn: whether it takes back the grade that it replaces, and says nothing itself.
     """
 
     id: Digest
@@ -75,6 +76,7 @@ class Grade(Record):
     policy: str = Field(default="", max_length=LONGEST_NAME)
     probability: float | None = Field(default=None, gt=0, le=1)
     replaces: Digest | None = None
+    withdrawn: bool = False
 
     @field_validator("time")
     @classmethod
@@ -93,6 +95,8 @@ class Grade(Record):
             raise ValueError("a grade on a rule or criterion needs 'subject_digest', the digest of its text")
         if self.replaces == self.id:
             raise ValueError("a grade cannot replace itself")
+        if self.withdrawn and self.replaces is None:
+            raise ValueError("a grade that is 'withdrawn' needs 'replaces', the id of the grade that it takes back")
         return self
 
     @classmethod
@@ -118,10 +122,23 @@ class Grade(Record):
             "subject": subject,
             "subject_digest": text_digest(subject_text, KEY_LENGTH) if subject_text else None,
         }
-        draft = cls.model_validate({**fields, "replaces": None, "id": "0" * KEY_LENGTH})
+        return cls._identified(fields)
+
+    @classmethod
+    def _identified(cls, fields: Mapping[str, Any]) -> Self:
+        links = {name: fields[name] for name in ("replaces", "withdrawn") if fields.get(name)}
+        draft = cls.model_validate({**fields, "replaces": None, "withdrawn": False, "id": "0" * KEY_LENGTH})
         content = draft.model_dump(mode="json", exclude={"id"}, exclude_defaults=True)
-        replaces = rest.get("replaces")
-        return draft.replace(id=digest({**content, "replaces": replaces}, KEY_LENGTH), replaces=replaces)
+        name = digest({**content, "replaces": None, **links}, KEY_LENGTH)
+        return cls.model_validate({**draft.model_dump(), **links, "id": name})
+
+    def instead_of(self, other: Grade, *, withdrawn: bool = False, **changed: Any) -> Grade:
+        """A grade that says the same as this one, with some fields changed, in the place of another one.
+
+        Args:
+            withdrawn: whether it says nothing, and only takes the other one back.
+        """
+        return self._identified({**self.model_dump(), **changed, "replaces": other.id, "withdrawn": withdrawn})
 
 
 def output_key(inputs: Mapping[str, Any], output: str) -> str:
@@ -130,5 +147,7 @@ def output_key(inputs: Mapping[str, Any], output: str) -> str:
 
 
 def superseded(grades: Iterable[Grade]) -> frozenset[str]:
-    """The ids of the grades that another one replaces."""
-    return frozenset(grade.replaces for grade in grades if grade.replaces is not None)
+    """The ids of the grades that do not count: those that another one replaces, and withdrawals."""
+    grades = tuple(grades)
+    replaced = frozenset(grade.replaces for grade in grades if grade.replaces is not None)
+    return replaced | frozenset(grade.id for grade in grades if grade.withdrawn)

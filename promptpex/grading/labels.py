@@ -6,8 +6,9 @@ judge says of an output gets here, so that assertions are never chosen by their 
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -16,11 +17,14 @@ from promptpex.codecs.wording import did_you_mean, plural
 from promptpex.core.errors import SynthesisError
 from promptpex.core.ids import text_digest
 from promptpex.core.records import KEY_LENGTH, OUTPUT_SUBJECT, Example, Grade, GradeValue, Rule, superseded
+from promptpex.stats.grader_accuracy import UNKNOWN_ACCURACY, logit, one_coin
 
 Label = Literal["good", "bad"]
 
-JOINT = ("majority", "any-bad", "latest")
+JOINT = ("majority", "any-bad", "latest", "accuracy")
 """The ways in which several graders come to one label; any other word is the name of the only one that counts."""
+ADJUDICATED = "adjudicated:"
+"""What the name of the grader follows who decides where the others differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,9 @@ class LabelRules:
 
     Attributes:
         graders: ``majority`` (a tie gives no label), ``any-bad`` (one bad is enough), ``latest`` (the grade that was
-            given last), or the name of the one grader who counts.
+            given last), ``accuracy`` (each grader weighs the log-odds of their accuracy, as ``stats.grader_accuracy``
+            estimates it), ``adjudicated:NAME`` (NAME decides where the others differ), or the name of the one grader
+            who counts.
         rules: what makes an output good that has grades on single rules only: ``every`` rule of the spec is graded
             good, those with a condition aside; all ``graded`` ones are; or ``none``: such grades make none good.
             One bad rule always makes it bad.
@@ -40,12 +46,23 @@ class LabelRules:
     rules: Literal["every", "graded", "none"] = "every"
     unsure: Literal["no-vote", "bad"] = "no-vote"
 
+    @property
+    def adjudicator(self) -> str:
+        """Who decides where the others differ; empty where nobody does."""
+        return self.graders.removeprefix(ADJUDICATED) if self.graders.startswith(ADJUDICATED) else ""
+
+    @property
+    def only(self) -> str:
+        """The one grader who counts; empty where several do."""
+        return "" if self.graders in JOINT or self.adjudicator else self.graders
+
     def sentence(self) -> str:
         """The rules in words, to be printed with the labels."""
         joint = {
             "majority": "the majority of the graders decides, a tie gives no label",
             "any-bad": "bad where one grader says so",
             "latest": "the latest grade decides",
+            "accuracy": "each grader weighs as much as their estimated accuracy says, a tie gives no label",
         }
         by_rules = {
             "every": "without a grade on the whole output, it is good where every rule is graded good",
@@ -53,18 +70,27 @@ class LabelRules:
             "none": "without a grade on the whole output, it is never good",
         }
         who = joint.get(self.graders, f"{self.graders} alone decides")
+        if self.adjudicator:
+            who = f"where graders differ, {self.adjudicator} decides"
         unsure = "unsure is not a vote" if self.unsure == "no-vote" else "unsure counts as bad"
         return f"{who}; {by_rules[self.rules]}, and bad where one is graded bad; {unsure}"
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """What one person says of one output: ``order`` is greater for what was said later."""
+    """What one person says of one output, or of a rule or criterion of it.
+
+    Attributes:
+        order: greater for what was given later.
+        by_rules: whether it is what grades on single rules come to.
+        derived: whether it follows from a good grade on the whole output.
+    """
 
     grader: str
     value: GradeValue
     order: float
     by_rules: bool = False
+    derived: bool = False
 
 
 @dataclass(slots=True)
@@ -95,9 +121,9 @@ def votes_of_grades(grades: Sequence[Grade], rules: Sequence[Rule], how: LabelRu
         current = {name: grade for name, grade in latest.items() if grade.subject_digest == wording.get(name)}
         result.outdated += len(latest) - len(current)
         if whole is not None:
-            vote: Vote | None = Vote(grader, whole.value, _moment(whole))
+            vote: Vote | None = Vote(grader, whole.value, moment(whole)[0])
         else:
-            vote = _by_rules(grader, current, wanted, how)
+            vote = by_rules(grader, current, wanted, how)
             result.partial += bool(current) and vote is None
         if vote is not None:
             result.votes.setdefault(key, []).append(vote)
@@ -108,23 +134,22 @@ def _latest(grades: Sequence[Grade]) -> dict[tuple[str, str], dict[str, Grade]]:
     """By output and grader, the grade that counts on each subject."""
     replaced = superseded(grades)
     latest: defaultdict[tuple[str, str], dict[str, Grade]] = defaultdict(dict)
-    for grade in sorted(
-        (grade for grade in grades if grade.id not in replaced), key=lambda one: (_moment(one), one.id)
-    ):
+    for grade in sorted((grade for grade in grades if grade.id not in replaced), key=moment):
         latest[grade.key, grade.grader][grade.subject] = grade
     return latest
 
 
-def _moment(grade: Grade) -> float:
-    return datetime.fromisoformat(grade.time).timestamp()
+def moment(grade: Grade) -> tuple[float, str]:
+    """When a grade was given, in seconds; of two at one moment the id decides which is the later one."""
+    return datetime.fromisoformat(grade.time).timestamp(), grade.id
 
 
-def _by_rules(grader: str, grades: Mapping[str, Grade], wanted: frozenset[str], how: LabelRules) -> Vote | None:
+def by_rules(grader: str, grades: Mapping[str, Grade], wanted: frozenset[str], how: LabelRules) -> Vote | None:
     """The vote that grades on single rules come to; None where they are too few to say good."""
     if not grades:
         return None
     values = {name: grade.value for name, grade in grades.items()}
-    order = max(map(_moment, grades.values()))
+    order = max(moment(grade)[0] for grade in grades.values())
     if "bad" in values.values():
         return Vote(grader, "bad", order, by_rules=True)
     if "unsure" in values.values():
@@ -133,35 +158,63 @@ def _by_rules(grader: str, grades: Mapping[str, Grade], wanted: frozenset[str], 
     return Vote(grader, "good", order, by_rules=True) if enough else None
 
 
-def label_of(votes: Sequence[Vote], how: LabelRules) -> tuple[Label | None, str]:
-    """The label that votes on one output come to, and how it came about; None where they come to none."""
-    one_grader = how.graders not in JOINT
-    counted = [vote for vote in votes if not one_grader or vote.grader == how.graders]
+def counted(votes: Sequence[Vote], how: LabelRules) -> list[Vote]:
+    """The votes of those who count."""
+    return [vote for vote in votes if how.only in ("", vote.grader)]
+
+
+def label_of(
+    votes: Sequence[Vote], how: LabelRules, accuracy: Mapping[str, float] | None = None
+) -> tuple[Label | None, str]:
+    """The label that votes on one thing come to, and how it came about; None where they come to none.
+
+    Args:
+        accuracy: of each grader, from 0.5 to below 1, for the rule ``accuracy``; a grader without one counts as .75.
+    """
+    voices = counted(votes, how)
     clear: list[tuple[Label, Vote]] = []
-    for vote in counted:
+    for vote in voices:
         if vote.value != "unsure":
             clear.append((vote.value, vote))
         elif how.unsure == "bad":
             clear.append(("bad", vote))
     if not clear:
-        return None, f"unsure: {_who(counted)}" if counted else ""
-    label = _joint(clear, how)
+        return None, f"unsure: {_who(voices)}" if voices else ""
+    label = _joint(clear, how, accuracy or {})
     if label is None:
         tally = Counter(value for value, _ in clear)
+        if how.adjudicator:
+            return None, f"{how.adjudicator} has to decide: {tally['good']} good, {tally['bad']} bad"
         return None, f"the graders disagree: {tally['good']} good, {tally['bad']} bad"
     agreeing = [vote for value, vote in clear if value == label]
     return label, _who(agreeing) if len(agreeing) == len(clear) else f"{len(agreeing)} of {len(clear)} graders"
 
 
-def _joint(clear: Sequence[tuple[Label, Vote]], how: LabelRules) -> Label | None:
-    tally = Counter(value for value, _ in clear)
+def _joint(clear: Sequence[tuple[Label, Vote]], how: LabelRules, accuracy: Mapping[str, float]) -> Label | None:
     if how.graders == "any-bad":
-        return "bad" if tally["bad"] else "good"
+        return "bad" if any(label == "bad" for label, _ in clear) else "good"
     if how.graders == "majority":
-        if tally["good"] == tally["bad"]:
-            return None
-        return "good" if tally["good"] > tally["bad"] else "bad"
+        return _heavier(clear, lambda _: 1.0)
+    if how.graders == "accuracy":
+        return _heavier(clear, lambda vote: logit(accuracy.get(vote.grader, UNKNOWN_ACCURACY)))
+    if how.adjudicator:
+        own = [label for label, vote in clear if vote.grader == how.adjudicator]
+        labels = {label for label, _ in clear}
+        return own[-1] if own else labels.pop() if len(labels) == 1 else None
     return max(clear, key=lambda pair: pair[1].order)[0]
+
+
+def _heavier(clear: Sequence[tuple[Label, Vote]], weight: Callable[[Vote], float]) -> Label | None:
+    """The label of the greater weight; None where both weigh the same."""
+    difference = math.fsum(weight(vote) if label == "good" else -weight(vote) for label, vote in clear)
+    return None if abs(difference) < 1e-9 else "good" if difference > 0 else "bad"
+
+
+def accuracies(things: Iterable[Sequence[Vote]]) -> dict[str, float]:
+    """Each grader's accuracy, estimated from what others say of the same things; unsure tells nothing of it."""
+    return one_coin(
+        [{vote.grader: vote.value == "good" for vote in votes if vote.value != "unsure"} for votes in things]
+    ).accuracy
 
 
 def _who(votes: Sequence[Vote]) -> str:
@@ -176,10 +229,11 @@ def require_grader(how: LabelRules, votes: Iterable[Vote]) -> None:
         SynthesisError: with those who did.
     """
     names = sorted({vote.grader for vote in votes})
-    if how.graders in JOINT or how.graders in names:
+    wanted = how.adjudicator or how.only
+    if not wanted or wanted in names:
         return
-    hint = did_you_mean(how.graders, [*names, *JOINT]) or f"the graders are {', '.join(names[:8]) or 'none'}"
-    raise SynthesisError(f"no grader is called {how.graders!r}; {hint}; or give one of {', '.join(JOINT)}")
+    hint = did_you_mean(wanted, [*names, *JOINT]) or f"the graders are {', '.join(names[:8]) or 'none'}"
+    raise SynthesisError(f"no grader is called {wanted!r}; {hint}; or give one of {', '.join(JOINT)}")
 
 
 def labelled(
@@ -192,12 +246,13 @@ def labelled(
 
     Where neither says anything, a label from an earlier table stays; one from grades does not.
     """
+    accuracy = accuracies((*grades.values(), *table.values())) if how.graders == "accuracy" else {}
 
     def one(example: Example) -> Example:
         votes = table.get(example.id)
         if votes is None and example.from_table:
             return example
-        label, source = label_of(votes or grades.get(example.id, ()), how)
+        label, source = label_of(votes or grades.get(example.id, ()), how, accuracy)
         return example.replace(label=label, label_from=source, from_table=votes is not None)
 
     return tuple(map(one, examples))

@@ -6,9 +6,9 @@ import pytest
 
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Grade, InputCheck, Rule
+from promptpex.grading.labels import LabelRules, Vote, label_of, labelled, require_grader, votes_of_grades
 from promptpex.stats import clopper_pearson
 from promptpex.synthesis.examples import examples_of
-from promptpex.synthesis.labels import LabelRules, Vote, label_of, labelled, require_grader, votes_of_grades
 from promptpex.synthesis.shortages import least_shown, shortages
 from tests.synthesis.labelled import grade, output, run_of
 

@@ -1,0 +1,314 @@
+"""The grade book: all grades of a prompt, and what they come to for an item and a subject."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+from promptpex.core.ids import text_digest
+from promptpex.core.records import KEY_LENGTH, OUTPUT_SUBJECT, Example, Grade, superseded
+from promptpex.grading.labels import Label, LabelRules, Vote, accuracies, by_rules, counted, label_of, moment
+from promptpex.grading.subjects import Subject
+
+Thing = tuple[str, str, str]
+"""Who grades what: grader, key of the output, subject."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """What the grades on one subject of one item come to.
+
+    Attributes:
+        label: None where they come to none: nobody who counts has graded it, all are unsure, or they disagree.
+        graded: whether somebody who counts has graded it, also as unsure.
+        votes: one per grader.
+        how: how the label came about, or why there is none, in words.
+        stale: grades on an older text of the rule or criterion, of people who have not graded the present one: they do
+            not count.
+    """
+
+    label: Label | None
+    graded: bool
+    votes: tuple[Vote, ...] = ()
+    how: str = ""
+    stale: tuple[Grade, ...] = ()
+
+    @property
+    def disputed(self) -> bool:
+        """Whether one says good and another one bad."""
+        return {"good", "bad"} <= {vote.value for vote in self.votes}
+
+    @property
+    def derived(self) -> bool:
+        """Whether it follows from grades on the whole output alone."""
+        return bool(self.votes) and all(vote.derived for vote in self.votes)
+
+
+@dataclass(frozen=True, slots=True)
+class GradeCounts:
+    """How many items there are of each kind, for one subject; the first five add up to all items."""
+
+    good: int = 0
+    bad: int = 0
+    unsure: int = 0
+    disagree: int = 0
+    ungraded: int = 0
+    stale: int = 0
+    derived: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PersonPair:
+    """Two graders on what both have graded.
+
+    Attributes:
+        table: items by the first one's verdict (rows: good, bad) and the second one's (columns).
+        unsure: items of which at least one of them is unsure; they are not in the table.
+    """
+
+    first: str
+    second: str
+    table: tuple[tuple[int, int], tuple[int, int]]
+    unsure: int
+
+
+@dataclass(frozen=True)
+class GradeBook:
+    """All grades of a prompt as they are now; a further grade makes a further book.
+
+    A grade on the whole output holds for the same text of the same inputs. So does one on a rule or criterion, but
+    where the output alone decides it: that one holds for every item with this text. A good whole output is good on
+    each of its rules and criteria, a bad one says nothing of a single one.
+
+    Attributes:
+        grades: all of them, those that no longer count too, in the file's order.
+        subjects: by their ids.
+        rules: how grades become labels.
+    """
+
+    grades: tuple[Grade, ...]
+    subjects: Mapping[str, Subject]
+    rules: LabelRules
+    _by_key: Mapping[str, tuple[Grade, ...]] = field(repr=False)
+    _by_text: Mapping[str, tuple[Grade, ...]] = field(repr=False)
+    _tips: Mapping[Thing, Grade] = field(repr=False)
+    _by_id: Mapping[str, Grade] = field(repr=False)
+    _joints: dict[str, dict[tuple[str, str], Joint]] = field(default_factory=dict, repr=False, compare=False)
+    _texts: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+    _accuracies: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, grades: Iterable[Grade], subjects: Iterable[Subject], rules: LabelRules | None = None) -> GradeBook:
+        """The book of these grades, in any order."""
+        grades = tuple(grades)
+        gone = superseded(grades)
+        by_key: defaultdict[str, list[Grade]] = defaultdict(list)
+        by_text: defaultdict[str, list[Grade]] = defaultdict(list)
+        for grade in sorted((one for one in grades if one.id not in gone), key=moment):
+            by_key[grade.key].append(grade)
+            by_text[grade.output_digest].append(grade)
+        book = cls(
+            grades,
+            {subject.id: subject for subject in subjects},
+            rules or LabelRules(),
+            {key: tuple(each) for key, each in by_key.items()},
+            {text: tuple(each) for text, each in by_text.items()},
+            _tips(grades),
+            {grade.id: grade for grade in grades},
+        )
+        if book.rules.graders == "accuracy":
+            book._accuracies.update(accuracies(book._all_votes()))
+        return book
+
+    def adding(self, grade: Grade) -> GradeBook:
+        """The book with one more grade; what it does not touch is not computed again."""
+        if self.rules.graders == "accuracy":
+            return GradeBook.of((*self.grades, grade), self.subjects.values(), self.rules)
+        gone = {grade.replaces, grade.id if grade.withdrawn else None}
+        joints = {text: each for text, each in self._joints.items() if text != grade.output_digest}
+        return replace(
+            self,
+            grades=(*self.grades, grade),
+            _by_key=_with(self._by_key, grade.key, grade, gone),
+            _by_text=_with(self._by_text, grade.output_digest, grade, gone),
+            _tips={**self._tips, _thing(grade): grade},
+            _by_id={**self._by_id, grade.id: grade},
+            _joints=joints,
+        )
+
+    @property
+    def graders(self) -> tuple[str, ...]:
+        """Everyone with a grade that counts, sorted."""
+        return tuple(sorted({grade.grader for each in self._by_key.values() for grade in each}))
+
+    @property
+    def accuracies(self) -> Mapping[str, float]:
+        """Each grader's estimated accuracy, where labels are made by it; else empty."""
+        return dict(self._accuracies)
+
+    def joint(self, item: Example, subject_id: str = OUTPUT_SUBJECT) -> Joint:
+        """What people's grades on a subject of an item come to."""
+        text = self._text(item)
+        joints = self._joints.setdefault(text, {})
+        if (item.id, subject_id) not in joints:
+            joints[item.id, subject_id] = self._joint(item, text, self.subjects[subject_id])
+        return joints[item.id, subject_id]
+
+    def holding(self, item: Example, subject_id: str | None = None) -> tuple[Grade, ...]:
+        """The grades that hold for an item, on one subject or on all, stale ones too; the latest last."""
+        text = self._text(item)
+        across = (one for one in self._by_text.get(text, ()) if one.key != item.id and self._is_about_text(one.subject))
+        grades = sorted((*self._by_key.get(item.id, ()), *across), key=moment)
+        return tuple(one for one in grades if subject_id in (None, one.subject))
+
+    def tip(self, grader: str, key: str, subject_id: str) -> Grade | None:
+        """This grader's last word on a subject of the output with this key, also where it takes an earlier one back."""
+        return self._tips.get((grader, key, subject_id))
+
+    def latest_of(self, grader: str, keys: Container[str]) -> Grade | None:
+        """The last grade of this grader that holds, on one of the outputs with these keys."""
+        own = (
+            tip for (name, key, _), tip in self._tips.items() if name == grader and key in keys and not tip.withdrawn
+        )
+        return max(own, key=moment, default=None)
+
+    def before(self, grade: Grade) -> Grade | None:
+        """What the grader had said before this grade; None where it was the first.
+
+        A grade that was put back by an undo has the time at which it was given; it stands for that earlier one.
+        """
+        first = earlier = grade
+        while (replaced := self._by_id.get(earlier.replaces or "")) is not None:
+            earlier = replaced
+            if not earlier.withdrawn and earlier.time == grade.time:
+                first = earlier
+        return self._by_id.get(first.replaces or "")
+
+    @property
+    def has_stale(self) -> bool:
+        """Whether there is any grade on words that a rule or criterion no longer has."""
+        return any(
+            tip.subject in self.subjects and not tip.withdrawn and not self._is_current(tip)
+            for tip in self._tips.values()
+        )
+
+    def counts(self, subject_id: str, items: Iterable[Example]) -> GradeCounts:
+        """How many of the items are what."""
+        kinds: Counter[str] = Counter()
+        for item in items:
+            joint = self.joint(item, subject_id)
+            kinds[joint.label or _why_none(joint)] += 1
+            kinds["stale"] += bool(joint.stale)
+            kinds["derived"] += joint.label is not None and joint.derived
+        return GradeCounts(**kinds)
+
+    def person_pairs(self, subject_id: str, items: Iterable[Example]) -> tuple[PersonPair, ...]:
+        """What any two graders say of the items that both graded; items of one text are one where it alone decides."""
+        tables: defaultdict[tuple[str, str], Counter[tuple[str, str]]] = defaultdict(Counter)
+        things = {self._text(one) if self._is_about_text(subject_id) else one.id: one for one in items}
+        for item in things.values():
+            votes = sorted(self.joint(item, subject_id).votes, key=lambda vote: vote.grader)
+            for first, second in combinations(votes, 2):
+                tables[first.grader, second.grader][first.value, second.value] += 1
+        return tuple(_pair(*names, table) for names, table in sorted(tables.items()))
+
+    def _joint(self, item: Example, text: str, subject: Subject) -> Joint:
+        stale: tuple[Grade, ...] = ()
+        if subject.id == OUTPUT_SUBJECT:
+            votes = self._whole_votes(item)
+        else:
+            votes, stale = self._subject_votes(item, text, subject)
+        label, how = label_of(votes, self.rules, self._accuracies)
+        return Joint(label, bool(counted(votes, self.rules)), tuple(votes), how, stale)
+
+    def _whole_votes(self, item: Example) -> list[Vote]:
+        """Each grader's vote on the whole output: the grade on it, else what those on single rules come to."""
+        wanted = frozenset(subject.id for subject in self.subjects.values() if subject.required)
+        votes = []
+        for grader, latest in _latest(self.holding(item)).items():
+            whole = latest.pop(OUTPUT_SUBJECT, None)
+            current = {name: grade for name, grade in latest.items() if self._is_current(grade)}
+            vote = _vote(whole) if whole is not None else by_rules(grader, current, wanted, self.rules)
+            votes += [vote] if vote is not None else []
+        return votes
+
+    def _subject_votes(self, item: Example, text: str, subject: Subject) -> tuple[list[Vote], tuple[Grade, ...]]:
+        own = self.holding(item, subject.id)
+        current = {grade.grader: grade for grade in own if self._is_current(grade)}
+        old = {grade.grader: grade for grade in own if grade.grader not in current}
+        wholes = self._by_text.get(text, ()) if subject.needs == "output" else self._by_key.get(item.id, ())
+        derived = {grade.grader: grade for grade in wholes if grade.subject == OUTPUT_SUBJECT}
+        votes = [_vote(grade) for grade in current.values()]
+        votes += [
+            _vote(grade, derived=True)
+            for grader, grade in derived.items()
+            if grade.value == "good" and grader not in current
+        ]
+        return votes, tuple(old.values())
+
+    def _all_votes(self) -> Iterator[Sequence[Vote]]:
+        """The votes on every single thing that was graded, to estimate graders by."""
+        things: defaultdict[tuple[str, str], dict[str, Vote]] = defaultdict(dict)
+        for each in self._by_key.values():
+            for grade in each:
+                if grade.subject == OUTPUT_SUBJECT or self._is_current(grade):
+                    about = grade.output_digest if self._is_about_text(grade.subject) else grade.key
+                    things[about, grade.subject][grade.grader] = _vote(grade)
+        return (tuple(votes.values()) for votes in things.values())
+
+    def _is_current(self, grade: Grade) -> bool:
+        subject = self.subjects.get(grade.subject)
+        return subject is not None and subject.digest == grade.subject_digest
+
+    def _is_about_text(self, subject_id: str) -> bool:
+        subject = self.subjects.get(subject_id)
+        return subject is not None and subject.needs == "output"
+
+    def _text(self, item: Example) -> str:
+        if item.id not in self._texts:
+            self._texts[item.id] = text_digest(item.output, KEY_LENGTH)
+        return self._texts[item.id]
+
+
+def _why_none(joint: Joint) -> str:
+    if not joint.graded:
+        return "ungraded"
+    return "disagree" if joint.disputed else "unsure"
+
+
+def _latest(grades: Iterable[Grade]) -> dict[str, dict[str, Grade]]:
+    """By grader, the last grade on each subject."""
+    latest: defaultdict[str, dict[str, Grade]] = defaultdict(dict)
+    for grade in grades:
+        latest[grade.grader][grade.subject] = grade
+    return latest
+
+
+def _thing(grade: Grade) -> Thing:
+    return grade.grader, grade.key, grade.subject
+
+
+def _tips(grades: Sequence[Grade]) -> dict[Thing, Grade]:
+    """Each grader's last word on each thing."""
+    replaced = {grade.replaces for grade in grades}
+    last = sorted((grade for grade in grades if grade.id not in replaced), key=moment)
+    return {_thing(grade): grade for grade in last}
+
+
+def _vote(grade: Grade, *, derived: bool = False) -> Vote:
+    return Vote(grade.grader, grade.value, moment(grade)[0], derived=derived)
+
+
+def _with(
+    groups: Mapping[str, tuple[Grade, ...]], name: str, grade: Grade, gone: set[str | None]
+) -> dict[str, tuple[Grade, ...]]:
+    kept = [one for one in (*groups.get(name, ()), grade) if one.id not in gone]
+    return {**groups, name: tuple(sorted(kept, key=moment))}
+
+
+def _pair(first: str, second: str, table: Counter[tuple[str, str]]) -> PersonPair:
+    cells = tuple((table[row, "good"], table[row, "bad"]) for row in ("good", "bad"))
+    clear = sum(map(sum, cells))
+    return PersonPair(first, second, (cells[0], cells[1]), table.total() - clear)

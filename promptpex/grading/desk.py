@@ -1,0 +1,365 @@
+"""The grading desk: hands out items to graders, and keeps their grades on disk and in the book.
+
+Several graders may share a desk, and several desks, in other processes too, a file: what others add is read before
+anything is handed out or written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from threading import RLock
+from typing import Any
+
+from pydantic import ValidationError
+
+from promptpex.codecs import jsonl
+from promptpex.codecs.wording import cut
+from promptpex.core.errors import GradeError
+from promptpex.core.records import OUTPUT_SUBJECT, Example, Grade, GradeValue
+from promptpex.core.surrogates import replace_surrogates
+from promptpex.documents.human_grades import append_grades, read_grades
+from promptpex.documents.record_problems import record_problems
+from promptpex.grading.book import GradeBook
+from promptpex.grading.labels import LabelRules
+from promptpex.grading.next_item import RANDOM, GradingState, choose
+from promptpex.grading.opinions import Opinions
+from promptpex.grading.subjects import Subject
+
+SECOND_SHARE = 0.1
+"""The share of assignments that show a grader what another one has graded, without saying so."""
+SECOND_OPINION, ADJUDICATED = "second-opinion", "adjudicated"
+"""Policies of the desk itself: a second opinion, and an item about which graders differ, for the one who decides."""
+IMPORTED = "imported"
+"""Case and model of an item that comes from no case of a run."""
+HELD_MINUTES = 30
+"""How long an item that one grader has before them is not handed to another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """An item for a grader.
+
+    Attributes:
+        item: the output with its inputs.
+        policy: how it was chosen.
+        probability: with which probability at that step; None where it is not known.
+        subjects: what has to be graded of it.
+    """
+
+    item: Example
+    policy: str
+    probability: float | None
+    subjects: tuple[Subject, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far grading is.
+
+    Attributes:
+        items: in the pool.
+        done: items of which all that is asked has been graded by somebody who counts.
+        mine: items of which this grader has graded something that still holds.
+        stale: items with grades on older words that wait for new ones.
+        disputed: items whose graders disagree.
+        unsure: items of which all who graded them are unsure.
+        unseen: items that others have done and this grader has not seen.
+    """
+
+    items: int
+    done: int
+    mine: int
+    stale: int
+    disputed: int
+    unsure: int
+    unseen: int
+
+
+def utc_now() -> datetime:
+    """The time now, with its offset."""
+    return datetime.now(UTC)
+
+
+class GradingDesk:
+    """Hands out items and takes grades. It may be used from several threads.
+
+    Args:
+        pool: the items; each id once.
+        subjects: all that can be graded; those that are not ``asked`` are only read.
+        path: the file of grades; it need not exist.
+        rules: how grades become labels.
+        opinions: what machines say of the items.
+        policy: how the next item is chosen.
+        ask: the ids of the subjects that must be graded before an item is done.
+        second_share: the share of second opinions among assignments.
+        seed: of all that is random.
+        clock: gives times with an offset.
+
+    Raises:
+        GradeError: the file of grades cannot be read, with its line.
+    """
+
+    def __init__(
+        self,
+        pool: Sequence[Example],
+        subjects: Sequence[Subject],
+        path: Path,
+        *,
+        rules: LabelRules | None = None,
+        opinions: Opinions | None = None,
+        policy: str = RANDOM,
+        ask: Sequence[str] = (OUTPUT_SUBJECT,),
+        second_share: float = SECOND_SHARE,
+        seed: int = 0,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.path, self.policy, self.seed = path, policy, seed
+        self.subjects = tuple(subjects)
+        self.ask = tuple(ask)
+        self.opinions: Opinions = opinions or {}
+        self._rules = rules or LabelRules()
+        self._second_share = second_share
+        self._clock, self._random = clock, Random(seed)
+        self._items: Mapping[str, Example] = {item.id: item for item in pool}
+        self._lock = RLock()
+        self._last = datetime.min.replace(tzinfo=UTC)
+        self._out: dict[str, tuple[Assignment, datetime]] = {}
+        self._file: tuple[int, int, int] | None = None
+        self._book = self._read()
+
+    @property
+    def pool(self) -> tuple[Example, ...]:
+        """The items, in order."""
+        return tuple(self._items.values())
+
+    @property
+    def book(self) -> GradeBook:
+        """The state of all grades, as of the last look at the file."""
+        return self._book
+
+    def refresh(self) -> GradeBook:
+        """Reads what others have added.
+
+        Raises:
+            GradeError: the file cannot be read, with its line.
+        """
+        with self._lock:
+            if _state_of(self.path) != self._file:
+                self._book = self._read()
+            return self._book
+
+    def next(self, grader: str) -> Assignment | None:
+        """What this grader shall grade next; the same until it is graded. None where nothing is left.
+
+        Raises:
+            GradeError: the file cannot be read.
+        """
+        with self._lock:
+            self.refresh()
+            held = self._out.get(grader)
+            if held is not None and not self._has_graded(held[0], grader):
+                return held[0]
+            assignment = self._adjudication(grader) or self._drawn(grader)
+            self._out.pop(grader, None)
+            if assignment is not None:
+                self._out[grader] = (assignment, self._clock())
+            return assignment
+
+    def give(
+        self,
+        grader: str,
+        item_id: str,
+        subject_id: str,
+        value: GradeValue,
+        note: str = "",
+        assignment: Assignment | None = None,
+    ) -> Grade:
+        """Writes a grade, in the place of this grader's earlier one on the same; it is on disk when this returns.
+
+        Raises:
+            GradeError: there is no such item or subject, the name or note is too long, or the file cannot be written.
+        """
+        with self._lock:
+            self.refresh()
+            item, subject = self._item(item_id), self._subject(subject_id)
+            before = self._book.tip(grader, item_id, subject_id)
+            words = replace_surrogates(note)
+            if before is not None and _says(before, value, words, subject):
+                return before
+            how = _policy(assignment if assignment is not None and assignment.item.id == item_id else before)
+            grade = _grade_of(
+                item,
+                subject,
+                {**how, "value": value, "note": words, "time": self._now(), "grader": replace_surrogates(grader)},
+                before,
+            )
+            self._append(grade)
+            return grade
+
+    def undo(self, grader: str) -> Grade | None:
+        """Takes this grader's latest grade on an item of the pool back, and gives it; None where there is none.
+
+        What the grader said before of the same holds again; called again, it goes one more step back.
+
+        Raises:
+            GradeError: the file cannot be read or written.
+        """
+        with self._lock:
+            self.refresh()
+            latest = self._book.latest_of(grader, self._items)
+            if latest is None:
+                return None
+            before = self._book.before(latest)
+            if before is None or before.withdrawn:
+                self._append(latest.instead_of(latest, withdrawn=True, time=self._now()))
+            else:
+                self._append(before.instead_of(latest))
+            self._out.pop(grader, None)
+            return latest
+
+    def progress(self, grader: str) -> Progress:
+        """How far grading is, as of the last look at the file."""
+        with self._lock:
+            kinds = [self._kinds(item, grader) for item in self._items.values()]
+            return Progress(len(kinds), *(sum(each) for each in zip(*kinds, strict=True)) if kinds else (0,) * 6)
+
+    def to_ask(self, item: Example) -> tuple[Subject, ...]:
+        """What nobody who counts has graded of an item, and what was graded under older words."""
+        book = self.book
+        stale = book.has_stale
+        return tuple(
+            subject
+            for subject in self.subjects
+            if (subject.id in self.ask or (stale and subject.asked and book.joint(item, subject.id).stale))
+            and not book.joint(item, subject.id).graded
+        )
+
+    def _adjudication(self, grader: str) -> Assignment | None:
+        if self._rules.adjudicator != grader:
+            return None
+        for item in self._items.values():
+            subjects = tuple(
+                subject
+                for subject in self.subjects
+                if subject.asked and "has to decide" in self._book.joint(item, subject.id).how
+            )
+            if subjects:
+                return Assignment(item, ADJUDICATED, None, subjects)
+        return None
+
+    def _drawn(self, grader: str) -> Assignment | None:
+        """An item that nobody has graded or, now and then, one that others have."""
+        done = [item for item in self._items.values() if self._is_second(item, grader)]
+        share = self._second_share if done else 0.0
+        if share and self._random.random() < share:
+            item = self._random.choice(done)
+            subjects = tuple(one for one in self.subjects if one.id in self.ask)
+            return Assignment(item, SECOND_OPINION, share / len(done), subjects)
+        held = self._held_by_others(grader)
+        left = [item for item in self._items.values() if item.id not in held and self.to_ask(item)]
+        if not left:
+            return None
+        subjects = tuple(one for one in self.subjects if one.asked)
+        state = GradingState(self.pool, self._book, self.opinions, subjects, self.seed, self._random)
+        chosen = choose(self.policy, left, state)
+        probability = chosen.probability and chosen.probability * (1 - share)
+        return Assignment(chosen.item, chosen.policy, probability or None, self.to_ask(chosen.item))
+
+    def _held_by_others(self, grader: str) -> set[str]:
+        since = self._clock() - timedelta(minutes=HELD_MINUTES)
+        return {one.item.id for name, (one, time) in self._out.items() if name != grader and time > since}
+
+    def _is_second(self, item: Example, grader: str) -> bool:
+        """Whether others have done the item and this grader has not graded any of it."""
+        joints = [self._book.joint(item, name) for name in self.ask]
+        return all(joint.graded for joint in joints) and not any(
+            vote.grader == grader for joint in joints for vote in joint.votes
+        )
+
+    def _has_graded(self, assignment: Assignment, grader: str) -> bool:
+        return all(
+            any(vote.grader == grader for vote in self._book.joint(assignment.item, subject.id).votes)
+            for subject in assignment.subjects
+        )
+
+    def _kinds(self, item: Example, grader: str) -> tuple[bool, ...]:
+        """As the fields of ``Progress``, for one item."""
+        joints = [self._book.joint(item, name) for name in self.ask]
+        return (
+            all(joint.graded for joint in joints),
+            any(grade.grader == grader for grade in self._book.holding(item)),
+            any(self._book.joint(item, one.id).stale for one in self.subjects) if self._book.has_stale else False,
+            any(joint.disputed for joint in joints),
+            any(joint.graded and joint.label is None and not joint.disputed for joint in joints),
+            self._is_second(item, grader),
+        )
+
+    def _item(self, item_id: str) -> Example:
+        item = self._items.get(item_id)
+        if item is None:
+            raise GradeError(f"the output {cut(item_id, 60)!r} is not among those that are graded; load the page again")
+        return item
+
+    def _subject(self, subject_id: str) -> Subject:
+        subject = next((one for one in self.subjects if one.id == subject_id), None)
+        if subject is None:
+            message = f"there is no rule or criterion {cut(subject_id, 60)!r} any more; load the page again"
+            raise GradeError(message)
+        return subject
+
+    def _now(self) -> str:
+        """The time now, later than any that this desk gave before."""
+        self._last = max(self._clock(), self._last + timedelta(microseconds=1))
+        return self._last.isoformat()
+
+    def _append(self, grade: Grade) -> None:
+        before, length = self._file, len(jsonl.dump_record(grade).encode())
+        append_grades(self.path, [grade])
+        self._file = _state_of(self.path)
+        size = before[0] if before is not None else 0
+        alone = self._file is not None and self._file[0] == size + length
+        self._book = self._book.adding(grade) if alone else self._read()
+
+    def _read(self) -> GradeBook:
+        self._file = _state_of(self.path)
+        return GradeBook.of(read_grades(self.path), self.subjects, self._rules)
+
+
+def _state_of(path: Path) -> tuple[int, int, int] | None:
+    """What changes whenever the file does: its size, its time and its place on the disk; None without a file."""
+    try:
+        state = os.stat(path)
+    except OSError:
+        return None
+    return state.st_size, state.st_mtime_ns, state.st_ino
+
+
+def _says(grade: Grade, value: GradeValue, note: str, subject: Subject) -> bool:
+    same_words = grade.subject_digest == subject.digest
+    return same_words and not grade.withdrawn and (grade.value, grade.note) == (value, note)
+
+
+def _policy(source: Assignment | Grade | None) -> dict[str, object]:
+    return {} if source is None else {"policy": source.policy, "probability": source.probability}
+
+
+def _grade_of(item: Example, subject: Subject, fields: dict[str, Any], before: Grade | None) -> Grade:
+    try:
+        return Grade.of(
+            inputs=item.inputs,
+            output=item.output,
+            subject=subject.id,
+            subject_text=subject.text,
+            case=replace_surrogates(item.case) or IMPORTED,
+            model=replace_surrogates(item.model) or IMPORTED,
+            repeat=item.repeat,
+            replaces=before.id if before is not None else None,
+            **fields,
+        )
+    except ValidationError as failure:
+        raise GradeError(record_problems(failure, Grade)[0].message) from None
