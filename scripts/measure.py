@@ -23,6 +23,15 @@ from measuring.tree import Module, modules  # noqa: E402
 
 FOR_LATER = {
     "promptpex.grading.desk.GradingDesk": "grading: on a page and a terminal",
+    "promptpex.grading.desk.GradingDesk.next": "grading: on a page and a terminal",
+    "promptpex.grading.desk.GradingDesk.give": "grading: on a page and a terminal",
+    "promptpex.grading.desk.GradingDesk.undo": "grading: on a page and a terminal",
+    "promptpex.grading.desk.GradingDesk.progress": "grading: on a page and a terminal",
+    "promptpex.grading.book.GradeBook": "grading: on a page and a terminal",
+    "promptpex.grading.book.GradeBook.accuracies": "grading: on a page and a terminal",
+    "promptpex.grading.book.GradeBook.counts": "grading: on a page and a terminal",
+    "promptpex.grading.book.GradeBook.graders": "grading: on a page and a terminal",
+    "promptpex.grading.book.GradeBook.person_pairs": "grading: on a page and a terminal",
     "promptpex.grading.subjects.subjects_of": "grading: on a page and a terminal",
     "promptpex.engines.jobs.FunctionJob": "engines: matrices of assertions and examples",
     "promptpex.judging.modes.register": "judge modes of other programs",
