@@ -22,7 +22,7 @@ from promptpex.paper.prompt_evaluation import Evaluation
 from promptpex.paper.result_tables import Tables
 from promptpex.report import runs
 from promptpex.report.files import csv_text
-from promptpex.report.summary import records
+from promptpex.tables import records
 
 FOLDER = Path("results/reference/evaluation")
 NAMES = ("table2", "table3", "averages", "agreement", "spec_agreement")

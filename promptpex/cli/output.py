@@ -104,7 +104,7 @@ def _on_terminal(summary: Any, totals: Mapping[str, Any] | None) -> None:
 def _gate(models: Any, fail_over: float | None) -> None:
     from promptpex.report.gate import Limits, breaches
     from promptpex.report.percentages import listed
-    from promptpex.report.summary import records
+    from promptpex.tables import records
 
     if fail_over is None:
         return

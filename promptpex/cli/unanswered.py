@@ -40,8 +40,8 @@ def silent_models(summary: Summary, *, allowed: bool = False) -> Iterator[str]:
 
 def silent_judges(summary: Summary) -> Iterator[str]:
     """What is said of each judge that failed on all of what it was asked."""
-    from promptpex.report.summary import records
     from promptpex.report.terminal import clean
+    from promptpex.tables import records
 
     for row in records(summary.details.judges):
         if row["asked"] and row["failed"] == row["asked"]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from promptpex.codecs.wording import plural
-from promptpex.report.summary import records
 from promptpex.report.terminal import clean
+from promptpex.tables import records
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.paper.averages import ALL_MODELS
 from promptpex.report.headline import FEW
-from promptpex.report.summary import records
 from promptpex.report.terminal import clean
+from promptpex.tables import records
 
 if TYPE_CHECKING:
     from rich.table import Table

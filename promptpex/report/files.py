@@ -14,6 +14,7 @@ from promptpex.codecs.safe_csv import dump_cells, guard
 from promptpex.core.errors import RunError
 from promptpex.report import html
 from promptpex.report.summary import Summary
+from promptpex.tables import plain_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +73,7 @@ def csv_text(frame: pd.DataFrame) -> str:
 
 def _cells(column: pd.Series[Any]) -> Iterable[Any]:
     """The cells of a column; a text that stands in many of them is guarded once."""
-    plain = column.astype(object).where(column.notna(), "")
+    plain = plain_values(column, missing="")
     if column.dtype != "string":
         return plain
     guarded = {text: guard(text) for text in set(plain)}

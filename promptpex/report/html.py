@@ -22,9 +22,10 @@ from promptpex.report.metrics_in_words import scored as metric_scored
 from promptpex.report.percentages import ends
 from promptpex.report.quantities import counted
 from promptpex.report.secondary_tables import IDS, footnotes, sections
-from promptpex.report.summary import Summary, records
+from promptpex.report.summary import Summary
 from promptpex.report.terminal import decision_text, money, percent, seconds
 from promptpex.report.view_model import VERDICTS, heat, page
+from promptpex.tables import records
 
 TEMPLATES = Path(__file__).parent / "templates"
 FOLD = 400

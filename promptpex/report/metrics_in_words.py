@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from promptpex.report.percentages import TableRow, with_ends
 from promptpex.report.secondary_tables import Section, few
-from promptpex.report.summary import Summary, records
+from promptpex.report.summary import Summary
+from promptpex.tables import records
 
 NOTE = (
     "The mean over the cases of their scores, from 0 to 100% (of a pass-fail metric: the share of OK); its interval "

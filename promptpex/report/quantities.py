@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from promptpex.report.metrics_in_words import scored
 from promptpex.report.percentages import TableRow, with_ends
-from promptpex.report.summary import Summary, records
+from promptpex.report.summary import Summary
+from promptpex.tables import records
 
 NON_COMPLIANCE = "non-compliance"
 ACCURACY = "accuracy"

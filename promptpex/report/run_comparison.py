@@ -13,7 +13,8 @@ from promptpex.core.records import EXPECTED, AnyRun
 from promptpex.report.headline import FEW
 from promptpex.report.percentages import TableRow, percent
 from promptpex.report.ranked_metric import require_metric
-from promptpex.report.summary import NO_EXPECTED, records
+from promptpex.report.summary import NO_EXPECTED
+from promptpex.tables import records
 
 if TYPE_CHECKING:
     import pandas as pd

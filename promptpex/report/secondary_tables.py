@@ -9,9 +9,9 @@ from promptpex.codecs.wording import plural
 from promptpex.report.headline import FEW
 from promptpex.report.ids import shortened_list
 from promptpex.report.percentages import TableRow, percent, with_ends
-from promptpex.report.summary import Summary, records
+from promptpex.report.summary import Summary
 from promptpex.stats import RULE_CORRELATION
-from promptpex.tables import weighed
+from promptpex.tables import records, weighed
 
 FEW_SHARES = 5
 """Shares in one table that need a warning: of so many 95% intervals one in four tables has one that misses."""

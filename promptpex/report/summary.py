@@ -14,7 +14,7 @@ from promptpex.core.records import NOT_ASKED, AnyRun, Spec, Suite, collector_pau
 from promptpex.report.headline import answer
 from promptpex.report.ranked_metric import require_metric, with_ranked_metric
 from promptpex.stats import DEFAULT_TOLERANCE
-from promptpex.tables import Discrimination, RankingOptions, Rankings
+from promptpex.tables import Discrimination, RankingOptions, Rankings, records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -317,12 +317,6 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "judges_asked": records(details.judges),
         "confusions": records(details.confusions),
     }
-
-
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """A DataFrame's rows as plain dicts, missing values as None."""
-    plain_values = frame.astype(object).where(frame.notna(), None)
-    return [{str(k): v for k, v in row.items()} for row in plain_values.to_dict("records")]
 
 
 def _unscored(rows: pd.DataFrame) -> dict[str, dict[str, int]]:

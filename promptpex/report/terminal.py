@@ -16,8 +16,9 @@ from promptpex.report.metrics_in_words import metric_section, points, scales
 from promptpex.report.percentages import TableRow
 from promptpex.report.quantities import NON_COMPLIANCE, Quantity, quantities
 from promptpex.report.secondary_tables import DAGGER, IDS, Section, cut, footnotes, rule_section, sections
-from promptpex.report.summary import FailureExample, Summary, records
+from promptpex.report.summary import FailureExample, Summary
 from promptpex.report.wrong_answers import wrong_answer_section
+from promptpex.tables import records
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,8 +11,9 @@ from promptpex.core.records import EXPECTED, NOT_CONCERNED, Case
 from promptpex.report.headline import FEW
 from promptpex.report.metrics_in_words import points, scales
 from promptpex.report.quantities import Estimate, Quantity, quantities
-from promptpex.report.summary import Summary, records
+from promptpex.report.summary import Summary
 from promptpex.report.wrong_answers import WrongAnswers, wrong_answers
+from promptpex.tables import plain_values, records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -323,9 +324,9 @@ def _verdicts(summary: Summary, shown: pd.DataFrame) -> Mapping[Key, list[ShownV
     keys, cube = ["case", "model", "repeat"], summary.verdicts
     unjudged = cube["unscored"].eq("no-judge").fillna(False) & ~cube["counts"]
     shown_verdicts = cube.loc[~unjudged, [*keys, *ShownVerdict._fields]].merge(shown[keys].drop_duplicates(), on=keys)
-    cells = shown_verdicts.astype(object).where(shown_verdicts.notna(), None)
+    columns = [plain_values(column) for _, column in shown_verdicts.items()]
     by_output: dict[Key, list[ShownVerdict]] = defaultdict(list)
-    for case, model, repeat, *fields in zip(*(cells[name].tolist() for name in cells.columns), strict=True):
+    for case, model, repeat, *fields in zip(*columns, strict=True):
         by_output[case, model, repeat].append(ShownVerdict(*fields))
     return by_output
 

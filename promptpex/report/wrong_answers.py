@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from promptpex.report.secondary_tables import Section
-from promptpex.report.summary import Summary, records
+from promptpex.report.summary import Summary
+from promptpex.tables import records
 
 MOST_LISTED = 10
 """Wrong answers of a model on the page; confusions.csv has more."""

@@ -34,6 +34,7 @@ from promptpex.tables.metrics import (
     with_metrics,
     with_scores,
 )
+from promptpex.tables.plain_values import plain_values, records
 from promptpex.tables.proportions import (
     CASE_TYPE_COLUMNS,
     PROPORTION_COLUMNS,
@@ -66,6 +67,8 @@ __all__ = [
     "metric_names",
     "metric_rankings",
     "untriggered",
+    "plain_values",
+    "records",
     "metrics",
     "with_metrics",
     "with_scores",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from promptpex.codecs.comparable_texts import normalised
 from promptpex.codecs.wording import cut
 from promptpex.tables.frames import typed
+from promptpex.tables.plain_values import records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,10 +105,7 @@ def answer_counts(compared: pd.DataFrame, expected: Mapping[str, str]) -> pd.Dat
     table["given"] = given.where(given.ne(table["expected"]), None).where(~table["right"], table["expected"])
     keys = ["model", "expected", "given", "right"]
     counts = table.groupby(keys, sort=False, observed=True, dropna=False).size().reset_index(name="outputs")
-    plain = counts.astype(object).where(counts.notna(), None)
-    return typed(
-        ({str(name): value for name, value in row.items()} for row in plain.to_dict("records")), ANSWER_COLUMNS
-    )
+    return typed(records(counts), ANSWER_COLUMNS)
 
 
 def _answers(compared: pd.DataFrame, expected: Mapping[str, str]) -> pd.DataFrame:

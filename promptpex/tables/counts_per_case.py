@@ -10,6 +10,7 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import NOT_ASKED
 from promptpex.stats import Grid, rule_numbers
 from promptpex.tables.frames import marked
+from promptpex.tables.plain_values import plain_values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -147,7 +148,4 @@ def missing(rows: pd.DataFrame, column: str) -> Bools:
 
 
 def _texts(rows: pd.DataFrame, column: str) -> list[Any]:
-    if column not in rows:
-        return [None] * len(rows)
-    values = rows[column].astype(object)
-    return list(values.where(values.notna(), None))
+    return plain_values(rows[column]) if column in rows else [None] * len(rows)

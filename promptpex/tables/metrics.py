@@ -12,6 +12,7 @@ from promptpex.core.records import EXPECTED, METRIC_NAME, NOT_ASKED
 from promptpex.stats import open_mean_interval
 from promptpex.tables.counts_per_case import Weights, weighed
 from promptpex.tables.frames import is_from, marked, typed
+from promptpex.tables.plain_values import records
 from promptpex.tables.rankings import RankingOptions, Rankings
 from promptpex.tables.summary import confidence_of
 
@@ -138,8 +139,7 @@ def lowest_scores(scores: pd.DataFrame, rows: pd.DataFrame, most: int = 3) -> pd
     for name in metric_names(scores):
         own = below[below["name"].isin([name]).to_numpy(bool)].sort_values("value", kind="stable").head(most)
         joined = own.merge(texts, on=_OUTPUT, how="left").assign(metric=name)
-        plain = joined.astype(object).where(joined.notna(), None)
-        lowest += [{str(key): value for key, value in row.items()} for row in plain.to_dict("records")]
+        lowest += records(joined)
     for row in lowest:
         if (row["source"] or "").startswith("judges:"):
             row["reason"] = _of_each_judge(scores, row) or row["reason"]

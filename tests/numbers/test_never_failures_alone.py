@@ -12,8 +12,8 @@ from promptpex.core.errors import DeadlinePassed
 from promptpex.core.records import Completion, Request
 from promptpex.report.html import html
 from promptpex.report.run_comparison import compare_runs
-from promptpex.report.summary import records
 from promptpex.report.terminal import notes
+from promptpex.tables import records
 from tests.numbers.partly import partly
 from tests.numbers.world import Fate, World, by, cases, first, material, simulated, summed
 from tests.report.printed import printed

@@ -13,7 +13,7 @@ import pytest
 from promptpex import tables
 from promptpex.core.records import Run
 from promptpex.report import summarise
-from promptpex.report.summary import records
+from promptpex.tables import records
 from tests.numbers.drawn import Drawn, draw
 from tests.numbers.world import Cells, Fate, cases, completions, rows_of, simulated, table
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from promptpex.report.gate import Limits, breaches
-from promptpex.report.summary import records
+from promptpex.tables import records
 from tests.numbers.partly import partly
 from tests.numbers.world import TASTE, Fate, by, cases, first, ran, simulated, summed
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.report.summary import records
+from promptpex.tables import records
 from tests.numbers.server import gate_code
 from tests.numbers.world import Cells, Fates, by, cases, first, ran, simulated, summed, table
 from tests.stats.references import wilson

@@ -30,7 +30,7 @@ from promptpex.core.records import (
 )
 from promptpex.promptfile import parse
 from promptpex.report import Summary, summarise
-from promptpex.report.summary import records
+from promptpex.tables import records
 from tests.samples import asked
 
 Fate = Literal["kept", "broken", "judged broken", "open", "cut", "unasked", "unjudged", "unjudged broken"]

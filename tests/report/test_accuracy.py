@@ -14,9 +14,10 @@ from promptpex.core.records import Run
 from promptpex.report.gate import Decide, Limits, breaches, stated
 from promptpex.report.html import html
 from promptpex.report.run_comparison import compare_runs, to_dict
-from promptpex.report.summary import records, summarise
+from promptpex.report.summary import summarise
 from promptpex.report.summary import to_dict as summary_dict
 from promptpex.report.terminal import show_comparison
+from promptpex.tables import records
 from tests.report.printed import printed
 from tests.tables.test_accuracy import Right, answered
 

@@ -19,8 +19,9 @@ from promptpex.report.gate import Decide, Limits, breaches
 from promptpex.report.html import html
 from promptpex.report.run_comparison import compare_runs
 from promptpex.report.run_comparison import to_dict as to_json
-from promptpex.report.summary import records, to_dict
+from promptpex.report.summary import to_dict
 from promptpex.report.terminal import show_comparison
+from promptpex.tables import records
 from tests.report.printed import printed
 from tests.samples import prompt
 from tests.tables.test_metrics import Value, scored

@@ -14,7 +14,8 @@ from promptpex.report import runs
 from promptpex.report.gate import Limits, breaches
 from promptpex.report.html import html
 from promptpex.report.run_comparison import compare_runs
-from promptpex.report.summary import records, summarise, to_dict
+from promptpex.report.summary import summarise, to_dict
+from promptpex.tables import records
 from tests.report.printed import printed
 from tests.tables.by_hand import output, run, verdict
 from tests.tables.many import cases

@@ -9,8 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.core.records import Run, Verdict
-from promptpex.report.summary import records
-from promptpex.tables import RULE_COLUMNS, agreements, disagreements, discrimination, models, outputs, rules, verdicts
+from promptpex.tables import (
+    RULE_COLUMNS,
+    agreements,
+    disagreements,
+    discrimination,
+    models,
+    outputs,
+    records,
+    rules,
+    verdicts,
+)
 from tests.tables.by_hand import output, run, verdict
 from tests.tables.many import cases
 

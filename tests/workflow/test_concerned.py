@@ -26,8 +26,9 @@ from promptpex.core.records import (
 from promptpex.judging.verdict_precedence import after_broken, causes
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import parse
-from promptpex.report.summary import records, summarise
+from promptpex.report.summary import summarise
 from promptpex.specs.file import in_circles, read_spec
+from promptpex.tables import records
 from promptpex.workflow import running
 from promptpex.workflow.estimate import estimate
 from promptpex.workflow.session import open_session

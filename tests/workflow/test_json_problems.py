@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from promptpex.core.records import Check, Rule
-from promptpex.report.summary import records, summarise
+from promptpex.report.summary import summarise
 from promptpex.specs.file import examine
+from promptpex.tables import records
 from promptpex.workflow.json_problems import paths_without_json
 from promptpex.workflow.validation import validate
 from tests.workflow.test_concerned import POLITE, counted, run

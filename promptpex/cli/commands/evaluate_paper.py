@@ -46,7 +46,7 @@ def command(
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
     from promptpex.paper.evaluation import evaluate
-    from promptpex.report.summary import records
+    from promptpex.tables import records
     from promptpex.workflow.files import files_of
 
     files = [files_of(prompt) for prompt in prompts]

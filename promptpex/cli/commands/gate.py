@@ -79,7 +79,7 @@ def command(
     from promptpex.core.records import RUNNING
     from promptpex.report import runs, summarise
     from promptpex.report.gate import Limits, breaches, stated
-    from promptpex.report.summary import records
+    from promptpex.tables import records
 
     if not any((limits, accuracies, least_means, min_scored)):
         raise click.UsageError("give a limit: --max-non-compliance, --min-accuracy, --min-metric or --min-scored")
