@@ -252,6 +252,8 @@ class Example(Record):
         case, model, repeat: where it comes from; empty for imported ones.
         times: how many outputs of the run have this text for these inputs: they are one example.
         version: the fingerprint of the prompt that gave it; empty where that is not known, as of imported ones.
+        put_up: the day of production whose sample it is in, such as ``2026-03-01``; empty for outputs that were not
+            put up for grading from a log.
     """
 
     id: str
@@ -266,6 +268,7 @@ class Example(Record):
     repeat: Ordinal = 0
     times: int = Field(default=1, ge=1)
     version: str = ""
+    put_up: str = Field(default="", max_length=10)
 
     @property
     def cluster(self) -> str:
