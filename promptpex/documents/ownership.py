@@ -19,6 +19,7 @@ class Owned(Protocol):
     """An item that says whose it is; ``content`` is the hash of what the machine wrote."""
 
     measured: ClassVar[frozenset[str]]
+    lasting: ClassVar[frozenset[str]]
 
     @property
     def id(self) -> str: ...
@@ -54,8 +55,20 @@ def sealed(item: T) -> T:
 
 def _with_measured(mine: T, new: T) -> T:
     """A person's item with what the machine has measured of it since."""
-    values = {name: value for name in mine.measured if (value := getattr(new, name)) is not None}
-    return mine.replace(**values) if any(getattr(mine, name) != value for name, value in values.items()) else mine
+    return _with(mine, {name: value for name in mine.measured if (value := getattr(new, name)) not in _NOTHING})
+
+
+def _with_lasting(new: T, before: T | None) -> T:
+    """An item as the machine has it now, with what was measured of it before and is not measured anew."""
+    names = [name for name in new.lasting if getattr(new, name) in _NOTHING] if before is not None else []
+    return _with(new, {name: getattr(before, name) for name in names})
+
+
+def _with(item: T, values: Mapping[str, Any]) -> T:
+    return item.replace(**values) if any(getattr(item, name) != value for name, value in values.items()) else item
+
+
+_NOTHING = (None, ())
 
 
 def merged(old: Sequence[T], new: Sequence[T], *, by_hand: bool) -> tuple[T, ...]:
@@ -70,7 +83,10 @@ def merged(old: Sequence[T], new: Sequence[T], *, by_hand: bool) -> tuple[T, ...
     for item in new:
         before = on_file.get(item.id)
         stays = before is not None and not by_hand and owned_by_people(before.origin)
-        result.append(_with_measured(before, item) if before is not None and stays else sealed(item))
+        if before is not None and stays:
+            result.append(_with_measured(before, item))
+        else:
+            result.append(sealed(_with_lasting(item, before)))
     if by_hand:
         return tuple(result)
     return (*result, *(item for item in old if item.id not in named and owned_by_people(item.origin)))

@@ -216,7 +216,7 @@ class Judge:
         """Hash of all that shapes its verdicts: the template, who answers, its settings, the rules and how they are
         put to it."""
         mode = self.options.judge_mode
-        rules = [rule.to_dict() for rule in self.rules if rule not in mode.own_rules]
+        rules = [rule.promised() for rule in self.rules if rule not in mode.own_rules]
         who = [*self.role_model.identity, self.role_model.defaults.to_dict()]
         return digest([fingerprint(mode.template), who, asdict(self.options), self.spec.intent, rules], 16)
 

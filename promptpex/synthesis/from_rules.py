@@ -83,7 +83,7 @@ def _without_chosen(rule: Rule, candidates: Collection[str]) -> Rule | None:
 
 def _digest(rule: Rule) -> str:
     kept = rule.replace(inverse=None, origin="added", content=None, misquoted=False)
-    return digest(kept.to_dict(), 12)
+    return digest(kept.promised(), 12)
 
 
 def _criterion(rule: Rule, name: str) -> Criterion:

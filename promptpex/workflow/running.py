@@ -307,7 +307,7 @@ def _manifest(
     session: Session, prompt: Prompt, spec: Spec, suite: Suite, models: Sequence[ModelName], marks: Sequence[str]
 ) -> Manifest:
     labels = tuple(model.label for model in models)
-    spec_digest, suite_digest = digest(spec.to_dict()), digest(suite.to_dict())
+    spec_digest, suite_digest = spec.digest, digest(suite.to_dict())
     shaping = {**session.settings.shaping(), "instructions": instructions_of(session.settings, prompt)}
     asked = [[model.label, model.api_base, model.backend] for model in models]
     return Manifest(

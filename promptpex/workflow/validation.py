@@ -18,8 +18,7 @@ from promptpex.codecs.ordinary_files import is_inside
 from promptpex.codecs.wording import plural, quoted
 from promptpex.config import checked_effort, find_file, load
 from promptpex.core.errors import CheckError, InputError, PromptFileError
-from promptpex.core.ids import text_digest
-from promptpex.core.records import KEY_LENGTH, WHOLE_INPUT, Problem, Prompt, Rule, Severity, Spec, Suite
+from promptpex.core.records import WHOLE_INPUT, Problem, Prompt, Rule, Severity, Spec, Suite
 from promptpex.documents import human_grades as grade_file
 from promptpex.documents.document import Reading
 from promptpex.documents.record_problems import as_problem
@@ -118,6 +117,7 @@ def _of_set(files: _Set) -> list[Problem]:
         spec = spec_reading.usable
         of_spec = [*spec_reading.problems, *_far_prompts(files.spec, spec.prompt if spec else "")]
         of_spec += [*_schemas(files.spec, spec_reading), *paths_without_json(files.spec, spec_reading)] if spec else []
+        of_spec += _old_calibrations(files.spec, spec_reading) if spec else []
         problems += _sorted(of_spec + (_spec_against(files.spec, spec_reading, prompt) if spec and prompt else []))
     if files.grades is not None:
         problems += _grades(files.grades, spec)
@@ -137,12 +137,27 @@ def _of_set(files: _Set) -> list[Problem]:
     return problems
 
 
+def _old_calibrations(path: Path, reading: Reading[Spec]) -> list[Problem]:
+    """The rules that have been reworded since a judge was held against people on them."""
+    return [
+        Problem(
+            path=str(path),
+            line=reading.lines.get(rule.id),
+            message=f"the calibration of {one.judge} on the rule {rule.id!r} was measured on other words",
+            suggestion="measure it again with `promptpex align`",
+            severity="info",
+        )
+        for rule in reading.record.rules
+        for one in rule.judge
+        if one.rule_digest != rule.digest
+    ]
+
+
 def _grades(path: Path, spec: Spec | None) -> list[Problem]:
     """The problems of a file of grades, and the rules that have been reworded since they were graded."""
     grades, problems = grade_file.examine(path)
     for rule in spec.rules if spec is not None else ():
-        digest = text_digest(rule.rule, KEY_LENGTH)
-        old = sum(grade.subject == rule.id and grade.subject_digest not in (None, digest) for grade in grades)
+        old = sum(grade.subject == rule.id and grade.subject_digest not in (None, rule.digest) for grade in grades)
         if old:
             message = (
                 f"{plural(old, 'grade')} of the rule {rule.id!r} {'was' if old == 1 else 'were'} given to other words"

@@ -17,6 +17,7 @@ from promptpex.documents.field_types import Items, Named, Records, Text
 
 class Criterion(Record):
     measured: ClassVar[frozenset[str]] = frozenset()
+    lasting: ClassVar[frozenset[str]] = frozenset()
 
     id: str
     text: str

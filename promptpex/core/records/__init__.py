@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from promptpex.core.records._base import MAX_EXACT, MAX_TOKENS_COUNTED, Record
+from promptpex.core.records.calibration import JudgeCalibration, MeasuredShare
 from promptpex.core.records.call import Completion, ModelName, Params, Request, TokenLogprob
 from promptpex.core.records.case import Case, Match, Rating, Suite
 from promptpex.core.records.columns import AnyRun, Coded, Column, Columns, RunColumns
@@ -52,7 +53,9 @@ __all__ = [
     "ALSO_VALID",
     "EXPECTED",
     "INPUT_VARIABLE",
+    "JudgeCalibration",
     "KEY_LENGTH",
+    "MeasuredShare",
     "MAX_EXACT",
     "MAX_TOKENS_COUNTED",
     "METRIC_NAME",

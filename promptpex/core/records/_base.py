@@ -55,6 +55,8 @@ class OwnedRecord(Record):
     """Fields that the hash leaves out."""
     measured: ClassVar[frozenset[str]] = frozenset()
     """Fields that the machine may set on a person's item as well: they say something of it and change nothing in it."""
+    lasting: ClassVar[frozenset[str]] = frozenset()
+    """Those of them that stay where an update of the item says nothing of them."""
 
     def content_hash(self) -> str:
         """The hash for ``content``: equal to it as long as the item is as the machine wrote it."""

@@ -6,7 +6,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import AliasChoices, ConfigDict, Field, field_validator, model_validator
 
+from promptpex.core.ids import digest, text_digest
 from promptpex.core.records._base import OwnedRecord, Record
+from promptpex.core.records.calibration import JudgeCalibration
+from promptpex.core.records.grade import KEY_LENGTH
 
 Origin = Literal["extracted", "generated", "edited", "added"]
 """Who made it. promptpex changes only what is ``extracted`` or ``generated``; the rest belongs to people."""
@@ -119,10 +122,13 @@ class Rule(OwnedRecord):
         origin: who made it.
         stale: whether the words it cites are no longer in the prompt.
         misquoted: whether they were not there when it was extracted, so that missing them tells nothing.
+        judge: how far each judge may be trusted on it, as people's grades have shown; it is no part of the promise.
         content: hash of the rule as extracted; one that no longer matches it was edited by hand.
     """
 
-    not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin", "stale", "misquoted"))
+    not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin", "stale", "misquoted", "judge"))
+    measured: ClassVar[frozenset[str]] = frozenset(("judge",))
+    lasting: ClassVar[frozenset[str]] = frozenset(("judge",))
 
     id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
     rule: str = Field(min_length=1)
@@ -136,11 +142,21 @@ class Rule(OwnedRecord):
     origin: RuleOrigin = "extracted"
     stale: bool = False
     misquoted: bool = False
+    judge: tuple[JudgeCalibration, ...] = ()
     content: str | None = None
 
     @property
     def inverse_id(self) -> str:
         return f"{self.id}-inverse"
+
+    @property
+    def digest(self) -> str:
+        """What grades and calibrations know its text by."""
+        return text_digest(self.rule, KEY_LENGTH)
+
+    def promised(self) -> dict[str, Any]:
+        """The rule as JSON-ready data, without what was measured of judges."""
+        return {name: value for name, value in self.to_dict().items() if name != "judge"}
 
     @property
     def needs_judge(self) -> bool:
@@ -162,6 +178,11 @@ class Spec(Record):
     @classmethod
     def _no_intent(cls, value: Any) -> Any:
         return "" if value is None else value
+
+    @property
+    def digest(self) -> str:
+        """The hash of what is promised: a calibration of a judge does not change it."""
+        return digest({**self.to_dict(), **({"rules": [rule.promised() for rule in self.rules]} if self.rules else {})})
 
     def rule(self, rule_id: str) -> Rule | None:
         """The rule of this id, if there is one."""
