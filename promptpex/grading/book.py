@@ -167,6 +167,11 @@ class GradeBook:
         """This grader's last word on a subject of the output with this key, also where it takes an earlier one back."""
         return self._tips.get((grader, key, subject_id))
 
+    def given_at(self, time: str, grader: str, key: str, subject_id: str) -> Grade | None:
+        """What this grader gave at this time on a subject of the output with this key, even if it no longer holds."""
+        thing = (time, grader, key, subject_id)
+        return next((one for one in self.grades if (one.time, *_thing(one)) == thing), None)
+
     def latest_of(self, grader: str, keys: Container[str]) -> Grade | None:
         """The last grade of this grader that holds, on one of the outputs with these keys."""
         own = (

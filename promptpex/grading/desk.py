@@ -58,6 +58,15 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
+class _HandedOut:
+    """What a grader has before them, the policy that was asked for, and since when."""
+
+    assignment: Assignment
+    policy: str
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """How far grading is.
 
@@ -128,7 +137,7 @@ class GradingDesk:
         self._items: Mapping[str, Example] = {item.id: item for item in pool}
         self._lock = RLock()
         self._last = datetime.min.replace(tzinfo=UTC)
-        self._out: dict[str, tuple[Assignment, datetime]] = {}
+        self._out: dict[str, _HandedOut] = {}
         self._file: tuple[int, int, int] | None = None
         self._book = self._read()
 
@@ -153,21 +162,25 @@ class GradingDesk:
                 self._book = self._read()
             return self._book
 
-    def next(self, grader: str) -> Assignment | None:
+    def next(self, grader: str, policy: str | None = None) -> Assignment | None:
         """What this grader shall grade next; the same until it is graded. None where nothing is left.
+
+        Args:
+            policy: how it is chosen; None = as the desk does. Another one than before makes a new choice.
 
         Raises:
             GradeError: the file cannot be read.
         """
+        policy = policy or self.policy
         with self._lock:
             self.refresh()
             held = self._out.get(grader)
-            if held is not None and not self._has_graded(held[0], grader):
-                return held[0]
-            assignment = self._adjudication(grader) or self._drawn(grader)
+            if held is not None and held.policy == policy and not self._has_graded(held.assignment, grader):
+                return held.assignment
+            assignment = self._adjudication(grader) or self._drawn(grader, policy)
             self._out.pop(grader, None)
             if assignment is not None:
-                self._out[grader] = (assignment, self._clock())
+                self._out[grader] = _HandedOut(assignment, policy, self._clock())
             return assignment
 
     def give(
@@ -178,24 +191,32 @@ class GradingDesk:
         value: GradeValue,
         note: str = "",
         assignment: Assignment | None = None,
+        time: str = "",
     ) -> Grade:
         """Writes a grade, in the place of this grader's earlier one on the same; it is on disk when this returns.
+
+        Args:
+            time: when it was given, ISO 8601 with an offset; empty = now. What this grader gave on the same at that
+                time is the same grade, and not written again, so a grade may be sent until it is known to be there.
 
         Raises:
             GradeError: there is no such item or subject, the name or note is too long, or the file cannot be written.
         """
+        grader, words = replace_surrogates(grader), replace_surrogates(note)
         with self._lock:
             self.refresh()
             item, subject = self._item(item_id), self._subject(subject_id)
+            sent_before = self._book.given_at(time, grader, item_id, subject_id) if time else None
+            if sent_before is not None:
+                return sent_before
             before = self._book.tip(grader, item_id, subject_id)
-            words = replace_surrogates(note)
             if before is not None and _says(before, value, words, subject):
                 return before
             how = _policy(assignment if assignment is not None and assignment.item.id == item_id else before)
             grade = _grade_of(
                 item,
                 subject,
-                {**how, "value": value, "note": words, "time": self._now(), "grader": replace_surrogates(grader)},
+                {**how, "value": value, "note": words, "time": time or self._now(), "grader": grader},
                 before,
             )
             self._append(grade)
@@ -252,7 +273,7 @@ class GradingDesk:
                 return Assignment(item, ADJUDICATED, None, subjects)
         return None
 
-    def _drawn(self, grader: str) -> Assignment | None:
+    def _drawn(self, grader: str, policy: str) -> Assignment | None:
         """An item that nobody has graded or, now and then, one that others have."""
         done = [item for item in self._items.values() if self._is_second(item, grader)]
         share = self._second_share if done else 0.0
@@ -266,13 +287,13 @@ class GradingDesk:
             return None
         subjects = tuple(one for one in self.subjects if one.asked)
         state = GradingState(self.pool, self._book, self.opinions, subjects, self.seed, self._random)
-        chosen = choose(self.policy, left, state)
+        chosen = choose(policy, left, state)
         probability = chosen.probability and chosen.probability * (1 - share)
         return Assignment(chosen.item, chosen.policy, probability or None, self.to_ask(chosen.item))
 
     def _held_by_others(self, grader: str) -> set[str]:
         since = self._clock() - timedelta(minutes=HELD_MINUTES)
-        return {one.item.id for name, (one, time) in self._out.items() if name != grader and time > since}
+        return {one.assignment.item.id for name, one in self._out.items() if name != grader and one.time > since}
 
     def _is_second(self, item: Example, grader: str) -> bool:
         """Whether others have done the item and this grader has not graded any of it."""
