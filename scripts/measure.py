@@ -31,6 +31,8 @@ FOR_LATER = {
     "promptpex.grading.book.GradeBook.accuracies": "grading: on a page and a terminal",
     "promptpex.grading.book.GradeBook.counts": "grading: on a page and a terminal",
     "promptpex.grading.book.GradeBook.graders": "grading: on a page and a terminal",
+    "promptpex.grading.desk.GradingDesk.forecasts": "grading: on a page and a terminal",
+    "promptpex.grading.book.GradeBook.random_sample": "alignment: what every estimate rests on",
     "promptpex.grading.book.GradeBook.person_pairs": "grading: on a page and a terminal",
     "promptpex.workflow.grading.open_desk": "grading: on a page and a terminal",
     "promptpex.workflow.grading.GradingProject.run": "grading: on a page and a terminal",

@@ -10,6 +10,7 @@ from itertools import combinations
 from promptpex.core.ids import text_digest
 from promptpex.core.records import KEY_LENGTH, OUTPUT_SUBJECT, Example, Grade, superseded
 from promptpex.grading.labels import Label, LabelRules, Vote, accuracies, by_rules, counted, label_of, moment
+from promptpex.grading.random_sample import SEED, random_sample, reached_by
 from promptpex.grading.subjects import Subject
 
 Thing = tuple[str, str, str]
@@ -208,6 +209,12 @@ class GradeBook:
             kinds["stale"] += bool(joint.stale)
             kinds["derived"] += joint.label is not None and joint.derived
         return GradeCounts(**kinds)
+
+    def random_sample(self, subject_id: str, items: Iterable[Example], seed: int = SEED) -> tuple[Example, ...]:
+        """The items of the random sample: what every estimate rests on that claims to hold for all of these items."""
+        by_id = {item.id: item for item in items}
+        graded = {key for key, item in by_id.items() if self.joint(item, subject_id).graded}
+        return tuple(by_id[key] for key in random_sample(by_id, graded, reached_by(self.grades), seed))
 
     def person_pairs(self, subject_id: str, items: Iterable[Example]) -> tuple[PersonPair, ...]:
         """What any two graders say of the items that both graded; items of one text are one where it alone decides."""

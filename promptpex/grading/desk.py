@@ -25,9 +25,12 @@ from promptpex.core.surrogates import replace_surrogates
 from promptpex.documents.human_grades import append_grades, read_grades
 from promptpex.documents.record_problems import record_problems
 from promptpex.grading.book import GradeBook
+from promptpex.grading.forecast import Forecast, forecasts
 from promptpex.grading.labels import LabelRules
-from promptpex.grading.next_item import RANDOM, GradingState, choose
+from promptpex.grading.next_item import GradingState, choose
 from promptpex.grading.opinions import Opinions
+from promptpex.grading.policies import DEFAULT_POLICY, require_policy
+from promptpex.grading.random_sample import RANDOM, RANDOM_SHARE, SEED
 from promptpex.grading.subjects import Subject
 
 SECOND_SHARE = 0.1
@@ -103,7 +106,8 @@ class GradingDesk:
         path: the file of grades; it need not exist.
         rules: how grades become labels.
         opinions: what machines say of the items.
-        policy: how the next item is chosen.
+        weights: by the item's id, how much near decisions hang on it, 0 or more; 0 where it is not named.
+        policy: how the next item is chosen, one of ``POLICIES``.
         ask: the ids of the subjects that must be graded before an item is done.
         second_share: the share of second opinions among assignments.
         seed: of all that is random.
@@ -111,6 +115,7 @@ class GradingDesk:
 
     Raises:
         GradeError: the file of grades cannot be read, with its line.
+        InputError: no policy is called that.
     """
 
     def __init__(
@@ -121,16 +126,19 @@ class GradingDesk:
         *,
         rules: LabelRules | None = None,
         opinions: Opinions | None = None,
-        policy: str = RANDOM,
+        weights: Mapping[str, float] | None = None,
+        policy: str = DEFAULT_POLICY,
         ask: Sequence[str] = (OUTPUT_SUBJECT,),
         second_share: float = SECOND_SHARE,
-        seed: int = 0,
+        seed: int = SEED,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
+        require_policy(policy)
         self.path, self.policy, self.seed = path, policy, seed
         self.subjects = tuple(subjects)
         self.ask = tuple(ask)
         self.opinions: Opinions = opinions or {}
+        self.weights: Mapping[str, float] = weights or {}
         self._rules = rules or LabelRules()
         self._second_share = second_share
         self._clock, self._random = clock, Random(seed)
@@ -249,6 +257,13 @@ class GradingDesk:
             kinds = [self._kinds(item, grader) for item in self._items.values()]
             return Progress(len(kinds), *(sum(each) for each in zip(*kinds, strict=True)) if kinds else (0,) * 6)
 
+    def forecasts(self) -> tuple[Forecast, ...]:
+        """What more grades would bring, by subject and judge, as of the last look at the file."""
+        with self._lock:
+            asked = [subject for subject in self.subjects if subject.asked]
+            share = 1.0 if self.policy == RANDOM else RANDOM_SHARE
+            return forecasts(self._book, self.pool, self.opinions, asked, share=share, seed=self.seed)
+
     def to_ask(self, item: Example) -> tuple[Subject, ...]:
         """What nobody who counts has graded of an item, and what was graded under older words."""
         book = self.book
@@ -286,14 +301,15 @@ class GradingDesk:
         if not left:
             return None
         subjects = tuple(one for one in self.subjects if one.asked)
-        state = GradingState(self.pool, self._book, self.opinions, subjects, self.seed, self._random)
+        state = GradingState(self.pool, self._book, self.opinions, subjects, self.seed, held, self.weights)
         chosen = choose(policy, left, state)
-        probability = chosen.probability and chosen.probability * (1 - share)
-        return Assignment(chosen.item, chosen.policy, probability or None, self.to_ask(chosen.item))
+        return Assignment(chosen.item, chosen.policy, chosen.probability * (1 - share), self.to_ask(chosen.item))
 
-    def _held_by_others(self, grader: str) -> set[str]:
+    def _held_by_others(self, grader: str) -> dict[str, str]:
+        """The policy that chose each item that another grader has, by the item's id."""
         since = self._clock() - timedelta(minutes=HELD_MINUTES)
-        return {one.assignment.item.id for name, one in self._out.items() if name != grader and one.time > since}
+        held = ((one.assignment, one.time) for name, one in self._out.items() if name != grader)
+        return {one.item.id: one.policy for one, time in held if time > since}
 
     def _is_second(self, item: Example, grader: str) -> bool:
         """Whether others have done the item and this grader has not graded any of it."""

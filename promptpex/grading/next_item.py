@@ -1,23 +1,36 @@
-"""Which item is graded next, by a policy."""
+"""The next item: the policy's choice, or the random sample's turn, with the probability of what came about.
+
+Which of the two it is, and what the policy draws, is decided by numbers made of the seed and the count of items that
+are not open any more. So a restarted program offers what it offered before, and nobody gets another item by asking
+again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from random import Random
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from promptpex.core.ids import digest
 from promptpex.core.records import Example
 from promptpex.grading.book import GradeBook
 from promptpex.grading.opinions import Opinions
+from promptpex.grading.policies import DEFAULT_POLICY, Chances, Surroundings, probabilities
+from promptpex.grading.random_sample import (
+    RANDOM,
+    RANDOM_SHARE,
+    SEED,
+    Turn,
+    in_order,
+    next_turn,
+    number,
+    policy_after,
+    reached_by,
+)
 from promptpex.grading.subjects import Subject
-
-RANDOM = "random"
 
 
 @dataclass(frozen=True, slots=True)
 class GradingState:
-    """What a policy may look at.
+    """What a choice rests on.
 
     Attributes:
         pool: all items.
@@ -25,32 +38,150 @@ class GradingState:
         opinions: what machines say.
         subjects: those that people are asked about.
         seed: of the permanent random numbers.
-        random: for what is drawn at this step.
+        held: the items that others are grading just now, by their ids, each with the policy that chose it.
+        weights: by the item's id, how much near decisions hang on it, 0 or more; 0 where it is not named.
     """
 
     pool: Sequence[Example]
     book: GradeBook
     opinions: Opinions
     subjects: Sequence[Subject]
-    seed: int
-    random: Random
+    seed: int = SEED
+    held: Mapping[str, str] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+    def surroundings(self, open_items: int) -> Surroundings:
+        """What a policy may look at."""
+        counts = {
+            subject.id: sum(self.book.joint(item, subject.id).graded for item in self.pool) for subject in self.subjects
+        }
+        return Surroundings(self.opinions, len(self.pool) - open_items, counts, self.weights)
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """An item, by which policy it was chosen, and with which probability at this step; None where it is not known."""
+    """An item to be graded.
+
+    Attributes:
+        item: the item.
+        policy: what chose it, as a grade records it: ``random``, a policy's name, or that and whose turn it used up.
+        probability: with which it was chosen at this step, where the turn and the numbers of items that the sample has
+            not reached are left to chance.
+    """
 
     item: Example
     policy: str
-    probability: float | None
+    probability: float
 
 
-def choose(policy: str, candidates: Sequence[Example], state: GradingState) -> Chosen:
-    """The item to grade next among the candidates, of which there is at least one."""
-    first = min(candidates, key=lambda item: random_number(state.seed, item.id))
-    return Chosen(first, policy, 1 / len(candidates))
+def choose(policy: str, candidates: Sequence[Example], state: GradingState, *, share: float = RANDOM_SHARE) -> Chosen:
+    """The item to grade next among the candidates, of which there is at least one.
+
+    Args:
+        policy: one of ``POLICIES``.
+        candidates: the items of the pool that are open: neither graded nor held by others.
+        state: what the choice rests on.
+        share: how often it is the random sample's turn; 1 for the policy ``random``.
+
+    Raises:
+        InputError: no policy is called that.
+    """
+    items = {item.id: item for item in candidates}
+    order = in_order((item.id for item in state.pool), state.seed)
+    graded = frozenset(order) - items.keys() - state.held.keys()
+    stand = Stand(order, graded, reached_by(state.book.grades, state.held), state.held)
+    draw = draw_next(stand, state.surroundings(len(items)), policy, share=share, seed=state.seed)
+    return Chosen(items[draw.item], draw.policy, draw.probability)
 
 
-def random_number(seed: int, key: str) -> float:
-    """The permanent random number of an item, from 0 to below 1 (Ohlsson 1995)."""
-    return int(digest([seed, key], 13), 16) / 16**13
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """How far grading has come, by the keys of the items.
+
+    Attributes:
+        order: the pool, as ``random_sample.in_order`` has it.
+        graded: those that need no grade any more.
+        reached: those whose turn in the random sample has come, by what is graded and what is in hand:
+            ``random_sample.reached_by``.
+        in_hand: those that somebody else is grading just now.
+    """
+
+    order: Sequence[str]
+    graded: Collection[str] = frozenset()
+    reached: Collection[str] = frozenset()
+    in_hand: Collection[str] = frozenset()
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """The keys that can be chosen."""
+        return tuple(key for key in self.order if key not in self.graded and key not in self.in_hand)
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A ``Chosen`` whose item is known by its key alone."""
+
+    item: str
+    policy: str
+    probability: float
+
+
+def draw_next(
+    stand: Stand,
+    around: Surroundings,
+    policy: str = DEFAULT_POLICY,
+    *,
+    share: float = RANDOM_SHARE,
+    seed: int = SEED,
+) -> Draw:
+    """The next of the open items, of which there is at least one.
+
+    Args:
+        stand: how far grading has come.
+        around: what the policy looks at; its ``step`` should grow with each item that is chosen.
+        policy: one of ``POLICIES``.
+        share: how often it is the random sample's turn; 1 for the policy ``random``.
+        seed: of everything that is left to chance.
+
+    Raises:
+        InputError: no policy is called that.
+    """
+    chances = probabilities(policy, stand.open, around)
+    turn = next_turn(stand.order, stand.graded, stand.reached, stand.in_hand)
+    share = 1.0 if policy == RANDOM else share
+    name, item = policy, ""
+    if number(str(around.step), seed, "turn") < share:
+        name = policy_after(policy, turn.used_by) if turn.used_by else RANDOM
+        item = turn.item
+    item = item or _drawn(chances, number(str(around.step), seed, "draw"))
+    return Draw(item, name, mixture(stand, turn, chances, share)[item])
+
+
+def mixture(stand: Stand, turn: Turn, chances: Chances, share: float) -> Chances:
+    """The probability of each open item at a step, the random sample's share included; they sum to 1.
+
+    Each item that the sample has not reached is as likely its next; one that is graded or in hand uses up the turn.
+
+    Args:
+        stand: how far grading has come.
+        turn: what the sample would do.
+        chances: the policy's, ``probabilities`` of the open items.
+        share: how often it is the sample's turn.
+    """
+    if turn.item in stand.reached:
+        return {item: (1.0 - share) * chance + share * (item == turn.item) for item, chance in chances.items()}
+    waiting = sum(key not in stand.reached for key in stand.order)
+    each = share / waiting if waiting else 0.0
+    fresh = {item for item in chances if item not in stand.reached}
+    rest = 1.0 - each * len(fresh)
+    return {item: rest * chance + each * (item in fresh) for item, chance in chances.items()}
+
+
+def _drawn(chances: Chances, point: float) -> str:
+    """The item at a point from 0 to 1 of the probabilities, laid end to end in the order of the keys."""
+    *others, last = sorted(item for item, chance in chances.items() if chance > 0)
+    for item in others:
+        point -= chances[item]
+        if point < 0:
+            return item
+    return last

@@ -13,8 +13,8 @@ from promptpex.core.events import Listener, Notice
 from promptpex.core.records import OUTPUT_SUBJECT, Example, Prompt, Run, Spec, Synthesis, output_key
 from promptpex.grading.desk import SECOND_SHARE, GradingDesk
 from promptpex.grading.labels import LabelRules
-from promptpex.grading.next_item import RANDOM
 from promptpex.grading.opinions import Opinions
+from promptpex.grading.policies import DEFAULT_POLICY
 from promptpex.grading.subjects import Subject, subjects_of
 from promptpex.promptfile import read, sibling
 from promptpex.report import runs
@@ -40,7 +40,7 @@ class GradingWishes:
 
     prompt: Path | None = None
     rules: LabelRules = field(default_factory=LabelRules)
-    policy: str = RANDOM
+    policy: str = DEFAULT_POLICY
     ask: tuple[str, ...] = ()
     second_share: float = SECOND_SHARE
     seed: int = 0

@@ -1,0 +1,170 @@
+"""What more grades would bring: how many until a judge's error on a rule is known well enough.
+
+The judge's error on a rule is the share of the random sample on which judge and people say opposite things. Its
+interval is exact (Clopper and Pearson 1934). The forecast supposes that the error stays near what was seen, drawn a
+little towards a half, since after no error of five the next five need not be without one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from promptpex.codecs.wording import plural
+from promptpex.core.records import Example
+from promptpex.grading.book import GradeBook
+from promptpex.grading.opinions import Opinion, Opinions
+from promptpex.grading.random_sample import RANDOM_SHARE, SEED
+from promptpex.grading.subjects import Subject
+from promptpex.stats.argument_checks import require_counts
+from promptpex.stats.intervals import exact_bounds
+
+STEPS = (0.30, 0.20, 0.15, 0.10, 0.05, 0.03)
+"""How well an error may be known: half of the width of its 95% interval. The forecast is for the next step."""
+_WORTH_SAYING = 0.9
+"""A step that is nearer than a tenth of what is known now is left out."""
+_MOST = 10_000
+"""Grades that a forecast looks ahead; nobody gives more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What more grades would bring for one judge and one subject.
+
+    Attributes:
+        subject: the rule's or criterion's id.
+        judge: its label.
+        within: the next step: half of the width of the interval, as a share.
+        sampled: how many more outputs of the random sample that takes; 0 where they are already there.
+        grades: how many more grades that is, since only every third output is of the random sample.
+        whole: whether the outputs do not suffice: with all of them graded the error on them is known exactly.
+    """
+
+    subject: str
+    judge: str
+    within: float
+    sampled: int
+    grades: int
+    whole: bool = False
+
+    def sentence(self) -> str:
+        """In words, to be shown while people grade."""
+        who = f"{self.judge}'s" if self.judge else "the judge's"
+        what = f"{who} error on {self.subject} is known"
+        if self.whole:
+            return f"{self.grades} more and {what} exactly for these outputs"
+        if not self.grades:
+            return f"{what} to within {_points(self.within)}"
+        return f"{self.grades} more and {what} to within {_points(self.within)}"
+
+
+def forecasts(
+    book: GradeBook,
+    items: Sequence[Example],
+    opinions: Opinions,
+    subjects: Iterable[Subject],
+    *,
+    share: float = RANDOM_SHARE,
+    seed: int = SEED,
+) -> tuple[Forecast, ...]:
+    """For each subject of which judges say something, and for each judge, what more grades would bring.
+
+    Args:
+        book: what people have said so far.
+        items: the pool.
+        opinions: what machines say of the items.
+        subjects: in the order that the forecasts are wanted in.
+        share: how many of the grades to come are of the random sample.
+        seed: of the permanent random numbers.
+    """
+    result = []
+    for subject in subjects:
+        sample = book.random_sample(subject.id, items, seed)
+        left = sum(not book.joint(item, subject.id).graded for item in items)
+        for judge in sorted(_judges(opinions, subject.id)):
+            pairs = [
+                (status, label)
+                for item in sample
+                if (label := book.joint(item, subject.id).label)
+                and (status := _status(opinions.get(item.id, ()), subject.id, judge))
+            ]
+            errors = sum((status == "pass") != (label == "good") for status, label in pairs)
+            result.append(forecast(subject.id, errors, len(pairs), left, judge=judge, share=share))
+    return tuple(result)
+
+
+def _judges(opinions: Opinions, subject: str) -> set[str]:
+    return {
+        one.judge
+        for each in opinions.values()
+        for one in each
+        if one.source == "judge" and one.subject == subject and one.status != "none"
+    }
+
+
+def _status(opinions: Iterable[Opinion], subject: str, judge: str) -> str:
+    """What the judge says: pass or fail; empty where it says neither."""
+    own = (one for one in opinions if (one.source, one.subject, one.judge) == ("judge", subject, judge))
+    return next((one.status for one in own if one.status != "none"), "")
+
+
+def half_width(errors: float, n: int, confidence: float = 0.95) -> float:
+    """Half of the width of the exact interval of an error seen ``errors`` times in ``n``; a half where n is 0."""
+    if n == 0:
+        return 0.5
+    low, high = exact_bounds(errors / n, n, confidence)
+    return (high - low) / 2.0
+
+
+def forecast(
+    subject: str,
+    errors: int,
+    n: int,
+    left: int,
+    *,
+    judge: str = "",
+    share: float = RANDOM_SHARE,
+    confidence: float = 0.95,
+) -> Forecast:
+    """How many more grades it takes until the judge's error on a subject is known to within the next step.
+
+    Args:
+        subject: its id.
+        errors: outputs of the random sample on which judge and people say opposite things.
+        n: outputs of the random sample on which both say something.
+        left: outputs that are not graded on the subject yet.
+        judge: its label; empty where there is one alone.
+        share: how many of the grades to come are of the random sample; 1 where all are chosen at random.
+        confidence: of the interval.
+
+    Raises:
+        InputError: for counts that cannot be.
+    """
+    require_counts(errors, n)
+    now = half_width(errors, n, confidence)
+    within = next((step for step in STEPS if step < _WORTH_SAYING * now), STEPS[-1])
+    sampled = more_needed(errors, n, within, confidence=confidence)
+    grades = math.ceil(sampled / share)
+    if grades >= left > 0 and sampled:
+        return Forecast(subject, judge, 0.0, left, left, whole=True)
+    return Forecast(subject, judge, within, sampled, grades)
+
+
+def more_needed(errors: int, n: int, within: float, *, confidence: float = 0.95) -> int:
+    """How many more outputs of the random sample the interval needs to be as narrow as ``within`` to either side."""
+    if n and half_width(errors, n, confidence) <= within:
+        return 0
+    rate = (errors + 0.5) / (n + 1)
+    low, high = 1, _MOST
+    while low < high:
+        more = (low + high) // 2
+        if half_width(errors + rate * more, n + more, confidence) <= within:
+            high = more
+        else:
+            low = more + 1
+    return low
+
+
+def _points(share: float) -> str:
+    return plural(round(share * 100), "point")

@@ -1,0 +1,173 @@
+"""Policies: which item to grade next.
+
+EvalGen's (arXiv 2404.12272, section 5.1 and appendix A.2) go by *selectivity-weighted confidence*:
+
+    selectivity(f) = share of the items so far that pass assertion f
+    sigma(e)       = sum of selectivity(f) over the assertions f that **fail** e
+
+An item that fails what most others pass is probably bad, one that fails nothing probably good. The paper multiplies by
+f(e), which is 1 where e passes, and says in the next sentence that a failure counts; and it calls y both "bad" and
+"good". What is meant is the above: ``highest`` looks for bad items, ``lowest`` for good ones, ``alternating`` for one
+after the other.
+
+``informative`` is ours, and the default: it weighs how much the machines disagree on an item, subject by subject, and
+prefers subjects with few grades and items that a near decision hangs on.
+
+A policy gives each item that is open a probability. They are computed anew after each grade. Before there are
+opinions all items are alike, so that the first choices are random.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from promptpex.codecs.wording import did_you_mean, with_hint
+from promptpex.core.errors import InputError
+from promptpex.grading.opinions import Opinion
+from promptpex.grading.random_sample import RANDOM
+
+DEFAULT_POLICY = "informative"
+
+_FLOOR = 0.05
+"""The score of an item that nothing speaks for: such items are chosen too, each a twentieth as often as one on which
+half of the machines contradict the other half."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a policy may look at besides the items themselves. Nothing in it tells of the items' random numbers.
+
+    Attributes:
+        opinions: of machines, by the item's key; also of items that are graded, since they too make the selectivity.
+        step: how many items have been chosen before.
+        grade_counts: grades by subject; a subject that is not named has none.
+        weights: by the item's key, how much near decisions hang on it, 0 or more; 0 where it is not named.
+    """
+
+    opinions: Mapping[str, Sequence[Opinion]] = field(default_factory=dict)
+    step: int = 0
+    grade_counts: Mapping[str, int] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+
+Chances = dict[str, float]
+
+
+def probabilities(policy: str, items: Collection[str], around: Surroundings) -> Chances:
+    """With which probability the policy chooses each of the open items; they sum to 1, and are none where none is open.
+
+    The share that every policy leaves to the random sample is not in them: ``next_item`` mixes it in.
+
+    Raises:
+        InputError: no policy is called that.
+    """
+    require_policy(policy)
+    return POLICIES[policy](tuple(dict.fromkeys(items)), around) if items else {}
+
+
+def require_policy(name: str) -> None:
+    """Refuses the name of a policy that there is not.
+
+    Raises:
+        InputError: with the names that there are.
+    """
+    if name not in POLICIES:
+        hint = did_you_mean(name, POLICIES)
+        raise InputError(with_hint(f"no policy is called {name!r}: there are {', '.join(POLICIES)}", hint))
+
+
+def selectivity(opinions: Mapping[str, Sequence[Opinion]]) -> dict[tuple[str, str], float]:
+    """By subject and assertion, the share of items that pass, of those on which it says something."""
+    spoken: Counter[tuple[str, str]] = Counter()
+    passed: Counter[tuple[str, str]] = Counter()
+    for each in opinions.values():
+        for opinion in each:
+            if opinion.status != "none":
+                spoken[opinion.subject, opinion.assertion] += 1
+                passed[opinion.subject, opinion.assertion] += opinion.status == "pass"
+    return {name: passed[name] / count for name, count in spoken.items()}
+
+
+def confidence(opinions: Sequence[Opinion], selective: Mapping[tuple[str, str], float]) -> float:
+    """sigma of an item: the summed selectivity of the assertions that fail it. High: probably bad."""
+    return sum(selective[one.subject, one.assertion] for one in opinions if one.status == "fail")
+
+
+def disagreement(opinions: Sequence[Opinion]) -> dict[str, float]:
+    """By subject, how much the machines contradict each other: 0 where all say the same, 1 where they are split evenly.
+
+    It is 4 p (1 - p), where p is the share of failures. Code, judges and candidates have one voice each, however many
+    they are: p is the mean of the three shares.
+    """
+    failures: defaultdict[str, defaultdict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    for one in opinions:
+        if one.status != "none":
+            failures[one.subject][one.source].append(one.status == "fail")
+    divided = {}
+    for subject, sources in failures.items():
+        share = sum(sum(votes) / len(votes) for votes in sources.values()) / len(sources)
+        divided[subject] = 4.0 * share * (1.0 - share)
+    return divided
+
+
+def informativeness(opinions: Sequence[Opinion], needs: Mapping[str, float], weight: float = 0.0) -> float:
+    """How much a grade of the item is expected to tell: a score above 0, in proportion to which items are chosen.
+
+    The sum of the disagreement on each subject, times how much the subject needs grades, and as much again for each
+    unit of ``weight``.
+    """
+    score = sum(value * needs[subject] for subject, value in disagreement(opinions).items())
+    return (_FLOOR + score) * (1.0 + weight)
+
+
+def subject_needs(opinions: Mapping[str, Sequence[Opinion]], grade_counts: Mapping[str, int]) -> dict[str, float]:
+    """How much each subject needs grades, from 0 to 1: inversely as it has them; 1 where it has the fewest."""
+    subjects = {one.subject for each in opinions.values() for one in each}
+    fewest = min((grade_counts.get(subject, 0) for subject in subjects), default=0)
+    return {subject: (1 + fewest) / (1 + grade_counts.get(subject, 0)) for subject in subjects}
+
+
+def _even(items: Sequence[str], around: Surroundings) -> Chances:
+    return dict.fromkeys(items, 1.0 / len(items))
+
+
+def _greatest(items: Sequence[str], around: Surroundings) -> Chances:
+    return _extreme(items, around, 1.0)
+
+
+def _least(items: Sequence[str], around: Surroundings) -> Chances:
+    return _extreme(items, around, -1.0)
+
+
+def _extreme(items: Sequence[str], around: Surroundings, sign: float) -> Chances:
+    """All items of the extreme score, to within rounding, in equal shares."""
+    selective = selectivity(around.opinions)
+    scores = {item: round(sign * confidence(around.opinions.get(item, ()), selective), 9) for item in items}
+    best = max(scores.values())
+    count = sum(score == best for score in scores.values())
+    return {item: float(score == best) / count for item, score in scores.items()}
+
+
+def _alternating(items: Sequence[str], around: Surroundings) -> Chances:
+    return _extreme(items, around, -1.0 if around.step % 2 else 1.0)
+
+
+def _informative(items: Sequence[str], around: Surroundings) -> Chances:
+    needs = subject_needs(around.opinions, around.grade_counts)
+    scores = {
+        item: informativeness(around.opinions.get(item, ()), needs, around.weights.get(item, 0.0)) for item in items
+    }
+    total = sum(scores.values())
+    return {item: score / total for item, score in scores.items()}
+
+
+POLICIES: dict[str, Callable[[Sequence[str], Surroundings], Chances]] = {
+    DEFAULT_POLICY: _informative,
+    RANDOM: _even,
+    "highest": _greatest,
+    "lowest": _least,
+    "alternating": _alternating,
+}
+"""By name; the default first."""
