@@ -23,7 +23,7 @@ from promptpex.core.records import Prompt, Run, Spec, Suite, Synthesis
 from promptpex.llm.client import Client
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.folder_choice import FolderChoice, choose_from
+from promptpex.synthesis.folder_choice import FolderChoice, choose_from, set_chosen
 from promptpex.synthesis.folder_problem import read_folder
 from promptpex.synthesis.selection import methods
 from promptpex.synthesis.selection.limits import SelectionLimits, share
@@ -194,7 +194,8 @@ def select(
     if isinstance(source, SelectionProblem):
         return methods.select(source, method, limits, seconds=seconds)
     folder = SynthesisFolder(Path(source))
-    return choose_from(read_folder(folder.path, limits), folder, method, limits, seconds=seconds)
+    given = read_folder(folder.path, limits)
+    return choose_from(given, folder, set_chosen(given, method, limits, seconds=seconds), curve_seconds=seconds / 6)
 
 
 def _path(given: str | Path | None) -> Path | None:

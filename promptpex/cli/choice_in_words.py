@@ -16,17 +16,22 @@ from promptpex.synthesis.screens import indistinct
 
 def folder_lines(choice: FolderChoice, *, with_curve: bool = False, with_bootstrap: bool = False) -> list[str]:
     """The lines of a choice from a synthesis folder: what was left out of it, the choice, its figures, its change."""
-    before = [line for sentence in _left_out(choice) for line in wrapped(sentence)]
+    before = [line for sentence in left_out_sentences(choice) for line in wrapped(sentence)]
     after = [line for sentence in _figures_elsewhere(choice) for line in wrapped(sentence)]
     after += [line for sentence in _bootstrap(choice) for line in wrapped(sentence)] if with_bootstrap else []
     points = _curve(choice.points) if with_curve and choice.points else []
-    changes = [f"Since the last choice: {one}." for one in (choice.change.sentences() if choice.change else [])]
     parts = [before, lines(choice.source.problem, choice.selection), after, points]
-    parts.append([line for sentence in changes for line in wrapped(sentence)])
+    parts.append([line for sentence in change_sentences(choice) for line in wrapped(sentence)])
     return [line for part in parts if part for line in ("", *part)][1:]
 
 
-def _left_out(choice: FolderChoice) -> list[str]:
+def change_sentences(choice: FolderChoice) -> list[str]:
+    """What a choice does otherwise than the one before it, a sentence each."""
+    return [f"Since the last choice: {one}." for one in (choice.change.sentences() if choice.change else [])]
+
+
+def left_out_sentences(choice: FolderChoice) -> list[str]:
+    """What a choice was made from, what was not chosen from, and which labels to look at, a sentence each."""
     source, problem = choice.source, choice.source.problem
     labelled = f"{plural(problem.good.bit_count(), 'good example')} and {problem.bad.bit_count()} bad"
     sentences = [f"{labelled}, of {plural(len(source.matrix.examples), 'example')}.", *map(sentence, source.notices)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -228,7 +228,16 @@ def require_grader(how: LabelRules, votes: Iterable[Vote]) -> None:
     Raises:
         SynthesisError: with those who did.
     """
-    names = sorted({vote.grader for vote in votes})
+    require_known_grader(how, {vote.grader for vote in votes})
+
+
+def require_known_grader(how: LabelRules, graders: Collection[str]) -> None:
+    """Refuses the name of a grader who is not among these.
+
+    Raises:
+        SynthesisError: with those who are.
+    """
+    names = sorted(graders)
     wanted = how.adjudicator or how.only
     if not wanted or wanted in names:
         return

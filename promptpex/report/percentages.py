@@ -41,7 +41,9 @@ def with_ends(share: float, low: float, high: float) -> str:
 
 
 def limits_of_choice(coverage: float, ffr: float) -> str:
-    """What a choice of assertions has to keep, as part of a sentence."""
+    """What a choice of assertions has to keep, as part of a sentence; a coverage of 0 asks for nothing."""
+    if coverage <= 0.0:
+        return f"FFR of at most {as_given(ffr)}"
     return f"coverage of at least {as_given(coverage)} and FFR of at most {as_given(ffr)}"
 
 

@@ -23,6 +23,8 @@ from promptpex.stats.clustered_agreement import clustered_agreement
 from promptpex.stats.compare_two_models import Reading, difference_interval, more_failures_p, pair, statements, tie_p
 from promptpex.stats.flakiness import flaky, pass_at_k, pass_hat_k, stability
 from promptpex.stats.group_sequential import level_at, looks_at
+from promptpex.stats.harmonic_mean import harmonic_mean
+from promptpex.stats.held_out import Fold, folds_of, held_out
 from promptpex.stats.holm import holm
 from promptpex.stats.intervals import Interval, clopper_pearson
 from promptpex.stats.korn_graubard import korn_graubard
@@ -43,6 +45,7 @@ __all__ = [
     "Agreement",
     "Completion",
     "DEFAULT_TOLERANCE",
+    "Fold",
     "Grid",
     "Interval",
     "Losses",
@@ -64,7 +67,10 @@ __all__ = [
     "difference_interval",
     "difference_of_intervals",
     "flaky",
+    "folds_of",
     "groups_p",
+    "harmonic_mean",
+    "held_out",
     "holm",
     "korn_graubard",
     "level_at",

@@ -8,21 +8,17 @@ alike, stay together throughout.
 
 from __future__ import annotations
 
-import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from promptpex.stats import Interval, PpiConditional, PpiItem, korn_graubard, ppi_conditional, share_bootstrap
+from promptpex.stats import Interval, PpiConditional, PpiItem, held_out, korn_graubard, ppi_conditional, share_bootstrap
 from promptpex.synthesis.matrix import Matrix
 from promptpex.synthesis.selection.bitsets import bits, gathered, patterns, union
 from promptpex.synthesis.selection.problem import SelectionProblem
 
-Choose = Callable[[SelectionProblem], Sequence[int] | None]
-"""Chooses candidates of a problem; None where no set keeps the limits."""
-
-FOLDS = 5
-SEED = 0
+Choose = Callable[[Sequence[int]], Sequence[int] | None]
+"""Chooses candidates by the examples of these numbers; None where no set keeps the limits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,51 +88,23 @@ def _share(
     return interval([one for one, _ in of_cluster.values()], [size for _, size in of_cluster.values()])
 
 
-def folds_of(problem: SelectionProblem, clusters: Sequence[str], *, folds: int = FOLDS, seed: int = SEED) -> list[int]:
-    """The fold of each example: clusters stay whole, and good and bad ones are spread evenly.
-
-    Fewer folds where there are fewer clusters with a good, or a bad, example; a single one leaves nothing to hold out.
-    """
-    counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for example, cluster in enumerate(clusters):
-        counts[cluster][problem.bad >> example & 1] += 1
-    most = min(folds, *(sum(count[kind] > 0 for count in counts.values()) for kind in (0, 1))) if counts else 0
-    if most < 2:
-        return [0] * problem.examples
-    order = list(counts)
-    random.Random(seed).shuffle(order)
-    order.sort(key=lambda cluster: (-counts[cluster][1], -counts[cluster][0]))
-    filled = [[0, 0] for _ in range(most)]
-    places: dict[str, int] = {}
-    for cluster in order:
-        good, bad = counts[cluster]
-        kind = 1 if bad else 0
-        place = min(range(most), key=lambda fold: (filled[fold][kind], filled[fold][1 - kind], fold))
-        places[cluster] = place
-        filled[place][0] += good
-        filled[place][1] += bad
-    return [places[cluster] for cluster in clusters]
-
-
-def cross_fitted(
-    problem: SelectionProblem, clusters: Sequence[str], choose: Choose, *, folds: int = FOLDS, seed: int = SEED
-) -> CrossFitted | None:
+def cross_fitted(problem: SelectionProblem, clusters: Sequence[str], choose: Choose) -> CrossFitted | None:
     """The figures of choosing in this way; None where the examples are too few to hold some out."""
-    fold_of = folds_of(problem, clusters, folds=folds, seed=seed)
-    count = max(fold_of, default=0) + 1
-    if count < 2:
+    is_bad = [bool(problem.bad >> example & 1) for example in range(problem.examples)]
+    folds = held_out(is_bad, clusters, choose)
+    if not folds:
         return None
     flagged = counted = 0
     chosen: dict[int, tuple[int, ...]] = {}
-    for fold in range(count):
-        held_out = sum(1 << example for example, place in enumerate(fold_of) if place == fold)
-        selection = choose(only(problem, [example for example, place in enumerate(fold_of) if place != fold]))
-        if selection is not None:
-            chosen[fold] = tuple(selection)
-            counted |= held_out
-            flagged |= union(problem.fails, selection) & held_out
+    for number, fold in enumerate(folds):
+        if fold.chosen is not None:
+            members = sum(1 << example for example in fold.held_out)
+            chosen[number] = tuple(fold.chosen)
+            counted |= members
+            flagged |= union(problem.fails, fold.chosen) & members
     made = shares(problem, flagged, clusters, counted)
-    return CrossFitted(made, count, count - len(chosen), chosen, dict(enumerate(fold_of)))
+    fold_of = {example: number for number, fold in enumerate(folds) for example in fold.held_out}
+    return CrossFitted(made, len(folds), len(folds) - len(chosen), chosen, fold_of)
 
 
 def only(problem: SelectionProblem, examples: Sequence[int]) -> SelectionProblem:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from promptpex.core.records import Candidate
 from promptpex.stats import Interval, PpiConditional
 from promptpex.synthesis.choice_curve import CurvePoint, curve
-from promptpex.synthesis.choice_figures import CrossFitted, Shares, cross_fitted, ffr_of_all_outputs, shares
+from promptpex.synthesis.choice_figures import CrossFitted, Shares, cross_fitted, ffr_of_all_outputs, only, shares
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.folder_problem import FolderProblem
 from promptpex.synthesis.saved_choice import (
     CHOICE,
     ChoiceChange,
+    ChoiceMethod,
     SavedFigures,
     SavedPoint,
     changed,
@@ -23,12 +24,25 @@ from promptpex.synthesis.saved_choice import (
 from promptpex.synthesis.screens import Screened, indistinct
 from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.selection.methods import Method, select
-from promptpex.synthesis.selection.problem import SelectionProblem
 from promptpex.synthesis.selection.result import Selection
 from promptpex.synthesis.shortages import Shortage, shortages_of
 
-FITTED: tuple[Method, ...] = ("cov", "sub", "baseline")
+FITTED: tuple[ChoiceMethod, ...] = ("aligned", "cov", "sub", "baseline")
 """Methods that look at labels, so that their figures are better where they were made than elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class WayToChoose:
+    """A way to choose from a folder.
+
+    Attributes:
+        method, limits: under which the choice is kept.
+        select: chooses by the examples of these numbers alone, by all of them where there are none given.
+    """
+
+    method: ChoiceMethod
+    limits: SelectionLimits
+    select: Callable[[Sequence[int] | None], Selection]
 
 
 @dataclass(frozen=True)
@@ -79,34 +93,44 @@ class FolderChoice:
         }
 
 
+def set_chosen(source: FolderProblem, method: Method, limits: SelectionLimits, *, seconds: float) -> WayToChoose:
+    """Choosing a set at once (SPADE, section 4).
+
+    Args:
+        seconds: for the choice; as much again for the figures on examples held out.
+    """
+
+    def by(examples: Sequence[int] | None) -> Selection:
+        if examples is None:
+            return select(source.problem, method, limits, seconds=seconds, screened=True, order=source.order)
+        return select(only(source.problem, examples), method, limits, seconds=seconds / 5, order=source.order)
+
+    return WayToChoose(method, limits, by)
+
+
 def choose_from(
-    source: FolderProblem,
-    folder: SynthesisFolder,
-    method: Method,
-    limits: SelectionLimits,
-    *,
-    seconds: float,
-    full_curve: bool = False,
+    source: FolderProblem, folder: SynthesisFolder, way: WayToChoose, *, curve_seconds: float
 ) -> FolderChoice:
     """Chooses from a folder, keeps the choice in it, and says what it changes.
 
     Args:
-        seconds: for the choice; as much again for the figures on examples held out.
-        full_curve: whether the curve has as much time, too; else it has a sixth of it.
+        curve_seconds: for the search of coverage against FFR.
 
     Raises:
         SynthesisError: the last choice cannot be read, or this one not be kept.
     """
-    problem = source.problem
+    problem, limits = source.problem, way.limits
     before = CHOICE.read(folder.selection)
     short = shortages_of(source.examples, coverage=float(limits.coverage), ffr=float(limits.ffr))
-    selection = select(problem, method, limits, seconds=seconds, screened=True, order=source.order)
-    points = tuple(curve(problem, seconds=seconds if full_curve else seconds / 6))
+    selection = way.select(None)
+    points = tuple(curve(problem, seconds=curve_seconds))
     if selection.chosen is None:
         return FolderChoice(source, selection, points=points, shortages=short)
     clusters = [example.cluster for example in source.examples]
-    held_out = _cross_fitted(source, clusters, method, limits, seconds) if method in FITTED else None
-    kept = saved(source, method, (float(limits.coverage), float(limits.ffr)), selection.chosen)
+    held_out = (
+        cross_fitted(problem, clusters, lambda examples: way.select(examples).chosen) if way.method in FITTED else None
+    )
+    kept = saved(source, way.method, (float(limits.coverage), float(limits.ffr)), selection.chosen)
     choice = FolderChoice(
         source,
         selection,
@@ -154,15 +178,6 @@ def saved_points(points: Sequence[CurvePoint], source: FolderProblem) -> tuple[S
         )
         for one in points
     )
-
-
-def _cross_fitted(
-    source: FolderProblem, clusters: Sequence[str], method: Method, limits: SelectionLimits, seconds: float
-) -> CrossFitted | None:
-    def choose(problem: SelectionProblem) -> tuple[int, ...] | None:
-        return select(problem, method, limits, seconds=seconds / 5, order=source.order).chosen
-
-    return cross_fitted(source.problem, clusters, choose)
 
 
 def _shares(given: Shares | None) -> dict[str, Any] | None:

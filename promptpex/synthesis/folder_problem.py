@@ -63,13 +63,16 @@ class FolderProblem:
         return preference(self.matrix, self.columns[candidate])
 
 
-def read_folder(path: Path, limits: SelectionLimits, *, weigh_questions: bool = False) -> FolderProblem:
+def read_folder(
+    path: Path, limits: SelectionLimits, *, weigh_questions: bool = False, screens: bool = True
+) -> FolderProblem:
     """What a synthesis folder gives to choose from, with what is known by now.
 
     Args:
         path: such as ``prompt.synthesis``.
         limits: implications count between candidates whose own FFR is below the limit.
         weigh_questions: whether a candidate weighs 1, and 1 more for each question that a judge is asked per example.
+        screens: whether candidates that tell nothing are left out.
 
     Raises:
         SynthesisError: no candidates, candidates that were not run on all examples, a file that cannot be used, or a
@@ -87,7 +90,7 @@ def read_folder(path: Path, limits: SelectionLimits, *, weigh_questions: bool = 
     matrix = Matrix(in_force(synthesis), examples)
     matrix.take(MatrixFile(folder.matrix).read())
     _require_whole(matrix, folder)
-    made = problem_of(matrix, synthesis.implications, limits, weigh_questions=weigh_questions)
+    made = problem_of(matrix, synthesis.implications, limits, weigh_questions=weigh_questions, screens=screens)
     old, aside = len(kept) - len(examples), len(synthesis.candidates) - len(matrix.candidates)
     notices = [f"{plural(old, 'example')} of other versions of the prompt not used"] if old else []
     if aside:
@@ -128,10 +131,11 @@ def problem_of(
     limits: SelectionLimits,
     *,
     weigh_questions: bool = False,
+    screens: bool = True,
 ) -> FolderProblem:
-    """The problem that a whole matrix and implications make."""
-    screens = screened(matrix)
-    dropped = {one.candidate for one in screens}
+    """The problem that a whole matrix and implications make; ``screens``: without candidates that tell nothing."""
+    left_out = screened(matrix) if screens else ()
+    dropped = {one.candidate for one in left_out}
     columns = tuple(number for number in range(len(matrix.candidates)) if number not in dropped)
     rows = tuple(number for number, example in enumerate(matrix.examples) if example.label is not None)
     places = {column: place for place, column in enumerate(columns)}
@@ -149,7 +153,7 @@ def problem_of(
         example_names=tuple(example_name(matrix.examples[row]) for row in rows),
     )
     notices += chosen_all_the_same(matrix)
-    return FolderProblem(problem, columns, rows, matrix, screens, tuple(notices))
+    return FolderProblem(problem, columns, rows, matrix, left_out, tuple(notices))
 
 
 def example_name(example: Example) -> str:

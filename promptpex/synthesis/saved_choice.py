@@ -15,6 +15,9 @@ from promptpex.synthesis.folder_problem import FolderProblem, example_name
 from promptpex.synthesis.record_file import RecordFile
 from promptpex.synthesis.selection.methods import Method
 
+ChoiceMethod = Literal[Method, "aligned"]
+"""The methods that choose a set, and the one that chooses for each criterion the candidate that agrees best."""
+
 MOST_SAVED_POINTS, MOST_SENTENCES = 100, 20
 """Points of a curve and sentences about changes in a file; there are never so many in ours."""
 
@@ -80,7 +83,7 @@ class SavedChoice(Record):
         figures: how good it is; None where an earlier version of promptpex made it.
     """
 
-    method: Method
+    method: ChoiceMethod
     coverage_limit: _Share
     ffr_limit: _Share
     chosen: dict[str, str] = Field(default_factory=dict)
@@ -122,7 +125,9 @@ class ChoiceChange:
         return [f"{plural(len(names), noun)} {what}: {named(names)}" for noun, what, names in about if names]
 
 
-def saved(source: FolderProblem, method: Method, limits: tuple[float, float], chosen: Sequence[int]) -> SavedChoice:
+def saved(
+    source: FolderProblem, method: ChoiceMethod, limits: tuple[float, float], chosen: Sequence[int]
+) -> SavedChoice:
     """A choice from a folder as it is kept."""
     problem, examples = source.problem, source.examples
     flagged = problem.flagged_by(chosen)

@@ -172,9 +172,10 @@ def _is_outdated(source: FolderProblem, columns: ChosenColumns, choice: SavedCho
 
 def _shares(columns: ChosenColumns, figures: SavedFigures, limits: SelectionLimits) -> Iterator[ChosenShare]:
     """Coverage and FFR where the choice was made, on outputs held out, and on those without a label, too."""
+    of_sets = limits.coverage > 0
     asked = {
-        "coverage": f"at least {as_given(float(limits.coverage))}",
-        "FFR": f"at most {as_given(float(limits.ffr))}",
+        "coverage": f"at least {as_given(float(limits.coverage))}" if of_sets else "",
+        "FFR": f"at most {as_given(float(limits.ffr))}{'' if of_sets else ' by each'}",
     }
     own = (("coverage", figures.coverage), ("FFR", figures.ffr))
     yield from (_share(name, "the outputs that it was chosen by", one, asked[name]) for name, one in own if one)

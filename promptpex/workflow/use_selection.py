@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 from promptpex.codecs.atomic import write_text
 from promptpex.core.errors import SynthesisError
-from promptpex.core.records import Spec, Synthesis
+from promptpex.core.ids import digest
+from promptpex.core.records import Case, Spec, Suite, Synthesis
+from promptpex.interchange import promptfoo
+from promptpex.interchange.format import Exported
 from promptpex.promptfile import read, sibling
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.synthesis import check_file, python_module
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.into_spec import with_assertions
 from promptpex.synthesis.matrix import Matrix
+
+PROMPTFOO = "promptfooconfig"
+"""How promptfoo calls its configuration, and how the name of a file begins that is to be one."""
 
 
 def put_into_spec(folder: Path, synthesis: Synthesis, chosen: Collection[str]) -> Path:
@@ -51,23 +58,36 @@ def put_into_spec(folder: Path, synthesis: Synthesis, chosen: Collection[str]) -
     return spec_path
 
 
-def write_chosen(out: Path, synthesis: Synthesis, matrix: Matrix, chosen: Collection[str]) -> list[Path]:
-    """Writes the chosen candidates to a file: ``.yaml`` for ``promptpex check``, ``.py`` for a module with its tests.
+@dataclass(frozen=True, slots=True)
+class WrittenChoice:
+    """The files that a choice was written to, and a sentence for everything that the other tool has no place for."""
+
+    paths: tuple[Path, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def write_chosen(
+    folder: Path, out: Path, synthesis: Synthesis, matrix: Matrix, chosen: Collection[str]
+) -> WrittenChoice:
+    """Writes the chosen candidates to a file: ``.yaml`` for ``promptpex check``, ``.py`` for a module with its tests; a
+    file called ``promptfooconfig....yaml`` is a whole configuration of promptfoo.
 
     Args:
+        folder: the synthesis folder, which stands beside the prompt.
         out: the file. Next to a module ``NAME.py`` stand ``test_NAME.py`` and the examples of these tests.
         synthesis: what candidates.yaml says.
         matrix: what the candidates say of the examples; the tests hold the module to it.
-
-    Returns:
-        The files written.
 
     Raises:
         InputError: an ending that is neither, a file that promptpex did not write, or that cannot be written.
     """
     suffix = out.suffix.lower()
+    if suffix in (".yaml", ".yml") and out.name.startswith(PROMPTFOO):
+        made = _for_promptfoo(folder, synthesis, matrix, chosen)
+        text = f"{check_file.MARK}\n{made.text}"
+        return WrittenChoice(tuple(_write({out: text}, check_file.MARK)), made.left_out)
     if suffix in (".yaml", ".yml"):
-        return _write({out: check_file.check_file(synthesis, chosen)}, check_file.MARK)
+        return WrittenChoice(tuple(_write({out: check_file.check_file(synthesis, chosen)}, check_file.MARK)))
     if suffix != ".py":
         raise SynthesisError("the file's name ends neither in .yaml nor in .py; give it one of these", path=out)
     module = out.stem
@@ -83,7 +103,17 @@ def write_chosen(out: Path, synthesis: Synthesis, matrix: Matrix, chosen: Collec
     tests = {out.with_name(f"test_{out.name}"): python_module.python_tests(module)}
     written += _write(tests, python_module.TESTS_MARK)
     examples = python_module.examples_json(synthesis, chosen, matrix.examples, results)
-    return written + _write({out.with_name(python_module.examples_file(module)): examples}, python_module.EXAMPLES_MARK)
+    written += _write({out.with_name(python_module.examples_file(module)): examples}, python_module.EXAMPLES_MARK)
+    return WrittenChoice(tuple(written))
+
+
+def _for_promptfoo(folder: Path, synthesis: Synthesis, matrix: Matrix, chosen: Collection[str]) -> Exported:
+    """The prompt, the chosen candidates as assertions of every test, and the examples' inputs as tests."""
+    prompt = read(SynthesisFolder(folder).prompt(synthesis.prompt))
+    spec = with_assertions(Spec(prompt=synthesis.prompt, intent=prompt.description), synthesis, chosen)
+    inputs = {example.case or f"case-{digest(example.inputs, 8)}": example.inputs for example in matrix.examples}
+    cases = tuple(Case(id=name, inputs=values, origin="added") for name, values in inputs.items())
+    return promptfoo.config(prompt, spec, Suite(prompt=synthesis.prompt, cases=cases))
 
 
 def _write(texts: dict[Path, str], mark: str) -> list[Path]:

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from promptpex.cli.main import run_cli
 from promptpex.core.errors import SynthesisError
+from promptpex.stats import folds_of
 from promptpex.synthesis.choice_curve import curve
-from promptpex.synthesis.choice_figures import cross_fitted, ffr_of_all_outputs, folds_of, only, shares
+from promptpex.synthesis.choice_figures import Choose, cross_fitted, ffr_of_all_outputs, only, shares
 from promptpex.synthesis.folder_problem import problem_of
 from promptpex.synthesis.saved_choice import CHOICE, SavedChoice
 from promptpex.synthesis.selection.limits import SelectionLimits
@@ -40,8 +41,12 @@ def noise(seed: int, *, examples: int, candidates: int, bad: float = 0.4) -> Sel
     return SelectionProblem.from_rows(labels, rows, candidates)
 
 
-def cov(problem: SelectionProblem) -> tuple[int, ...] | None:
-    return select(problem, "cov", SelectionLimits(Fraction(2, 5), Fraction(1, 4)), seconds=5).chosen
+LOOSE = SelectionLimits(Fraction(2, 5), Fraction(1, 4))
+
+
+def by(problem: SelectionProblem, limits: SelectionLimits = LOOSE) -> Choose:
+    """Chooses from parts of a problem."""
+    return lambda examples: select(only(problem, examples), "cov", limits, seconds=5).chosen
 
 
 def test_figures_where_a_choice_was_made_are_better_than_elsewhere() -> None:
@@ -49,8 +54,8 @@ def test_figures_where_a_choice_was_made_are_better_than_elsewhere() -> None:
     clusters = [str(number) for number in range(40)]
     for seed in range(4):
         problem = noise(seed, examples=40, candidates=20)
-        chosen = cov(problem)
-        held_out = cross_fitted(problem, clusters, cov)
+        chosen = by(problem)(range(40))
+        held_out = cross_fitted(problem, clusters, by(problem))
         assert chosen is not None
         assert held_out is not None
         here = shares(problem, problem.flagged_by(chosen), clusters)
@@ -72,9 +77,8 @@ def test_figures_where_a_choice_was_made_are_better_than_elsewhere() -> None:
     seed=st.integers(0, 5),
 )
 def test_folds_keep_clusters_whole_and_spread_both_kinds(labels: str, groups: list[int], seed: int) -> None:
-    problem = SelectionProblem.from_rows(labels, ["" for _ in labels], 0)
     clusters = [str(group) for group in groups[: len(labels)]]
-    folds = folds_of(problem, clusters, seed=seed)
+    folds = folds_of([sign == "0" for sign in labels], clusters, seed=seed)
     assert len(folds) == len(labels)
     assert len(set(zip(clusters, folds, strict=True))) == len(set(clusters))
     count = max(folds, default=0) + 1
@@ -87,20 +91,19 @@ def test_folds_keep_clusters_whole_and_spread_both_kinds(labels: str, groups: li
 
 
 def test_the_same_seed_gives_the_same_folds_and_another_does_not() -> None:
-    problem, clusters = noise(0, examples=60, candidates=1), [str(number) for number in range(60)]
-    first, again, other = (folds_of(problem, clusters, seed=seed) for seed in (1, 1, 2))
+    kinds, clusters = [number % 3 == 0 for number in range(60)], [str(number) for number in range(60)]
+    first, again, other = (folds_of(kinds, clusters, seed=seed) for seed in (1, 1, 2))
     assert first == again != other
 
 
 def test_too_few_examples_to_hold_some_out() -> None:
     problem = SelectionProblem.from_rows("0111", ["0", "1", "1", "1"], 1)
-    assert cross_fitted(problem, list("abcd"), cov) is None
+    assert cross_fitted(problem, list("abcd"), by(problem)) is None
 
 
 def test_a_fold_in_which_nothing_keeps_the_limits_is_counted_and_left_out() -> None:
     problem = SelectionProblem.from_rows("0011", ["01", "10", "11", "11"], 2)
-    strict = SelectionLimits()
-    held_out = cross_fitted(problem, list("abcd"), lambda part: select(part, "cov", strict, seconds=5).chosen)
+    held_out = cross_fitted(problem, list("abcd"), by(problem, SelectionLimits()))
     assert held_out is not None
     assert (held_out.folds, held_out.without) == (2, 0)
     assert held_out.shares.coverage is not None
@@ -159,9 +162,7 @@ def test_outputs_without_a_label_sharpen_the_false_failure_rate() -> None:
             columns[name] += "f" if rng.random() < (0.12 if is_good else 0.6) else "p"
     made = problem_of(matrix_of(columns, labels), (), LIMITS)
     limits = SelectionLimits(ffr=LIMITS.ffr * 2)
-    held_out = cross_fitted(
-        made.problem, [one.cluster for one in made.examples], lambda part: select(part, "cov", limits, seconds=5).chosen
-    )
+    held_out = cross_fitted(made.problem, [one.cluster for one in made.examples], by(made.problem, limits))
     assert held_out is not None
     everywhere = ffr_of_all_outputs(made.matrix, made.problem, made.rows, made.columns, held_out)
     assert everywhere is not None

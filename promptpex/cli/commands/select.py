@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +15,21 @@ from promptpex.synthesis.selection.methods import METHODS
 
 if TYPE_CHECKING:
     from promptpex.synthesis.folder_choice import FolderChoice
-    from promptpex.synthesis.folder_problem import FolderProblem
+    from promptpex.synthesis.selection.limits import SelectionLimits
     from promptpex.synthesis.selection.problem import SelectionProblem
     from promptpex.synthesis.selection.result import Selection
+
+ALIGNED = "aligned"
 
 
 @click.command("select", cls=Command)
 @click.argument("source", type=click.Path(path_type=Path))
-@options.of_statistics("--method", type=click.Choice(METHODS), default="sub", help="How to choose [sub].")
-@options.of_statistics("--coverage", default=".6", metavar="SHARE", help="Least share of bad outputs caught [.6].")
-@options.of_statistics("--ffr", default=".25", metavar="SHARE", help="Highest share of good outputs flagged [.25].")
+@options.of_statistics("--method", type=click.Choice((ALIGNED, *METHODS)), default="sub", help="How to choose [sub].")
+@options.of_statistics("--coverage", metavar="SHARE", help="Least share of bad outputs caught [.6].")
+@options.of_statistics(
+    "--ffr", metavar="SHARE", help="Highest share of good outputs flagged [.25]; aligned: by each assertion [.2]."
+)
+@options.of_statistics("--graders", metavar="WHO", help="aligned: who counts on single criteria [majority].")
 @options.of_statistics("--screen", is_flag=True, help="topological: pass over what fails every output.")
 @options.of_statistics(
     "--weigh-questions", is_flag=True, help="A candidate counts 1, and 1 for each question to a judge."
@@ -34,15 +40,16 @@ if TYPE_CHECKING:
 @options.of_limits("--time-limit", type=click.IntRange(0), default=60, metavar="S", help="Seconds to search [60].")
 @options.of_files("--into-spec", is_flag=True, help="Make the chosen ones rules of the prompt's spec.")
 @options.of_files(
-    "-o", "--out", type=options.PATH, metavar="FILE", help="Write the chosen ones: .yaml for check, or a .py module."
+    "-o", "--out", type=options.PATH, metavar="FILE", help="Write the chosen ones: .yaml, .py, or promptfooconfig.yaml."
 )
 @options.of_files("--pipeline", metavar="NAME", help="Which problem of a file that holds several.")
 @options.output_options
 def command(
     source: Path,
     method: Any,
-    coverage: str,
-    ffr: str,
+    coverage: str | None,
+    ffr: str | None,
+    graders: str | None,
     screen: bool,
     weigh_questions: bool,
     curve: bool,
@@ -63,37 +70,86 @@ def command(
 
     cov is the smallest set that keeps both limits; sub also counts each candidate that is neither chosen nor
     implied by a chosen one; baseline takes all that flag little by themselves, topological all that no other
-    implies, all every candidate, for reference. Exit code 1: no set keeps both limits.
+    implies, all every candidate, for reference. aligned takes for each criterion the candidate that agrees best with
+    people. Exit code 1: no set keeps the limits.
 
     \b
       promptpex select problem.json --method cov --coverage 60% --ffr 25%
+      promptpex select prompt.synthesis --method aligned --ffr 20%
     """
-    from promptpex.synthesis.selection.limits import SelectionLimits
-    from promptpex.synthesis.selection.methods import select
-
-    limits = SelectionLimits(_share(coverage, "--coverage"), _share(ffr, "--ffr"))
+    if method == ALIGNED:
+        return _by_alignment(source, coverage, ffr, graders, as_json=as_json, into_spec=into_spec, out=out)
+    limits = _limits(coverage, ffr)
     if source.is_dir():
         choice = _from_folder(source, method, limits, time_limit, weigh_questions=weigh_questions, full_curve=curve)
         selection = choice.selection
         _show_choice(choice, as_json, with_curve=curve, with_bootstrap=bootstrap)
-        if selection.chosen is not None:
-            names = {choice.source.problem.name(number) for number in selection.chosen}
-            _use(source, choice.source, names, into_spec, out)
-        _report(source, choice, as_json)
+        _use(source, choice, into_spec, out)
+        _report(source, choice, _why_none(choice), as_json)
     else:
         if into_spec or out is not None:
             raise click.UsageError("--into-spec and --out need the folder that `promptpex synthesize` wrote")
-        problem = _from_file(source, pipeline, transitive)
-        selection = select(problem, method, limits, seconds=time_limit, screened=screen)
-        _show(problem, selection, as_json)
+        selection = _from_file(source, pipeline, transitive, method, limits, time_limit, screen, as_json)
     return 0 if selection.chosen is not None else 1
 
 
-def _from_file(source: Path, pipeline: str | None, transitive: bool) -> SelectionProblem:
+def _by_alignment(
+    source: Path,
+    coverage: str | None,
+    ffr: str | None,
+    graders: str | None,
+    *,
+    as_json: bool,
+    into_spec: bool,
+    out: Path | None,
+) -> int:
+    """Chooses from a synthesis folder by alignment, and puts the choice where it was asked for."""
+    from promptpex.cli.aligned_in_words import aligned_lines, without_good_candidate
+    from promptpex.cli.output import print_json
+    from promptpex.grading.labels import LabelRules
+    from promptpex.workflow.choosing_by_alignment import choose_aligned
+
+    if coverage is not None:
+        raise click.UsageError("--coverage is a limit of sets; aligned has one on the FFR of each assertion, --ffr")
+    if not source.is_dir():
+        raise click.UsageError("aligned needs the folder that `promptpex synthesize` wrote, with its criteria")
+    rules = LabelRules(graders=graders) if graders else LabelRules()
+    made = choose_aligned(source, _share(ffr or ".2", "--ffr"), graders=rules)
+    if as_json:
+        print_json(made.to_dict())
+    else:
+        for line in aligned_lines(made):
+            say(line)
+    _use(source, made.choice, into_spec, out)
+    _report(source, made.choice, without_good_candidate(made), as_json)
+    return 0 if made.choice.selection.chosen is not None else 1
+
+
+def _limits(coverage: str | None, ffr: str | None) -> SelectionLimits:
+    from promptpex.synthesis.selection.limits import SelectionLimits
+
+    return SelectionLimits(_share(coverage or ".6", "--coverage"), _share(ffr or ".25", "--ffr"))
+
+
+def _from_file(
+    source: Path,
+    pipeline: str | None,
+    transitive: bool,
+    method: Any,
+    limits: SelectionLimits,
+    seconds: int,
+    screened: bool,
+    as_json: bool,
+) -> Selection:
+    """Chooses from a file with a matrix, and prints the choice."""
+    from promptpex.synthesis.selection.methods import select
     from promptpex.synthesis.selection.problem_file import read_problem
 
     problem = read_problem(source, pipeline)
-    return problem.transitive() if transitive else problem
+    problem = problem.transitive() if transitive else problem
+    selection = select(problem, method, limits, seconds=seconds, screened=screened)
+    _show(problem, selection, as_json)
+    return selection
 
 
 def _show(problem: SelectionProblem, selection: Selection, as_json: bool) -> None:
@@ -108,15 +164,16 @@ def _show(problem: SelectionProblem, selection: Selection, as_json: bool) -> Non
 
 
 def _from_folder(
-    source: Path, method: Any, limits: Any, seconds: int, *, weigh_questions: bool, full_curve: bool
+    source: Path, method: Any, limits: SelectionLimits, seconds: int, *, weigh_questions: bool, full_curve: bool
 ) -> FolderChoice:
     """Chooses from a synthesis folder, whose candidates are screened and whose implications are closed."""
     from promptpex.synthesis.folder import SynthesisFolder
-    from promptpex.synthesis.folder_choice import choose_from
+    from promptpex.synthesis.folder_choice import choose_from, set_chosen
     from promptpex.synthesis.folder_problem import read_folder
 
     given = read_folder(source, limits, weigh_questions=weigh_questions)
-    return choose_from(given, SynthesisFolder(source), method, limits, seconds=seconds, full_curve=full_curve)
+    way = set_chosen(given, method, limits, seconds=seconds)
+    return choose_from(given, SynthesisFolder(source), way, curve_seconds=seconds if full_curve else seconds / 6)
 
 
 def _show_choice(choice: FolderChoice, as_json: bool, *, with_curve: bool, with_bootstrap: bool) -> None:
@@ -130,9 +187,15 @@ def _show_choice(choice: FolderChoice, as_json: bool, *, with_curve: bool, with_
         say(line)
 
 
-def _report(folder: Path, choice: FolderChoice, as_json: bool) -> None:
-    """Writes the page of a choice, or of why there is none, and says where it is."""
+def _why_none(choice: FolderChoice) -> list[str]:
+    """Why no set keeps the limits; nothing where one does."""
     from promptpex.cli.selection_in_words import no_selection_sentences
+
+    return no_selection_sentences(choice.source.problem, choice.selection) if choice.selection.chosen is None else []
+
+
+def _report(folder: Path, choice: FolderChoice, why_none: Sequence[str], as_json: bool) -> None:
+    """Writes the page of a choice, or of why there is none, and says where it is."""
     from promptpex.synthesis.folder import SynthesisFolder
     from promptpex.synthesis.folder_choice import saved_points
     from promptpex.synthesis.saved_choice import CHOICE
@@ -140,8 +203,7 @@ def _report(folder: Path, choice: FolderChoice, as_json: bool) -> None:
 
     source, selection = choice.source, choice.selection
     if selection.chosen is None:
-        sentences = tuple(no_selection_sentences(source.problem, selection))
-        made = NoChoice(selection.limits, sentences, saved_points(choice.points, source))
+        made = NoChoice(selection.limits, tuple(why_none), saved_points(choice.points, source))
         _, page = write_report(folder, source, made)
     else:
         _, page = write_report(folder, source, CHOICE.read(SynthesisFolder(folder).selection))
@@ -149,16 +211,23 @@ def _report(folder: Path, choice: FolderChoice, as_json: bool) -> None:
         say(f"\nReport in {page}")
 
 
-def _use(folder: Path, given: FolderProblem, chosen: set[str], into_spec: bool, out: Path | None) -> None:
+def _use(folder: Path, choice: FolderChoice, into_spec: bool, out: Path | None) -> None:
     """Puts the chosen candidates where they were asked for, and says where that is."""
-    if not (into_spec or out is not None):
+    if choice.selection.chosen is None or not (into_spec or out is not None):
         return
     from promptpex.synthesis.candidate_file import read_candidates
     from promptpex.synthesis.folder import SynthesisFolder
     from promptpex.workflow.use_selection import put_into_spec, write_chosen
 
+    given = choice.source
+    chosen = {given.problem.name(number) for number in choice.selection.chosen}
     synthesis = read_candidates(SynthesisFolder(folder).candidates)
-    written = write_chosen(out, synthesis, given.matrix, chosen) if out is not None else []
+    written: list[Path] = []
+    if out is not None:
+        made = write_chosen(folder, out, synthesis, given.matrix, chosen)
+        written += made.paths
+        for sentence in made.left_out:
+            say(f"promptpex: {sentence}", err=True)
     for path in (*written, *([put_into_spec(folder, synthesis, chosen)] if into_spec else [])):
         say(f"promptpex: wrote {path}", err=True)
 

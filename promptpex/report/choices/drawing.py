@@ -82,6 +82,7 @@ def drawn(curve: PageCurve) -> DrawnCurve:
     if corners:
         steps.append(Line(*corners[-1], RIGHT, corners[-1][1]))
     across, up = y(curve.coverage_limit), x(curve.ffr_limit)
+    of_sets = curve.coverage_limit > 0.0
     return DrawnCurve(
         ticks_x=tuple(Place(x(end * part / 5), BOTTOM, percent(round(end * part / 5, 3))) for part in range(6)),
         ticks_y=tuple(Place(LEFT, y(part / 4), percent(part / 4)) for part in range(5)),
@@ -89,8 +90,8 @@ def drawn(curve: PageCurve) -> DrawnCurve:
         points=points,
         limits=(Line(LEFT, across, RIGHT, across), Line(up, TOP, up, BOTTOM)),
         limit_words=(
-            Place(RIGHT, across, f"least coverage {as_given(curve.coverage_limit)}"),
-            Place(up, BOTTOM, f"highest FFR {as_given(curve.ffr_limit)}"),
+            Place(RIGHT, across, f"least coverage {as_given(curve.coverage_limit)}" if of_sets else ""),
+            Place(up, BOTTOM, f"highest FFR {'' if of_sets else 'of each '}{as_given(curve.ffr_limit)}"),
         ),
         chosen=place(*curve.chosen, f"chosen: {_figures(*curve.chosen)}") if curve.chosen else None,
         held_out=place(*curve.held_out, f"held out: {_figures(*curve.held_out)}") if curve.held_out else None,

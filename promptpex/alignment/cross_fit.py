@@ -1,0 +1,118 @@
+"""Figures of a choice by alignment on outputs that had no part in it.
+
+The candidate that looks best on some outputs looks worse on others, the more so the more candidates there were. So for
+each fold of the cases the choice is made by the others, and what was chosen is counted on the fold alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from promptpex.alignment.choose import Contender, CriterionChoice, GradedOutputs, Wanted, choose, chosen_of
+from promptpex.alignment.figures import Observation, figures_of
+from promptpex.core.records import AlignmentFigures
+from promptpex.stats import Fold, held_out
+
+Chosen = Mapping[str, frozenset[str]]
+"""The ids of the candidates that were chosen, by criterion; ``WHOLE_SET``: all of them."""
+
+WHOLE_SET = ""
+"""What stands for the chosen set in place of a criterion's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutFigures:
+    """The figures of a way to choose, each output counted with what was chosen without its case.
+
+    Attributes:
+        figures: over the folds in which something was chosen. The intervals treat what was chosen in the folds as one
+            thing: how much it differs is not in them (Bengio and Grandvalet 2004, J. Mach. Learn. Res. 5:1089).
+        folds: how many there are.
+        without: those in which nothing was chosen; their outputs are left out.
+    """
+
+    figures: AlignmentFigures
+    folds: int
+    without: int
+
+
+def cross_fitted_choice(
+    wanted: Sequence[Wanted], contenders: Sequence[Contender], graded: GradedOutputs, clusters: Sequence[str]
+) -> dict[str, HeldOutFigures]:
+    """The figures of ``choose``, by criterion and, under ``WHOLE_SET``, of the set; empty where labels are too few.
+
+    Args:
+        wanted, contenders, graded: as for ``choose``.
+        clusters: what each output belongs to, such as its case.
+    """
+
+    def by(outputs: int) -> Chosen:
+        choices: Sequence[CriterionChoice] = choose(wanted, contenders, graded.among(outputs))
+        return {**{one.wanted.id: frozenset(one.chosen) for one in choices}, WHOLE_SET: chosen_of(choices)}
+
+    return figures_of_folds(folds_of_graded(graded, clusters, by), contenders, graded, clusters)
+
+
+def folds_of_graded(
+    graded: GradedOutputs, clusters: Sequence[str], choose_by: Callable[[int], Chosen]
+) -> list[Fold[Chosen]]:
+    """The folds of the outputs that were graded, each with what is chosen by the others.
+
+    Args:
+        choose_by: chooses by these outputs, as bits. None of them shares a cluster with one that is held out.
+    """
+    any_bad, any_good = graded.bad, graded.good
+    for bad, good in graded.own.values():
+        any_bad, any_good = any_bad | bad, any_good | good
+    outputs = [number for number in range(len(clusters)) if (any_bad | any_good) >> number & 1]
+    kinds = [bool(any_bad >> number & 1) for number in outputs]
+    folds = held_out(
+        kinds, [clusters[number] for number in outputs], lambda kept: choose_by(as_bits(outputs[one] for one in kept))
+    )
+    return [Fold(tuple(outputs[one] for one in fold.held_out), fold.chosen) for fold in folds]
+
+
+def figures_of_folds(
+    folds: Sequence[Fold[Chosen]], contenders: Sequence[Contender], graded: GradedOutputs, clusters: Sequence[str]
+) -> dict[str, HeldOutFigures]:
+    """What was chosen in each fold, counted on the fold, by criterion and of the set."""
+    fails = {one.id: one.fails for one in contenders}
+    names = folds[0].chosen if folds else ()
+    return {name: _figures(name, folds, fails, graded, clusters) for name in names}
+
+
+def _figures(
+    name: str, folds: Sequence[Fold[Chosen]], fails: Mapping[str, int], graded: GradedOutputs, clusters: Sequence[str]
+) -> HeldOutFigures:
+    evidence = graded.evidence(name)
+    bad, good = (graded.bad, graded.good) if name == WHOLE_SET else (evidence.to_catch, evidence.good)
+    observations = []
+    for fold in folds:
+        flagged = union(fails[one] for one in fold.chosen[name])
+        members = as_bits(fold.held_out) if fold.chosen[name] else 0
+        observations += list(observed(bad & members, good & members, flagged, clusters))
+    return HeldOutFigures(figures_of(observations), len(folds), sum(not fold.chosen[name] for fold in folds))
+
+
+def observed(bad: int, good: int, fails: int, clusters: Sequence[str]) -> Iterable[Observation]:
+    """The observations of outputs that are bad and good, and of those that an assertion fails; all as bits."""
+    for number in range((bad | good).bit_length()):
+        if (bad | good) >> number & 1:
+            yield Observation(bool(bad >> number & 1), bool(fails >> number & 1), clusters[number])
+
+
+def as_bits(numbers: Iterable[int]) -> int:
+    """A set of numbers as the bits of one."""
+    members = 0
+    for number in numbers:
+        members |= 1 << number
+    return members
+
+
+def union(sets: Iterable[int]) -> int:
+    """What is in at least one of the sets of bits."""
+    joined = 0
+    for one in sets:
+        joined |= one
+    return joined

@@ -1,0 +1,107 @@
+"""Coverage, false failure rate, alignment and kappa of an assertion, or of a set, each with an interval.
+
+The terms are EvalGen's (arXiv 2404.12272). Its section 4.2 calls alignment the harmonic mean of coverage and the false
+failure rate, its appendix A.3 that of coverage and 1 - FFR; the second is meant, and gives the numbers of its tables.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from promptpex.core.records import AlignmentFigures, CardFigure, ConfusionCounts, Undefined
+from promptpex.stats import Interval, clustered_agreement, harmonic_mean, korn_graubard
+
+CONFIDENCE = 0.95
+
+UNDEFINED: dict[Undefined, str] = {
+    "no-labels": "no output has a label, so that nothing is defined",
+    "no-bad": "no output is bad, so that neither coverage nor alignment is defined",
+    "no-good": "no output is good, so that neither FFR nor alignment is defined",
+    "zero": "it catches nothing bad and flags everything good, so that alignment is 0/0",
+    "one-answer": "people and the assertion say one thing throughout, so that kappa is not defined",
+}
+"""The reasons of ``AlignmentFigures.undefined`` in words."""
+
+_Table = tuple[tuple[int, int], tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """An output with a label, and what an assertion says of it.
+
+    Attributes:
+        cluster: what it shares with outputs that are like it, such as its case.
+    """
+
+    is_bad: bool
+    fails: bool
+    cluster: str
+
+
+def figures_of(observations: Iterable[Observation], confidence: float = CONFIDENCE) -> AlignmentFigures:
+    """The figures of an assertion on these outputs.
+
+    Coverage, FFR and base rate have ``korn_graubard``'s interval, which knows that outputs of a case are alike;
+    alignment, 2C(1 - F) / (C + 1 - F), has that of ``harmonic_mean``, kappa that of ``clustered_agreement``.
+    """
+    tables = _tables(observations)
+    caught, missed, flagged, kept = (sum(table[row][column] for table in tables) for row, column in _CELLS)
+    counts = ConfusionCounts(caught=caught, missed=missed, flagged=flagged, kept=kept)
+    coverage = korn_graubard([bad[0] for bad, _ in tables], [sum(bad) for bad, _ in tables], confidence)
+    ffr = korn_graubard([good[0] for _, good in tables], [sum(good) for _, good in tables], confidence)
+    base_rate = korn_graubard(
+        [sum(bad) for bad, _ in tables], [sum(bad) + sum(good) for bad, good in tables], confidence
+    )
+    kappa = clustered_agreement(tables, confidence).kappa if tables else Interval(None, -1.0, 1.0, confidence, 0, "")
+    return AlignmentFigures(
+        counts=counts,
+        cases=len(tables),
+        coverage=as_figure(coverage),
+        ffr=as_figure(ffr),
+        alignment=as_figure(harmonic_mean(coverage, _rest(ffr))),
+        kappa=as_figure(kappa),
+        base_rate=as_figure(base_rate),
+        undefined=tuple(_undefined(counts, kappa)),
+    )
+
+
+_CELLS = ((0, 0), (0, 1), (1, 0), (1, 1))
+
+
+def as_figure(interval: Interval) -> CardFigure:
+    """An interval as it stands on a card."""
+    return CardFigure(
+        estimate=interval.estimate, low=interval.low, high=interval.high, n=interval.n, method=interval.method
+    )
+
+
+def _tables(observations: Iterable[Observation]) -> Sequence[_Table]:
+    """Per cluster the bad outputs that fail and pass, and the good ones that do."""
+    cells: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    for one in observations:
+        cells[one.cluster][2 * (not one.is_bad) + (not one.fails)] += 1
+    return [
+        ((bad_fail, bad_pass), (good_fail, good_pass)) for bad_fail, bad_pass, good_fail, good_pass in cells.values()
+    ]
+
+
+def _rest(share: Interval) -> Interval:
+    """What is left of a share to 1."""
+    estimate = None if share.estimate is None else 1.0 - share.estimate
+    return Interval(estimate, 1.0 - share.high, 1.0 - share.low, share.confidence, share.n, share.method)
+
+
+def _undefined(counts: ConfusionCounts, kappa: Interval) -> Iterable[Undefined]:
+    if not counts.bad and not counts.good:
+        yield "no-labels"
+        return
+    if not counts.bad:
+        yield "no-bad"
+    if not counts.good:
+        yield "no-good"
+    if counts.bad and counts.good and not counts.caught and not counts.kept:
+        yield "zero"
+    if kappa.estimate is None:
+        yield "one-answer"

@@ -1,0 +1,139 @@
+"""A choice by alignment as people read it: what was chosen for each criterion, and for which there is nothing good."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from promptpex.alignment.choose import CriterionChoice, Rated
+from promptpex.alignment.cross_fit import WHOLE_SET, HeldOutFigures
+from promptpex.alignment.figures import UNDEFINED
+from promptpex.cli.choice_in_words import change_sentences, left_out_sentences
+from promptpex.cli.selection_in_words import MISSING, NAME, wrapped
+from promptpex.codecs.wording import cut, plural, quoted
+from promptpex.core.records import CardFigure
+from promptpex.report.percentages import as_given, percent, with_ends
+from promptpex.synthesis.selection.problem import SelectionFigures
+from promptpex.workflow.choosing_by_alignment import AlignedChoice
+
+SHOWN = 50
+"""Criteria that are listed one by one."""
+
+
+def aligned_lines(made: AlignedChoice) -> list[str]:
+    """The lines of a choice by alignment, at most 80 columns wide."""
+    selection = made.choice.selection
+    before = [line for sentence in left_out_sentences(made.choice) for line in wrapped(sentence)]
+    parts = [before, wrapped(_headline(made))]
+    if selection.figures is not None:
+        parts[-1] += ["", *_figures(selection.figures)]
+    parts.append(_table(made.criteria))
+    parts.append([line for sentence in without_good_candidate(made) for line in wrapped(sentence)])
+    parts.append([line for sentence in _elsewhere(made.held_out) for line in wrapped(sentence)])
+    parts.append([line for sentence in change_sentences(made.choice) for line in wrapped(sentence)])
+    return [line for part in parts if part for line in ("", *part)][1:]
+
+
+def without_good_candidate(made: AlignedChoice) -> list[str]:
+    """Why a criterion has no assertion, and which limit would give it one, a sentence each."""
+    missing = MISSING.get(made.choice.selection.state)
+    if missing:
+        return [missing]
+    lacking = [one for one in made.criteria if not one.chosen]
+    sentences = [f"{_called(made, one)}: {_why_none(one)}." for one in lacking[:SHOWN]]
+    if len(lacking) > SHOWN:
+        sentences.append(f"And {len(lacking) - SHOWN} more criteria without a good candidate; --json has all.")
+    beyond = [one for one in made.criteria if one.wanted.must and _is_beyond(one)]
+    return sentences + [
+        f"{_called(made, one)}: chosen beyond its FFR limit of {as_given(float(one.wanted.limit))}, since it must have "
+        "an assertion."
+        for one in beyond
+    ]
+
+
+def _headline(made: AlignedChoice) -> str:
+    chosen = made.choice.selection.chosen or ()
+    served = sum(bool(one.chosen) for one in made.criteria)
+    candidates = plural(made.choice.source.problem.candidates, "candidate")
+    of_criteria = f"{served} of {plural(len(made.criteria), 'criterion', 'criteria')}"
+    return f"aligned chooses {len(chosen)} of {candidates}, for {of_criteria}."
+
+
+def _figures(figures: SelectionFigures) -> list[str]:
+    coverage = "–" if figures.coverage is None else percent(figures.coverage)
+    ffr = "–" if figures.ffr is None else percent(figures.ffr)
+    rows = (
+        ("coverage", coverage, f"{figures.caught} of {figures.bad} bad outputs caught by the set"),
+        ("FFR", ffr, f"{figures.flagged} of {figures.good} good outputs flagged by the set"),
+    )
+    return [f"  {name:<10}{value:>7}   {count}" for name, value, count in rows]
+
+
+def _table(criteria: tuple[CriterionChoice, ...]) -> list[str]:
+    """A line for each criterion that has an assertion: how far this one agrees with people where it was chosen."""
+    rows = [
+        f"  {cut(one.wanted.id, 14):<15}{cut(rated.contender.id, NAME - 10):<{NAME - 9}}"
+        f"{_share(rated.caught, rated.bad):>9}{_share(rated.flagged, rated.good):>8}{_alignment(rated):>12}"
+        for one in criteria
+        for rated in one.rated
+        if rated.state == "chosen"
+    ]
+    if not rows:
+        return []
+    head = f"  {'criterion':<15}{'candidate':<{NAME - 9}}{'coverage':>9}{'FFR':>8}{'alignment':>12}"
+    more = [f"  and {len(rows) - SHOWN} more; --json lists all"] if len(rows) > SHOWN else []
+    return [head, *rows[:SHOWN], *more]
+
+
+def _share(part: int, whole: int) -> str:
+    return percent(part / whole) if whole else "–"
+
+
+def _alignment(rated: Rated) -> str:
+    return "–" if rated.alignment is None else percent(float(rated.alignment))
+
+
+def _called(made: AlignedChoice, one: CriterionChoice) -> str:
+    return f"{one.wanted.id} {quoted(made.texts[one.wanted.id], 60)}"
+
+
+def _why_none(one: CriterionChoice) -> str:
+    """Why nothing is chosen for a criterion."""
+    if not one.rated:
+        return "no candidate"
+    limit = as_given(float(one.wanted.limit))
+    if all(rated.state == "not-comparable" for rated in one.rated):
+        kind = "good" if one.rated[0].bad else "bad"
+        return f"no good candidate, since no output is known to be {kind}"
+    if one.nearest is None:
+        return f"no good candidate: none within an FFR of {limit} catches a bad output"
+    near = one.nearest
+    flags = f"{near.flagged} of {near.good} good outputs ({_share(near.flagged, near.good)})"
+    return (
+        f"no good candidate within an FFR of {limit}; the nearest, {near.contender.id}, flags {flags} and catches "
+        f"{near.caught} of {near.bad} bad ones"
+    )
+
+
+def _is_beyond(one: CriterionChoice) -> bool:
+    return any(rated.state == "chosen" and rated.flagged > one.wanted.limit * rated.good for rated in one.rated)
+
+
+def _elsewhere(held_out: Mapping[str, HeldOutFigures]) -> list[str]:
+    """The figures of the set, chosen without the outputs that it is counted on."""
+    whole = held_out.get(WHOLE_SET)
+    if whole is None:
+        return ["There are too few examples to hold some out: expect worse figures on other outputs."]
+    made = whole.figures
+    without = f"; in {whole.without} of them nothing is good enough" if whole.without else ""
+    known = (("coverage", made.coverage), ("FFR", made.ffr), ("alignment", made.alignment))
+    figures = ", ".join(f"{name} {range_of(one)}" for name, one in known)
+    lacking = "".join(f" ({UNDEFINED[why]})" for why in made.undefined if why != "one-answer")
+    return [
+        f"Chosen in the same way without the outputs that it is counted on ({whole.folds} folds{without}): "
+        f"{figures}{lacking}."
+    ]
+
+
+def range_of(one: CardFigure) -> str:
+    """A share with its interval; ``undefined`` where it is not defined."""
+    return "undefined" if one.estimate is None else with_ends(one.estimate, one.low, one.high)

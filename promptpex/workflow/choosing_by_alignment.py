@@ -1,0 +1,220 @@
+"""Choosing from a synthesis folder by alignment: for each criterion the candidate that agrees best with people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from promptpex.alignment.choose import (
+    Contender,
+    CriterionChoice,
+    GradedOutputs,
+    Rated,
+    Wanted,
+    choose,
+    chosen_of,
+)
+from promptpex.alignment.cross_fit import WHOLE_SET, HeldOutFigures, as_bits, cross_fitted_choice
+from promptpex.core.records import Criterion, Example, Synthesis
+from promptpex.documents.human_grades import read_grades
+from promptpex.grading.book import GradeBook
+from promptpex.grading.labels import LabelRules, require_known_grader
+from promptpex.grading.subjects import subject_of_criterion, subjects_of
+from promptpex.promptfile import sibling
+from promptpex.specs.file import read_spec
+from promptpex.synthesis.candidate_file import read_candidates
+from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.folder_choice import FolderChoice, WayToChoose, choose_from
+from promptpex.synthesis.folder_problem import FolderProblem, read_folder
+from promptpex.synthesis.in_force import admits
+from promptpex.synthesis.matrix import Matrix
+from promptpex.synthesis.screens import preference
+from promptpex.synthesis.selection.limits import SelectionLimits
+from promptpex.synthesis.selection.problem import figures
+from promptpex.synthesis.selection.result import Selection, State
+
+
+@dataclass(frozen=True)
+class FolderContest:
+    """What a folder gives to choose from by alignment.
+
+    Attributes:
+        wanted: the criteria that take part; a candidate without one is a criterion of its own.
+        texts: their words, by id.
+        contenders: the candidates that take part.
+        graded: what people say of the examples of the matrix.
+        clusters: what each example belongs to.
+    """
+
+    wanted: tuple[Wanted, ...]
+    texts: Mapping[str, str]
+    contenders: tuple[Contender, ...]
+    graded: GradedOutputs
+    clusters: tuple[str, ...]
+
+    def choose(self, among: int | None = None) -> tuple[CriterionChoice, ...]:
+        """The choice by these examples alone, as bits; by all of them where there are none given."""
+        return choose(self.wanted, self.contenders, self.graded if among is None else self.graded.among(among))
+
+
+@dataclass(frozen=True)
+class AlignedChoice:
+    """A choice by alignment.
+
+    Attributes:
+        choice: the set, as any other choice from a folder.
+        texts: the words of the criteria, by id.
+        criteria: what was chosen for each criterion, and what was not.
+        held_out: the figures of choosing in this way, on examples held out: by criterion, and of the whole set.
+    """
+
+    choice: FolderChoice
+    texts: Mapping[str, str]
+    criteria: tuple[CriterionChoice, ...]
+    held_out: Mapping[str, HeldOutFigures]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: what ``FolderChoice.to_dict`` has, and each criterion with its candidates."""
+        whole = self.held_out.get(WHOLE_SET)
+        return {
+            **self.choice.to_dict(),
+            "criteria": [self._criterion(one) for one in self.criteria],
+            "held_out_figures": None if whole is None else _held_out(whole),
+        }
+
+    def _criterion(self, one: CriterionChoice) -> dict[str, Any]:
+        held_out = self.held_out.get(one.wanted.id)
+        return {
+            "id": one.wanted.id,
+            "text": self.texts[one.wanted.id],
+            "max_ffr": float(one.wanted.limit),
+            "must": one.wanted.must,
+            "coverage_of": one.basis,
+            "chosen": list(one.chosen),
+            "candidates": [_rated(rated) for rated in one.rated],
+            "held_out": None if held_out is None else _held_out(held_out),
+        }
+
+
+def choose_aligned(
+    path: Path, ffr: Fraction, *, graders: LabelRules | None = None, curve_seconds: float = 10.0
+) -> AlignedChoice:
+    """Chooses from a synthesis folder by alignment, and keeps the choice in it.
+
+    Args:
+        path: such as ``prompt.synthesis``.
+        ffr: the highest false failure rate of a single assertion, for criteria without a limit of their own.
+        graders: how grades on single criteria become labels.
+        curve_seconds: as for ``choose_from``.
+
+    Raises:
+        InputError: a file that cannot be used.
+    """
+    limits = SelectionLimits(Fraction(), ffr)
+    source = read_folder(path, limits, screens=False)
+    folder = SynthesisFolder(path)
+    contest = contest_of(source.matrix, read_candidates(folder.candidates), folder, ffr, graders or LabelRules())
+    way = WayToChoose("aligned", limits, lambda examples: _selection(source, contest, limits, examples))
+    choice = choose_from(source, folder, way, curve_seconds=curve_seconds)
+    held_out = cross_fitted_choice(contest.wanted, contest.contenders, contest.graded, contest.clusters)
+    return AlignedChoice(choice, contest.texts, contest.choose(), held_out)
+
+
+def contest_of(
+    matrix: Matrix, synthesis: Synthesis, folder: SynthesisFolder, ffr: Fraction, rules: LabelRules
+) -> FolderContest:
+    """The criteria, the candidates and what people say, of a folder whose candidates were run.
+
+    Raises:
+        InputError: the spec or the grades cannot be read.
+    """
+    criteria = {one.id: one for one in synthesis.criteria}
+    contenders = []
+    wanted = {one.id: Wanted(one.id, _limit(one, ffr), one.must) for one in synthesis.criteria if one.selected}
+    texts = {one.id: one.text for one in synthesis.criteria}
+    for number, candidate in enumerate(matrix.candidates):
+        known = [criteria[name] for name in candidate.criteria if name in criteria]
+        mine = [one.id for one in known if admits(one, candidate)] if known else [candidate.id]
+        if not known:
+            wanted[candidate.id] = Wanted(candidate.id, ffr)
+            texts[candidate.id] = candidate.description or candidate.id
+        order = preference(matrix, number)
+        contenders.append(Contender(candidate.id, tuple(mine), matrix.fails(number), order, candidate.choice))
+    graded = _graded(matrix.examples, synthesis, folder, rules)
+    clusters = tuple(example.cluster for example in matrix.examples)
+    return FolderContest(tuple(wanted.values()), texts, tuple(contenders), graded, clusters)
+
+
+def _limit(criterion: Criterion, ffr: Fraction) -> Fraction:
+    return ffr if criterion.max_ffr is None else Fraction(str(criterion.max_ffr))
+
+
+def _graded(
+    examples: Sequence[Example], synthesis: Synthesis, folder: SynthesisFolder, rules: LabelRules
+) -> GradedOutputs:
+    """What people say of the examples: on the whole by their labels, on each criterion by their grades on it."""
+    prompt = folder.prompt(synthesis.prompt)
+    spec = sibling(prompt, "spec")
+    spec_rules = read_spec(spec).rules if spec.exists() else ()
+    subjects = subjects_of(spec_rules, synthesis.criteria)
+    grades = read_grades(sibling(prompt, "grades"))
+    require_known_grader(rules, {grade.grader for grade in grades})
+    book = GradeBook.of(grades, subjects, rules)
+    rule_texts = {rule.id: rule.rule for rule in spec_rules}
+    criterion_of = {subject_of_criterion(one, rule_texts): one.id for one in synthesis.criteria}
+    own: dict[str, tuple[int, int]] = {}
+    for subject in subjects[1:]:
+        labels = [joint.label if not joint.derived else None for joint in (book.joint(e, subject.id) for e in examples)]
+        bad, good = (as_bits(n for n, label in enumerate(labels) if label == kind) for kind in ("bad", "good"))
+        if bad or good:
+            own[criterion_of.get(subject.id, subject.id)] = (bad, good)
+    bad, good = (as_bits(n for n, one in enumerate(examples) if one.label == kind) for kind in ("bad", "good"))
+    return GradedOutputs(bad, good, own)
+
+
+def _selection(
+    source: FolderProblem, contest: FolderContest, limits: SelectionLimits, examples: Sequence[int] | None
+) -> Selection:
+    """The set of a choice, by these examples of the problem; none of another one of their cases has a part in it."""
+    among = None
+    if examples is not None:
+        kept = {source.examples[number].cluster for number in examples}
+        out = {example.cluster for example in source.examples} - kept
+        among = as_bits(row for row, cluster in enumerate(contest.clusters) if cluster not in out)
+    names = chosen_of(contest.choose(among))
+    problem = source.problem
+    chosen = tuple(number for number in range(problem.candidates) if problem.name(number) in names)
+    if not chosen:
+        return Selection("aligned", limits, _why_none(contest.graded))
+    made = figures(problem, chosen, limits.most_flagged(problem))
+    return Selection("aligned", limits, "ok", chosen, made)
+
+
+def _why_none(graded: GradedOutputs) -> State:
+    any_bad = graded.bad or any(bad for bad, _ in graded.own.values())
+    any_good = graded.good or any(good for _, good in graded.own.values())
+    if not any_bad and not any_good:
+        return "no-examples"
+    if not any_good:
+        return "no-good-examples"
+    return "infeasible" if any_bad else "no-bad-examples"
+
+
+def _rated(one: Rated) -> dict[str, Any]:
+    return {
+        "id": one.contender.id,
+        "state": one.state,
+        "caught": one.caught,
+        "bad": one.bad,
+        "flagged": one.flagged,
+        "good": one.good,
+        "alignment": None if one.alignment is None else float(one.alignment),
+    }
+
+
+def _held_out(one: HeldOutFigures) -> dict[str, Any]:
+    figures_as_data = one.figures.model_dump(mode="json")
+    return {**figures_as_data, "folds": one.folds, "folds_without_a_choice": one.without}
