@@ -42,7 +42,8 @@ FOR_LATER = {
     "promptpex.core.response_store.ResponseStore.entries": "stores: moving replies from one backend to another",
     "promptpex.store.sqlite_store.SqliteStore.entries": "stores: moving replies from one backend to another",
     "promptpex.web.site.body": "the local page: what people send",
-    "promptpex.core.records.synthesis.Example.is_shown": "candidates: grades that an author may be shown",
+    "promptpex.synthesis.graded_examples.examples_for": "the local page: candidates made of grades",
+    "promptpex.synthesis.suggest_criteria.reword": "the local page: criteria made of notes",
     "promptpex.stats.ppi.ppi_mean": "alignment: judges' verdicts corrected by people's grades",
 }
 """Definitions that nothing calls yet, with the work that will; what only they use needs no line of its own."""

@@ -17,7 +17,7 @@ from promptpex.cases.case_request import TOLERATED
 from promptpex.core import stage_templates
 from promptpex.judging import match, metric_judge, modes, questions
 from promptpex.specs import check_replies, describe_inputs, extract, groundedness, propose_rules
-from promptpex.synthesis import categorise, criteria, implications, propose_candidates
+from promptpex.synthesis import categorise, criteria, implications, propose_candidates, suggest_criteria
 from promptpex.synthesis.replies import list_reply
 from tests.samples import spec
 
@@ -45,6 +45,9 @@ TYPES: dict[str, type[BaseModel]] = {
     "judging/question": questions.QuestionReply,
     "synthesis/categories": list_reply(categorise.PhraseReply, categorise.LIMIT),
     "synthesis/criteria": list_reply(criteria.CriterionReply, criteria.LIMIT),
+    "synthesis/infer": list_reply(suggest_criteria.InferredReply, suggest_criteria.MOST),
+    "synthesis/notes": list_reply(suggest_criteria.NoteReply, suggest_criteria.MOST),
+    "synthesis/reword": suggest_criteria.WordingReply,
     "synthesis/candidates": list_reply(propose_candidates.CandidateReply, 18),
     **{mode.template: mode.reply_type(mode.rules(spec(), all_rules=True)) for mode in map(modes.mode, modes.names())},
 }

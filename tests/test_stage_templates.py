@@ -38,10 +38,11 @@ SWITCHES = (
     "markup",
     "has_python",
     "has_question",
+    "asking",
 )
 OPTIONAL = (
     "instructions", "also_valid", "scenario", "samples", "inputs", "source", "refused", "declared", "description",
-    "intent_note", "example", "response",
+    "intent_note", "example", "response", "wish",
 )  # fmt: skip
 
 OPENING = re.compile(r"<([\w.-]+)-([0-9a-f]{16,})>")
@@ -82,6 +83,8 @@ def _values(name: str, text: str, *, switch: bool, optional: bool, variable: str
         "taken": [text, text] if optional else [],
         "rules": [SimpleNamespace(id=name, rule=text, source=text if optional else None) for name in ("r1", "r2")],
         "items": [SimpleNamespace(id="i1", text=text), SimpleNamespace(id="i2", text=text)],
+        "good": [SimpleNamespace(id="g1", inputs=text, output=text, reason=text)] if optional else [],
+        "bad": [SimpleNamespace(id="b1", inputs=text, output=text, reason=text)] if optional else [],
         "variables": ("topic", "tone"),
         "variable": variable,
         "whole": WHOLE,

@@ -18,12 +18,13 @@ from promptpex.assertions.written_checks import check_from_text
 from promptpex.codecs.wording import cut, plural
 from promptpex.core.errors import CheckError, ModelError
 from promptpex.core.events import Listener, Notice, ignore_events
-from promptpex.core.records import Candidate, Check, Criterion, Prompt
+from promptpex.core.records import Candidate, Check, Criterion, Means, Prompt
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import list_up_to, shortened
-from promptpex.synthesis.matrix import distance_from_code
+from promptpex.synthesis.graded_examples import GradedExamples
+from promptpex.synthesis.matrix import distance_from_code, may_ask
 from promptpex.synthesis.names import free_name, slug
 from promptpex.synthesis.replies import ListReply, ask_list
 
@@ -31,6 +32,9 @@ STAGE = "candidates"
 BATCH = 6
 """Criteria that one request asks for: about 2,000 tokens of answer."""
 PER_CRITERION = 3
+SEVERAL = 5
+"""Candidates of a request that asks for several for one criterion."""
+LONGEST_WISH = 2_000
 MOST_TAKEN = 100
 """Names in use that the author is shown."""
 PYTHON, QUESTION = "python", "question"
@@ -67,6 +71,23 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
+class Demand:
+    """What candidates are wanted, beyond what their criteria say.
+
+    Attributes:
+        several: whether each criterion has a request of its own, which asks for several.
+        by: by what they decide; what decides otherwise is refused.
+        wish: the prompt's owner's words, such as ``stricter ones``.
+        graded: outputs with people's grades and reasons.
+    """
+
+    several: bool = False
+    by: Means = "both"
+    wish: str = ""
+    graded: GradedExamples = field(default_factory=GradedExamples)
+
+
+@dataclass(frozen=True, slots=True)
 class NewCandidates:
     """What came of asking for candidates.
 
@@ -88,6 +109,7 @@ async def propose_candidates(
     *,
     shown: Shown = Shown(),
     known: Sequence[Candidate] = (),
+    demand: Demand = Demand(),
     instructions: str = "",
     emit: Listener = ignore_events,
 ) -> NewCandidates:
@@ -96,17 +118,17 @@ async def propose_candidates(
     Args:
         shown: the example that the author is shown.
         known: candidates that there are; their names and checks are not given again.
+        demand: which ones are wanted.
     """
-    taken = [candidate.id for candidate in known]
-    requests = _Requests(author, prompt, shown, taken[:MOST_TAKEN], instructions)
+    requests = _Requests(author, prompt, shown, known, demand, instructions)
 
     async def ask(batch: Sequence[Criterion]) -> _Proposals:
-        first = _read(await requests.ask(batch), batch, prompt.variables)
+        first = _read(await requests.ask(batch), batch, prompt.variables, demand.by)
         if not first.refused:
             return first
         concerned = [one for one in batch if any(one.id in refusal.criteria for refusal in first.refused)]
         try:
-            again = _read(await requests.ask(concerned, first.refused), concerned, prompt.variables)
+            again = _read(await requests.ask(concerned, first.refused), concerned, prompt.variables, demand.by)
         except ModelError as error:
             if error.model_wide:
                 raise
@@ -114,7 +136,8 @@ async def propose_candidates(
         accepted = [*first.accepted, *again.accepted]
         return _Proposals(accepted, [*_not_mended(first, again), *again.refused], first.left_out)
 
-    batches = [criteria[start : start + BATCH] for start in range(0, len(criteria), BATCH)]
+    size = 1 if demand.several else BATCH
+    batches = [criteria[start : start + size] for start in range(0, len(criteria), size)]
     answers = await map_requests(STAGE, author.label, batches, ask, emit, default=None)
     both = zip(batches, answers, strict=True)
     answered = [(batch, answer) for batch, answer in both if answer is not None]
@@ -167,11 +190,12 @@ class _Requests:
     author: RoleModel
     prompt: Prompt
     shown: Shown
-    taken: Sequence[str]
+    known: Sequence[Candidate]
+    demand: Demand
     instructions: str
 
     async def ask(self, batch: Sequence[Criterion], refused: Sequence[_Refusal] = ()) -> ListReply[CandidateReply]:
-        limit = PER_CRITERION * len(batch)
+        limit = SEVERAL if self.demand.several else PER_CRITERION * len(batch)
         rendered = self._rendered(batch, refused, limit)
         return await ask_list(self.author, rendered, CandidateReply, limit, stage=STAGE, rescue=True)
 
@@ -183,16 +207,31 @@ class _Requests:
             inputs=self.shown.inputs,
             response=self.shown.response,
             has_python=PYTHON in KIND_NAMES,
-            has_question=QUESTION in KIND_NAMES,
+            has_question=QUESTION in KIND_NAMES and self.demand.by != "code",
             items=[{"id": criterion.id, "text": criterion.text} for criterion in batch],
-            taken=list(self.taken),
+            taken=[candidate.id for candidate in self.known[:MOST_TAKEN]],
+            several=self.demand.several,
+            asking=self.demand.by == "judge",
+            wish=cut(self.demand.wish, LONGEST_WISH),
+            good=self.demand.graded.good,
+            bad=self.demand.graded.bad,
+            known=self._there_already(batch),
             refused="\n".join(f"{one.name} ({', '.join(one.criteria)}): {one.shown}: {one.reason}" for one in refused),
             limit=limit,
             instructions=self.instructions,
         )
 
+    def _there_already(self, batch: Sequence[Criterion]) -> list[str]:
+        """The checks that one criterion has, a line each, where several are asked for; in other requests their names
+        are enough."""
+        ids = {criterion.id for criterion in batch} if self.demand.several else set[str]()
+        mine = [candidate for candidate in self.known if ids & set(candidate.criteria)]
+        return [f"{one.id}: {one.check.kind} {cut(' '.join(str(one.check.value).split()), 600)}" for one in mine][-8:]
 
-def _read(reply: ListReply[CandidateReply], batch: Sequence[Criterion], variables: Sequence[str]) -> _Proposals:
+
+def _read(
+    reply: ListReply[CandidateReply], batch: Sequence[Criterion], variables: Sequence[str], by: Means
+) -> _Proposals:
     ids = [criterion.id for criterion in batch]
     answer = _Proposals([], [], [])
     for item in reply.items:
@@ -202,6 +241,7 @@ def _read(reply: ListReply[CandidateReply], batch: Sequence[Criterion], variable
         name = slug(item.name) or f"checks_{criteria[0]}"
         try:
             check = _check(item, frozenset(variables))
+            _require_means(check, by)
         except CheckError as error:
             answer.refused.append(_Refusal(name, criteria, f"{item.kind} {cut(item.value, 300)}", error.message))
             continue
@@ -227,6 +267,19 @@ def _check(reply: CandidateReply, variables: frozenset[str]) -> Check:
         check = check_from_text(reply.kind, reply.value, reply.path, variables)
     compile_checks([check], where="the proposal")
     return check
+
+
+def _require_means(check: Check, by: Means) -> None:
+    """Refuses a check that decides by something else than was asked for.
+
+    Raises:
+        CheckError: with what was.
+    """
+    asks = may_ask(check)
+    if by == "code" and asks:
+        raise CheckError("the prompt's owner wants it decided by code alone, and this asks a reader")
+    if by == "judge" and not asks:
+        raise CheckError("the prompt's owner wants a reader to decide it, and this is code")
 
 
 def _without_fence(text: str) -> str:

@@ -32,7 +32,8 @@ from promptpex.workflow.questions import open_questions, outputs_with_cases, que
 from promptpex.workflow.running import judges_for, rules_of_outputs, verdicts_of_code
 from promptpex.workflow.scoring import expected_outputs, match_judges, settled_by_code
 from promptpex.workflow.session import Session
-from promptpex.workflow.stages import TYPICAL_ANSWER, Part, Role, Stage, Workload, find, stages
+from promptpex.workflow.stages import TYPICAL_ANSWER, Part, Role, Stage, find, stages
+from promptpex.workflow.workload import Workload
 
 TYPICAL_RULES = 8
 """Rules of a prompt whose spec is not written yet; those of ``benchmarks/`` have 6 to 8."""

@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from promptpex.cases import expand, rate, validity
 from promptpex.judging import modes
 from promptpex.specs import ask_checks
 from promptpex.specs.groundedness import RULES_PER_REQUEST as CLAIMS_PER_REQUEST
 from promptpex.specs.propose_rules import RULES_PER_REQUEST
-from promptpex.synthesis import implications, propose_candidates
-
-if TYPE_CHECKING:
-    from promptpex.config import Settings
+from promptpex.synthesis import implications, propose_candidates, suggest_criteria
+from promptpex.workflow.workload import Workload
 
 TYPICAL_ANSWER = 200
 """Tokens of an answer of unknown length; the stored answers of the same model are a better guess. A rough figure."""
@@ -43,57 +41,6 @@ Part = Literal["extract", "generate", "baseline", "run", "synthesize"]
 Role = Literal["author", "checker", "judge", "answerer", "model", "reference"]
 """Who is asked. ``checker``: the first judge that is named, else the author; ``answerer``: the first judge;
 ``reference``: setting ``expected``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """How much there is to do, as far as it is known before anything is asked.
-
-    Attributes:
-        settings: the resolved settings.
-        prompt_tokens: tokens of the prompt.
-        variables: input variables of the prompt.
-        rules: rules of the spec, or a guess.
-        case_requests: requests for new cases.
-        case_tokens: tokens of such a request, where it can be rendered already; 0 = unknown.
-        new_cases: cases that will be made. rated: cases that will be rated.
-        cases: usable cases that will be run.
-        asked_cases: those of them whose outputs a judge compares with the expected one.
-        models: models under test.
-        metrics: metrics that a judge scores outputs by.
-        questions: those that checks put about one output.
-        category_requests, criteria_requests: requests for categories and for criteria of what versions changed.
-        criteria: criteria that candidates will be asked for.
-        known: whether these counts are known; False = partly guessed, since an earlier stage has not run yet.
-    """
-
-    settings: Settings
-    prompt_tokens: int = 0
-    variables: int = 0
-    rules: int = 0
-    case_requests: int = 0
-    case_tokens: int = 0
-    new_cases: int = 0
-    rated: int = 0
-    cases: int = 0
-    asked_cases: int = 0
-    models: int = 0
-    metrics: int = 0
-    questions: int = 0
-    category_requests: int = 0
-    criteria_requests: int = 0
-    criteria: int = 0
-    known: bool = True
-
-    @property
-    def variants(self) -> int:
-        """Longer variants of the new cases."""
-        return self.new_cases * self.settings.expansion
-
-    @property
-    def outputs(self) -> int:
-        """Outputs of one model under test."""
-        return self.cases * self.settings.repeats
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,13 +343,50 @@ _REGISTRY: dict[str, Stage] = {
             templates=("synthesis/criteria",),
         ),
         Stage(
+            name="infer",
+            label="criteria of the prompt",
+            part="synthesize",
+            role="author",
+            requests=lambda work: work.inferences,
+            request_tokens=beyond_prompt(600),
+            answer_tokens=lambda work: 2 * TYPICAL_CRITERION * suggest_criteria.MOST,
+            templates=("synthesis/infer",),
+            exact=True,
+        ),
+        Stage(
+            name="notes",
+            label="criteria from notes",
+            part="synthesize",
+            role="author",
+            requests=lambda work: work.note_requests,
+            request_tokens=beyond_prompt(700 + suggest_criteria.MOST_BAD * TYPICAL_ANSWER),
+            answer_tokens=lambda work: 2 * TYPICAL_CRITERION * suggest_criteria.MOST,
+            templates=("synthesis/notes",),
+            exact=True,
+        ),
+        Stage(
+            name="reword",
+            label="rewording",
+            part="synthesize",
+            role="author",
+            requests=lambda work: work.rewordings,
+            request_tokens=beyond_prompt(300 + TYPICAL_ANSWER),
+            answer_tokens=lambda work: TYPICAL_CRITERION,
+            templates=("synthesis/reword",),
+            exact=True,
+        ),
+        Stage(
             name="candidates",
             label="candidates",
             part="synthesize",
             role="author",
-            requests=lambda work: ceil(work.criteria / propose_candidates.BATCH),
-            request_tokens=lambda work: 2 * work.prompt_tokens + 1700,
-            answer_tokens=lambda work: TYPICAL_CANDIDATES * min(work.criteria, propose_candidates.BATCH),
+            requests=lambda work: ceil(work.criteria / propose_candidates.BATCH) + work.criteria_alone,
+            request_tokens=lambda work: (
+                2 * work.prompt_tokens + 1700 + (8 * TYPICAL_ANSWER if work.criteria_alone else 0)
+            ),
+            answer_tokens=lambda work: (
+                TYPICAL_CANDIDATES * max(min(work.criteria, propose_candidates.BATCH), 2 * bool(work.criteria_alone))
+            ),
             templates=("synthesis/candidates",),
         ),
         Stage(

@@ -19,6 +19,7 @@ from promptpex.core.events import Notice
 from promptpex.core.records import Candidate, Criterion, Delta, Example, History, Prompt, Spec, Synthesis
 from promptpex.core.time_allowance import Allowance
 from promptpex.documents.ownership import owned_by_people
+from promptpex.grading.labels import LabelRules
 from promptpex.promptfile import RENDERING_SECONDS, messages_text, render, sibling
 from promptpex.specs.file import read_spec
 from promptpex.synthesis.candidate_file import read_candidates, write_candidates
@@ -30,7 +31,7 @@ from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.from_rules import from_rules
 from promptpex.synthesis.phrase_lists import phrase_lists
 from promptpex.synthesis.portions import packs_of
-from promptpex.synthesis.propose_candidates import Shown, propose_candidates
+from promptpex.synthesis.propose_candidates import Demand, NewCandidates, Shown, propose_candidates
 from promptpex.synthesis.record_file import HISTORY
 from promptpex.synthesis.versions import Versions, from_files, from_git
 from promptpex.workflow.estimate import EstimateLine, synthesis_lines, tokens_of, total_in_words
@@ -38,7 +39,8 @@ from promptpex.workflow.files import Files, read_existing, read_prompt
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.preconditions import raise_if_cancelled, require_author
 from promptpex.workflow.session import Session
-from promptpex.workflow.stages import Workload
+from promptpex.workflow.suggesting import TYPICAL_SUGGESTIONS, Suggesting, graded_for_notes, suggest
+from promptpex.workflow.workload import Workload
 
 Owned = TypeVar("Owned", Criterion, Candidate)
 
@@ -54,11 +56,17 @@ class SynthesisWishes:
         versions: folders and files of versions; empty: git.
         since: with git, the first version is the prompt as it was then.
         spec_rules: whether the rules of the spec count as criteria.
+        infer: whether the author suggests criteria from the prompt alone.
+        from_notes: whether it makes criteria of what people noted on bad outputs.
+        rules: how what people say becomes a label.
     """
 
     versions: Sequence[Path] = ()
     since: datetime | None = None
     spec_rules: bool = True
+    infer: bool = False
+    from_notes: bool = False
+    rules: LabelRules = field(default_factory=LabelRules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +78,7 @@ class SynthesisPlan:
         history: the versions and their deltas, with the categories that are known.
         synthesis: criteria and candidates, those of the spec's rules among them.
         new_changes: the changes that no criteria were asked for.
+        suggesting: what criteria are to be suggested from, besides.
         lines: what that asks for and costs.
     """
 
@@ -78,6 +87,7 @@ class SynthesisPlan:
     history: History
     synthesis: Synthesis
     new_changes: tuple[Delta, ...] = ()
+    suggesting: Suggesting = field(default_factory=Suggesting)
     lines: tuple[EstimateLine, ...] = ()
 
     @property
@@ -133,7 +143,9 @@ def planned(session: Session, files: Files, wishes: SynthesisWishes = SynthesisW
     synthesis = _renamed(synthesis, before, history)
     if wishes.spec_rules and files.spec.exists():
         history, synthesis = _with_rules(history, synthesis, read_spec(files.spec))
-    plan = SynthesisPlan(prompt, folder, history, synthesis, unasked(history.deltas, history.sentences))
+    asking = _suggesting(session, files, prompt, synthesis, wishes)
+    new = unasked(history.deltas, history.sentences)
+    plan = SynthesisPlan(prompt, folder, history, synthesis, new, asking)
     return replace(plan, lines=tuple(synthesis_lines(session, _workload(session, plan))))
 
 
@@ -180,23 +192,54 @@ async def _asked(session: Session, files: Files, plan: SynthesisPlan) -> _Asked:
     )
     history = history.replace(sentences=_union(history.sentences, criteria.asked))
     synthesis = synthesis.replace(criteria=(*synthesis.criteria, *criteria.criteria))
+    suggested, in_vain = await suggest(session, plan.prompt, plan.suggesting, synthesis.criteria)
+    synthesis = synthesis.replace(criteria=(*synthesis.criteria, *suggested))
     waiting = _without_candidates(synthesis, history.criteria)
-    candidates = await propose_candidates(
-        author,
-        plan.prompt,
-        waiting,
-        shown=_shown(session, files, plan),
-        known=synthesis.candidates,
-        instructions=own.get("candidates", ""),
-        emit=emit,
-    )
+    candidates = await _new_candidates(session, files, plan, synthesis, waiting)
     history = history.replace(criteria=_union(history.criteria, candidates.asked))
     synthesis = synthesis.replace(candidates=(*synthesis.candidates, *candidates.candidates))
-    in_vain = {
-        "criteria": plan.new_changes and not criteria.asked,
-        "candidates": waiting and not candidates.asked,
-    }
-    return _Asked(history, synthesis, candidates.dropped, tuple(stage for stage, nothing in in_vain.items() if nothing))
+    unanswered = [*(["criteria"] if plan.new_changes and not criteria.asked else []), *in_vain]
+    unanswered += ["candidates"] if waiting and not candidates.asked else []
+    return _Asked(history, synthesis, candidates.dropped, tuple(unanswered))
+
+
+async def _new_candidates(
+    session: Session, files: Files, plan: SynthesisPlan, synthesis: Synthesis, waiting: Sequence[Criterion]
+) -> NewCandidates:
+    """Candidates for these criteria, those that are to be decided alike in requests of their own."""
+    shown, note = _shown(session, files, plan), instructions_of(session.settings, plan.prompt).get("candidates", "")
+    made = NewCandidates()
+    for by in dict.fromkeys(criterion.by for criterion in waiting):
+        new = await propose_candidates(
+            session.roles.author(),
+            plan.prompt,
+            [criterion for criterion in waiting if criterion.by == by],
+            shown=shown,
+            known=[*synthesis.candidates, *made.candidates],
+            demand=Demand(by=by),
+            instructions=note,
+            emit=session.emit,
+        )
+        made = NewCandidates(
+            (*made.candidates, *new.candidates), (*made.asked, *new.asked), {**made.dropped, **new.dropped}
+        )
+    return made
+
+
+def _suggesting(
+    session: Session, files: Files, prompt: Prompt, synthesis: Synthesis, wishes: SynthesisWishes
+) -> Suggesting:
+    """What criteria are to be suggested from, as it was wished."""
+    rules = read_spec(files.spec).rules if files.spec.exists() else ()
+    taken = frozenset(rule.id for rule in rules)
+    if not wishes.from_notes:
+        return Suggesting(wishes.infer, taken=taken)
+    folder = SynthesisFolder.of(files.prompt)
+    examples = _labelled(folder, prompt) or _of_latest_run(session, prompt)
+    graded = graded_for_notes(files.prompt, rules, synthesis.criteria, examples, wishes.rules)
+    if not graded:
+        session.emit(Notice("no bad output has a note that no criterion was made from yet: write one when you grade"))
+    return Suggesting(wishes.infer, graded, taken)
 
 
 def _versions(session: Session, prompt: Prompt, file: Path, wishes: SynthesisWishes) -> Versions:
@@ -284,13 +327,18 @@ def _workload(session: Session, plan: SynthesisPlan) -> Workload:
             packs_of(delta for delta in plan.history.deltas if delta.changes and not delta.categories)
         ),
         criteria_requests=len(packs_of(plan.new_changes)),
-        criteria=round(added * CRITERIA_PER_SENTENCE) + len(plan.waiting),
+        criteria=round(added * CRITERIA_PER_SENTENCE)
+        + len(plan.waiting)
+        + plan.suggesting.requests * TYPICAL_SUGGESTIONS,
+        inferences=int(plan.suggesting.infer),
+        note_requests=int(bool(plan.suggesting.graded)),
     )
 
 
 def _shown(session: Session, files: Files, plan: SynthesisPlan) -> Shown:
     """The example that the author of candidates sees: an output of this version, else a case filled in."""
-    for example in (*_labelled(plan), *_of_latest_run(session, plan.prompt)):
+    labelled = [one for one in _labelled(plan.folder, plan.prompt) if one.prompt]
+    for example in (*labelled, *_of_latest_run(session, plan.prompt)):
         return Shown(example.prompt, named_text(example.inputs), example.output)
     try:
         _, suite = read_existing(plan.prompt, files)
@@ -303,13 +351,13 @@ def _shown(session: Session, files: Files, plan: SynthesisPlan) -> Shown:
     return Shown()
 
 
-def _labelled(plan: SynthesisPlan) -> list[Example]:
+def _labelled(folder: SynthesisFolder, prompt: Prompt) -> list[Example]:
     """The examples of the folder, good ones first; none where they cannot be read, which concerns the matrix."""
     try:
-        examples = of_version(plan.folder.read_examples(), plan.prompt.fingerprint)
+        examples = of_version(folder.read_examples(), prompt.fingerprint)
     except InputError:
         return []
-    return sorted((one for one in examples if one.prompt), key=lambda example: example.label != "good")
+    return sorted(examples, key=lambda example: example.label != "good")
 
 
 def _of_latest_run(session: Session, prompt: Prompt) -> Sequence[Example]:

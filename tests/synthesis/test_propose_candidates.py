@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from promptpex.core.errors import BudgetExceeded, TruncatedReply
-from promptpex.core.records import Candidate, Check, Criterion, Request
+from promptpex.core.records import Candidate, Check, Criterion, Means, Request
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.names import parse_model
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.structured import Structured
+from promptpex.synthesis.graded_examples import GradedExample, GradedExamples
 from promptpex.synthesis.phrase_lists import phrase_lists
-from promptpex.synthesis.propose_candidates import NewCandidates, Shown, propose_candidates
+from promptpex.synthesis.propose_candidates import Demand, NewCandidates, Shown, propose_candidates
 from tests.samples import prompt
 
 CODE = '''def names_the_thing(example: dict, prompt: str, response: str) -> bool:
@@ -181,3 +182,58 @@ def test_exclusions_by_lists_of_phrases_are_named(candidate: Candidate, is_liste
     exclusion = Criterion(id="c1", text='The answer never says "refund".', category="exclusion")
     assert phrase_lists([exclusion], [candidate]) == (["it"] if is_listed else [])
     assert phrase_lists([exclusion.replace(category="inclusion")], [candidate]) == []
+
+
+GRADED = GradedExamples(
+    good=(GradedExample("g1", "thing: sky", "BLUE", "well said"),), bad=(GradedExample("b1", "", "blue", "too low"),)
+)
+
+
+async def test_several_are_asked_for_one_criterion_at_a_time_with_grades_and_reasons() -> None:
+    known = (
+        Candidate(id="old", criteria=("c2",), check=Check(kind="contains", value="old value")),
+        Candidate(id="other", criteria=("c9",), check=Check(kind="contains", value="other value")),
+    )
+    demand = Demand(several=True, wish="less strict, please", graded=GRADED)
+    reply = [proposed("a", "contains", "x", "c2")]
+    new, client = await made(reply, criteria=CRITERIA[1:2], known=known, demand=demand)
+    text = client.requests[0].messages[-1].content
+    assert len(client.requests) == 1
+    for shown in ("too low", "well said", "less strict, please", "old value", "at most 5"):
+        assert shown in text
+    assert "other value" not in text
+    assert [one.id for one in new.candidates] == ["a"]
+    two = [[proposed("b", "contains", "y", "c1")], [proposed("d", "contains", "z", "c2")]]
+    new, client = await made(*two, criteria=CRITERIA[:2], demand=Demand(several=True))
+    assert (len(client.requests), len(new.candidates)) == (2, 2)
+
+
+async def test_without_a_demand_nothing_of_it_stands_in_the_request() -> None:
+    _, client = await made([proposed("a", "contains", "x")])
+    text = client.requests[0].messages[-1].content
+    assert "one is enough where there is no doubt" in text
+    for part in ("called these answers", "wishes of", "there already", "wants a reader to decide"):
+        assert part not in text
+
+
+@pytest.mark.parametrize(
+    ("by", "kind", "value", "why"),
+    [
+        ("code", "question", "Is it kind?", "by code alone"),
+        ("code", "python", ASKS, "by code alone"),
+        ("judge", "contains", "x", "wants a reader"),
+    ],
+)
+async def test_what_decides_by_other_means_is_refused_with_the_reason(
+    by: Means, kind: str, value: str, why: str
+) -> None:
+    bad = [proposed("a", kind, value, "c1")]
+    new, client = await made(bad, bad, criteria=CRITERIA[:1], demand=Demand(by=by))
+    assert new.candidates == ()
+    assert why in new.dropped["a"]
+    assert ('kind "question"' in client.requests[0].messages[-1].content) == (by == "judge")
+
+
+async def test_candidates_say_which_words_they_were_written_for() -> None:
+    new, _ = await made([proposed("a", "contains", "x", "c1", "c2")])
+    assert new.candidates[0].wordings == {one.id: one.wording for one in CRITERIA[:2]}

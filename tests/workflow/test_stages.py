@@ -22,7 +22,8 @@ from promptpex.store import open_store
 from promptpex.workflow.estimate import EstimateLine, estimate
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.session import open_session
-from promptpex.workflow.stages import Stage, Workload, beyond_prompt, find, names, register, stages, unregister
+from promptpex.workflow.stages import Stage, beyond_prompt, find, names, register, stages, unregister
+from promptpex.workflow.workload import Workload
 
 ROOT = Path(__file__).resolve().parents[2]
 TONE = Stage(

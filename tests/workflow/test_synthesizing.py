@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,8 @@ from promptpex.cases.file import write_suite
 from promptpex.config import load
 from promptpex.core.errors import ConfigError, Stopped, SynthesisError
 from promptpex.core.events import Event
-from promptpex.core.records import Case, Check, Example, Request, Rule, Spec, Suite
+from promptpex.core.records import Case, Check, Example, Grade, Request, Rule, Spec, Suite
+from promptpex.documents.human_grades import append_grades
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import read
 from promptpex.specs.file import write_spec
@@ -21,6 +24,7 @@ from promptpex.synthesis.versions import WORKING_COPY
 from promptpex.workflow.files import files_of
 from promptpex.workflow.session import Session, open_session
 from promptpex.workflow.synthesizing import Synthesised, SynthesisWishes, synthesize
+from tests.samples import asked
 from tests.synthesis import audio_guide as guide
 from tests.synthesis.repository import Repository
 
@@ -215,3 +219,46 @@ async def test_instructions_of_the_owner_reach_each_stage(tmp_path: Path) -> Non
     for stage, note in notes.items():
         assert all(note in one.messages[-1].content for one in author.requests if one.stage == stage)
     assert {one.stage for one in author.requests} == set(notes)
+
+
+async def test_criteria_are_inferred_from_the_prompt_and_made_of_notes_where_that_is_wished(tmp_path: Path) -> None:
+    path = one_file(tmp_path, "Name the colour of {{thing}}.")
+    prompt = read(path)
+    note = Grade.of(
+        inputs={"thing": "sky"}, output="blue", time="2026-03-01T09:30:00+00:00", grader="ada", case="c1", model="m",
+        value="bad", note="write it large",
+    )  # fmt: skip
+    append_grades(path.with_name("guide.grades.jsonl"), [note])
+    example = Example(id=note.key, inputs={"thing": "sky"}, output="blue", case="c1", version=prompt.fingerprint)
+    folder = SynthesisFolder.of(path)
+    folder.path.mkdir()
+    folder.write_examples([example])
+
+    def reply(request: Request) -> str:
+        items: dict[str, list[dict[str, Any]]] = {
+            "infer": [{"title": "a colour", "criterion": "It names a colour.", "type": "judge"}],
+            "notes": [{"title": "capitals", "criterion": "It is in capitals.", "type": "code", "answers": ["b1"]}],
+            "candidates": [
+                {"name": "asks", "criteria": ["a_colour"], "kind": "question", "value": "Is it a colour?"},
+                {"name": "large", "criteria": ["capitals"], "kind": "regex", "value": "^[A-Z]+$"},
+            ],
+        }
+        return json.dumps({"items": items.get(request.stage, [])})
+
+    client = FakeClient(reply)
+    given = {"author": "openai/author", "store": str(tmp_path / "store.db")}
+    async with open_session(load(given, start=tmp_path, env={}), provider=client) as session:
+        wishes = SynthesisWishes(infer=True, from_notes=True)
+        made = await synthesize(session, files_of(path), wishes)
+        asked_again = await synthesize(session, files_of(path), replace(wishes, infer=False))
+    assert [(one.id, one.by, one.notes) for one in made.synthesis.criteria] == [
+        ("a_colour", "judge", ()),
+        ("capitals", "code", (note.id,)),
+    ]
+    assert {one.id: one.criteria for one in made.synthesis.candidates} == {
+        "asks": ("a_colour",),
+        "large": ("capitals",),
+    }
+    assert "write it large" in next(asked(one) for one in client.requests if one.stage == "notes")
+    assert asked_again.criteria == (), "no note is left that no criterion was made from"
+    assert sum(one.stage == "notes" for one in client.requests) == 1

@@ -16,7 +16,7 @@ from promptpex.cli.output import NO_ANSWER, say
 from promptpex.codecs.wording import named, plural
 
 if TYPE_CHECKING:
-    from promptpex.core.records import Synthesis
+    from promptpex.core.records import Criterion, Synthesis
     from promptpex.workflow.files import Files
     from promptpex.workflow.synthesizing import Synthesised, SynthesisWishes
     from promptpex.workflow.trying_candidates import Trial, TrialWishes
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 )
 @options.of_cases("--since", type=click.DateTime(), metavar="DATE", help="Look at git's history from this date on.")
 @options.of_cases("--spec-rules/--no-spec-rules", default=True, help="Count the rules of the spec as criteria too.")
+@options.of_cases("--infer", is_flag=True, help="Let the author suggest criteria from the prompt alone, too.")
+@options.of_cases("--from-notes", is_flag=True, help="Make criteria of people's notes on bad outputs, too.")
 @options.of_cases("--dry-run", is_flag=True, help="Show versions, changes and price; ask nothing.")
 @options.of_cases(
     "--run", "run_", type=options.PATH, metavar="RUN", help="Run whose outputs are examples [the latest]."
@@ -66,6 +68,8 @@ def command(
     versions: tuple[Path, ...],
     since: datetime | None,
     spec_rules: bool,
+    infer: bool,
+    from_notes: bool,
     dry_run: bool,
     run_: Path | None,
     labels: Path | None,
@@ -81,7 +85,8 @@ def command(
 
     Each version is compared with the one before it, sentence by sentence. The author says what the changes are
     about, writes criteria for what was added, and candidates for the criteria: checks by code, Python, questions.
-    They go to PROMPT.synthesis/candidates.yaml, which is yours to edit; a new version adds its own.
+    They go to PROMPT.synthesis/candidates.yaml, which is yours to edit; a new version adds its own. With --infer
+    the author also suggests criteria from the prompt alone, and with --from-notes from people's notes on bad outputs.
 
     Then each candidate is run on each output of the run (or of --labels), with labels from PROMPT.grades.jsonl or
     --labels, and `promptpex select PROMPT.synthesis` chooses among them.
@@ -89,6 +94,7 @@ def command(
     \b
       promptpex synthesize prompt.md --dry-run
       promptpex synthesize prompt.md --versions versions/ --author gpt-4.1
+      promptpex synthesize prompt.md --infer --author gpt-4.1
       promptpex synthesize prompt.md --labels labels.csv --judge gpt-4.1-mini
     """
     from promptpex.grading.labels import LabelRules
@@ -99,11 +105,11 @@ def command(
     require_files(spec, cases)
     if versions and since is not None:
         raise click.UsageError("--since looks into git, and --versions names files: leave one out")
-    wishes = SynthesisWishes(versions, since, spec_rules)
+    how = LabelRules(graders, rule_grades, "bad" if unsure_is_bad else "no-vote")
+    wishes = SynthesisWishes(versions, since, spec_rules, infer, from_notes, how)
     files = files_of(prompt, spec=spec, suite=cases)
     if dry_run:
         return _dry(files, wishes, as_json, flags)
-    how = LabelRules(graders, rule_grades, "bad" if unsure_is_bad else "no-vote")
     return _synthesize(files, wishes, TrialWishes(run_, labels, how, workers), tagged, as_json, flags)
 
 
@@ -189,13 +195,22 @@ def _say_trial(tried: Trial, folder: Path) -> None:
         say(f"To choose: promptpex select {folder}")
 
 
+def _origin(criterion: Criterion) -> str:
+    """Where a criterion comes from, in a word or two."""
+    if criterion.version or criterion.rule:
+        return criterion.version or f"rule {criterion.rule}"
+    if criterion.origin != "extracted":
+        return "yours"
+    return "from notes" if criterion.notes else "inferred"
+
+
 def _say_candidates(synthesis: Synthesis) -> None:
     """The criteria with the candidates that decide them, and those that none does."""
     kinds = Counter(candidate.check.kind.removeprefix("not-") for candidate in synthesis.candidates)
     for criterion in synthesis.criteria:
         mine = [one for one in synthesis.candidates if criterion.id in one.criteria]
-        origin = criterion.version or (f"rule {criterion.rule}" if criterion.rule else "yours")
-        say(f"{criterion.id} ({origin}, {criterion.category}): {criterion.text}")
+        aside = "" if criterion.selected else ", set aside"
+        say(f"{criterion.id} ({_origin(criterion)}, {criterion.category}{aside}): {criterion.text}")
         for candidate in mine:
             say(f"    {candidate.id} ({candidate.check.kind})")
         if not mine:

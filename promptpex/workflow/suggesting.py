@@ -1,0 +1,95 @@
+"""Criteria that an author suggests: from a prompt alone, and from what people noted on bad outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from promptpex.core.records import Criterion, Example, Prompt, Rule
+from promptpex.documents.human_grades import read_grades
+from promptpex.grading.book import GradeBook
+from promptpex.grading.labels import LabelRules
+from promptpex.grading.subjects import subjects_of
+from promptpex.promptfile import sibling
+from promptpex.synthesis.graded_examples import GradedExamples, examples_for_notes
+from promptpex.synthesis.suggest_criteria import MOST_BAD, criteria_from_notes, infer_criteria
+from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.session import Session
+
+TYPICAL_SUGGESTIONS = 5
+"""Criteria of a request for some, for estimates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggesting:
+    """What criteria are to be suggested from.
+
+    Attributes:
+        infer: whether from the prompt alone.
+        graded: bad outputs with notes; none: not from notes.
+        taken: ids that no new criterion may have, since grades on rules have them as their subject.
+    """
+
+    infer: bool = False
+    graded: GradedExamples = field(default_factory=GradedExamples)
+    taken: frozenset[str] = frozenset()
+
+    @property
+    def requests(self) -> int:
+        """How many requests that takes."""
+        return int(self.infer) + int(bool(self.graded))
+
+
+def book_of(file: Path, rules: Iterable[Rule], criteria: Iterable[Criterion], how: LabelRules) -> GradeBook:
+    """The grades of a prompt, held against its rules and criteria as they are now.
+
+    Args:
+        file: the prompt's file.
+
+    Raises:
+        GradeError: the file of grades cannot be read, with its line.
+    """
+    return GradeBook.of(read_grades(sibling(file, "grades")), subjects_of(rules, criteria), how)
+
+
+def graded_for_notes(
+    file: Path, rules: Iterable[Rule], criteria: Sequence[Criterion], examples: Iterable[Example], how: LabelRules
+) -> GradedExamples:
+    """Bad outputs with notes that no criterion was made from yet, and a few good ones; nothing without a bad one."""
+    used = {name for criterion in criteria for name in criterion.notes}
+    graded = examples_for_notes(book_of(file, rules, criteria, how), examples, used=used, most_bad=MOST_BAD)
+    return graded if graded.bad else GradedExamples()
+
+
+async def suggest(
+    session: Session, prompt: Prompt, asking: Suggesting, known: Sequence[Criterion]
+) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
+    """New criteria, and the stages in which the author gave nothing that can be used.
+
+    Raises:
+        ModelError: of a kind that holds for the whole author.
+    """
+    own = instructions_of(session.settings, prompt)
+    made: list[Criterion] = []
+    in_vain: list[str] = []
+    if asking.infer:
+        note = own.get("infer", "")
+        inferred = await infer_criteria(
+            session.roles.author(), prompt, known=known, taken=asking.taken, instructions=note, emit=session.emit
+        )
+        made += inferred.criteria
+        in_vain += [] if inferred.answered else ["infer"]
+    if asking.graded:
+        noted = await criteria_from_notes(
+            session.roles.author(),
+            prompt,
+            asking.graded,
+            known=[*known, *made],
+            taken=asking.taken,
+            instructions=own.get("notes", ""),
+            emit=session.emit,
+        )
+        made += noted.criteria
+        in_vain += [] if noted.answered else ["notes"]
+    return tuple(made), tuple(in_vain)
