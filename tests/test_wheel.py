@@ -184,3 +184,10 @@ def test_a_model_that_needs_an_extra_is_refused_in_one_sentence(commands: Path, 
     assert run.returncode == 3
     assert "embedded" in run.stdout + run.stderr
     assert "Traceback" not in run.stderr
+
+
+def test_the_local_page_without_its_extra_is_refused_in_one_sentence(commands: Path, elsewhere: Path) -> None:
+    view = _run(commands / "promptpex", "view", cwd=elsewhere, check=False)
+    assert view.returncode == 2
+    sentence = "promptpex: the local page needs starlette and uvicorn: pip install 'promptpex[web]'\n"
+    assert view.stderr == sentence

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
+from promptpex.cli import main
 from promptpex.cli.output import say
 
 if TYPE_CHECKING:
@@ -25,12 +28,22 @@ def serve(ports: Ports, *, port: int | None, no_open: bool) -> int:
     require_extra()
     wanted = DEFAULT_PORT if port is None else port
     listener = listening(wanted)
-    server = LocalServer(listener, ports, say)
+    server = LocalServer(listener, ports, say, _leave)
     if wanted not in (0, server.port):
         say(f"Port {wanted} is taken; this is port {server.port}.", err=True)
-    say(f"Open {server.link}")
-    say("Ctrl-C ends it.")
-    if not no_open:
-        open_browser(server.link)
-    server.run()
+
+    def begun() -> None:
+        say(f"Open {server.link}")
+        say("Ctrl-C ends it.")
+        if not no_open:
+            open_browser(server.link)
+
+    server.run(begun)
     return 0
+
+
+def _leave() -> None:
+    """Ends the process without waiting for its threads, where the process is the command's own."""
+    if main.WHOLE_PROCESS:
+        sys.stdout.flush()
+        os._exit(0)

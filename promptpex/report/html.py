@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ from promptpex.report.terminal import decision_text, money, percent, seconds
 from promptpex.report.view_model import VERDICTS, heat, page
 from promptpex.tables import records
 
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+"""The Content-Security-Policy of a report: its own styles, and nothing else."""
 TEMPLATES = Path(__file__).parent / "templates"
 FOLD = 400
 """Longer texts, in characters, are folded: about five lines of the page."""
@@ -40,10 +43,15 @@ _DELETE = 0x7F
 _OVERRIDES = (0x202D, 0x202E)
 
 
-def html(summary: Summary) -> str:
-    """The page of a run; the same summary gives the same bytes."""
+def html(summary: Summary, tabs: Sequence[tuple[str, str, bool]] = ()) -> str:
+    """The page of a run; the same summary gives the same bytes.
+
+    Args:
+        tabs: where a server shows it, the other pages: title, address, whether this page belongs there.
+    """
     return rendered(
         "report.html.jinja",
+        tabs=tabs,
         summary=summary,
         run=summary.run,
         manifest=summary.run.manifest,
@@ -132,5 +140,5 @@ def environment(folder: Path) -> jinja2.Environment:
         "shortened_list": shortened_list,
     }
     made.filters |= {**filters, "interval": interval, "pretty": pretty}
-    made.globals |= {"FEW": FEW, "FOLD": FOLD, "MOST": MOST, "METRICS": NOTE, "IDS": IDS, **SECTION}
+    made.globals |= {"FEW": FEW, "FOLD": FOLD, "MOST": MOST, "METRICS": NOTE, "IDS": IDS, "POLICY": POLICY, **SECTION}
     return made

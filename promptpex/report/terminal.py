@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from promptpex.codecs.wording import plural
 from promptpex.core.records import RUNNING
 from promptpex.report import percentages
+from promptpex.report.comparison_sections import GIVE_WAY, changed_section, compared_sections
 from promptpex.report.headline import FEW
 from promptpex.report.ids import shortened
 from promptpex.report.metrics_in_words import metric_section, points, scales
@@ -96,79 +97,25 @@ def _metrics(summary: Summary, console: Console) -> None:
 
 def show_comparison(comparison: RunComparison, console: Console) -> None:
     """Prints what changed from one run to another."""
-    level = f"{100 * comparison.confidence:g}%"
-    header = ("model", "change", "before", "after", f"points ({level} CI)", "newly failing", "fixed", P)
-    rows = [_compared(row) for row in records(comparison.models)]
     _line(clean(comparison.answer, LONG), console)
-    _compared_table("Outputs that break a rule", header, rows, console)
-    compared = [row for row in records(comparison.models) if row["accuracy_cases"]]
-    if compared:
-        columns = ("model", "change", "before", "after", f"points ({level} CI)", P)
-        shown = [_compared_accuracy(row) for row in compared]
-        _compared_table("Right outputs", columns, shown, console)
-    by_metric = [_compared_metric(row) for row in records(comparison.metrics)]
-    if by_metric:
-        columns = ("model: metric", "change", "before", "after", f"points ({level} CI)", P)
-        _compared_table("Own metrics", columns, by_metric, console)
-    changed = tuple(
-        tuple(str(row[name] or "") for name in ("model", "case", "change", "broken_rules", "output"))
-        for row in records(comparison.changed)
-    )
-    names = ("model", "case", "change", "rules", "output")
-    _section(Section("changed", "Cases that changed", "", names, changed, file="--json"), console)
+    for section in compared_sections(comparison):
+        _compared_table(section, console)
+    _section(changed_section(comparison), console)
     for note in comparison.notes:
         _line(clean(note, LONG), console)
 
 
-P = "p (Holm)"
-GIVE_WAY = ("before", "after", "newly failing", "fixed", P)
-"""Columns of a comparison that a narrow terminal goes without, the last one first."""
-
-
-def _compared_table(title: str, header: Sequence[str], rows: Sequence[tuple[str, ...]], console: Console) -> None:
+def _compared_table(section: Section, console: Console) -> None:
     columns = [
-        Column(name, [row[at] for row in rows], GIVE_WAY.index(name) + 1 if name in GIVE_WAY else 0)
-        for at, name in enumerate(header)
+        Column(name, [row[at] for row in section.rows], GIVE_WAY.index(name) + 1 if name in GIVE_WAY else 0)
+        for at, name in enumerate(section.header)
     ]
-    table, left_out = _fitting(title, columns, console.width)
+    names = [named(cell) if columns[0].header in IDS else clean(cell, LONG) for cell in columns[0].cells]
+    table, left_out = _fitting(section.title, [columns[0]._replace(cells=names), *columns[1:]], console.width)
     console.print()
     console.print(table)
     if left_out:
         _line(f"Hidden at this width: {', '.join(left_out)} (see --json).", console)
-
-
-def _compared_accuracy(row: TableRow) -> tuple[str, ...]:
-    low, high = row["accuracy_difference_low"], row["accuracy_difference_high"]
-    points = "–" if low is None else _points(row["accuracy_difference"], low, high)
-    shares = (percent(row[f"accuracy_{when}"]) for when in ("before", "after"))
-    return (named(row["model"]), row["accuracy_change"], *shares, points, _p(row["accuracy_p_adjusted"]))
-
-
-def _compared_metric(row: TableRow) -> tuple[str, ...]:
-    name, low, high = f"{named(row['model'])}: {row['metric']}", row["difference_low"], row["difference_high"]
-    if low is None:
-        return (name, row["change"], "–", "–", "–", "–")
-    shares = (percent(row[f"mean_{when}"]) for when in ("before", "after"))
-    return (name, row["change"], *shares, _points(row["difference"], low, high), _p(row["p_adjusted"]))
-
-
-def _points(difference: float | None, low: float, high: float) -> str:
-    """A difference with its interval, in percentage points."""
-    ends = f"{100 * low:+z.0f} to {100 * high:+z.0f}"
-    return f"({ends})" if difference is None else f"{100 * difference:+z.0f} ({ends})"
-
-
-def _p(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}"
-
-
-def _compared(row: TableRow) -> tuple[str, ...]:
-    counts = (f"{row[run]} of {row[f'{run}_scored']}" for run in ("before", "after"))
-    moved = str(row["newly_failing"]), str(row["fixed"])
-    model = named(row["model"])
-    low, high = row["difference_low"], row["difference_high"]
-    apart = "–" if low is None else _points(row["difference"], low, high)
-    return (model, row["change"], *counts, apart, *moved, _p(row["p_adjusted"]))
 
 
 def _line(text: str, console: Console) -> None:

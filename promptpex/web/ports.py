@@ -16,13 +16,10 @@ class Ports:
 
     Attributes:
         results: the folder of the runs.
-        run: the folder of the run that the command names; None where it names none.
+        run: the folder of the run that the command names, which may lie elsewhere; None where it names none.
+        start: the path of the page that a browser is led to once it is let in.
     """
 
     results: Path
     run: Path | None = None
-
-    @property
-    def start(self) -> str:
-        """The path that a browser is led to once it is let in."""
-        return "/"
+    start: str = "/"

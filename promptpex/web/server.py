@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib.util
+import os
 import signal
 import socket
+import sys
+import threading
 import webbrowser
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -25,6 +28,9 @@ MOST_TRIES = 50
 
 LAST_WORDS_S = 1
 """Seconds for requests that are being answered when the server is stopped."""
+
+SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
+"""What an environment with a screen has; without one, a browser would take over the terminal."""
 
 NEEDS = ("starlette", "uvicorn")
 
@@ -63,6 +69,7 @@ class LocalServer:
         listener: where it listens.
         ports: what it shows.
         say: told each sentence for the terminal.
+        leave: called where a stopped server does not come to its end.
         make: makes secrets, see ``Door``.
     """
 
@@ -71,11 +78,12 @@ class LocalServer:
         listener: socket.socket,
         ports: Ports,
         say: Callable[[str], None],
+        leave: Callable[[], None] = lambda: None,
         make: Callable[[], str] = fresh_secret,
     ) -> None:
         from promptpex.web.app import build_app
 
-        self._listener, self._say = listener, say
+        self._listener, self._say, self._leave = listener, say, leave
         self.port: int = listener.getsockname()[1]
         self._door = Door(make, self._say_further_link)
         self._uvicorn = _uvicorn(build_app(ports, self._door, self.port, self._failed))
@@ -85,9 +93,14 @@ class LocalServer:
         """The link that lets the next browser in."""
         return f"http://{HOST}:{self.port}{ENTER}?token={self._door.token}"
 
-    def run(self) -> None:
-        """Serves until Ctrl-C, SIGTERM or ``stop``; what is being answered then has a second."""
-        with _signals(self._uvicorn):
+    def run(self, begun: Callable[[], None] = lambda: None) -> None:
+        """Serves until Ctrl-C, SIGTERM or ``stop``; what is being answered then has a second.
+
+        Args:
+            begun: called once signals are heeded.
+        """
+        with _signals(self._uvicorn, self._leave):
+            begun()
             self._uvicorn.run(sockets=[self._listener])
 
     def stop(self) -> None:
@@ -129,11 +142,17 @@ def _uvicorn(app: App) -> uvicorn.Server:
 
 
 @contextlib.contextmanager
-def _signals(server: uvicorn.Server) -> Iterator[None]:
-    """Ctrl-C and SIGTERM stop the server; a second one does not wait for what is being answered."""
+def _signals(server: uvicorn.Server, leave: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C and SIGTERM stop the server. A second one, or a page that is still being made after the last words, calls
+    ``leave``: a thread cannot be stopped."""
+    hurry = threading.Timer(2 * LAST_WORDS_S, leave)
+    hurry.daemon = True
 
     def stop(number: int, frame: object) -> None:
-        server.force_exit = server.should_exit
+        if server.should_exit:
+            leave()
+        elif not hurry.is_alive():
+            hurry.start()
         server.should_exit = True
 
     try:
@@ -144,13 +163,12 @@ def _signals(server: uvicorn.Server) -> Iterator[None]:
     try:
         yield
     finally:
+        hurry.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def open_browser(link: str) -> bool:
-    """Opens the user's browser; False where there is none."""
-    try:
-        return webbrowser.open(link)
-    except webbrowser.Error:
-        return False
+def open_browser(link: str) -> None:
+    """Opens the user's browser where there is a screen, without waiting for it."""
+    if sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in SCREENS):
+        threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.core.errors import InputError
 from promptpex.report.html import environment
+from promptpex.report.runs.listing import RunList
+from promptpex.web.made_pages import MadePages
 from promptpex.web.ports import Ports
 from promptpex.web.security import READING
 
@@ -22,10 +24,11 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A place in the navigation."""
+    """A place in the navigation: its address, and the beginnings of others that belong to it."""
 
     title: str
     path: str
+    others: tuple[str, ...] = ()
 
 
 class Site:
@@ -33,11 +36,18 @@ class Site:
 
     Args:
         ports: what the server shows.
+
+    Attributes:
+        tabs: the navigation.
+        runs: the runs that are shown.
+        made: pages that took long to make, kept for the next reader.
     """
 
     def __init__(self, ports: Ports) -> None:
         self.ports = ports
         self.tabs: tuple[Tab, ...] = ()
+        self.runs = RunList(ports.results, ports.run)
+        self.made = MadePages()
 
     def page(self, request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
         """A page made of one of the templates in ``web/templates``; every value is escaped, see ``report.html``.
@@ -46,21 +56,26 @@ class Site:
         """
         from starlette.responses import HTMLResponse
 
-        made = environment(TEMPLATES).get_template(template).render(tabs=self.navigation(request), **values)
-        return HTMLResponse(made, status_code=status)
+        return HTMLResponse(self.rendered(template, request.url.path, **values), status_code=status)
 
-    def navigation(self, request: Request) -> list[tuple[Tab, bool]]:
-        """The tabs, each with whether the page of this request belongs to it."""
-        path = request.url.path
-        inside = [tab for tab in self.tabs if path == tab.path or path.startswith(f"{tab.path.rstrip('/')}/")]
-        current = max(inside, key=lambda tab: len(tab.path), default=None)
-        return [(tab, tab is current) for tab in self.tabs]
+    def rendered(self, template: str, path: str, **values: Any) -> str:
+        """The text of the page at this path, see ``page``."""
+        return environment(TEMPLATES).get_template(template).render(tabs=self.navigation(path), **values)
+
+    def navigation(self, path: str) -> list[tuple[str, str, bool]]:
+        """The tabs: title, address, and whether the page at this path belongs there."""
+        inside = [tab for tab in self.tabs if any(_is_below(path, base) for base in (tab.path, *tab.others))]
+        return [(tab.title, tab.path, tab in inside) for tab in self.tabs]
 
     def problem(self, request: Request, status: int, sentence: str) -> Response:
         """A problem in one sentence: a page where a page was asked for, else ``{"error": SENTENCE}``."""
         if request.method in READING and "text/html" in request.headers.get("accept", ""):
             return self.page(request, "problem.html.jinja", status=status, sentence=sentence)
         return answer({"error": sentence}, status=status)
+
+
+def _is_below(path: str, base: str) -> bool:
+    return path == base or (base != "/" and path.startswith(f"{base}/"))
 
 
 def answer(data: Mapping[str, Any] | Sequence[Any], *, status: int = 200) -> Response:

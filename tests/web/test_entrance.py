@@ -1,11 +1,12 @@
-"""Who is let in, and who is not."""
+"""A browser comes in by a link, and by no other way."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from promptpex.web.ports import Ports
 from tests.web.browser import Browser
@@ -14,29 +15,59 @@ from tests.web.serving import served
 
 @pytest.mark.browser
 async def test_a_link_lets_in_one_browser(tmp_path: Path, browser: Browser) -> None:
-    with served(Ports(tmp_path)) as page_server:
-        link = page_server.link
+    with served(Ports(tmp_path)) as server:
+        link = server.link
         page = await browser.page()
         await page.open(link)
         assert await page.text("h1") == "Runs"
-        assert await page.evaluate("location.href") == f"{page_server.address}/"
+        assert await page.evaluate("location.href") == f"{server.address}/"
         assert await page.evaluate("document.cookie") == ""
-        assert page_server.lines == [f"For another browser or person: {page_server.link}"]
         again = await page.beside()
         await again.open(link)
         assert await again.text("h1") == "Runs"
         other = await browser.page()
         await other.open(link)
         assert "used before" in await other.text()
-        await other.open(page_server.address)
+        await other.open(server.address)
         assert "Open the link" in await other.text()
-        await other.open(page_server.link)
+        await other.open(server.link)
         assert await other.text("h1") == "Runs"
+        assert len(server.lines) == 2
 
 
-async def test_without_a_session_nothing_is_answered(tmp_path: Path) -> None:
-    with served(Ports(tmp_path)) as page_server:
-        async with aiohttp.ClientSession(page_server.address) as session:
-            for path in ("/", "/static/page.css", "/nothing"):
-                async with session.get(path) as response:
-                    assert response.status == 403
+ATTACK = """<!DOCTYPE html><title>attack</title>
+<iframe src="{target}/"></iframe><script src="{target}/static/icon.svg"></script><img src="{target}/favicon.ico">
+<form method="post" action="{target}/"><button>send</button></form>
+<script>
+const tried = (options) => fetch('{target}/', {{credentials: 'include', ...options}})
+  .then(() => 'answered', () => 'refused');
+window.tries = Promise.all([tried({{}}), tried({{mode: 'no-cors'}}), tried({{method: 'POST', body: '{{}}'}}),
+  new Promise(done => {{ const one = new Image();
+    one.onload = () => done('answered'); one.onerror = () => done('refused');
+    one.src = '{target}/favicon.ico?again'; }})]);
+</script>"""
+
+
+@pytest.mark.browser
+async def test_another_page_of_this_machine_can_neither_read_nor_frame_nor_send(
+    tmp_path: Path, browser: Browser
+) -> None:
+    """Another port is another origin, yet the same site: the browser sends the cookie along."""
+
+    async def attack(request: web.Request) -> web.Response:
+        return web.Response(text=ATTACK.format(target=server.address), content_type="text/html")
+
+    application = web.Application()
+    application.router.add_get("/", attack)
+    with served(Ports(tmp_path)) as server:
+        async with TestServer(application) as attacker:
+            page = await browser.page()
+            await page.open(server.link)
+            await page.open(str(attacker.make_url("/")))
+            assert await page.evaluate("window.tries") == ["refused"] * 4
+            frames = (await page.call("Page.getFrameTree"))["frameTree"]["childFrames"]
+            assert [frame["frame"].get("unreachableUrl") for frame in frames] == [f"{server.address}/"]
+            await page.click("button")
+            await page.until_text("nothing was changed")
+            await page.open(f"{server.address}/")
+            assert await page.text("h1") == "Runs"

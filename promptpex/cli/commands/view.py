@@ -25,8 +25,12 @@ def command(run: Path | None, port: int | None, no_open: bool, **flags: Any) -> 
     from promptpex.cli.command_session import settings
     from promptpex.cli.local_page import serve
     from promptpex.report import runs
+    from promptpex.report.runs.listing import RunList
     from promptpex.web.ports import Ports
 
     results = Path(settings(flags).settings.results)
-    folder = None if run is None else runs.resolve(run, results)
-    return serve(Ports(results, folder), port=port, no_open=no_open)
+    if run is None:
+        return serve(Ports(results), port=port, no_open=no_open)
+    folder = runs.resolve(run, results)
+    shown = RunList(results, folder).key(folder)
+    return serve(Ports(results, folder, f"/runs/{shown}"), port=port, no_open=no_open)

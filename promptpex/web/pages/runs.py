@@ -1,10 +1,11 @@
-"""All runs of the results folder."""
+"""All runs of the results folder, and the report of each."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptpex.report.runs.folder import runs_in
+from promptpex.report.html import POLICY
+from promptpex.report.runs.listing import FILES, ListedRun, stamp_of
 from promptpex.web.site import Site
 
 if TYPE_CHECKING:
@@ -12,12 +13,56 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
+RUNS = "/runs"
+MOST_SHOWN = 300
+"""Runs on the page; a prompt's own list has more of its runs."""
+
 
 def routes(site: Site) -> list[Route]:
-    """``/``: the runs."""
+    """``/``: the runs; ``/runs/KEY``: the report of one, made by the template of ``report.html`` from its files as they
+    are now."""
+    from starlette.exceptions import HTTPException
+    from starlette.responses import HTMLResponse
     from starlette.routing import Route
 
-    def listed(request: Request) -> Response:
-        return site.page(request, "runs.html.jinja", runs=[folder.name for folder in runs_in(site.ports.results)])
+    def runs(request: Request) -> Response:
+        every = site.runs.all()
+        prompts = sorted({run.prompt for run in every})
+        wanted = request.query_params.get("prompt")
+        listed = [run for run in every if wanted in (None, "", run.prompt)]
+        return site.page(
+            request,
+            "runs.html.jinja",
+            runs=listed[:MOST_SHOWN],
+            more=len(listed) - MOST_SHOWN,
+            prompts=prompts,
+            wanted=wanted if wanted in prompts else None,
+            results=site.ports.results,
+            pair=_suggested(listed),
+        )
 
-    return [Route("/", listed)]
+    def report(request: Request) -> Response:
+        run = site.runs.one(request.path_params["key"])
+        if run is None:
+            raise HTTPException(404)
+        page = site.made.get(("report", run.folder), stamp_of(run.folder, FILES), lambda: _report(site, run))
+        return HTMLResponse(page, headers={"content-security-policy": f"{POLICY}; frame-ancestors 'none'"})
+
+    return [Route("/", runs), Route(f"{RUNS}/{{key:path}}", report)]
+
+
+def _report(site: Site, run: ListedRun) -> str:
+    from promptpex.report import runs, summarise
+    from promptpex.report.html import html
+
+    summary = summarise(runs.read_columns(run.folder), folder=run.folder)
+    return html(summary, site.navigation(f"{RUNS}/{run.key}"))
+
+
+def _suggested(runs: list[ListedRun]) -> tuple[str, str]:
+    """The runs that one probably compares, newest first: the last one, and the one of the same prompt before it."""
+    for place, run in enumerate(runs):
+        earlier = [other for other in runs[place + 1 :] if other.prompt == run.prompt and not other.problem]
+        if earlier and not run.problem:
+            return earlier[0].key, run.key
+    return "", ""

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
 STATIC = TEMPLATES.parent / "static"
+ICON = "icon.svg"
+COLOURS = ("report.css.jinja", "navigation.css.jinja")
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -31,6 +33,10 @@ def routes(site: Site) -> list[Route]:
         return Sent(path.read_bytes(), media_type=KINDS[path.suffix])
 
     def colours(request: Request) -> Response:
-        return Sent(rendered("report.css.jinja"), media_type=KINDS[".css"])
+        return Sent("".join(map(rendered, COLOURS)), media_type=KINDS[".css"])
 
-    return [Route("/static/report.css", colours), Route("/static/{name}", send)]
+    def icon(request: Request) -> Response:
+        return Sent(files[ICON].read_bytes(), media_type=KINDS[".svg"])
+
+    own = [Route("/static/report.css", colours), Route("/favicon.ico", icon)]
+    return [*own, Route("/static/{name}", send)]

@@ -1,0 +1,184 @@
+"""The runs of a results folder as a list: what each was made from and what came of it, without reading its outputs.
+
+The figures are those of ``report.csv``, which ``run``, ``judge`` and ``report`` write. A manifest or a table that is
+damaged is named in the run's own line, so that one damaged run hides no other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from promptpex.codecs import safe_csv
+from promptpex.codecs.ordinary_files import is_inside, read_bytes
+from promptpex.core.errors import RunError
+from promptpex.core.ids import text_digest
+from promptpex.core.records import Manifest
+from promptpex.report.quantities import Estimate
+from promptpex.report.runs.folder import INPUTS, MANIFEST, OUTPUTS, SCORES, VERDICTS, read_manifest, runs_in
+
+REPORT = "report.csv"
+FILES = (MANIFEST, INPUTS, OUTPUTS, VERDICTS, SCORES)
+"""What a report is made from."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+
+Stamp = tuple[tuple[int, int], ...]
+"""When files were written, in nanoseconds, and their bytes: another stamp is another content."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """What the report says of a model: its outputs and cases, the decision, and two shares of its outputs."""
+
+    model: str
+    outputs: int
+    cases: int
+    decision: str
+    broken: Estimate
+    right: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """A run in one line.
+
+    Attributes:
+        key: its place in addresses: ``PROMPT/RUN``, or a digest where a name has signs that addresses do not take.
+        folder: where it is.
+        manifest: what it was made from; None where that cannot be read.
+        models: from its report; empty where there is none.
+        problem: what is damaged, in one sentence; empty where nothing is.
+    """
+
+    key: str
+    folder: Path
+    manifest: Manifest | None = None
+    models: tuple[ListedModel, ...] = ()
+    problem: str = ""
+
+    @property
+    def prompt(self) -> str:
+        """The prompt's name, or that of its folder."""
+        return self.manifest.prompt if self.manifest else self.folder.parent.name
+
+    @property
+    def created(self) -> str:
+        """ISO 8601, UTC; empty where it is not known."""
+        return self.manifest.created if self.manifest else ""
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs the report counts; 0 without a report."""
+        return sum(one.outputs for one in self.models)
+
+    @property
+    def cases(self) -> int:
+        """How many cases the report counts; 0 without a report."""
+        return max((one.cases for one in self.models), default=0)
+
+
+@dataclass(slots=True)
+class RunList:
+    """The runs under a results folder, and one from elsewhere; what has not changed is not read again.
+
+    Attributes:
+        results: the folder of the runs; it may be missing.
+        further: the folder of a run that may lie anywhere.
+    """
+
+    results: Path
+    further: Path | None = None
+    _kept: dict[Path, tuple[Stamp, ListedRun]] = field(default_factory=dict)
+
+    def all(self) -> list[ListedRun]:
+        """Every run, the newest first; those without a date last."""
+        lines = [self._line(key, folder) for key, folder in self.folders().items()]
+        return sorted(lines, key=lambda line: (line.created, line.key), reverse=True)
+
+    def folders(self) -> dict[str, Path]:
+        """The folder of every run, by its key."""
+        folders = {self.key(folder): folder for folder in runs_in(self.results)}
+        if self.further is not None:
+            folders[self.key(self.further)] = self.further
+        return folders
+
+    def key(self, folder: Path) -> str:
+        """The place in addresses of a run in this list."""
+        names = (folder.parent.name, folder.name)
+        if is_inside(folder, self.results) and all(map(_PLAIN.fullmatch, names)):
+            return "/".join(names)
+        return text_digest(str(folder.resolve()))
+
+    def one(self, key: str) -> ListedRun | None:
+        """The run with this key; None where there is none."""
+        folder = self.folders().get(key)
+        return None if folder is None else self._line(key, folder)
+
+    def _line(self, key: str, folder: Path) -> ListedRun:
+        stamp = stamp_of(folder, (MANIFEST, REPORT))
+        kept = self._kept.get(folder)
+        if kept is None or kept[0] != stamp:
+            kept = self._kept[folder] = (stamp, _read(key, folder))
+        return kept[1]
+
+
+def stamp_of(folder: Path, names: tuple[str, ...]) -> Stamp:
+    """The stamp of a folder's files; one that is missing has no bytes."""
+    return tuple(map(_stamp, (folder / name for name in names)))
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        state = path.stat()
+    except (OSError, ValueError):
+        return (0, -1)
+    return (state.st_mtime_ns, state.st_size)
+
+
+def _read(key: str, folder: Path) -> ListedRun:
+    try:
+        manifest = read_manifest(folder)
+    except RunError as error:
+        return ListedRun(key, folder, problem=str(error))
+    try:
+        return ListedRun(key, folder, manifest, _models(folder / REPORT))
+    except (RunError, ValueError, KeyError) as error:
+        problem = f"{folder / REPORT} cannot be read; `promptpex report` writes it again"
+        return ListedRun(key, folder, manifest, problem=str(error) if isinstance(error, RunError) else problem)
+
+
+def _models(path: Path) -> tuple[ListedModel, ...]:
+    if not path.exists():
+        return ()
+    text = read_bytes(path, error=RunError, what="table of models", links=False).decode("utf-8")
+    header, *rows = safe_csv.loads(text, path=path, error=RunError)
+    return tuple(_model(dict(zip(header.cells, row.cells, strict=True))) for row in rows)
+
+
+def _model(row: Mapping[str, str]) -> ListedModel:
+    return ListedModel(
+        model=row["model"],
+        outputs=int(row["outputs"]),
+        cases=int(row["cases"]),
+        decision=row.get("decision", ""),
+        broken=_estimate(row, "non_compliance", "", "at_least"),
+        right=_estimate(row, "accuracy", "accuracy_", "accuracy_at_least") if row.get("accuracy") else None,
+    )
+
+
+def _estimate(row: Mapping[str, str], share: str, prefix: str, at_least: str) -> Estimate:
+    point, low, high = (_number(row[name]) for name in (share, f"{prefix}ci_low", f"{prefix}ci_high"))
+    scored = int(row[f"{prefix}scored"])
+    return Estimate(str(scored), scored, point, low, high, row.get(at_least) == "True")
+
+
+def _number(cell: str) -> float | None:
+    """A share from 0 to 1, or a missing one."""
+    if not cell:
+        return None
+    if not 0 <= float(cell) <= 1:
+        raise ValueError(f"{cell} is not a share")
+    return float(cell)

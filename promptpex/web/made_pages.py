@@ -1,0 +1,45 @@
+"""Pages that take seconds to make, kept while what they are made from has not changed."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+
+
+class MadePages:
+    """The last pages that were made; two readers who ask for the same page at once wait for one making of it.
+
+    Args:
+        most: how many pages are kept.
+    """
+
+    def __init__(self, most: int = 8) -> None:
+        self._most = most
+        self._pages: OrderedDict[Hashable, tuple[Hashable, str]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._making: dict[Hashable, threading.Lock] = {}
+
+    def get(self, key: Hashable, stamp: Hashable, make: Callable[[], str]) -> str:
+        """The page with this key; it is made where none is kept with this stamp.
+
+        Args:
+            stamp: of the files that it is made from, taken before they are read.
+        """
+        with self._lock:
+            making = self._making.setdefault(key, threading.Lock())
+        with making:
+            with self._lock:
+                kept = self._pages.get(key)
+            if kept is None or kept[0] != stamp:
+                kept = (stamp, make())
+            self._keep(key, kept)
+        return kept[1]
+
+    def _keep(self, key: Hashable, page: tuple[Hashable, str]) -> None:
+        with self._lock:
+            self._pages[key] = page
+            self._pages.move_to_end(key)
+            while len(self._pages) > self._most:
+                oldest, _ = self._pages.popitem(last=False)
+                self._making.pop(oldest, None)

@@ -1,0 +1,34 @@
+"""Hostile text stays text on every page that shows what models and people wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptpex.web.ports import Ports
+from tests.web.browser import Browser
+from tests.web.hostile import HOSTILE, assert_nothing_runs
+from tests.web.serving import served
+from tests.web.stored_runs import hostile_run, named_run, store
+
+
+@pytest.mark.browser
+async def test_no_page_of_runs_executes_what_it_shows(tmp_path: Path, browser: Browser) -> None:
+    store(hostile_run(HOSTILE, "first", broken=False), tmp_path, folder="evil/first")
+    store(hostile_run(HOSTILE, "second", broken=True), tmp_path, folder="evil/second")
+    for name in ("<img src=x onerror=alert(1)>", "'\" onclick=alert(1) {{7*7}} %2e%2e"):
+        store(named_run(HOSTILE[0], HOSTILE[1]), tmp_path, folder=f"{name}/{name}"[:120], report=False)
+    damaged = tmp_path / "evil" / "<script>alert(1)<script>"
+    damaged.mkdir()
+    (damaged / "manifest.json").write_text('{"run": "<script>alert(1)</script>"}')
+    with served(Ports(tmp_path)) as page_server:
+        page = await browser.page()
+        await page.open(page_server.link)
+        for path, expected in (
+            ("/", "damaged"),
+            ("/runs/evil/first", "how well do the models follow it?"),
+            ("/runs/evil/second", "how well do the models follow it?"),
+            ("/compare?before=evil%2Ffirst&after=evil%2Fsecond", "What changed"),
+        ):
+            await assert_nothing_runs(page, f"{page_server.address}{path}", expected)

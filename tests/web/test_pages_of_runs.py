@@ -1,0 +1,174 @@
+"""The list of runs, their live reports, and comparisons."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from promptpex.report import runs, summarise
+from promptpex.report.html import html
+from promptpex.report.runs.listing import RunList
+from promptpex.web.ports import Ports
+from tests.web.browser import DESKTOP, PHONE, Browser
+from tests.web.serving import Served, served
+from tests.web.stored_runs import named_run, store
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs of one prompt, one of another without a report, and a damaged one."""
+    place = tmp_path_factory.mktemp("stored")
+    store(named_run("first", "2026-01-02T03:04:05Z"), place)
+    store(named_run("second", "2026-02-02T03:04:05Z"), place)
+    other = named_run("other", "2026-01-20T03:04:05Z")
+    manifest = other.manifest.replace(prompt="letters", partial="budget")
+    store(other.replace(manifest=manifest), place, report=False)
+    damaged = place / "colours" / "damaged"
+    damaged.mkdir()
+    (damaged / "manifest.json").write_text('{"run": 3', encoding="utf-8")
+    return place
+
+
+@pytest.fixture
+def results(stored: Path, tmp_path: Path) -> Path:
+    """The same runs in a folder of one's own."""
+    return Path(shutil.copytree(stored, tmp_path / "results"))
+
+
+async def page_of(server: Served, path: str, status: int = 200) -> str:
+    async with server.session() as session, session.get(path, headers={"Accept": "text/html"}) as answer:
+        assert answer.status == status, await answer.text()
+        return await answer.text()
+
+
+def words(page: str) -> str:
+    return " ".join(re.sub("<[^>]*>", " ", page).split())
+
+
+async def test_the_list_says_what_came_of_each_run(results: Path) -> None:
+    with served(Ports(results)) as server:
+        text = words(await page_of(server, "/"))
+    assert "colours second 2026-02-02 03:04 4 cases 7 outputs a 33% (0.8–91%)" in text
+    assert "letters other not complete ( budget ) 2026-01-20 03:04 – a, b (no report written yet; open it" in text
+    assert "damaged/manifest.json: is damaged" in text
+    assert text.index("second") < text.index("other") < text.index("first") < text.index("is damaged")
+
+
+async def test_a_prompts_runs_can_be_seen_alone(results: Path) -> None:
+    with served(Ports(results)) as server:
+        text = words(await page_of(server, "/?prompt=letters"))
+        assert "Runs of letters" in text
+        assert "other" in text
+        assert "second" not in text
+        assert words(await page_of(server, "/?prompt=nosuch")).count("(no report written yet") == 0
+
+
+async def test_a_report_is_that_of_the_file_with_the_way_back(results: Path) -> None:
+    with served(Ports(results)) as server:
+        page = await page_of(server, "/runs/colours/first")
+        folder = results / "colours" / "first"
+        file = html(summarise(runs.read_columns(folder), folder=folder))
+        start = page.index('<nav class="tabs"')
+        end = page.index("</nav>") + len("</nav>")
+        body = file.index("<body>")
+        assert page[:start].split("<body>")[0].startswith(file[:200])
+        assert page[end:].strip() == file[body + len("<body>") :].strip()
+        assert 'aria-current="page">Runs' in page[start:end]
+
+
+async def test_a_report_follows_its_files(results: Path) -> None:
+    folder = results / "colours" / "first"
+    with served(Ports(results)) as server:
+        before = words(await page_of(server, "/runs/colours/first"))
+        store(named_run("first", "2026-03-03T03:03:03Z"), results)
+        assert "2026-03-03" in words(await page_of(server, "/runs/colours/first"))
+        assert "2026-01-02" in before
+        (folder / "verdicts.jsonl").write_text("{\n", encoding="utf-8")
+        damaged = words(await page_of(server, "/runs/colours/first", 422))
+    assert "This cannot be shown" in damaged
+    assert "verdicts.jsonl" in damaged
+
+
+async def test_two_runs_are_compared(results: Path) -> None:
+    with served(Ports(results)) as server:
+        text = words(await page_of(server, "/compare?before=colours/first&after=colours/second"))
+        for wrong in ("", "?before=colours/first", "?before=colours/first&after=colours/first", "?before=../x&after=y"):
+            refused = words(await page_of(server, f"/compare{wrong}", 422))
+            assert "Choose two different runs" in refused
+        damaged = words(await page_of(server, "/compare?before=colours/first&after=colours/damaged", 422))
+    assert "a shows no clear change: 33% before, 33% after" in text
+    assert "1 of 3 1 of 3" in text
+    assert "damaged/manifest.json" in damaged
+
+
+async def test_a_run_from_elsewhere_is_shown_too(results: Path, tmp_path: Path) -> None:
+    folder = store(named_run("far", "2026-05-05T00:00:00Z"), tmp_path / "elsewhere")
+    key = RunList(results, folder).key(folder)
+    with served(Ports(results, folder, f"/runs/{key}")) as server:
+        assert "far" in words(await page_of(server, "/"))
+        assert "Run far" in words(await page_of(server, f"/runs/{key}"))
+
+
+def test_a_run_is_listed_once_however_it_is_named(results: Path) -> None:
+    inside = results / "colours" / ".." / "colours" / "first"
+    assert len(RunList(results, inside).all()) == len(RunList(results).all()) == 4
+
+
+async def test_no_runs_is_said_with_what_to_do(tmp_path: Path) -> None:
+    with served(Ports(tmp_path / "nowhere")) as server:
+        text = words(await page_of(server, "/"))
+    assert "No run in" in text
+    assert "promptpex run PROMPT --models" in text
+
+
+@pytest.mark.parametrize("table", ["", "model\na,b", "model,outputs,cases\na,1,x", "\xff", "a\nb", "x" * 2_000_000])
+async def test_a_damaged_table_is_named_in_its_line(results: Path, table: str) -> None:
+    (results / "colours" / "first" / "report.csv").write_bytes(table.encode("latin-1"))
+    with served(Ports(results)) as server:
+        text = words(await page_of(server, "/"))
+    assert "first/report.csv" in text
+    assert "colours second" in text
+
+
+def test_what_has_not_changed_is_not_read_again(results: Path) -> None:
+    listing = RunList(results)
+    once, again = listing.all(), listing.all()
+    assert all(one is other for one, other in zip(once, again, strict=True))
+    store(named_run("first", "2026-09-09T00:00:00Z"), results)
+    changed = listing.all()
+    assert sum(one is other for one in once for other in changed) == len(once) - 1
+    assert changed[0].created == "2026-09-09T00:00:00Z"
+
+
+@pytest.mark.browser
+async def test_runs_are_chosen_and_compared_by_keyboard(results: Path, browser: Browser) -> None:
+    with served(Ports(results)) as server:
+        page = await browser.page()
+        await page.open(server.link)
+        assert await page.evaluate("document.querySelector('input[name=after]:checked').value") == "colours/second"
+        await page.press("Tab")
+        assert await page.evaluate("document.activeElement.innerText") == "To the content"
+        await page.evaluate("document.querySelector('button').focus()")
+        await page.press("Enter")
+        await page.until_text("What changed", "h1")
+        await page.loaded()
+        await page.click("main a[href='/runs/colours/first']")
+        await page.until_text("how well do the models follow it?")
+        await page.click("nav.tabs a")
+        await page.until_text("Compare the two that are marked")
+        assert (page.failures, page.console) == ([], [])
+
+
+@pytest.mark.browser
+async def test_no_page_is_wider_than_its_window(results: Path, browser: Browser) -> None:
+    with served(Ports(results)) as server:
+        page = await browser.page(PHONE)
+        await page.open(server.link)
+        for path in ("/", "/runs/colours/first", "/compare?before=colours/first&after=colours/second", "/nosuch"):
+            for size in (PHONE, DESKTOP):
+                await page.look(size)
+                await page.open(f"{server.address}{path}")
+                assert await page.evaluate("document.documentElement.scrollWidth") <= size[0]

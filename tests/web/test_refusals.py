@@ -1,0 +1,240 @@
+"""What the server refuses, and what each answer of it forbids."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from promptpex.web.ports import Ports
+from promptpex.web.security import HEADERS, LARGEST_BODY, Door, Guard, Refusal, cookie_name
+from tests.web.serving import Served, served
+
+PATHS = ("/", "/runs/a/b", "/compare", "/static/page.css", "/static/report.css", "/favicon.ico", "/nothing", "/enter/x")
+
+
+async def raw(server: Served, request: str) -> tuple[int, str]:
+    """The status and the whole answer of a request that is sent letter by letter, as no client would."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.server.port)
+    writer.write(request.replace("\n", "\r\n").encode())
+    await writer.drain()
+    answer = (await reader.read()).decode(errors="replace")
+    writer.close()
+    return int(answer.split()[1]), answer
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_without_a_session_nothing_is_answered(tmp_path: Path, path: str) -> None:
+    with served(Ports(tmp_path)) as server:
+        wrong = {cookie_name(server.server.port): "x" * 43}
+        for cookies in ({}, wrong):
+            async with aiohttp.ClientSession(server.address, cookies=cookies) as session, session.get(path) as answer:
+                assert answer.status == 403
+                assert "Open the link" in await answer.text()
+
+
+async def test_a_token_is_good_for_one_browser_and_no_other_text_is(tmp_path: Path) -> None:
+    with served(Ports(tmp_path)) as server:
+        async with aiohttp.ClientSession(server.address) as session:
+            link = server.link
+            for wrong in (link[:-1], f"{link}x", link.split("?")[0], link.replace("token=", "token=%00")):
+                async with session.get(wrong) as answer:
+                    assert (answer.status, answer.cookies) == (403, {})
+            for early in (session.head(link), session.get(link, headers={"Sec-Purpose": "prefetch"})):
+                async with early as answer:
+                    assert (answer.status, answer.cookies) == (403, {})
+            async with session.get(link) as answer:
+                assert answer.status == 200
+                assert answer.headers["set-cookie"].endswith("; Path=/; HttpOnly; SameSite=Strict")
+            async with aiohttp.ClientSession(server.address) as other, other.get(link) as answer:
+                assert (answer.status, answer.cookies) == (403, {})
+                assert "used before" in await answer.text()
+        assert server.lines == [f"For another browser or person: {server.link}"]
+        assert server.link != link
+
+
+@pytest.mark.parametrize(
+    "host", ["example.org", "127.0.0.1", "127.0.0.1:1", "localhost.example.org:{port}", "", "[::1]"]
+)
+async def test_another_name_for_this_machine_is_refused(tmp_path: Path, host: str) -> None:
+    with served(Ports(tmp_path)) as server:
+        async with server.session() as session:
+            name = host.replace("{port}", str(server.server.port))
+            async with session.get("/", headers={"Host": name}) as answer:
+                assert answer.status == 421
+        link = server.link
+        path = link.removeprefix(server.address)
+        status, _ = await raw(server, f"GET {path} HTTP/1.1\nHost: evil.example:80\nConnection: close\n\n")
+        assert status == 421
+        assert server.link == link
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": ""},
+        {"Origin": "https://127.0.0.1:{port}"},
+        {"Origin": "http://localhost:{port}"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "none"},
+    ],
+    ids=str,
+)
+async def test_what_another_page_sends_changes_nothing(tmp_path: Path, headers: dict[str, str]) -> None:
+    with served(Ports(tmp_path)) as server:
+        given = {name: value.replace("{port}", str(server.server.port)) for name, value in headers.items()}
+        async with server.session() as session:
+            for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
+                async with session.request(method, "/", headers=given) as answer:
+                    assert answer.status == 403
+                    assert "nothing was changed" in await answer.text()
+                async with session.request(method, "/") as answer:
+                    assert answer.status == 405  # let in, and the page takes none
+
+
+async def test_a_request_without_an_origin_changes_nothing(tmp_path: Path) -> None:
+    with served(Ports(tmp_path)) as server:
+        async with server.session() as session:
+            known = "; ".join(f"{one.key}={one.value}" for one in session.cookie_jar)
+        head = f"Host: 127.0.0.1:{server.server.port}\nCookie: {known}\nConnection: close\n"
+        assert (await raw(server, f"GET / HTTP/1.1\n{head}\n"))[0] == 200
+        assert (await raw(server, f"POST / HTTP/1.1\n{head}Content-Length: 0\n\n"))[0] == 403
+        doubled = f"{head}Origin: {server.address}\nOrigin: {server.address}\nContent-Length: 0\n"
+        assert (await raw(server, f"POST / HTTP/1.1\n{doubled}\n"))[0] == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../security.py",
+        "/static/..%2fsecurity.py",
+        "/static/%2e%2e/security.py",
+        "/static//etc/passwd",
+        "/static/page.css%00.js",
+        "/runs/../../secret",
+        "/runs/..%2f..%2fsecret",
+        "/runs//etc",
+        "/runs/%00",
+        "/runs/colours/run-1/../../../secret",
+        "/runs/colours/run-1/manifest.json",
+        "/runs/link/run-1",
+        "//evil.example/",
+    ],
+)
+async def test_no_path_leads_out(tmp_path: Path, path: str) -> None:
+    secret = tmp_path / "secret" / "run-1"
+    secret.mkdir(parents=True)
+    (secret / "manifest.json").write_text("secret", encoding="utf-8")
+    results = tmp_path / "results"
+    results.mkdir()
+    (results / "link").symlink_to(secret.parent)
+    with served(Ports(results)) as server:
+        async with server.session() as session:
+            known = "; ".join(f"{one.key}={one.value}" for one in session.cookie_jar)
+        head = f"Host: 127.0.0.1:{server.server.port}\nCookie: {known}\nAccept: text/html\nConnection: close"
+        status, answer = await raw(server, f"GET {path} HTTP/1.1\n{head}\n\n")
+        assert status == 404
+        assert "There is no such page here." in answer
+
+
+async def test_every_answer_has_the_headers_that_protect_it(tmp_path: Path) -> None:
+    with served(Ports(tmp_path)) as server:
+        async with server.session() as inside, aiohttp.ClientSession(server.address) as outside:
+            for session in (inside, outside):
+                for path in PATHS:
+                    async with session.get(path) as answer:
+                        assert {name: answer.headers.getall(name) for name in HEADERS} == {
+                            name: [value] for name, value in HEADERS.items()
+                        }
+                        policy = answer.headers.getall("Content-Security-Policy")
+                        assert policy[0].startswith("default-src 'none'; ")
+                        assert "frame-ancestors 'none'" in policy[0]
+                        assert "unsafe" not in policy[0]
+                        assert "server" not in answer.headers
+
+
+async def test_two_servers_keep_their_sessions_apart(tmp_path: Path) -> None:
+    with served(Ports(tmp_path)) as one, served(Ports(tmp_path)) as other:
+        async with one.session() as session:
+            async with session.get(f"{other.address}/") as answer:
+                assert answer.status == 403
+            async with session.get("/") as answer:
+                assert answer.status == 200
+
+
+async def test_a_body_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    with served(Ports(tmp_path)) as server:
+        async with server.session() as session, session.post("/", data=b"x" * (LARGEST_BODY + 1)) as answer:
+            assert answer.status == 413
+
+
+class Exchange:
+    """A request to an ASGI application, and what came of it."""
+
+    def __init__(self, *chunks: bytes, **headers: str) -> None:
+        self.chunks = list(chunks)
+        self.sent: list[Any] = []
+        session = "s" * 32
+        known = {"host": "127.0.0.1:8765", "origin": "http://127.0.0.1:8765", "cookie": f"promptpex-8765={session}"}
+        pairs = [(name.encode(), value.encode()) for name, value in (known | headers).items()]
+        self.scope = {"type": "http", "method": "POST", "path": "/grade", "headers": pairs}
+
+    async def receive(self) -> dict[str, Any]:
+        body = self.chunks.pop(0)
+        return {"type": "http.request", "body": body, "more_body": bool(self.chunks)}
+
+    async def send(self, message: Any) -> None:
+        self.sent.append(message)
+
+    async def through(self, app: Any) -> int:
+        door = Door(lambda: "s" * 32, lambda: None)
+        assert door.enter("s" * 32) == "s" * 32
+        self.failures: list[Exception] = []
+        await Guard(app, door, 8765, self.failures.append)(self.scope, self.receive, self.send)
+        status = self.sent[0]["status"]
+        assert isinstance(status, int)
+        return status
+
+
+async def reads_all(scope: Any, receive: Any, send: Any) -> None:
+    """An application that answers with how many bytes it got."""
+    size, more = 0, True
+    while more:
+        message = await receive()
+        size, more = size + len(message["body"]), message["more_body"]
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"x-frame-options", b"ALLOWALL")]})
+    await send({"type": "http.response.body", "body": json.dumps(size).encode()})
+
+
+async def test_a_body_without_a_length_is_counted_as_it_comes() -> None:
+    half = b"x" * (LARGEST_BODY // 2)
+    fits = Exchange(half, half)
+    assert await fits.through(reads_all) == 200
+    assert fits.sent[1]["body"] == str(LARGEST_BODY).encode()
+    assert [value for name, value in fits.sent[0]["headers"] if name == b"x-frame-options"] == [b"DENY"]
+    assert await Exchange(half, half, b"x").through(reads_all) == 413
+    assert await Exchange(b"x", **{"content-length": str(LARGEST_BODY + 1)}).through(reads_all) == 413
+
+
+async def test_a_page_that_fails_says_so_in_one_sentence() -> None:
+    async def broken(scope: Any, receive: Any, send: Any) -> None:
+        raise KeyError("<script>secret</script>")
+
+    exchange = Exchange(b"")
+    assert await exchange.through(broken) == 500
+    assert exchange.sent[1]["body"] == b"Something went wrong in promptpex; the terminal says what."
+    assert [repr(error) for error in exchange.failures] == ["KeyError('<script>secret</script>')"]
+
+    async def refuses(scope: Any, receive: Any, send: Any) -> None:
+        raise Refusal(409, "No.")
+
+    assert await Exchange(b"").through(refuses) == 409
+    assert Exchange(b"").scope["method"] == "POST"
