@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from promptpex.core.records import Example
+from promptpex.core.records import OUTPUT_SUBJECT, Example
 from promptpex.grading.book import GradeBook
 from promptpex.grading.opinions import Opinions
 from promptpex.grading.policies import DEFAULT_POLICY, Chances, Surroundings, probabilities
@@ -55,7 +55,9 @@ class GradingState:
         counts = {
             subject.id: sum(self.book.joint(item, subject.id).graded for item in self.pool) for subject in self.subjects
         }
-        return Surroundings(self.opinions, len(self.pool) - open_items, counts, self.weights)
+        labels = self.book.counts(OUTPUT_SUBJECT, self.pool)
+        step = len(self.pool) - open_items
+        return Surroundings(self.opinions, step, counts, self.weights, labels.good, labels.bad)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ f(e), which is 1 where e passes, and says in the next sentence that a failure co
 "good". What is meant is the above: ``highest`` looks for bad items, ``lowest`` for good ones, ``alternating`` for one
 after the other.
 
-``informative`` is ours, and the default: it weighs how much the machines disagree on an item, subject by subject, and
-prefers subjects with few grades and items that a near decision hangs on.
+``informative`` is ours, and the default. It weighs how much the machines contradict each other on an item, subject by
+subject, and prefers subjects with few grades and items that a near decision hangs on. Nothing can be chosen without
+good and bad outputs, so as long as one kind is scarce it leans to items that are probably of that kind, by sigma.
 
 A policy gives each item that is open a probability. They are computed anew after each grade. Before there are
 opinions all items are alike, so that the first choices are random.
@@ -19,6 +20,7 @@ opinions all items are alike, so that the first choices are random.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,9 +32,15 @@ from promptpex.grading.random_sample import RANDOM
 
 DEFAULT_POLICY = "informative"
 
-_FLOOR = 0.05
-"""The score of an item that nothing speaks for: such items are chosen too, each a twentieth as often as one on which
-half of the machines contradict the other half."""
+_FLOOR = 0.2
+"""The score of an item that nothing speaks for: such items are chosen too, each a sixth as often as one on which half
+of the machines contradict the other half. A convention, and so are the next three: ``scripts/bench_alignment.py`` tries
+the policy with them."""
+_LEAN, _LEAN_WITHOUT = 1.0, 16.0
+"""To which power an item's place in the order by sigma counts: the first where there are many labels of the scarcer
+kind, and so much more where there is none."""
+_LEAST_PLACE = 0.02
+"""The place of what is least like the kind that is looked for: it remains possible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +52,15 @@ class Surroundings:
         step: how many items have been chosen before.
         grade_counts: grades by subject; a subject that is not named has none.
         weights: by the item's key, how much near decisions hang on it, 0 or more; 0 where it is not named.
+        good, bad: items that have the label.
     """
 
     opinions: Mapping[str, Sequence[Opinion]] = field(default_factory=dict)
     step: int = 0
     grade_counts: Mapping[str, int] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
+    good: int = 0
+    bad: int = 0
 
 
 Chances = dict[str, float]
@@ -129,6 +140,21 @@ def subject_needs(opinions: Mapping[str, Sequence[Opinion]], grade_counts: Mappi
     return {subject: (1 + fewest) / (1 + grade_counts.get(subject, 0)) for subject in subjects}
 
 
+def leaning(scores: Mapping[str, float], good: int, bad: int) -> dict[str, float]:
+    """By item, from 0 to 1, how much it is like the kind that fewer labels are of; alike where there are no scores.
+
+    The place among the items by sigma, from below where good outputs are scarce, to a power that falls as the scarcer
+    kind has more labels.
+    """
+    ordered = sorted(scores.values())
+    power = _LEAN + _LEAN_WITHOUT / (1 + min(good, bad))
+    places = {
+        item: (bisect_left(ordered, score) + bisect_right(ordered, score)) / (2 * len(ordered))
+        for item, score in scores.items()
+    }
+    return {item: max(place if good >= bad else 1.0 - place, _LEAST_PLACE) ** power for item, place in places.items()}
+
+
 def _even(items: Sequence[str], around: Surroundings) -> Chances:
     return dict.fromkeys(items, 1.0 / len(items))
 
@@ -143,11 +169,15 @@ def _least(items: Sequence[str], around: Surroundings) -> Chances:
 
 def _extreme(items: Sequence[str], around: Surroundings, sign: float) -> Chances:
     """All items of the extreme score, to within rounding, in equal shares."""
-    selective = selectivity(around.opinions)
-    scores = {item: round(sign * confidence(around.opinions.get(item, ()), selective), 9) for item in items}
+    scores = {item: sign * sigma for item, sigma in _sigmas(items, around).items()}
     best = max(scores.values())
     count = sum(score == best for score in scores.values())
     return {item: float(score == best) / count for item, score in scores.items()}
+
+
+def _sigmas(items: Sequence[str], around: Surroundings) -> dict[str, float]:
+    selective = selectivity(around.opinions)
+    return {item: round(confidence(around.opinions.get(item, ()), selective), 9) for item in items}
 
 
 def _alternating(items: Sequence[str], around: Surroundings) -> Chances:
@@ -156,8 +186,10 @@ def _alternating(items: Sequence[str], around: Surroundings) -> Chances:
 
 def _informative(items: Sequence[str], around: Surroundings) -> Chances:
     needs = subject_needs(around.opinions, around.grade_counts)
+    lean = leaning(_sigmas(items, around), around.good, around.bad)
     scores = {
-        item: informativeness(around.opinions.get(item, ()), needs, around.weights.get(item, 0.0)) for item in items
+        item: lean[item] * informativeness(around.opinions.get(item, ()), needs, around.weights.get(item, 0.0))
+        for item in items
     }
     total = sum(scores.values())
     return {item: score / total for item, score in scores.items()}

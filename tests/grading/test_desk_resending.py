@@ -62,7 +62,7 @@ def test_a_time_without_an_offset_is_refused(tmp_path: Path) -> None:
 
 
 def test_who_asks_for_another_policy_gets_a_new_choice(tmp_path: Path) -> None:
-    desk = GradingDesk(_items(9), SUBJECTS, tmp_path / "p.grades.jsonl")
+    desk = GradingDesk(_items(9), SUBJECTS, tmp_path / "p.grades.jsonl", policy="random")
     first = desk.next("ada")
     assert desk.next("ada") is first
     assert desk.next("ada", "random") is first

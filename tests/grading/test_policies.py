@@ -18,8 +18,11 @@ from promptpex.grading.policies import (
     Surroundings,
     confidence,
     disagreement,
+    informativeness,
+    leaning,
     probabilities,
     selectivity,
+    subject_needs,
 )
 from promptpex.grading.random_sample import RANDOM, RANDOM_SHARE, in_order, next_turn
 
@@ -84,18 +87,32 @@ def test_disagreement_gives_each_source_one_voice() -> None:
     assert disagreement((_says("a", "pass"), _says("b", "fail"), _says("c", "none"))) == {"r1": 1.0}
 
 
-def test_informative_prefers_contradictions_subjects_with_few_grades_and_near_decisions() -> None:
-    clear = (_says("f", "pass"), _says("g", "pass"))
-    torn = (_says("f", "pass"), _says("g", "fail"))
-    elsewhere = (_says("f", "pass", "r2"), _says("g", "fail", "r2"))
-    chances = probabilities("informative", "xyz", Surroundings({"x": clear, "y": torn, "z": elsewhere}))
-    assert chances["x"] < chances["y"] / 10
-    assert chances["y"] == chances["z"]
-    graded = Surroundings({"x": clear, "y": torn, "z": elsewhere}, grade_counts={"r1": 9})
-    chances = probabilities("informative", "xyz", graded)
-    assert chances["x"] < chances["y"] < chances["z"]
-    near = probabilities("informative", "xy", Surroundings({"x": clear, "y": clear}, weights={"y": 3.0}))
+CLEAR = (_says("f", "pass"), _says("g", "pass"))
+TORN = (_says("f", "pass"), _says("g", "fail"))
+TORN_ELSEWHERE = (_says("f", "pass", "r2"), _says("g", "fail", "r2"))
+
+
+def test_informative_weighs_contradictions_subjects_with_few_grades_and_near_decisions() -> None:
+    even = subject_needs({"y": TORN, "z": TORN_ELSEWHERE}, {})
+    assert informativeness(CLEAR, even) < informativeness(TORN, even) / 5 == informativeness(TORN_ELSEWHERE, even) / 5
+    needs = subject_needs({"y": TORN, "z": TORN_ELSEWHERE}, {"r1": 9})
+    assert needs == {"r1": 0.1, "r2": 1}
+    assert informativeness(CLEAR, needs) < informativeness(TORN, needs) < informativeness(TORN_ELSEWHERE, needs)
+    assert informativeness(TORN, needs, 3.0) == 4 * informativeness(TORN, needs)
+    near = probabilities("informative", "xy", Surroundings({"x": CLEAR, "y": CLEAR}, weights={"y": 3.0}))
     assert near == pytest.approx({"x": 0.2, "y": 0.8})
+
+
+def test_informative_leans_to_the_kind_that_is_scarce_the_more_the_scarcer_it_is() -> None:
+    scores = {"a": 0.0, "b": 1.0, "c": 2.0}
+    for good, bad, order in ((0, 0, "cba"), (5, 0, "cba"), (0, 5, "abc"), (5, 9, "abc")):
+        lean = leaning(scores, good, bad)
+        assert sorted(lean, key=lambda item: -lean[item]) == list(order)
+    assert leaning(scores, 5, 0)["a"] < leaning(scores, 5, 3)["a"] < leaning(scores, 50, 30)["a"]
+    assert min(leaning(scores, 5, 0).values()) > 0
+    opinions = {"a": CLEAR, "b": TORN, "c": (_says("f", "fail"), _says("g", "fail"))}
+    chances = probabilities("informative", "abc", Surroundings(opinions, good=5))
+    assert chances["a"] < chances["c"]
 
 
 def test_an_unknown_policy_is_refused_with_those_there_are() -> None:
