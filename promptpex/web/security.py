@@ -40,7 +40,7 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
@@ -143,11 +143,14 @@ class Guard:
         if int(headers.only("content-length", "0") or 0) > self.largest_body:
             raise Refusal(413, f"At most {self.largest_body} bytes may be sent at once.")
         if scope["method"] not in READING:
-            self._same_origin(host, headers)
+            self._refuse_others(host, headers)
+        elif headers.only("sec-fetch-site", "none") not in ("none", "same-origin") and not _is_visit(headers):
+            raise Refusal(403, "Another page may not load this.")
         if scope["path"] != ENTER and not self.is_known(headers):
             raise Refusal(403, CLOSED)
 
-    def _same_origin(self, host: str, headers: _Headers) -> None:
+    def _refuse_others(self, host: str, headers: _Headers) -> None:
+        """Another port of this machine is another origin, but the same site: the session is sent along from there."""
         site = headers.only("sec-fetch-site", "same-origin")
         if headers.only("origin") != f"http://{host}" or site != "same-origin":
             raise Refusal(403, "This was sent by another page, and nothing was changed.")
@@ -168,6 +171,11 @@ class Guard:
             return message
 
         return counted
+
+
+def _is_visit(headers: _Headers) -> bool:
+    """Whether a person goes to the page: the address becomes that of a whole tab, not part of another page."""
+    return headers.only("sec-fetch-mode") == "navigate" and headers.only("sec-fetch-dest") == "document"
 
 
 def cookie_name(port: int) -> str:

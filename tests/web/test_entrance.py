@@ -71,3 +71,17 @@ async def test_another_page_of_this_machine_can_neither_read_nor_frame_nor_send(
             await page.until_text("nothing was changed")
             await page.open(f"{server.address}/")
             assert await page.text("h1") == "Runs"
+
+
+@pytest.mark.browser
+async def test_a_page_of_the_server_may_send_by_script_and_by_form(tmp_path: Path, browser: Browser) -> None:
+    with served(Ports(tmp_path)) as server:
+        page = await browser.page()
+        await page.open(server.link)
+        sent = "fetch('/', {method: 'POST', body: '{}'}).then(answer => answer.status)"
+        assert await page.evaluate(sent) == 405  # let in, and the page takes none
+        await page.evaluate(
+            "(() => { const form = document.createElement('form'); form.method = 'post'; form.action = '/'; "
+            "document.body.append(form); form.submit(); })()"
+        )
+        await page.until_text("This page does not take that.")

@@ -100,6 +100,18 @@ async def test_what_another_page_sends_changes_nothing(tmp_path: Path, headers: 
                     assert answer.status == 405  # let in, and the page takes none
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+async def test_another_page_may_lead_here_and_load_nothing(tmp_path: Path, site: str) -> None:
+    visit = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    framed, loaded = visit | {"Sec-Fetch-Dest": "iframe"}, visit | {"Sec-Fetch-Mode": "no-cors"}
+    with served(Ports(tmp_path)) as server:
+        async with server.session() as session:
+            for path in ("/", "/static/page.css"):
+                for headers, status in ((visit, 200), (framed, 403), (loaded, 403)):
+                    async with session.get(path, headers=headers) as answer:
+                        assert answer.status == status
+
+
 async def test_a_request_without_an_origin_changes_nothing(tmp_path: Path) -> None:
     with served(Ports(tmp_path)) as server:
         async with server.session() as session:
@@ -123,6 +135,7 @@ async def test_a_request_without_an_origin_changes_nothing(tmp_path: Path) -> No
         "/runs/..%2f..%2fsecret",
         "/runs//etc",
         "/runs/%00",
+        "/runs/%ff/%c0%ae",
         "/runs/colours/run-1/../../../secret",
         "/runs/colours/run-1/manifest.json",
         "/runs/link/run-1",

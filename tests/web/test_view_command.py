@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 
 from promptpex.web.ports import Ports
+from promptpex.web.server import LocalServer, listening
 from tests.e2e.command import in_process
 from tests.web.command import serving
 from tests.web.serving import served
@@ -85,3 +86,18 @@ def test_the_server_listens_on_one_address_alone(tmp_path: Path) -> None:
         socket.create_connection(("127.0.0.1", server.server.port)).close()
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.2", server.server.port))
+
+
+def test_a_second_ctrl_c_waits_for_nothing(tmp_path: Path) -> None:
+    left: list[str] = []
+    server = LocalServer(listening(0), Ports(tmp_path), left.append, lambda: left.append("left"))
+
+    def pressed_twice() -> None:
+        signal.raise_signal(signal.SIGINT)
+        assert left == []
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    server.run(pressed_twice)
+    assert left == ["left"]
+    assert signal.getsignal(signal.SIGINT) is before
