@@ -21,6 +21,13 @@ from promptpex.stats.as_good_as_best import (
 from promptpex.stats.bootstrap import share_bootstrap
 from promptpex.stats.clustered_agreement import clustered_agreement
 from promptpex.stats.compare_two_models import Reading, difference_interval, more_failures_p, pair, statements, tie_p
+from promptpex.stats.corrected_share import (
+    FEW_GRADES,
+    CorrectedShare,
+    JudgedOutputs,
+    corrected_difference,
+    corrected_share,
+)
 from promptpex.stats.flakiness import flaky, pass_at_k, pass_hat_k, stability
 from promptpex.stats.group_sequential import level_at, looks_at
 from promptpex.stats.harmonic_mean import harmonic_mean
@@ -44,10 +51,13 @@ from promptpex.stats.two_sample import difference_of_intervals, groups_p
 __all__ = [
     "Agreement",
     "Completion",
+    "CorrectedShare",
     "DEFAULT_TOLERANCE",
+    "FEW_GRADES",
     "Fold",
     "Grid",
     "Interval",
+    "JudgedOutputs",
     "Losses",
     "ModelDecision",
     "MoreCases",
@@ -62,6 +72,8 @@ __all__ = [
     "Suitability",
     "clopper_pearson",
     "clustered_agreement",
+    "corrected_difference",
+    "corrected_share",
     "corrected_worse",
     "decide",
     "difference_interval",
